@@ -1,0 +1,66 @@
+# Each target does its own set-up. `make help` lists them.
+#
+#   PYTHON       the Python that makes the environment (3.11 or later)
+#   TORCH_INDEX  where torch comes from: auto, cpu, registry, or the address of an index
+#   PROFILE      what `make notebooks` runs: laptop (default) or gpu
+#   PAGES        pages to run or build, as parts of their names; empty: all
+
+PYTHON      ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell $(p) -c 'print("$(p)")' 2>/dev/null)) python3)
+TORCH_INDEX ?= auto
+PROFILE     ?= laptop
+PAGES       ?=
+
+BIN := .venv/bin
+PY  := $(BIN)/python
+
+# Another project's modules must not reach this environment.
+unexport PYTHONPATH PYTHONHOME
+.DEFAULT_GOAL := help
+.PHONY: help read run test lab notebooks bench site lint fmt doctor results constraints setup clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+read: ## Build the site from the committed outputs (no torch) and say where to open it
+	@$(PYTHON) tools/setup_env.py read
+	@.venv-read/bin/python book/site.py --out build/site
+	@echo "Open file://$(CURDIR)/build/site/index.html"
+
+run: setup ## Execute every page in the ci profile into build/ci; PAGES=... chooses some
+	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES)
+
+test: setup ## Check style and types, run all tests and every page; say where the time went
+	@$(PY) tools/run_tests.py
+
+lab: setup ## Open JupyterLab on the pages
+	@$(BIN)/jupyter lab --notebook-dir=.
+
+notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
+	@$(PY) -m deepdive.pages notebooks --profile $(PROFILE) $(PAGES)
+
+bench: setup ## Measure speed and memory against other implementations
+	@$(PY) benchmarks/run.py
+
+site: setup ## Build the site with the development environment into build/site
+	@$(PY) book/site.py --out build/site
+
+lint: setup ## Check style and types only
+	@$(PY) tools/run_tests.py --only lint
+
+fmt: setup ## Format the code and sort its imports
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
+
+doctor: setup ## Say what this machine has and what it lacks
+	@$(BIN)/deepdive doctor
+
+results: setup ## Write the README's table of results from casestudies/results/*.json
+	@$(PY) tools/results_table.py
+
+constraints: setup ## Resolve constraints.txt afresh (a maintainer's task)
+	@$(PY) tools/constraints.py
+
+setup: ## Make .venv: torch (CPU unless an NVIDIA GPU is here), then the rest
+	@$(PYTHON) tools/setup_env.py full --torch-index "$(TORCH_INDEX)"
+
+clean: ## Remove the environments and everything built; fetched data stay
+	@rm -rf .venv .venv-read build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,73 @@
+"""Run every check, as `make test` does: style, format, types, then pytest over tests and pages.
+
+The unit tests and the pages share one pytest run on two workers; each worker and each page's kernel gets one
+thread. Ends with where the time went, then pytest's own closing line. Exits non-zero if anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKERS = 2
+LINT: dict[str, list[str]] = {
+    "style": ["ruff", "check", "."],
+    "format": ["ruff", "format", "--check", "."],
+    "types": ["mypy"],
+}
+
+
+def pages() -> list[str]:
+    """Return every committed page, in the book's order."""
+    found = [*ROOT.glob("chapters/*/*.ipynb"), *ROOT.glob("casestudies/*.ipynb")]
+    return sorted(str(page.relative_to(ROOT)) for page in found)
+
+
+def pytest_command(arguments: list[str]) -> list[str]:
+    """loadscope keeps a notebook's cells on one worker; in lax mode only tagged outputs are compared."""
+    command = ["pytest", "-n", str(WORKERS), "--dist", "loadscope", "--durations=15"]
+    command += ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=300"]
+    return [*command, *(arguments or ["tests", *pages()])]
+
+
+def environment() -> dict[str, str]:
+    one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    quiet = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+    return {**os.environ, **one, **quiet, "DEEPDIVE_PROFILE": "ci"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", choices=["lint", "tests"], help="leave the other half out")
+    options, rest = parser.parse_known_args()
+    seconds: dict[str, float] = {}
+    failed: list[str] = []
+
+    def step(name: str, command: list[str], env: dict[str, str] | None = None) -> None:
+        print(f"== {name}: {' '.join(command[:6])}{' ...' if len(command) > 6 else ''}", flush=True)
+        start = time.monotonic()
+        module = [sys.executable, "-m", *command]
+        if subprocess.run(module, cwd=ROOT, env=env, check=False).returncode != 0:
+            failed.append(name)
+        seconds[name] = time.monotonic() - start
+        if name in LINT:
+            print(f"   {name}: {seconds[name]:.1f} s", flush=True)
+
+    if options.only != "tests":
+        for name, command in LINT.items():
+            step(name, command)
+        print("== time: " + ", ".join(f"{k} {v:.0f} s" for k, v in seconds.items()), flush=True)
+    if failed:
+        print(f"== failed: {', '.join(failed)}", flush=True)
+    if options.only != "lint":
+        step("tests", pytest_command(rest), environment())
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
