@@ -10,8 +10,7 @@ TORCH_INDEX ?= auto
 PROFILE     ?= laptop
 PAGES       ?=
 
-BIN := .venv/bin
-PY  := $(BIN)/python
+PY := .venv/bin/python
 
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
@@ -33,7 +32,7 @@ test: setup ## Check style and types, run all tests and every page; say where th
 	@$(PY) tools/run_tests.py
 
 lab: setup ## Open JupyterLab on the pages
-	@$(BIN)/jupyter lab --notebook-dir=.
+	@$(PY) -m jupyter lab --notebook-dir=.
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.pages notebooks --profile $(PROFILE) $(PAGES)
@@ -48,10 +47,10 @@ lint: setup ## Check style and types only
 	@$(PY) tools/run_tests.py --only lint
 
 fmt: setup ## Format the code and sort its imports
-	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
+	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 
 doctor: setup ## Say what this machine has and what it lacks
-	@$(BIN)/deepdive doctor
+	@$(PY) -m deepdive.cli doctor
 
 results: setup ## Write the README's table of results from casestudies/results/*.json
 	@$(PY) tools/results_table.py

@@ -1,7 +1,8 @@
 """Run every check, as `make test` does: style, format, types, then pytest over tests and pages.
 
-The unit tests and the pages share one pytest run on two workers; each worker and each page's kernel gets one
-thread. Ends with where the time went, then pytest's own closing line. Exits non-zero if anything failed.
+The unit tests and the pages share one pytest run on two workers; each worker and each page's
+kernel gets one thread. Ends with pytest's list of the slowest and its closing line. Exits non-zero
+if anything failed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ def pages() -> list[str]:
 
 
 def pytest_command(arguments: list[str]) -> list[str]:
-    """loadscope keeps a notebook's cells on one worker; in lax mode only tagged outputs are compared."""
+    """Return the command over `arguments`, or over all tests and all pages.
+
+    loadscope keeps the cells of a notebook on one worker; lax compares tagged outputs only.
+    """
     command = ["pytest", "-n", str(WORKERS), "--dist", "loadscope", "--durations=15"]
     command += ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=300"]
     return [*command, *(arguments or ["tests", *pages()])]

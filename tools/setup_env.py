@@ -1,11 +1,11 @@
 """Make the virtual environment of this checkout: `python tools/setup_env.py {full,read}`.
 
-full  .venv       everything that `make run` and `make test` need, torch first, versions from constraints.txt
+full  .venv       what `make run` and `make test` need: torch first, versions from constraints.txt
 read  .venv-read  what builds the site from the committed outputs: a few small packages, no torch
 
-Called by make; standard library only. A stamp in the environment names what it was built from, so a second
-call returns at once and a changed list of dependencies is picked up. An interrupted set-up goes on where it
-stopped: nothing counts as done before the stamp is there.
+Called by make; standard library only. A stamp in the environment names what it was built from, so
+a second call returns at once and a changed list of dependencies is picked up. An interrupted
+set-up goes on where it stopped: nothing counts as done before the stamp is there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def check_python() -> None:
     if sys.version_info < OLDEST:
         raise SetupError(
             f"Python {platform.python_version()} ({sys.executable}) is too old: "
-            f"{OLDEST[0]}.{OLDEST[1]} or later is needed. Name one: make PYTHON=/path/to/python3.11 ..."
+            f"{OLDEST[0]}.{OLDEST[1]} or later is needed. "
+            "Name one: make PYTHON=/path/to/python3.11 ..."
         )
 
 
@@ -183,6 +184,12 @@ class Environment:
             say("\n".join(["  pip's last lines:", *lines[-20:]]))
         return process.returncode
 
+    def offers(self, requirement: str) -> bool:
+        """Ask pip, without installing, whether a requirement can be had."""
+        command = [str(self.python), "-I", "-m", "pip", "install", "--dry-run", "--no-deps"]
+        command += ["--ignore-installed", "--quiet", requirement]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
     def install(self, *arguments: str) -> None:
         if self.pip("install", "-c", "constraints.txt", *arguments) != 0:
             raise SetupError(
@@ -204,7 +211,10 @@ class Environment:
 
 
 def install_torch(environment: Environment, asked: str) -> None:
-    """Install torch alone and first, so that nothing else chooses its build; record where it came from."""
+    """Install torch alone and first, so that nothing else chooses its build.
+
+    Where it came from is recorded in .venv/torch-source, which `deepdive doctor` reads.
+    """
     version = pinned("torch")
     record = environment.path / "torch-source"
     gpu = has_nvidia_gpu()
@@ -218,19 +228,16 @@ def install_torch(environment: Environment, asked: str) -> None:
         return
     say(f"  torch {version} from {line}")
     pip = ["install", "--no-deps", *(["--force-reinstall"] if have else [])]
+    wanted = f"torch=={version}"
     if index:
-        status = environment.pip(*pip, "--index-url", index, f"torch=={version}")
-    else:
-        status = 1
-        if not gpu and platform.system() == "Linux":
-            # A registry may hold the CPU build beside the default one, which carries gigabytes of CUDA.
-            status = environment.pip(*pip, "--quiet", f"torch=={version}+cpu")
-        if status != 0:
-            if not gpu and asked == "auto" and platform.system() == "Linux":
-                say(
-                    "  the registry has no CPU build; the default build comes with several GB of CUDA"
-                )
-            status = environment.pip(*pip, f"torch=={version}")
+        pip += ["--index-url", index]
+    elif not gpu and platform.system() == "Linux":
+        # A registry may hold the CPU build beside the default one, which carries GBs of CUDA.
+        if environment.offers(f"{wanted}+cpu"):
+            wanted += "+cpu"
+        else:
+            say("  the registry has no CPU build; the default build may bring several GB of CUDA")
+    status = environment.pip(*pip, wanted)
     if status != 0:
         raise SetupError(
             f"pip could not install torch {version} from {source}. Choose another source: "
