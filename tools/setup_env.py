@@ -179,7 +179,7 @@ class Environment:
             for line in process.stdout:
                 lines.append(line.rstrip())
                 if line.strip().startswith(KEPT):
-                    say("  " + line.strip()[:160])
+                    say("  " + line.strip().split(" (from ")[0][:100])
         if process.returncode != 0:
             say("\n".join(["  pip's last lines:", *lines[-20:]]))
         return process.returncode

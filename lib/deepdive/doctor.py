@@ -1,0 +1,191 @@
+"""What this machine has and what it lacks, one line a point, each with the way to mend it.
+
+`checks()` is what `deepdive doctor` prints. It needs no network, and a point that cannot be looked
+at is reported, never raised.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+OLDEST_PYTHON = (3, 11)
+MEMORY_GB = 8  # what a case study may use in the laptop profile
+DISK_GB = 5
+ADDRESS = "https://raw.githubusercontent.com"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One point: `message` says what is there; `fix`, what to do where `ok` is false."""
+
+    name: str
+    ok: bool
+    message: str
+    fix: str = ""
+
+
+def check_python() -> Check:
+    message = f"{platform.python_version()} at {sys.executable}"
+    old = sys.version_info[:2] < OLDEST_PYTHON
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    return Check("Python", not old, message, f"install Python {wanted} or later" if old else "")
+
+
+def check_torch() -> Check:
+    """Version, build and source of torch; `make setup` records the source in the environment."""
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        return Check("torch", False, f"cannot be imported: {error}", "make setup")
+    cuda = torch.version.cuda
+    record = Path(sys.prefix) / "torch-source"
+    source = record.read_text(encoding="utf-8").strip() if record.is_file() else "not recorded"
+    message = f"{torch.__version__}, {f'CUDA {cuda}' if cuda else 'CPU'} build, source: {source}"
+    if cuda is None and nvidia_gpus():
+        return Check(
+            "torch", False, message, "an NVIDIA GPU is here: make TORCH_INDEX=registry setup"
+        )
+    return Check("torch", True, message)
+
+
+def nvidia_gpus() -> list[str]:
+    """Return the NVIDIA GPUs that the driver's own tool lists; empty without a driver."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    command = [tool, "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return told.stdout.split("\n")[:-1] if told.returncode == 0 else []
+
+
+def check_gpu() -> Check:
+    """Name, memory and compute capability of each GPU, and whether this torch has code for it."""
+    import torch
+
+    if not torch.cuda.is_available():
+        listed = nvidia_gpus()
+        if not listed:
+            return Check("GPU", True, "none; the default profile is laptop")
+        fix = "update the NVIDIA driver, or choose a build for it: make TORCH_INDEX=... setup"
+        return Check("GPU", False, f"{', '.join(listed)}, which this torch cannot use", fix)
+    words: list[str] = []
+    served = True
+    for index in range(torch.cuda.device_count()):
+        card = torch.cuda.get_device_properties(index)
+        words.append(
+            f"{card.name}, {card.total_memory / 2**30:.1f} GB, capability {card.major}.{card.minor}"
+        )
+        served = served and has_code_for(card.major, card.minor, torch.cuda.get_arch_list())
+    fix = "" if served else "this torch build has no code for the card: choose another TORCH_INDEX"
+    return Check("GPU", served, "; ".join(words), fix)
+
+
+def has_code_for(major: int, minor: int, architectures: list[str]) -> bool:
+    """True when a build holds binary code (`sm_75`) of the card's generation, or older PTX."""
+    for name in architectures:
+        kind, _, digits = name.partition("_")
+        digits = digits.rstrip("af")
+        theirs = (int(digits[:-1]), int(digits[-1]))
+        if kind == "sm" and theirs[0] == major and theirs[1] <= minor:
+            return True
+        if kind == "compute" and theirs <= (major, minor):
+            return True
+    return False
+
+
+def check_cores() -> Check:
+    import torch
+
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count()
+    gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    message = f"{cores} core(s), {torch.get_num_threads()} torch thread(s), {gb:.1f} GB of memory"
+    if gb < MEMORY_GB - 0.5:  # what the system keeps for itself does not count against a machine
+        return Check("cores", False, message, f"below {MEMORY_GB} GB run pages in the ci profile")
+    return Check("cores", True, message)
+
+
+def reachable(address: str, seconds: float) -> bool:
+    """Whether an address answers in time; name resolution counts, so it runs in a thread."""
+    answered: list[bool] = []
+
+    def ask() -> None:
+        try:
+            request = urllib.request.Request(address, method="HEAD")
+            with urllib.request.urlopen(request, timeout=seconds):
+                answered.append(True)
+        except urllib.error.HTTPError:
+            answered.append(True)
+        except (OSError, ValueError):
+            pass
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return bool(answered)
+
+
+def check_network() -> Check:
+    if reachable(ADDRESS, seconds=2.0):
+        return Check("network", True, f"{ADDRESS} answers")
+    fix = "go online, name a copy of the data (DEEPDIVE_MIRROR=folder), or use the ci profile"
+    return Check("network", False, f"{ADDRESS} does not answer in 2 s", fix)
+
+
+def check_disk() -> Check:
+    gb = shutil.disk_usage(Path.cwd()).free / 2**30
+    message = f"{gb:.1f} GB free at {Path.cwd()}"
+    return Check("disk", gb >= DISK_GB, message, "" if gb >= DISK_GB else f"free {DISK_GB} GB")
+
+
+def check_kernel() -> Check:
+    """Whether notebooks that ask for `python3` run in this environment."""
+    try:
+        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+    except ImportError:
+        return Check("notebook kernel", False, "jupyter_client is not here", "make setup")
+    try:
+        spec = KernelSpecManager().get_kernel_spec("python3")
+    except NoSuchKernel:
+        return Check("notebook kernel", False, "no kernel python3", "pip install ipykernel")
+    program = shutil.which(spec.argv[0]) or spec.argv[0]
+    here = spec.argv[0] in {"python", "python3", sys.executable}
+    message = f"python3 runs {sys.executable if here else program}"
+    fix = "" if here else f"{sys.executable} -m ipykernel install --sys-prefix"
+    return Check("notebook kernel", here, message, fix)
+
+
+POINTS: dict[str, Callable[[], Check]] = {
+    "Python": check_python,
+    "torch": check_torch,
+    "GPU": check_gpu,
+    "cores": check_cores,
+    "network": check_network,
+    "disk": check_disk,
+    "notebook kernel": check_kernel,
+}
+
+
+def checks() -> list[Check]:
+    """Look at every point, in order. A point that raises becomes a line that says so."""
+    lines: list[Check] = []
+    for name, look in POINTS.items():
+        try:
+            lines.append(look())
+        except Exception as error:
+            text = f"could not be looked at: {type(error).__name__}: {error}"
+            lines.append(Check(name, False, text, "see the other lines; make setup"))
+    return lines
