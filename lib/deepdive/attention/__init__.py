@@ -1,0 +1,18 @@
+"""Attention: the exact softmax mechanism, its score functions, and the multi-head module around
+them.
+"""
+
+from deepdive.attention.cache import KVCache, Slot
+from deepdive.attention.multi_head import MultiHeadAttention
+from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAttention
+from deepdive.attention.softmax import SoftmaxAttention
+
+__all__ = [
+    "AdditiveAttention",
+    "DotAttention",
+    "GeneralAttention",
+    "KVCache",
+    "MultiHeadAttention",
+    "Slot",
+    "SoftmaxAttention",
+]

@@ -1,0 +1,97 @@
+"""What a decoder keeps from earlier steps: the keys and values of each layer call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+
+@dataclass
+class Slot:
+    """One layer call's memory: its own keys and values so far, and its cross-attention's, computed
+    once.
+    """
+
+    keys: Tensor | None = None
+    values: Tensor | None = None
+    length: int = 0
+    cross: tuple[Tensor, Tensor] | None = None
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add k and v (B, H, t, d_head) and return all of them so far, (B, H, length, d_head).
+
+        Room is doubled when it runs out, so that a step copies nothing that is already there.
+        Raises RuntimeError when gradients are asked for, ValueError when the batch changes.
+        """
+        if k.requires_grad or v.requires_grad:
+            raise RuntimeError(
+                "a KVCache serves decoding without gradients: wrap the call in torch.no_grad()"
+            )
+        end = self.length + k.shape[2]
+        if self.keys is None or self.values is None or end > self.keys.shape[2]:
+            self._grow(k, v, max(end, 2 * self.length, 16))
+        assert self.keys is not None
+        assert self.values is not None
+        if self.keys.shape[0] != k.shape[0]:
+            raise ValueError(
+                f"the cache holds a batch of {self.keys.shape[0]}, this step has {k.shape[0]}: "
+                "use one cache a batch, or reorder(index) to select rows"
+            )
+        self.keys[:, :, self.length : end] = k
+        self.values[:, :, self.length : end] = v
+        self.length = end
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b continue from row index[b]."""
+        if self.keys is not None and self.values is not None:
+            self.keys, self.values = self.keys[index], self.values[index]
+        if self.cross is not None:
+            self.cross = (self.cross[0][index], self.cross[1][index])
+
+    def _grow(self, k: Tensor, v: Tensor, capacity: int) -> None:
+        for name, new in (("keys", k), ("values", v)):
+            old = getattr(self, name)
+            room = new.new_empty(*new.shape[:2], capacity, new.shape[3])
+            if old is not None:
+                room = new.new_empty(old.shape[0], old.shape[1], capacity, old.shape[3])
+                room[:, :, : self.length] = old[:, :, : self.length]
+            setattr(self, name, room)
+
+
+@dataclass
+class KVCache:
+    """A list of slots, one a layer call; the stack passes the index, so that shared blocks do not
+    collide.
+    """
+
+    slots: list[Slot] = field(default_factory=list)
+
+    def __getitem__(self, index: int) -> Slot:
+        """Return slot `index`, making it on the first call."""
+        while len(self.slots) <= index:
+            self.slots.append(Slot())
+        return self.slots[index]
+
+    @property
+    def length(self) -> int:
+        """The number of tokens decoded so far."""
+        return self.slots[0].length if self.slots else 0
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b of the batch continue from row index[b]: beams are kept, dropped and doubled
+        this way.
+        """
+        for slot in self.slots:
+            slot.reorder(index)
+
+    def crop(self, length: int) -> None:
+        """Forget all tokens after the first `length`. Raises ValueError when there are fewer."""
+        if not 0 <= length <= self.length:
+            raise ValueError(
+                f"length must lie between 0 and {self.length}, the tokens in the cache; got "
+                f"{length}"
+            )
+        for slot in self.slots:
+            slot.length = length

@@ -1,0 +1,171 @@
+"""Multi-head attention: projections, heads, cache. What happens inside a head is the mechanism's
+business.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention.cache import Slot
+from deepdive.attention.softmax import SoftmaxAttention
+from deepdive.inspect import HookPoint
+from deepdive.masks import Mask
+from deepdive.positions import Position
+
+
+class MultiHeadAttention(nn.Module):
+    """n_heads attentions side by side, each in its own d_head dimensions.
+
+        q = split(x @ W_q)                                      # (B, H, T, d_head)
+        k, v = split(context @ W_kv)                            # (B, H, S, d_head), context = x
+        for self-attention output = join(mechanism(q, k, v)) @ W_out               # (B, T, d_model)
+
+    `n_kv_heads` < n_heads shares each key-value head among n_heads / n_kv_heads query heads
+    (grouped queries; 1 = multi-query). `d_context` is the width of foreign rows. `bias` gives the
+    four projections a bias vector. `scale` replaces the mechanism's own. `position` may rotate q
+    and k or add to the scores.
+
+    Hook points: `values` (B, H, S, d_head), `heads` (B, H, T, d_head, before W_out),
+    `mechanism.scores`, `mechanism.weights`.
+
+    Raises ValueError when the heads do not divide the width, or each other.
+    Source: Vaswani et al. 2017, section 3.2.2; grouped queries: Shazeer 2019, Ainslie et al. 2023.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        d_head: int | None = None,
+        d_context: int | None = None,
+        n_kv_heads: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+        scale: float | None = None,
+        mechanism: nn.Module | None = None,
+        position: Position | None = None,
+    ) -> None:
+        super().__init__()
+        if n_heads < 1 or (d_head is None and d_model % n_heads):
+            raise ValueError(
+                f"n_heads={n_heads} does not divide d_model={d_model}: choose a divisor, or give "
+                f"d_head yourself"
+            )
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        if n_kv_heads < 1 or n_heads % n_kv_heads:
+            raise ValueError(f"n_kv_heads={n_kv_heads} does not divide n_heads={n_heads}")
+        if mechanism is not None and dropout:
+            raise ValueError(
+                f"dropout={dropout} belongs to the mechanism that you pass: give it there"
+            )
+        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.d_head = d_model // n_heads if d_head is None else d_head
+        self.d_context = d_model if d_context is None else d_context
+        self.scale = scale
+        self.q = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
+        self.kv = nn.Linear(self.d_context, 2 * n_kv_heads * self.d_head, bias=bias)
+        self.out = nn.Linear(n_heads * self.d_head, d_model, bias=bias)
+        self.mechanism = SoftmaxAttention(dropout) if mechanism is None else mechanism
+        self.position = position
+        self.values, self.heads = HookPoint(), HookPoint()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw each projection from Glorot's uniform distribution, biases 0.
+
+        Keys and values are drawn apart, as if W_k and W_v stood alone.
+        """
+        for weight in (self.q.weight, *self.kv.weight.chunk(2), self.out.weight):
+            nn.init.xavier_uniform_(weight)
+        for layer in (self.q, self.kv, self.out):
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        positions: Tensor | None = None,
+        context_positions: Tensor | None = None,
+        cache: Slot | None = None,
+    ) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model): self-attention, or attention to `context`
+        (B, S, d_context).
+
+        With `cache`, self-attention sees the rows of earlier calls too, and attention to a context
+        projects it once. `positions` (T,) or (B, T) and `context_positions` are integers for the
+        position scheme; by default the queries are the last T of the S keys. Positions rotate
+        self-attention only: foreign rows have an order of their own.
+        """
+        self._check(x, context)
+        q = self._split(self.q(x), self.n_heads)  # (B, H, T, d_head)
+        if context is None:
+            k, v = self._keys_and_values(x)
+            if self.position is not None:
+                start = 0 if cache is None else cache.length
+                own = _default(positions, start, start + x.shape[1], x)
+                q, k = self.position.rotate(q, own), self.position.rotate(k, own)
+            if cache is not None:
+                k, v = cache.append(k, v)
+        elif cache is not None and cache.cross is not None:
+            k, v = cache.cross
+        else:
+            k, v = self._keys_and_values(context)
+            if cache is not None:
+                cache.cross = (k, v)
+        if self.position is not None:
+            bias = self._add_position(q, k, bias, positions, context_positions)
+        if self.n_kv_heads != self.n_heads:
+            k, v = (
+                rows.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1) for rows in (k, v)
+            )
+        heads = self.heads(self.mechanism(q, k, self.values(v), mask, bias, self.scale))
+        return self.out(heads.transpose(1, 2).flatten(2))  # (B, T, d_model)
+
+    def _add_position(
+        self,
+        q: Tensor,
+        k: Tensor,
+        bias: Tensor | None,
+        positions: Tensor | None,
+        context_positions: Tensor | None,
+    ) -> Tensor | None:
+        """Return `bias` plus the position scheme's, at the positions of all keys, cached ones
+        included.
+        """
+        assert self.position is not None
+        T, S = q.shape[2], k.shape[2]
+        if context_positions is None and positions is not None and S == T:
+            context_positions = positions
+        added = self.position.bias(
+            q, k, _default(positions, S - T, S, q), _default(context_positions, 0, S, q)
+        )
+        return added if bias is None else bias if added is None else bias + added
+
+    def _split(self, rows: Tensor, n_heads: int) -> Tensor:
+        """(B, T, H * d_head) -> (B, H, T, d_head)."""
+        return rows.unflatten(-1, (n_heads, self.d_head)).transpose(1, 2)
+
+    def _keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        k, v = self.kv(rows).chunk(2, dim=-1)
+        return self._split(k, self.n_kv_heads), self._split(v, self.n_kv_heads)
+
+    def _check(self, x: Tensor, context: Tensor | None) -> None:
+        for name, rows, width in (("x", x, self.d_model), ("context", context, self.d_context)):
+            if rows is None:
+                continue
+            if rows.ndim != 3 or rows.shape[-1] != width:
+                raise ValueError(f"{name} must be (B, T, {width}); got {tuple(rows.shape)}")
+            if 0 in rows.shape:
+                raise ValueError(f"{name} is empty: {tuple(rows.shape)}")
+        if context is not None and context.shape[0] != x.shape[0]:
+            raise ValueError(f"x has a batch of {x.shape[0]}, context of {context.shape[0]}")
+
+
+def _default(positions: Tensor | None, start: int, end: int, like: Tensor) -> Tensor:
+    """Return the given positions, or start .. end - 1."""
+    return torch.arange(start, end, device=like.device) if positions is None else positions

@@ -1,0 +1,84 @@
+"""The score functions that came before, or beside, the scaled dot product. Each changes only
+`score`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention.softmax import SoftmaxAttention
+from deepdive.masks import Mask
+
+
+class DotAttention(SoftmaxAttention):
+    """Dot-product attention: scores = q @ k^T, not scaled.
+
+    Source: Luong, Pham and Manning 2015, section 3.1, "dot".
+    """
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1: nothing divides the scores, so they grow like sqrt(d_head)."""
+        return 1.0
+
+
+class GeneralAttention(DotAttention):
+    """General (bilinear) attention: scores = q @ W @ k^T, with W (d_query, d_key).
+
+    It compares spaces of different size: `d_query` need not equal `d_key`.
+    Source: Luong, Pham and Manning 2015, section 3.1, "general".
+    """
+
+    def __init__(self, d_query: int, d_key: int | None = None, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
+        self.W = nn.Linear(d_query, d_query if d_key is None else d_key, bias=False)
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values; the dot product is taken between `q @ W` and `k`."""
+        return super().forward(self.W(q), k, v, mask, bias, scale)
+
+
+class AdditiveAttention(SoftmaxAttention):
+    """Additive (MLP) attention: score(q, k) = u . tanh(W_q q + W_k k), with d_hidden rows in W_q
+    and W_k.
+
+    Memory is B x H x T x S x d_hidden: it suits a decoder that asks one query at a time. Such a
+    decoder projects its keys once, with `project_keys`, and passes them to `attend` at every step.
+
+    Source: Bahdanau, Cho and Bengio 2015, section 3.1 and appendix A.1.2.
+    """
+
+    def __init__(
+        self,
+        d_query: int,
+        d_key: int | None = None,
+        d_hidden: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        d_key = d_query if d_key is None else d_key
+        d_hidden = d_query if d_hidden is None else d_hidden
+        self.W_q = nn.Linear(d_query, d_hidden)
+        self.W_k = nn.Linear(d_key, d_hidden, bias=False)
+        self.u = nn.Linear(d_hidden, 1, bias=False)
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1: tanh bounds each term already."""
+        return 1.0
+
+    def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
+        """Return scale * u . tanh(W_q q + W_k k), (B, H, T, S)."""
+        hidden = torch.tanh(
+            self.W_q(q).unsqueeze(-2) + self.W_k(k).unsqueeze(-3)
+        )  # (B, H, T, S, d_hidden)
+        return scale * self.u(hidden).squeeze(-1)

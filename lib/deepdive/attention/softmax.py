@@ -1,0 +1,139 @@
+"""Softmax attention, the exact mechanism: score, weigh, mix, step by step and in one fused
+kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.inspect import HookPoint
+from deepdive.masks import Mask, as_mask, describe
+
+
+class SoftmaxAttention(nn.Module):
+    """Scaled dot-product attention, and the base class of every mechanism.
+
+        scores  = scale * q @ k.transpose(-2, -1) + bias       # (B, H, T, S)
+        weights = softmax(scores where the mask allows)         # (B, H, T, S), float32
+        output  = weights @ v                                   # (B, H, T, d_v)
+
+    A variant overrides one of the steps `score`, `weigh`, `mix`, or `forward`. While a hook
+    listens at `scores` or `weights` the steps run one by one; otherwise the three are one call of
+    `F.scaled_dot_product_attention`. The two agree to rounding (under dropout, in distribution).
+    A row with no allowed key has weights and output exactly 0 in both, and finite gradients.
+
+    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1, equation 1.
+    """
+
+    fused = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """A class that changes a step has no fused form unless it says so itself."""
+        super().__init_subclass__(**kwargs)
+        if "fused" not in cls.__dict__ and {"score", "weigh", "mix"} & set(cls.__dict__):
+            cls.fused = False
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.scores = HookPoint()
+        self.weights = HookPoint()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k (B, H, S, d), v (B, H, S,
+        d_v).
+
+        `mask` is a `Mask` or a bool tensor, True = may attend; `bias` is added to the scores;
+        `scale` multiplies them and defaults to `default_scale`. Raises ValueError or TypeError for
+        shapes and types that do not fit.
+        """
+        check_attention_inputs(q, k, v, bias)
+        mask = as_mask(mask)
+        allowed = None if mask is None else mask.allowed(q.shape[-2], k.shape[-2], q.device)
+        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        if self.fused and not (self.scores.listening or self.weights.listening):
+            return self._fused(q, k, v, allowed, bias, scale)
+        scores = self.score(q, k, scale)
+        scores = self.scores(scores if bias is None else scores + bias)
+        weights = self.weights(self.weigh(scores, allowed))
+        return self.mix(self.dropout(weights), v)
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1 / sqrt(d_head): it keeps the variance of a score near 1 for q and k of variance
+        1.
+        """
+        return float(d_head**-0.5)
+
+    def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
+        """Return scale * q @ k^T, (B, H, T, S)."""
+        return (scale * q) @ k.transpose(-2, -1)
+
+    def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
+        """Return the softmax of `scores` over the allowed keys, in float32 at least, 0 for a row
+        with none.
+        """
+        precise = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+        if allowed is None:
+            return precise.softmax(-1).to(scores.dtype)
+        # The lowest number instead of -inf: a row with no key then has finite gradients. The
+        # second fill zeroes it.
+        lowest = torch.finfo(precise.dtype).min
+        weights = precise.masked_fill(~allowed, lowest).softmax(-1).masked_fill(~allowed, 0.0)
+        return weights.to(scores.dtype)
+
+    def mix(self, weights: Tensor, v: Tensor) -> Tensor:
+        """Return weights @ v, (B, H, T, d_v)."""
+        return weights @ v
+
+    def _fused(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None,
+        bias: Tensor | None,
+        scale: float,
+    ) -> Tensor:
+        shape = (*q.shape[:3], k.shape[2])
+        if bias is not None:
+            bias = bias.to(q.dtype)
+            allowed = bias if allowed is None else bias.masked_fill(~allowed, float("-inf"))
+        attn_mask = None if allowed is None else allowed.expand(shape)
+        p = self.dropout.p if self.training else 0.0
+        return F.scaled_dot_product_attention(
+            q, k, v, attn_mask=attn_mask, dropout_p=p, scale=scale
+        )
+
+
+def check_attention_inputs(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None) -> None:
+    """Raise ValueError or TypeError, naming the argument, when q, k, v or bias do not fit
+    together.
+    """
+    if q.ndim != 4 or k.ndim != 4 or v.ndim != 4:
+        came = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+        raise ValueError(f"q, k and v are (B, H, T, d), (B, H, S, d), (B, H, S, d_v); got {came}")
+    if k.shape[:3] != v.shape[:3] or q.shape[1] != k.shape[1] or q.shape[0] != k.shape[0]:
+        came = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+        raise ValueError(f"q, k and v must agree in batch and heads, k and v in length; got {came}")
+    if not q.dtype == k.dtype == v.dtype or not q.is_floating_point():
+        raise TypeError(
+            f"q, k and v must have one floating dtype; got {q.dtype}, {k.dtype}, {v.dtype}"
+        )
+    if bias is not None and not bias.is_floating_point():
+        raise TypeError(
+            f"bias is a float tensor that is added to the scores; got {describe(bias)}. "
+            "What forbids attention is a mask: pass it as mask="
+        )

@@ -1,0 +1,109 @@
+"""What each part declares about itself, so that the laws of the library can be tested on all of
+them.
+
+A part (mechanism, position, norm, layer, stack, model) stands with a case beside its class:
+
+    @case(RMSNorm)
+    def _() -> Case:
+        return Case(make=lambda: in_block(norm=RMSNorm), run=run_rows)
+
+`tests/test_laws.py` finds the cases by importing the library, and tries every law on every case. A
+law holds unless `laws` says otherwise, and what it says is tested too: `Refuses` must raise,
+`Fails` must fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+LAWS = {
+    "no_leak": "change token j: causal outputs before j do not move",
+    "padding": "what lies under padding does not matter",
+    "order": "permuting the input permutes the output",
+    "cache": "step by step = full pass, after reordering too",
+    "limit": "equal to its parent at the setting its header names",
+    "gradient": "every parameter's gradient is above noise",
+    "parity": "equal to the reference implementation, gradients included",
+    "refusal": "what cannot be honoured raises, with a message that names the fix",
+    "hooks": "recorded weights sum to one, and recording changes nothing",
+    "dtype": "float64, float32, bfloat16; moved and copied whole",
+    "round_trip": "save, load: the same output",
+}
+
+
+@dataclass(frozen=True)
+class Refuses:
+    """The part raises where the law would be tried. `reason` says why it cannot hold."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fails:
+    """The law does not hold, on purpose, and the test sees it fail."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """The law has no meaning for the part."""
+
+    reason: str
+
+
+Verdict = Refuses | Fails | NotApplicable
+Pair = Callable[[], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the laws need to know of a part.
+
+    make       builds the smallest module that shows it (its weights are perturbed by the test)
+    run        run(module, x, mask, state) -> (B, T, ...): x is (B, T, d_model) floats, or (B, T)
+    tokens below `vocab`;
+               mask a `Mask` or None; state what `begin` returned, or None
+    begin      begin(module) -> state with `reorder(index)`, for the law of the cache
+    limits     name -> function that returns the two tensors that must be equal
+    refusals   name -> function that must raise
+    silent     parameter name -> why its gradient is zero
+    parity     the reference implementation, or why there is none ("none: ...")
+    laws       law -> `Refuses`, `Fails` or `NotApplicable`, for those that do not hold
+    """
+
+    make: Callable[[], nn.Module]
+    run: Callable[..., Tensor]
+    parity: str
+    begin: Callable[[nn.Module], Any] | None = None
+    d_model: int = 16
+    vocab: int | None = None
+    limits: Mapping[str, Pair] = field(default_factory=dict)
+    refusals: Mapping[str, Callable[[], object]] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
+    laws: Mapping[str, Verdict] = field(default_factory=dict)
+
+    def inputs(self, B: int = 2, T: int = 6, seed: int = 0) -> Tensor:
+        """Return random rows (B, T, d_model), or tokens (B, T) when the part reads tokens."""
+        generator = torch.Generator().manual_seed(seed)
+        if self.vocab is not None:
+            return torch.randint(4, self.vocab, (B, T), generator=generator)
+        return torch.randn(B, T, self.d_model, generator=generator)
+
+
+CASES: dict[type[nn.Module], Callable[[], Case]] = {}
+
+
+def case(part: type[nn.Module]) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
+    """Register the decorated function as the case of `part`."""
+
+    def register(build: Callable[[], Case]) -> Callable[[], Case]:
+        CASES[part] = build
+        return build
+
+    return register

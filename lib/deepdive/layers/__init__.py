@@ -1,0 +1,28 @@
+"""The parts of a layer: norms, residual schemes, feed-forward, and the block that joins them."""
+
+from deepdive.layers.block import Block
+from deepdive.layers.feed_forward import (
+    FeedForward,
+    GatedFeedForward,
+    gelu,
+    gelu_sigmoid,
+    gelu_tanh,
+    relu,
+)
+from deepdive.layers.norms import LayerNorm, RMSNorm
+from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
+
+__all__ = [
+    "Block",
+    "FeedForward",
+    "GatedFeedForward",
+    "LayerNorm",
+    "PostNorm",
+    "PreNorm",
+    "RMSNorm",
+    "SandwichNorm",
+    "gelu",
+    "gelu_sigmoid",
+    "gelu_tanh",
+    "relu",
+]

@@ -1,0 +1,44 @@
+"""Normalisation of the residual stream, row by row."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class LayerNorm(nn.Module):
+    """y = weight * (x - mean(x)) / sqrt(var(x) + eps) + bias, over the last axis; var divides by
+    d_model.
+
+    Source: Ba, Kiros and Hinton 2016, equations 3 and 4.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5, bias: bool = True) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x (..., d_model) with each row brought to mean 0 and variance 1, then scaled and
+        shifted.
+        """
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(nn.Module):
+    """y = weight * x / sqrt(mean(x ** 2) + eps), over the last axis: no mean is taken away, no
+    bias added.
+
+    Source: Zhang and Sennrich 2019, equation 4.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x (..., d_model) with each row divided by its root mean square, then scaled."""
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)

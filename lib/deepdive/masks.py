@@ -1,0 +1,293 @@
+"""Who may attend to whom. True = may attend, everywhere (the opposite of `nn.MultiheadAttention`).
+
+A mask is a small description that is combined with `&` and `|`; `dense(T, S)` writes it out for
+teaching, pictures and tests. A mechanism with a faster form reads the description instead, and
+refuses a part that it cannot honour. Queries stand right-aligned to the keys: query t of T has
+position S - T + t, so that one mask serves training (T = S) and cached decoding (T = 1, S = what
+is in the cache).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+MaskLike = "Mask | Tensor | None"
+
+
+def _positions(T: int, S: int, device: torch.device | None) -> tuple[Tensor, Tensor]:
+    """Return query positions (T, 1), right-aligned, and key positions (1, S)."""
+    queries = torch.arange(S - T, S, device=device).unsqueeze(1)
+    return queries, torch.arange(S, device=device).unsqueeze(0)
+
+
+class Mask:
+    """Base of all masks. `a & b` allows what both allow, `a | b` what either allows."""
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        """Return a bool tensor that broadcasts to (B, H, T, S), or None where everything is
+        allowed.
+        """
+        raise NotImplementedError
+
+    def dense(
+        self, T: int, S: int | None = None, device: torch.device | str | None = None
+    ) -> Tensor:
+        """Return the mask written out: bool (B or 1, H or 1, T, S), True = query t may attend to
+        key s.
+
+        `S` defaults to `T`. Raises ValueError when a part was made for another number of keys.
+        """
+        S = T if S is None else S
+        device = torch.device(device) if device is not None else None
+        allowed = self.allowed(T, S, device)
+        if allowed is None:
+            return torch.ones(1, 1, T, S, dtype=torch.bool, device=device)
+        return allowed.expand(*torch.broadcast_shapes(allowed.shape, (1, 1, T, S)))
+
+    @property
+    def parts(self) -> tuple[Mask, ...]:
+        """The masks that are joined by `&`; a mask that is not a conjunction is its own only
+        part.
+        """
+        return (self,)
+
+    def __and__(self, other: Mask) -> Mask:
+        return And((*self.parts, *other.parts)) if isinstance(other, Mask) else NotImplemented
+
+    def __or__(self, other: Mask) -> Mask:
+        return Or((self, other)) if isinstance(other, Mask) else NotImplemented
+
+
+@dataclass(frozen=True)
+class And(Mask):
+    """Allows what every part allows."""
+
+    members: tuple[Mask, ...]
+
+    @property
+    def parts(self) -> tuple[Mask, ...]:
+        return self.members
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        result: Tensor | None = None
+        for member in self.members:
+            part = member.allowed(T, S, device)
+            if part is not None:
+                result = part if result is None else result & part
+        return result
+
+
+@dataclass(frozen=True)
+class Or(Mask):
+    """Allows what any member allows."""
+
+    members: tuple[Mask, ...]
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        result: Tensor | None = None
+        for member in self.members:
+            part = member.allowed(T, S, device)
+            if part is None:
+                return None
+            result = part if result is None else result | part
+        return result
+
+
+@dataclass(frozen=True)
+class Causal(Mask):
+    """A query attends to its own position and those before it: s <= t."""
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        if T == 1:  # the last row: it may see everything, so decoding needs no mask
+            return None
+        queries, keys = _positions(T, S, device)
+        return (keys <= queries)[None, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Padding(Mask):
+    """Only real keys may be attended to. `keys`: bool (B, S), True = a real token."""
+
+    keys: Tensor
+
+    def __post_init__(self) -> None:
+        if (
+            not isinstance(self.keys, Tensor)
+            or self.keys.dtype != torch.bool
+            or self.keys.ndim != 2
+        ):
+            raise TypeError(
+                f"Padding(keys) needs a bool tensor of shape (B, S), True = real token; got "
+                f"{describe(self.keys)}. "
+                "From token ids: Padding(tokens != pad); from lengths: "
+                f"Padding.from_lengths(lengths)"
+            )
+
+    @classmethod
+    def from_lengths(cls, lengths: Tensor, size: int | None = None) -> Padding:
+        """Build the mask of rows whose first `lengths[b]` keys are real; `size` defaults to the
+        longest.
+        """
+        size = int(lengths.max()) if size is None else size
+        return cls(torch.arange(size, device=lengths.device) < lengths[:, None])
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        if self.keys.shape[1] != S:
+            raise ValueError(
+                f"the padding mask describes {self.keys.shape[1]} keys, but there are {S}"
+            )
+        return self.keys[:, None, None, :]
+
+
+@dataclass(frozen=True)
+class Window(Mask):
+    """A query attends to `left` positions before it, itself, and `right` after it, in steps of
+    `dilation`.
+    """
+
+    left: int
+    right: int = 0
+    dilation: int = 1
+
+    def __post_init__(self) -> None:
+        if self.left < 0 or self.right < 0 or self.dilation < 1:
+            raise ValueError(f"Window needs left, right >= 0 and dilation >= 1; got {self}")
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        queries, keys = _positions(T, S, device)
+        offset = keys - queries
+        near = (offset >= -self.left * self.dilation) & (offset <= self.right * self.dilation)
+        return (near & (offset % self.dilation == 0))[None, None]
+
+
+@dataclass(frozen=True)
+class Prefix(Mask):
+    """The first `length` keys are open to every query (combine with `Causal() | Prefix(n)`)."""
+
+    length: int
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        return (torch.arange(S, device=device) < self.length)[None, None, None]
+
+
+@dataclass(frozen=True)
+class Global(Mask):
+    """The named positions attend to every key and are attended to by every query (combine with
+    `Window | Global`).
+    """
+
+    at: tuple[int, ...]
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        chosen = torch.zeros(S, dtype=torch.bool, device=device)
+        chosen[list(self.at)] = True
+        return (chosen[S - T :, None] | chosen[None, :])[None, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Segments(Mask):
+    """Tokens attend only within their own segment. `ids`: integers (B, S), one a position."""
+
+    ids: Tensor
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ids, Tensor) or self.ids.ndim != 2 or self.ids.is_floating_point():
+            raise TypeError(
+                f"Segments(ids) needs an integer tensor of shape (B, S); got {describe(self.ids)}"
+            )
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        if self.ids.shape[1] != S:
+            raise ValueError(
+                f"the segment mask describes {self.ids.shape[1]} keys, but there are {S}"
+            )
+        return (self.ids[:, S - T :, None] == self.ids[:, None, :])[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(Mask):
+    """A mask given as a bool tensor that broadcasts to (B, H, T, S), True = may attend."""
+
+    values: Tensor
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, Tensor) or self.values.dtype != torch.bool:
+            raise TypeError(
+                f"a dense mask is a bool tensor, True = may attend; got {describe(self.values)}. A "
+                f"float mask of 0 "
+                "and -inf becomes one by `mask == 0`; a mask in which True = "
+                f"masked by `~mask`"
+            )
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        values = self.values
+        fits = values.ndim <= 4 and all(
+            have in (1, want) for have, want in zip(values.shape[::-1], (S, T), strict=False)
+        )
+        if not fits or values.ndim == 0:
+            raise ValueError(
+                f"a dense mask must broadcast to (B, H, T, S) with T={T}, S={S}; got shape "
+                f"{tuple(values.shape)}. "
+                "A padding mask (B, S) is written Padding(keys)"
+            )
+        return values.reshape((1,) * (4 - values.ndim) + values.shape)
+
+
+def describe(value: object) -> str:
+    """Return what an argument is, for error messages: dtype and shape of a tensor, else its
+    type.
+    """
+    if isinstance(value, Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
+    return type(value).__name__
+
+
+def as_mask(mask: Mask | Tensor | None) -> Mask | None:
+    """Return `mask` as a `Mask`: None and masks as they are, a bool tensor as `Dense`.
+
+    Raises TypeError for anything else, float masks included.
+    """
+    if mask is None or isinstance(mask, Mask):
+        return mask
+    return Dense(mask)
+
+
+def both(a: Mask | Tensor | None, b: Mask | Tensor | None) -> Mask | None:
+    """Return `a & b`, where None allows everything."""
+    a, b = as_mask(a), as_mask(b)
+    if a is None or b is None:
+        return a if b is None else b
+    return a & b
+
+
+def padding(keys: Tensor | None, tokens: Tensor, name: str) -> Padding | None:
+    """Return the padding mask of `tokens` (B, S); None stays None. `name` is the argument's, for
+    the message.
+
+    Raises TypeError unless `keys` is bool, ValueError when its shape differs from that of `tokens`
+    or when a row has no real token: an inverted mask (True = padding) shows itself so in every
+    batch that is padded to its longest row.
+    """
+    if keys is None:
+        return None
+    if not isinstance(keys, Tensor) or keys.dtype != torch.bool:
+        raise TypeError(
+            f"{name} must be a bool tensor (B, S), True = real token, such as tokens != pad; got "
+            f"{describe(keys)}"
+        )
+    if keys.shape != tokens.shape:
+        raise ValueError(
+            f"{name} has shape {tuple(keys.shape)}, but the tokens have {tuple(tokens.shape)}"
+        )
+    empty = (~keys.any(dim=1)).nonzero().flatten().tolist()
+    if empty:
+        raise ValueError(
+            f"{name} leaves row {empty[0]} without a real token ({len(empty)} such rows). True "
+            f"means real token: "
+            "invert the mask (~mask) if yours means padding, or leave empty "
+            f"rows out"
+        )
+    return Padding(keys)

@@ -1,0 +1,1 @@
+"""One short file an architecture: only what differs from its parent."""

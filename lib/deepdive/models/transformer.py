@@ -1,0 +1,205 @@
+"""The Transformer. Vaswani et al. 2017, "Attention Is All You Need".
+
+Parent: the attention-based recurrent encoder-decoder (`deepdive.models.seq2seq`). What differs:
+- self-attention (`MultiHeadAttention` in `Block`) takes the place of recurrence, in the encoder
+  and in the decoder;
+- order enters through `SinusoidalPosition`, added to the embeddings;
+- every attention has several heads; scores are scaled by 1 / sqrt(d_head);
+- each sublayer has a residual connection and a norm (`PostNorm`), and is followed by a
+  position-wise `FeedForward`;
+- all target positions are trained at once, under a `Causal` mask.
+
+Book: section 2.4. Checkpoints: FSMT and Marian (see `deepdive.weights`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import KVCache, MultiHeadAttention
+from deepdive.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, relu
+from deepdive.layers.block import Residual
+from deepdive.layers.feed_forward import Activation
+from deepdive.masks import Causal, Mask, both, padding
+from deepdive.positions import Position, SinusoidalPosition
+from deepdive.stacks import Stack
+
+
+class Encoder(nn.Module):
+    """Tokens (B, S) -> states (B, S, d_model): embed, add position, run the stack. Every token
+    sees every token.
+    """
+
+    def __init__(
+        self, embedding: nn.Module, position: Position, stack: Stack, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding, self.position, self.stack = embedding, position, stack
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return the states of `tokens`; `mask` bool (B, S), True = real token."""
+        rows = self.embedding(tokens)
+        rows = self.dropout(
+            self.position.embed(rows, torch.arange(tokens.shape[1], device=tokens.device))
+        )
+        return self.stack(rows, mask=padding(mask, tokens, "src_mask"))
+
+
+class Decoder(nn.Module):
+    """Tokens (B, T) and a memory (B, S, d_model) -> states (B, T, d_model). A token sees itself
+    and those before it.
+    """
+
+    def __init__(
+        self, embedding: nn.Module, position: Position, stack: Stack, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding, self.position, self.stack = embedding, position, stack
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        memory: Tensor | None = None,
+        mask: Tensor | None = None,
+        memory_mask: Mask | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Return the states of `tokens`, which continue what the `cache` holds."""
+        start = 0 if cache is None else cache.length
+        positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+        rows = self.dropout(self.position.embed(self.embedding(tokens), positions))
+        allowed = both(Causal(), padding(mask, tokens, "tgt_mask"))
+        return self.stack(rows, memory, allowed, memory_mask, cache=cache)
+
+
+@dataclass
+class DecodingState:
+    """What decoding carries from step to step: the cache, and the encoder's states with their
+    mask.
+    """
+
+    cache: KVCache
+    memory: Tensor | None = None
+    memory_mask: Tensor | None = None
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b continue from row index[b]; the number of rows may change."""
+        self.cache.reorder(index)
+        if self.memory is not None:
+            self.memory = self.memory[index]
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask[index]
+
+    def crop(self, length: int) -> None:
+        """Forget all target tokens after the first `length`."""
+        self.cache.crop(length)
+
+
+class Transformer(nn.Module):
+    """Encoder-decoder: logits (B, T, V) for the token that follows each target token.
+
+    `transformer(...)` builds one from numbers; `base` and `big` are the published sizes.
+    """
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.decoder, self.head = encoder, decoder, head
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T); masks True =
+        real token.
+        """
+        if src.shape[0] != tgt.shape[0]:
+            raise ValueError(f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}")
+        memory = self.encoder(src, src_mask)
+        states = self.decoder(tgt, memory, tgt_mask, padding(src_mask, src, "src_mask"))
+        return self.head(states)
+
+    def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
+        """Encode the source once, and return the state that `step` continues."""
+        return DecodingState(KVCache(), self.encoder(src, src_mask), src_mask)
+
+    def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
+        """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
+        memory_mask = None if state.memory_mask is None else state.memory_mask[:, None, None]
+        states = self.decoder(tokens, state.memory, None, both(None, memory_mask), state.cache)
+        return self.head(states)
+
+
+def transformer(
+    src_vocab: int,
+    tgt_vocab: int | None = None,
+    *,
+    d_model: int = 512,
+    n_heads: int = 8,
+    n_layers: int = 6,
+    d_ff: int = 2048,
+    dropout: float = 0.1,
+    attention_dropout: float = 0.0,
+    residual: Callable[..., nn.Module] = PostNorm,
+    activation: Activation = relu,
+    position: Callable[[int], Position] = SinusoidalPosition,
+) -> Transformer:
+    """Build an encoder-decoder of `n_layers` + `n_layers`; defaults are the paper's base model.
+
+    The output layer shares the target embedding's matrix; without `tgt_vocab` source and target
+    share one vocabulary and all three matrices are one. A residual scheme that leaves the stream
+    unnormalised (`final_norm`) gets a norm at the end of each stack.
+    """
+    joint: Residual = partial(residual, dropout=dropout)
+
+    def attention() -> MultiHeadAttention:
+        return MultiHeadAttention(d_model, n_heads, dropout=attention_dropout)
+
+    def encoder_block(_layer: int) -> Block:
+        return Block(attention(), FeedForward(d_model, d_ff, activation), residual=joint)
+
+    def decoder_block(_layer: int) -> Block:
+        return Block(attention(), FeedForward(d_model, d_ff, activation), attention(), joint)
+
+    def stack(block: Callable[[int], Block]) -> Stack:
+        return Stack(
+            block, n_layers, LayerNorm(d_model) if getattr(residual, "final_norm", False) else None
+        )
+
+    source = TokenEmbedding(src_vocab, d_model, scale=d_model**0.5)
+    target = source if tgt_vocab is None else TokenEmbedding(tgt_vocab, d_model, scale=d_model**0.5)
+    place = position(d_model)
+    return Transformer(
+        Encoder(source, place, stack(encoder_block), dropout),
+        Decoder(target, place, stack(decoder_block), dropout),
+        TiedHead(target),
+    )
+
+
+def base(vocab_size: int = 37_000) -> Transformer:
+    """Return the paper's base model: 63.1 M parameters counted, with its shared vocabulary of
+    37,000 (it prints 65).
+    """
+    return transformer(vocab_size)
+
+
+def big(vocab_size: int = 37_000) -> Transformer:
+    """Return the paper's big model: 214.2 M parameters counted (it prints 213); dropout 0.3 is for
+    English-German.
+    """
+    return transformer(vocab_size, d_model=1024, n_heads=16, d_ff=4096, dropout=0.3)
+
+
+def tiny(vocab_size: int = 32) -> Transformer:
+    """Return a model for tests and toys: 2 + 2 layers, 32 wide, 4 heads."""
+    return transformer(vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0)

@@ -1,0 +1,91 @@
+"""Where a token stands. A scheme acts in one of three places: on the input, on q and k, or on the
+scores.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Position(nn.Module):
+    """Base of all position schemes: every method does nothing. A scheme overrides one or two of
+    them.
+
+    Positions are integers (T,) or (B, T). One instance given to all blocks shares its parameters.
+    """
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Return token embeddings x (B, T, d_model) with position added."""
+        return x
+
+    def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
+        """Return q or k (B, H, T, d_head) turned by its position."""
+        return rows
+
+    def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
+        """Return what is added to the scores, broadcastable to (B, H, T, S), in score units; q is
+        unscaled.
+        """
+        return None
+
+
+class SinusoidalPosition(Position):
+    """Fixed waves of geometrically growing length, added to the embeddings.
+
+        PE[pos, 2i]     = sin(pos / base ** (2i / d_model))
+        PE[pos, 2i + 1] = cos(pos / base ** (2i / d_model))
+
+    A shift by a fixed offset is a rotation of each (sin, cos) pair, the same for all positions.
+    There is no table, so no length is too long. An odd d_model ends in a lone sine.
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+
+    def __init__(self, d_model: int, base: float = 10_000.0) -> None:
+        super().__init__()
+        self.d_model, self.base = d_model, base
+
+    def table(self, positions: Tensor) -> Tensor:
+        """Return the encodings of integer `positions` (...), shape (..., d_model), in float64.
+
+        Computed at each call, not stored: half precision has no angle left at position 10,000.
+        """
+        exponents = (
+            torch.arange(0, self.d_model, 2, dtype=torch.float64, device=positions.device)
+            / self.d_model
+        )
+        angles = (
+            positions.double().unsqueeze(-1) * self.base**-exponents
+        )  # (..., ceil(d_model / 2))
+        return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[..., : self.d_model]
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Return x + PE[positions]."""
+        return x + self.table(positions).to(x.dtype)
+
+
+class LearnedPosition(Position):
+    """A trained vector for each position, added to the embeddings: x + table[pos + offset].
+
+    `offset` skips the rows that some checkpoints reserve (2 in BART and OPT).
+    Raises ValueError for a position beyond the table.
+    Source: Gehring et al. 2017, section 3.1; Devlin et al. 2019, section 3.
+    """
+
+    def __init__(self, max_length: int, d_model: int, offset: int = 0) -> None:
+        super().__init__()
+        self.max_length, self.offset = max_length, offset
+        self.table = nn.Embedding(max_length + offset, d_model)
+        nn.init.normal_(self.table.weight, std=0.02)
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Return x + table[positions + offset]."""
+        last = int(positions.max())
+        if last >= self.max_length or int(positions.min()) < 0:
+            raise ValueError(
+                f"position {last} is outside the learned table of max_length={self.max_length}: "
+                f"shorten the sequence, "
+                "build the model with a longer table, or use "
+                f"SinusoidalPosition, which has no limit"
+            )
+        return x + self.table(positions + self.offset)

@@ -1,0 +1,271 @@
+"""The laws, tried on every part of the library. Parts are found by importing the library: a new
+part is tested by existing.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import deepdive
+from deepdive.checkpoint import load_weights, save_weights
+from deepdive.inspect import hook_points, record
+from deepdive.laws import CASES, LAWS, Case, Fails, NotApplicable, Refuses
+from deepdive.masks import Causal, Mask, Padding
+
+for module in pkgutil.walk_packages(deepdive.__path__, "deepdive."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+
+PARTS = sorted(CASES, key=lambda part: part.__qualname__)
+
+# Modules that are no part of their own: each is inside a part that has a case.
+WITHIN = {
+    "HookPoint": "the identity; its effect is law 9",
+    "LossPoint": "the identity; tested with collect_losses",
+}
+
+
+def perturbed(case: Case, seed: int = 1, dtype: torch.dtype = torch.float64) -> nn.Module:
+    """The case's module with every weight moved off its special values (zero biases, unit
+    gains).
+    """
+    torch.manual_seed(seed)
+    module = case.make().to(dtype).eval()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return module
+
+
+def inputs(
+    case: Case, B: int = 2, T: int = 6, seed: int = 0, dtype: torch.dtype = torch.float64
+) -> Tensor:
+    x = case.inputs(B, T, seed)
+    return x.to(dtype) if x.is_floating_point() else x
+
+
+def changed(case: Case, x: Tensor, at: int | Tensor) -> Tensor:
+    """x with other content at position `at` (an index, or a bool (B, T))."""
+    other = inputs(case, *x.shape[:2], seed=99, dtype=x.dtype)
+    if case.vocab is not None:  # certain to differ
+        other = torch.where(other == x, (x - 4 + 1) % (case.vocab - 4) + 4, other)
+    where = torch.zeros(x.shape[:2], dtype=torch.bool)
+    where[:, at] = True
+    where = where if isinstance(at, int) else at
+    return torch.where(where if case.vocab is not None else where.unsqueeze(-1), other, x)
+
+
+def close(a: Tensor, b: Tensor, tolerance: float = 1e-9) -> None:
+    assert a.shape == b.shape, f"{tuple(a.shape)} against {tuple(b.shape)}"
+    error = ((a - b).abs().max() / b.abs().max().clamp(min=1)).item()
+    assert error < tolerance, f"differs by {error:.1e}"
+
+
+def no_leak(case: Case) -> None:
+    module, x = perturbed(case), inputs(case)
+    before = case.run(module, x, Causal(), None)
+    for j in range(1, x.shape[1]):
+        after = case.run(module, changed(case, x, j), Causal(), None)
+        close(after[:, :j], before[:, :j])
+        assert not torch.allclose(after[:, j:], before[:, j:]), (
+            f"token {j} changed, and nothing at or after it did"
+        )
+
+
+def padding(case: Case) -> None:
+    module, x = perturbed(case), inputs(case, B=3)
+    keys = torch.tensor([[1] * 6, [1, 1, 1, 1, 0, 0], [0, 1, 1, 1, 1, 0]]).bool()
+    before = case.run(module, x, Padding(keys), None)
+    after = case.run(module, changed(case, x, ~keys), Padding(keys), None)
+    close(after[keys], before[keys])
+    open_ = case.run(module, changed(case, x, ~keys), None, None)
+    assert not torch.allclose(open_[1][keys[1]], before[1][keys[1]]), (
+        "the mask changes nothing: is it read?"
+    )
+
+
+def order(case: Case) -> None:
+    module, x = perturbed(case), inputs(case)
+    permutation = torch.tensor([3, 0, 5, 1, 4, 2])
+    close(
+        case.run(module, x[:, permutation], None, None),
+        case.run(module, x, None, None)[:, permutation],
+    )
+
+
+def cache(case: Case) -> None:
+    assert case.begin is not None, (
+        "the case names no begin: give one, or say why the law does not apply"
+    )
+    module, x = perturbed(case), inputs(case)
+    full = case.run(module, x, Causal(), None)
+    with torch.no_grad():
+        state = case.begin(module)
+        pieces = [case.run(module, x[:, a:b], Causal(), state) for a, b in ((0, 2), (2, 3), (3, 4))]
+        close(torch.cat(pieces, dim=1), full[:, :4])
+        swapped = torch.tensor([1, 0])
+        state.reorder(swapped)
+        rest = [case.run(module, x[swapped, a:b], Causal(), state) for a, b in ((4, 5), (5, 6))]
+        close(torch.cat(rest, dim=1), full[swapped, 4:])
+
+
+def limit(case: Case) -> None:
+    assert case.limits, "the case names no limit: give one, or say why the law does not apply"
+    for pair in case.limits.values():
+        close(*pair())
+
+
+def gradient(case: Case) -> None:
+    module, x = perturbed(case).train(), inputs(case, B=3, T=8)
+    output = case.run(module, x, None, None)
+    (
+        output
+        * torch.randn(output.shape, generator=torch.Generator().manual_seed(2), dtype=output.dtype)
+    ).sum().backward()
+    assert torch.isfinite(output).all()
+    for name, parameter in module.named_parameters():
+        silent = [reason for pattern, reason in case.silent.items() if pattern in name]
+        size = 0.0 if parameter.grad is None else parameter.grad.abs().max().item()
+        if silent:
+            assert size < 1e-9, (
+                f"{name} is declared silent ({silent[0]}), but has a gradient of {size:.1e}"
+            )
+        else:
+            assert size > 1e-7, f"{name} has a gradient of {size:.1e}"
+            assert torch.isfinite(parameter.grad).all(), f"{name} has a gradient that is not finite"
+
+
+def refusal(case: Case) -> None:
+    assert case.refusals, "the case names no refusal: give one, or say why the law does not apply"
+    for name, call in case.refusals.items():
+        with pytest.raises((ValueError, TypeError, RuntimeError)) as raised:
+            call()
+        assert len(str(raised.value)) > 30, (
+            f"{name}: the message {str(raised.value)!r} names no fix"
+        )
+
+
+def hooks(case: Case) -> None:
+    module, x = perturbed(case, dtype=torch.float32), inputs(case, B=3, dtype=torch.float32)
+    keys = torch.tensor([[1] * 6, [1, 1, 1, 1, 0, 0], [0, 1, 1, 1, 1, 0]]).bool()
+    plain = case.run(module, x, Padding(keys), None)
+    with record(module, "*weights") as seen:
+        recorded = case.run(module, x, Padding(keys), None)
+    close(recorded, plain, 1e-5)
+    for name, values in seen.items():
+        for weights in values:
+            total = weights.sum(-1)
+            one = (total - 1).abs() < 1e-5
+            assert (one | (total == 0)).all(), (
+                f"{name} has rows that sum to {total.min():.3f} .. {total.max():.3f}"
+            )
+    assert not any(point.listening for point in hook_points(module, "*").values())
+
+
+def dtype(case: Case) -> None:
+    reference = perturbed(case)
+    x = inputs(case)
+    expected = case.run(reference, x, None, None)
+    for kind, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.15)):
+        module = copy.deepcopy(reference).to(kind)
+        output = case.run(module, x.to(kind) if x.is_floating_point() else x, None, None)
+        assert output.dtype == kind, f"{kind} came out as {output.dtype}"
+        close(output.double(), expected, tolerance)
+    copied = copy.deepcopy(reference)
+    with torch.no_grad():
+        for parameter in reference.parameters():
+            parameter.zero_()
+    close(case.run(copied, x, None, None), expected)
+    moved = case.make().to("meta")
+    stays = [
+        name
+        for name, t in [*moved.named_parameters(), *moved.named_buffers()]
+        if t.device.type != "meta"
+    ]
+    assert not stays, f"stayed behind when the model moved: {stays}"
+
+
+def round_trip(case: Case, folder: Path) -> None:
+    module, x = perturbed(case, seed=1), inputs(case)
+    other = perturbed(case, seed=2)
+    save_weights(module, folder / "weights.safetensors")
+    load_weights(other, folder / "weights.safetensors")
+    close(case.run(other, x, None, None), case.run(module, x, None, None), 1e-15)
+
+
+TRIALS = {law: globals()[law] for law in LAWS if law not in ("parity", "round_trip")}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__qualname__)
+def test_law(part: type[nn.Module], law: str, tmp_path: Path) -> None:
+    case = CASES[part]()
+    verdict = case.laws.get(law)
+    if law == "parity":
+        assert case.parity, f"{part.__qualname__} names neither an oracle nor why there is none"
+        from test_parity import ORACLES
+
+        if case.parity.startswith("none: "):
+            assert len(case.parity) > 20
+            assert part not in ORACLES
+        else:
+            assert part in ORACLES, (
+                f"{part.__qualname__} names {case.parity}, but no test in test_parity.py proves it"
+            )
+        return
+    trial = TRIALS.get(law, lambda c: round_trip(c, tmp_path))
+    if isinstance(verdict, NotApplicable):
+        assert len(verdict.reason) > 10, "say why"
+    elif isinstance(verdict, Refuses):
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            trial(case)
+    elif isinstance(verdict, Fails):
+        with pytest.raises(AssertionError):
+            trial(case)
+    else:
+        trial(case)
+
+
+def test_every_part_has_a_case() -> None:
+    """A public module of the library is a part with a case, or is named above as being inside
+    one.
+    """
+    missing = []
+    for name in [m.name for m in pkgutil.walk_packages(deepdive.__path__, "deepdive.")]:
+        if name.endswith("__main__"):
+            continue
+        for thing in vars(importlib.import_module(name)).values():
+            is_part = (
+                inspect.isclass(thing) and issubclass(thing, nn.Module) and thing.__module__ == name
+            )
+            if (
+                is_part
+                and not thing.__name__.startswith("_")
+                and thing not in CASES
+                and thing.__name__ not in WITHIN
+            ):
+                missing.append(thing.__qualname__)
+    assert not missing, f"no @case beside {missing}"
+
+
+def test_laws_can_fail() -> None:
+    """Break a mask, an order, a gradient: each law sees it."""
+    from deepdive.attention import MultiHeadAttention
+
+    case = CASES[MultiHeadAttention]()
+
+    def deaf(module: nn.Module, x: Tensor, mask: Mask | None, state: object) -> Tensor:
+        return case.run(module, x, None, None)
+
+    broken = {"run": deaf}
+    for law in (no_leak, padding):
+        with pytest.raises(AssertionError):
+            law(Case(**{**{f: getattr(case, f) for f in case.__dataclass_fields__}, **broken}))
