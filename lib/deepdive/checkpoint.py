@@ -1,0 +1,215 @@
+"""Weights and training states on disk: safetensors and JSON, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+Tensors = dict[str, Tensor]
+KEPT = 2  # checkpoints; the older one is used when the newer one is torn
+
+
+def _sync(path: Path) -> None:
+    """Wait until what was written to a file or folder is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        if path.is_file():  # some network file systems cannot sync a folder: their rename is enough
+            raise
+    finally:
+        os.close(handle)
+
+
+def unshared(tensors: Mapping[str, Tensor]) -> tuple[Tensors, dict[str, str]]:
+    """Name each tensor once: return the tensors to save, and alias -> name for the tied ones.
+
+    Two names are one tensor when memory, shape, strides and dtype are the same. A tensor that only
+    overlaps another (a view of part of it) is copied.
+    """
+    first: dict[tuple[Any, ...], str] = {}
+    storages: set[int] = set()
+    kept: Tensors = {}
+    aliases: dict[str, str] = {}
+    for name, tensor in tensors.items():
+        key = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device)
+        if tensor.numel() and key in first:
+            aliases[name] = first[key]
+            continue
+        first[key] = name
+        storage = tensor.untyped_storage().data_ptr()
+        whole = tensor.detach().contiguous()
+        kept[name] = whole.clone() if storage in storages else whole
+        storages.add(storage)
+    return kept, aliases
+
+
+def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
+    """Return the tensors (copied, so that no file stays mapped) and the metadata of a file."""
+    with safe_open(path, framework="pt") as file:
+        names = file.keys()
+        return {name: file.get_tensor(name).clone() for name in names}, file.metadata() or {}
+
+
+def save_weights(model: nn.Module, path: str | Path) -> Path:
+    """Write the parameters and buffers of `model` to one safetensors file, atomically.
+
+    A tied tensor is written once, under its first name; its other names stand in the file's
+    metadata (`aliases`: JSON, alias -> name). A reader of `path` sees the old file or the new one,
+    never a part. Returns the path. Raises TypeError for a state that is not a tensor.
+    """
+    path = Path(path)
+    state = model.state_dict()
+    odd = [name for name, value in state.items() if not isinstance(value, Tensor)]
+    if odd:
+        raise TypeError(f"model: {', '.join(odd)} in its state is no tensor; store it elsewhere")
+    tensors, aliases = unshared(state)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        save_file(tensors, draft, metadata={"format": "pt", "aliases": json.dumps(aliases)})
+        _sync(draft)
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+    return path
+
+
+def _mismatches(state: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> list[str]:
+    """List every way in which the tensors of a file do not fit a model's state."""
+    lines = [f"missing in the file: {name}" for name in state if name not in found]
+    lines += [f"unknown to the model: {name}" for name in found if name not in state]
+    for name in state.keys() & found.keys():
+        has, expected = found[name], state[name]
+        if has.shape != expected.shape or has.dtype != expected.dtype:
+            lines.append(
+                f"{name}: came as {has.dtype} {tuple(has.shape)}, "
+                f"expected {expected.dtype} {tuple(expected.shape)}"
+            )
+    for alias, name in unshared(state)[1].items():
+        if alias in found and name in found and not torch.equal(found[alias], found[name]):
+            lines.append(f"{alias}: differs from {name} in the file, but the model ties the two")
+    return sorted(lines)
+
+
+def load_weights(model: nn.Module, path: str | Path) -> None:
+    """Copy the tensors of a safetensors file into `model`, by name; ties in the model are kept.
+
+    Strict: raises ValueError that lists every missing and unknown name and every wrong shape or
+    dtype, and then changes nothing. Also raises ValueError for a file that is not safetensors (a
+    pickle is never opened) and FileNotFoundError for none.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"path: no file at {path}")
+    try:
+        found, metadata = _read(path)
+    except (SafetensorError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"path: {path} is not a whole safetensors file ({error}); write it again with "
+            "save_weights, and convert a pickle where you trust it"
+        ) from error
+    for alias, name in json.loads(metadata.get("aliases", "{}")).items():
+        found[alias] = found[name]
+    state = model.state_dict()
+    lines = _mismatches(state, found)
+    if lines:
+        raise ValueError(
+            f"path: {path} does not fit {type(model).__name__}:\n  " + "\n  ".join(lines)
+        )
+    with torch.no_grad():
+        for name, tensor in state.items():
+            tensor.copy_(found[name])
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _encode(body: Any) -> str:
+    return json.dumps(body, sort_keys=True, allow_nan=False)
+
+
+class Checkpoints:
+    """The checkpoints of one run: numbered folders of `state.safetensors` and `state.json`.
+
+    A checkpoint is written under another name, synced, and renamed, so a process that is killed at
+    any moment leaves whole checkpoints only. The last two are kept. The JSON holds the sha256 of
+    the tensors and of its own body; what does not agree is named and passed over.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for left in self.folder.glob(".writing-*"):  # from a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+
+    def paths(self) -> list[Path]:
+        """Return the folders of the checkpoints, newest first."""
+        found = self.folder.glob("checkpoint-*")
+        return sorted(found, key=lambda p: int(p.name.split("-")[1]), reverse=True)
+
+    def write(self, tensors: Mapping[str, Tensor], body: Mapping[str, Any]) -> Path:
+        """Write one checkpoint: tensors that share no memory, and a body of JSON values."""
+        paths = self.paths()
+        number = int(paths[0].name.split("-")[1]) + 1 if paths else 1
+        draft = self.folder / f".writing-{number:06d}"
+        draft.mkdir(exist_ok=True)
+        save_file(dict(tensors), draft / "state.safetensors")
+        sealed = {
+            "tensors_sha256": _digest(draft / "state.safetensors"),
+            "body_sha256": hashlib.sha256(_encode(body).encode()).hexdigest(),
+            "body": body,
+        }
+        (draft / "state.json").write_text(_encode(sealed))
+        for part in (draft / "state.safetensors", draft / "state.json", draft):
+            _sync(part)
+        final = self.folder / f"checkpoint-{number:06d}"
+        draft.rename(final)
+        _sync(self.folder)
+        for old in self.paths()[KEPT:]:
+            shutil.rmtree(old)
+        return final
+
+    def newest(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """Return tensors and body of the newest whole checkpoint, None when there is none at all.
+
+        Warns of a torn one, by name and reason. Raises ValueError when all are torn.
+        """
+        reasons = []
+        for path in self.paths():
+            try:
+                return self._open(path)
+            except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+                reasons.append(f"{path} cannot be used: {error}")
+                warnings.warn(f"{reasons[-1]}; trying the one before", stacklevel=2)
+        if reasons:
+            raise ValueError(
+                "folder: no whole checkpoint is left:\n  " + "\n  ".join(reasons) + "\n"
+                f"Remove {self.folder} to start again from nothing."
+            )
+        return None
+
+    @staticmethod
+    def _open(path: Path) -> tuple[Tensors, dict[str, Any]]:
+        sealed = json.loads((path / "state.json").read_text())
+        body: dict[str, Any] = sealed["body"]
+        if hashlib.sha256(_encode(body).encode()).hexdigest() != sealed["body_sha256"]:
+            raise ValueError("state.json does not match its own sha256")
+        if _digest(path / "state.safetensors") != sealed["tensors_sha256"]:
+            raise ValueError("state.safetensors does not match the sha256 in state.json")
+        return _read(path / "state.safetensors")[0], body

@@ -1,0 +1,115 @@
+"""What training minimises, and what is reported: cross-entropy with label smoothing, perplexity."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+PAD = 0
+
+
+def _check(logits: Tensor, targets: Tensor) -> None:
+    """Refuse logits and targets that do not belong together, naming the argument."""
+    if not logits.is_floating_point() or logits.ndim < 2:
+        raise TypeError(
+            f"logits: came as {logits.dtype} of shape {tuple(logits.shape)}, expected floating "
+            "point scores of shape (B, T, V); pass the model's output, not its argmax"
+        )
+    if targets.dtype != torch.int64:
+        raise TypeError(
+            f"targets: came as {targets.dtype}, expected torch.int64 token ids; use targets.long()"
+        )
+    if logits.shape[:-1] != targets.shape:
+        raise ValueError(
+            f"targets: came with shape {tuple(targets.shape)}, expected "
+            f"{tuple(logits.shape[:-1])}, one id for each position of logits {tuple(logits.shape)}"
+        )
+
+
+def _pack(logits: Tensor, targets: Tensor, pad: int | None) -> tuple[Tensor, Tensor]:
+    """Return the rows of logits (N, V) and the ids (N,) that are not padding.
+
+    Padding is left out before the softmax, so that nothing of size V is computed for it.
+    """
+    rows, ids = logits.flatten(0, -2), targets.flatten()  # (B * T, V), (B * T,)
+    if pad is not None:
+        kept = (ids != pad).nonzero().squeeze(1)
+        if len(kept) < len(ids):
+            rows, ids = rows.index_select(0, kept), ids.index_select(0, kept)
+    if len(ids) == 0:
+        raise ValueError(
+            f"targets: no token to predict in shape {tuple(targets.shape)}: every id is pad={pad}, "
+            "or the batch is empty; leave such batches out"
+        )
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or high >= rows.shape[1]:
+        raise ValueError(
+            f"targets: ids run from {low} to {high}, expected 0 to {rows.shape[1] - 1}, the last "
+            "dimension of logits; the vocabulary and the model's output size differ"
+        )
+    return rows, ids
+
+
+def cross_entropy(
+    logits: Tensor, targets: Tensor, pad: int | None = PAD, smoothing: float = 0.0
+) -> Tensor:
+    """Mean cross-entropy in nats over the tokens that are not padding.
+
+    With p = softmax(logits) and q = (1 - smoothing) * onehot(target) + smoothing / V,
+
+        loss = mean over tokens of  -sum_v q[v] * log p[v]
+
+    logits: (B, T, V) floating point, scores before the softmax; bfloat16 and float16 are computed
+        in float32.
+    targets: (B, T) int64 ids.
+    pad: the id that is not counted; None counts every position.
+    smoothing: in [0, 1); 0 is plain cross-entropy.
+
+    Returns a scalar. Raises TypeError or ValueError when shapes, dtypes or ids do not fit, or when
+    every target is padding.
+
+    Source: Szegedy et al. 2016, "Rethinking the Inception Architecture", section 7.
+
+    >>> round(cross_entropy(torch.zeros(1, 2, 4), torch.tensor([[1, 2]])).item(), 4)  # log 4
+    1.3863
+    """
+    _check(logits, targets)
+    if not 0.0 <= smoothing < 1.0:
+        raise ValueError(f"smoothing: came as {smoothing}, expected 0 <= smoothing < 1")
+    rows, ids = _pack(logits, targets, pad)
+    if rows.dtype in (torch.float16, torch.bfloat16):
+        rows = rows.float()
+    log_p = rows.log_softmax(dim=-1)  # (N, V)
+    hard = -log_p.gather(1, ids[:, None]).mean()
+    if smoothing == 0.0:
+        return hard
+    uniform = -log_p.mean()  # mean over tokens of -sum_v (1 / V) * log p[v]
+    return (1.0 - smoothing) * hard + smoothing * uniform
+
+
+def perplexity(loss: float | Tensor) -> float:
+    """Return exp(loss), for a mean cross-entropy in nats: the size of the equally likely choice.
+
+    Give it the mean over all tokens of a corpus, computed without smoothing: the mean of the
+    perplexities of batches is another number. Overflow gives inf.
+
+    >>> round(perplexity(math.log(8.0)), 6)
+    8.0
+    """
+    try:
+        return math.exp(float(loss))
+    except OverflowError:
+        return math.inf
+
+
+def token_count(targets: Tensor, pad: int = PAD) -> int:
+    """Return how many entries of `targets` (any shape, integer ids) are not `pad`.
+
+    >>> token_count(torch.tensor([[5, 2, 0], [7, 8, 2]]))
+    5
+    """
+    if targets.is_floating_point():
+        raise TypeError(f"targets: came as {targets.dtype}, expected integer token ids")
+    return int((targets != pad).sum())

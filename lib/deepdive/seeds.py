@@ -1,0 +1,104 @@
+"""Random states of Python, numpy and torch: set, saved, restored; and deterministic kernels."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils import deterministic as _deterministic
+
+_SETTINGS: Any = _deterministic  # the type stubs do not know its one attribute
+
+
+def _seed(seed: int) -> None:
+    """Seed Python's, numpy's and torch's generators, those of every CUDA device included."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  (other people's code draws from this generator)
+    torch.manual_seed(seed)
+
+
+def seed_everything(seed: int = 0) -> None:
+    """Seed Python's `random`, numpy and torch (CPU and CUDA), and choose deterministic kernels.
+
+    The same seed, machine, torch version and thread count then give the same numbers, bit for bit.
+    An operation that has no deterministic kernel warns and runs. Generators of your own (a
+    `torch.Generator`, `numpy.random.default_rng()`) are not touched.
+
+    Raises ValueError for a seed outside 0 .. 2^63 - 1.
+
+    >>> seed_everything(1); a = torch.rand(2)
+    >>> seed_everything(1); torch.equal(a, torch.rand(2))
+    True
+    """
+    if not 0 <= seed < 2**63:
+        raise ValueError(f"seed: came as {seed}, expected 0 <= seed < 2**63")
+    _seed(seed)
+    _choose_deterministic()
+
+
+def _choose_deterministic() -> None:
+    # cuBLAS reads this when it makes its first workspace; without it, torch refuses to promise.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    # Filling fresh memory with NaN finds reads of unset memory, costs time, and changes no result.
+    _SETTINGS.fill_uninitialized_memory = False
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    """Choose deterministic kernels inside the context, and what was chosen before after it."""
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        _SETTINGS.fill_uninitialized_memory,
+    )
+    _choose_deterministic()
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        _SETTINGS.fill_uninitialized_memory = before[2]
+
+
+def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the states of Python's, numpy's and torch's generators: tensors, and plain values."""
+    version, words, gauss = random.getstate()
+    _, keys, position, has_gauss, cached = np.random.get_state(legacy=True)  # noqa: NPY002
+    tensors = {
+        "python": torch.tensor(words, dtype=torch.int64),
+        "numpy": torch.from_numpy(np.asarray(keys).astype(np.int64)),
+        "torch": torch.get_rng_state(),
+    }
+    for device in range(torch.cuda.device_count()):
+        tensors[f"cuda.{device}"] = torch.cuda.get_rng_state(device)
+    plain = {"python": [version, gauss], "numpy": [int(position), int(has_gauss), float(cached)]}
+    return tensors, plain
+
+
+def set_random_state(tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
+    """Restore what `random_state()` returned. Devices that are gone are left out."""
+    version, gauss = plain["python"]
+    random.setstate((version, tuple(tensors["python"].tolist()), gauss))
+    position, has_gauss, cached = plain["numpy"]
+    keys = tensors["numpy"].numpy().astype(np.uint32)
+    np.random.set_state(("MT19937", keys, position, has_gauss, cached))  # noqa: NPY002
+    torch.set_rng_state(tensors["torch"])
+    for device in range(torch.cuda.device_count()):
+        if f"cuda.{device}" in tensors:
+            torch.cuda.set_rng_state(tensors[f"cuda.{device}"], device)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Restore all random states after the context, whatever it drew."""
+    state = random_state()
+    try:
+        yield
+    finally:
+        set_random_state(*state)
