@@ -1,0 +1,108 @@
+"""The pages of the companion: where they are, how one is named, and how much time it may take.
+
+A page is a `.py` in percent format beside the `.ipynb` that is built from it (`source`,
+`execute`). Nothing here imports Jupyter; the modules that need it are imported when used.
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# Seconds that a page may take on two cores: (chapter page, case study).
+BUDGETS = {"ci": (60, 120), "laptop": (90, 900), "gpu": (90, 3600), "experiment": (3600, 3600)}
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: its source, and the root of the checkout that holds it."""
+
+    source: Path
+    root: Path
+
+    @property
+    def name(self) -> str:
+        """Path below the root without suffix: `chapters/02_transformer/02_attention`."""
+        return self.source.relative_to(self.root).with_suffix("").as_posix()
+
+    @property
+    def is_study(self) -> bool:
+        return self.source.parent.name == "casestudies"
+
+    @property
+    def number(self) -> str:
+        """`2.2` for a chapter's page, `case 2` for a case study."""
+        own = self.source.name.split("_")[0].lstrip("0")
+        chapter = self.source.parent.name.split("_")[0].lstrip("0")
+        return f"case {own}" if self.is_study else f"{chapter}.{own}"
+
+    @property
+    def answers_to(self) -> set[str]:
+        """The names that mean this page and no part of a name: number, stem, path."""
+        stem = self.source.stem
+        return {self.number, self.number.replace(" ", ""), self.name, stem, stem[3:]}
+
+    @property
+    def notebook(self) -> Path:
+        """The committed notebook beside the source."""
+        return self.source.with_suffix(".ipynb")
+
+    def budget(self, profile: str) -> int:
+        """Seconds that the page may take in this profile."""
+        return BUDGETS[profile][self.is_study]
+
+
+class PageError(ValueError):
+    """A page or checkout that cannot be found, or that is not as it should be."""
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The checkout around `start` (default: here), or else the one this library stands in.
+
+    Raises:
+        PageError: neither is in a checkout.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[3]):
+        if (folder / "chapters").is_dir() or (folder / "casestudies").is_dir():
+            return folder
+    raise PageError(f"no chapters/ or casestudies/ in or above {here}: run this in a checkout")
+
+
+def discover(root: Path) -> list[Page]:
+    """All pages in the book's order, chapters first; exercises are not pages."""
+    found = sorted(root.glob("chapters/[0-9][0-9]_*/[0-9][0-9]_*.py"))
+    found += sorted(root.glob("casestudies/[0-9][0-9]_*.py"))
+    return [Page(path, root) for path in found]
+
+
+def find(query: str, root: Path) -> Page:
+    """The page with this number (`2.2`, `case 2`), name, path, or unique part of a name.
+
+    Any other notebook or source can be named by its path (a solved exercise in `build/`).
+
+    Raises:
+        PageError: no page answers to `query`, or several do; the message names near ones.
+    """
+    pages = discover(root)
+    wanted = query.lower().removesuffix(".ipynb").removesuffix(".py")
+    path = Path(query).resolve()
+    if path.suffix in (".py", ".ipynb") and path.is_file():
+        other = Page(path, root if path.is_relative_to(root) else path.parent)
+        return next((page for page in pages if page.source == path.with_suffix(".py")), other)
+    exact = [page for page in pages if wanted in page.answers_to]
+    hits = exact or [page for page in pages if wanted in page.name.lower()]
+    if len(hits) == 1:
+        return hits[0]
+    if hits:
+        names = ", ".join(page.name for page in hits)
+        raise PageError(f"{query!r} fits {len(hits)} pages: {names}. Give more of the name.")
+    known = {name: page.name for page in pages for name in page.answers_to}
+    near = {known[name] for name in difflib.get_close_matches(wanted, known, n=5, cutoff=0.5)}
+    hint = f"Near it: {', '.join(sorted(near))}." if near else "`deepdive list` shows all pages."
+    raise PageError(f"no page {query!r}. {hint}")
+
+
+def select(queries: Sequence[str], root: Path) -> list[Page]:
+    """The named pages in the order given, or all of them."""
+    return [find(query, root) for query in queries] or discover(root)

@@ -1,0 +1,128 @@
+"""Predict before you look: a question in a notebook's output, kept in the reader's browser.
+
+Plain HTML and a few lines of script: no network, no widgets. Without scripts the answer opens
+by hand. In the rendered site, committing also opens the next output tagged `surprise`.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+
+
+class Html:
+    """HTML for a notebook's output, with a plain form for terminals and scripts."""
+
+    def __init__(self, html: str, plain: str) -> None:
+        self.html = html
+        self.plain = plain
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.plain
+
+
+def predict(
+    question: str, options: Sequence[str], answer: int, explain: str, *, key: str = ""
+) -> Html:
+    """Ask the reader to commit to one option; then show the answer and why.
+
+    Args:
+        question, options, explain: plain text; `code` in backticks.
+        answer: index of the right option.
+        key: names the prediction in the browser's store, "chapter/name"; by default a hash.
+
+    Raises:
+        ValueError: fewer than two options, or `answer` is not the index of one.
+    """
+    if len(options) < 2:
+        raise ValueError(f"options has {len(options)} entries; a prediction needs two or more")
+    if not 0 <= answer < len(options):
+        raise ValueError(f"answer is {answer}; expected an index from 0 to {len(options) - 1}")
+    digest = hashlib.sha256((key + question).encode()).hexdigest()[:10]
+    radios = "".join(
+        f'<label style="display:block"><input type="radio" name="p{digest}" value="{i}"> '
+        f"{_text(option)}</label>"
+        for i, option in enumerate(options)
+    )
+    html = _PREDICT.format(
+        id=f"p{digest}",
+        question=_text(question),
+        radios=radios,
+        answer=_text(options[answer]),
+        explain=_text(explain),
+        script=_script(_COMMIT, id=f"p{digest}", key=f"deepdive:{key or digest}", answer=answer),
+    )
+    lines = [f"Predict first: {question}", *(f"  ( ) {option}" for option in options)]
+    return Html(html, "\n".join(lines))
+
+
+def score(chapter: str = "") -> Html:
+    """How many of the predictions whose key begins with `chapter` the reader got right."""
+    name = f"s{hashlib.sha256(chapter.encode()).hexdigest()[:10]}"
+    html = f'<p id="{name}">Your predictions are kept in this browser.</p>'
+    script = _script(_SCORE, id=name, prefix=f"deepdive:{chapter}")
+    return Html(html + script, "Your predictions are kept in the browser.")
+
+
+def _text(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def _script(body: str, **values: str | int) -> str:
+    # "<" escaped, so that no text can close the script element
+    given = json.dumps(values).replace("<", "\\u003c")
+    return f"<script>(given => {{{body}}})({given})</script>"
+
+
+_PREDICT = """\
+<div id="{id}" class="predict" style="border-left:3px solid #0072B2;padding:.3em 1em;margin:.5em 0">
+<fieldset style="border:0;margin:0;padding:0">
+<legend><strong>Predict first:</strong> {question}</legend>
+{radios}
+</fieldset>
+<button type="button" hidden disabled>Commit</button>
+<p role="status" aria-live="polite" style="margin:.3em 0"></p>
+<details><summary>Answer</summary><p><strong>{answer}</strong>. {explain}</p></details>
+</div>
+{script}"""
+
+_COMMIT = """
+const box = document.getElementById(given.id), find = what => box.querySelector(what);
+const radios = [...box.querySelectorAll("input")], button = find("button");
+let store = {};
+try { store = window.localStorage; } catch (error) {}
+const open = choice => {
+  radios.forEach(radio => { radio.checked = +radio.value === choice; radio.disabled = true; });
+  find("p").textContent = choice === given.answer ? "You predicted it." : "Not this time.";
+  find("details").hidden = false; find("details").open = true; button.hidden = true;
+  const later = [...document.querySelectorAll("details.surprise")]
+    .find(item => box.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_FOLLOWING);
+  if (later) later.open = true;
+  window.dispatchEvent(new Event("deepdive-predict"));
+};
+button.hidden = false; find("details").hidden = true;
+radios.forEach(radio => radio.addEventListener("change", () => { button.disabled = false; }));
+button.addEventListener("click", () => {
+  const choice = +radios.find(radio => radio.checked).value;
+  store[given.key] = choice === given.answer ? "right " + choice : "wrong " + choice;
+  open(choice);
+});
+if (store[given.key]) open(+store[given.key].split(" ")[1]);
+"""
+
+_SCORE = """
+const count = () => {
+  let store = {};
+  try { store = window.localStorage; } catch (error) {}
+  const made = Object.keys(store).filter(key => key.startsWith(given.prefix));
+  const right = made.filter(key => store[key].startsWith("right"));
+  document.getElementById(given.id).textContent =
+    `You have predicted ${right.length} of ${made.length} right.`;
+};
+window.addEventListener("deepdive-predict", count);
+count();
+"""
