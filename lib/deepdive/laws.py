@@ -77,10 +77,10 @@ class Case:
     laws       law -> `Refuses`, `Fails` or `NotApplicable`, for those that do not hold
     """
 
-    make: Callable[[], nn.Module]
+    make: Callable[[], Any]
     run: Callable[..., Tensor]
     parity: str
-    begin: Callable[[nn.Module], Any] | None = None
+    begin: Callable[[Any], Any] | None = None
     d_model: int = 16
     vocab: int | None = None
     limits: Mapping[str, Pair] = field(default_factory=dict)
@@ -107,3 +107,84 @@ def case(part: type[nn.Module]) -> Callable[[Callable[[], Case]], Callable[[], C
         return build
 
     return register
+
+
+class Rows(nn.Module):
+    """The smallest model on rows, for cases: add positions, run a stack, under any mask and
+    cache.
+    """
+
+    def __init__(self, stack: Any, position: Any = None) -> None:
+        super().__init__()
+        self.stack: Any = stack
+        self.position: Any = position
+
+    def forward(self, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model)."""
+        start = 0 if state is None else state.length
+        if self.position is not None:
+            x = self.position.embed(x, torch.arange(start, start + x.shape[1]))
+        return self.stack(x, mask=mask, cache=state)
+
+
+def in_stack(
+    attn: Callable[[], nn.Module] | None = None,
+    ff: Callable[[], nn.Module] | None = None,
+    residual: Callable[[int], nn.Module] | None = None,
+    position: nn.Module | None = None,
+    norm: nn.Module | None = None,
+) -> Rows:
+    """Put a part into two blocks, 16 wide with 4 heads; what is not given is the plain part."""
+    from deepdive.attention import MultiHeadAttention
+    from deepdive.layers import Block, FeedForward, PreNorm
+    from deepdive.stacks import Stack
+
+    def block(_layer: int) -> Block:
+        return Block(
+            attn() if attn else MultiHeadAttention(16, 4),
+            ff() if ff else FeedForward(16, 32),
+            residual=residual or PreNorm,
+        )
+
+    return Rows(Stack(block, 2, norm), position)
+
+
+def run_rows(module: nn.Module, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    """Run a `Rows` model."""
+    return module(x, mask, state)
+
+
+def new_cache(_module: nn.Module) -> Any:
+    """Return an empty `KVCache`."""
+    from deepdive.attention import KVCache
+
+    return KVCache()
+
+
+def set_weights(module: nn.Module, **values: Tensor | float) -> nn.Module:
+    """Fill parameters by name ("inner.weight" is written inner__weight) and return the module, in
+    float64.
+    """
+    module = module.double()
+    parameters = dict(module.named_parameters())
+    with torch.no_grad():
+        for name, value in values.items():
+            parameter = parameters[name.replace("__", ".")]
+            parameter.copy_(torch.as_tensor(value, dtype=parameter.dtype).expand_as(parameter))
+    return module
+
+
+def random_rows(*shape: int, seed: int = 5) -> Tensor:
+    """Return a float64 tensor of normal numbers, the same at each call."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def padding_of(mask: Any) -> Tensor | None:
+    """Return the keys (B, S) of the padding part of `mask`, for models that take them as a
+    tensor.
+    """
+    from deepdive.masks import Padding
+
+    return next(
+        (part.keys for part in getattr(mask, "parts", ()) if isinstance(part, Padding)), None
+    )

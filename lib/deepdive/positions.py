@@ -7,6 +7,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from deepdive.laws import (
+    Case,
+    Fails,
+    NotApplicable,
+    case,
+    in_stack,
+    new_cache,
+    random_rows,
+    run_rows,
+    set_weights,
+)
+
 
 class Position(nn.Module):
     """Base of all position schemes: every method does nothing. A scheme overrides one or two of
@@ -89,3 +101,52 @@ class LearnedPosition(Position):
                 f"SinusoidalPosition, which has no limit"
             )
         return x + self.table(positions + self.offset)
+
+
+ORDERED = Fails("telling positions apart is what it is for")
+
+
+@case(SinusoidalPosition)
+def _() -> Case:
+    def relative_offset() -> tuple[Tensor, Tensor]:
+        """PE[pos + 3] is PE[pos] turned by 3 * frequency in every (sin, cos) plane."""
+        waves = SinusoidalPosition(16)
+        sines, cosines = waves.table(torch.arange(20)).unflatten(-1, (8, 2)).unbind(-1)
+        angle = 3 * 10_000.0 ** (-torch.arange(0, 16, 2, dtype=torch.float64) / 16)
+        turned = (
+            sines * angle.cos() + cosines * angle.sin(),
+            cosines * angle.cos() - sines * angle.sin(),
+        )
+        return torch.stack(turned, -1).flatten(-2), waves.table(torch.arange(3, 23))
+
+    return Case(
+        make=lambda: in_stack(position=SinusoidalPosition(16)),
+        run=run_rows,
+        begin=new_cache,
+        parity="the closed form",
+        limits={"a shift is a rotation": relative_offset},
+        laws={"order": ORDERED, "refusal": NotApplicable("it has a value for every position")},
+    )
+
+
+@case(LearnedPosition)
+def _() -> Case:
+    def a_table_of_waves() -> tuple[Tensor, Tensor]:
+        x, positions = random_rows(2, 5, 16), torch.arange(5)
+        learned, waves = LearnedPosition(8, 16), SinusoidalPosition(16)
+        set_weights(learned, table__weight=waves.table(torch.arange(8)))
+        return learned.embed(x, positions), waves.embed(x, positions)
+
+    return Case(
+        make=lambda: in_stack(position=LearnedPosition(8, 16)),
+        run=run_rows,
+        begin=new_cache,
+        parity="transformers GPT2LMHeadModel, its wpe",
+        limits={"a table of waves: SinusoidalPosition": a_table_of_waves},
+        refusals={
+            "beyond the table": lambda: LearnedPosition(8, 16).embed(
+                torch.zeros(1, 9, 16), torch.arange(9)
+            )
+        },
+        laws={"order": ORDERED},
+    )

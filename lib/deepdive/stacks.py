@@ -7,6 +7,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from deepdive.attention.cache import KVCache
+from deepdive.laws import Case, Rows, case, in_stack, new_cache, random_rows, run_rows
 from deepdive.masks import Mask
 
 
@@ -44,3 +45,27 @@ class Stack(nn.Module):
             slot = None if cache is None else cache[i]
             x = block(x, memory, mask, memory_mask, positions, slot)
         return x if self.norm is None else self.norm(x)
+
+
+@case(Stack)
+def _() -> Case:
+    def no_layers() -> tuple[Tensor, Tensor]:
+        x = random_rows(2, 3, 16)
+        return Stack(lambda i: nn.Identity(), 0)(x), x
+
+    def one_layer() -> tuple[Tensor, Tensor]:
+        x, stack = random_rows(2, 3, 16), in_stack().double().stack
+        return stack.blocks[1](stack.blocks[0](x)), stack(x)
+
+    def shared() -> Rows:
+        block: nn.Module = in_stack().stack.blocks[0]
+        return Rows(Stack(lambda i: block, 3))
+
+    return Case(
+        make=shared,  # one block for all layers: the hardest to cache and to save
+        run=run_rows,
+        begin=new_cache,
+        parity="torch.nn.TransformerEncoder",
+        limits={"no layers: the input": no_layers, "its blocks in a row": one_layer},
+        refusals={"a negative number of layers": lambda: Stack(lambda i: nn.Identity(), -1)},
+    )

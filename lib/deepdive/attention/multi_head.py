@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from deepdive.attention.cache import Slot
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.inspect import HookPoint
+from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.masks import Mask
 from deepdive.positions import Position
 
@@ -55,7 +56,9 @@ class MultiHeadAttention(nn.Module):
             )
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         if n_kv_heads < 1 or n_heads % n_kv_heads:
-            raise ValueError(f"n_kv_heads={n_kv_heads} does not divide n_heads={n_heads}")
+            raise ValueError(
+                f"n_kv_heads={n_kv_heads} does not divide n_heads={n_heads}: choose a divisor"
+            )
         if mechanism is not None and dropout:
             raise ValueError(
                 f"dropout={dropout} belongs to the mechanism that you pass: give it there"
@@ -161,7 +164,9 @@ class MultiHeadAttention(nn.Module):
             if rows.ndim != 3 or rows.shape[-1] != width:
                 raise ValueError(f"{name} must be (B, T, {width}); got {tuple(rows.shape)}")
             if 0 in rows.shape:
-                raise ValueError(f"{name} is empty: {tuple(rows.shape)}")
+                raise ValueError(
+                    f"{name} is empty: {tuple(rows.shape)}; leave empty batches and sequences out"
+                )
         if context is not None and context.shape[0] != x.shape[0]:
             raise ValueError(f"x has a batch of {x.shape[0]}, context of {context.shape[0]}")
 
@@ -169,3 +174,41 @@ class MultiHeadAttention(nn.Module):
 def _default(positions: Tensor | None, start: int, end: int, like: Tensor) -> Tensor:
     """Return the given positions, or start .. end - 1."""
     return torch.arange(start, end, device=like.device) if positions is None else positions
+
+
+@case(MultiHeadAttention)
+def _() -> Case:
+    def one_head() -> tuple[Tensor, Tensor]:
+        x, one = random_rows(2, 5, 8), torch.eye(8)
+        attention = MultiHeadAttention(8, 1)
+        set_weights(attention, q__weight=one, kv__weight=torch.cat([one, one]), out__weight=one)
+        return attention(x), SoftmaxAttention()(x[:, None], x[:, None], x[:, None])[:, 0]
+
+    def grouped() -> tuple[Tensor, Tensor]:
+        """Two query heads on one key-value head = plain heads whose keys and values are copies."""
+        x, shared = random_rows(2, 5, 8), MultiHeadAttention(8, 4, n_kv_heads=2).double()
+        plain = MultiHeadAttention(8, 4).double()
+        plain.q, plain.out = shared.q, shared.out
+        k, v = (w.unflatten(0, (2, 2)).repeat_interleave(2, 0) for w in shared.kv.weight.chunk(2))
+        set_weights(plain, kv__weight=torch.cat([k.flatten(0, 1), v.flatten(0, 1)]))
+        return shared(x), plain(x)
+
+    x = torch.zeros(1, 3, 8)
+    return Case(
+        make=lambda: MultiHeadAttention(16, 4, n_kv_heads=2),
+        run=lambda attention, x, mask=None, state=None: attention(x, mask=mask, cache=state),
+        begin=lambda _: Slot(),
+        parity="torch.nn.MultiheadAttention",
+        limits={"one head, no projections: the mechanism": one_head, "copied heads": grouped},
+        refusals={
+            "heads that do not divide": lambda: MultiHeadAttention(10, 4),
+            "groups that do not divide": lambda: MultiHeadAttention(8, 4, n_kv_heads=3),
+            "a wrong width": lambda: MultiHeadAttention(8, 2)(torch.zeros(1, 3, 9)),
+            "a float mask": lambda: MultiHeadAttention(8, 2)(x, mask=torch.zeros(3, 3)),
+            "an empty batch": lambda: MultiHeadAttention(8, 2)(torch.zeros(0, 3, 8)),
+            "dropout in two places": lambda: MultiHeadAttention(
+                8, 2, dropout=0.1, mechanism=SoftmaxAttention()
+            ),
+            "a cache under gradients": lambda: MultiHeadAttention(8, 2)(x, cache=Slot()),
+        },
+    )

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
+from deepdive.attention.softmax import SoftmaxAttention, in_heads
+from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.masks import Mask
 
 
@@ -82,3 +85,46 @@ class AdditiveAttention(SoftmaxAttention):
             self.W_q(q).unsqueeze(-2) + self.W_k(k).unsqueeze(-3)
         )  # (B, H, T, S, d_hidden)
         return scale * self.u(hidden).squeeze(-1)
+
+
+@case(DotAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
+    return replace(
+        in_heads(DotAttention),
+        limits={
+            "scale 1 / sqrt(d_head): scaled": lambda: (
+                DotAttention()(q, k, v, scale=0.5),
+                SoftmaxAttention()(q, k, v),
+            )
+        },
+    )
+
+
+@case(GeneralAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
+    return replace(
+        in_heads(lambda: GeneralAttention(4)),
+        limits={
+            "W = 1: the dot product": lambda: (
+                set_weights(GeneralAttention(4), W__weight=torch.eye(4))(q, k, v),
+                DotAttention()(q, k, v),
+            )
+        },
+    )
+
+
+@case(AdditiveAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
+    return replace(
+        in_heads(lambda: AdditiveAttention(4)),
+        parity="the equations, written out with einsum",
+        limits={
+            "u = 0: the mean": lambda: (
+                set_weights(AdditiveAttention(4), u__weight=0.0)(q, k, v),
+                v.mean(2, keepdim=True).expand_as(v),
+            )
+        },
+    )

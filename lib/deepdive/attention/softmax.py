@@ -4,14 +4,17 @@ kernel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.inspect import HookPoint
-from deepdive.masks import Mask, as_mask, describe
+from deepdive.inspect import HookPoint, record
+from deepdive.laws import Case, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, as_mask, describe
 
 
 class SoftmaxAttention(nn.Module):
@@ -137,3 +140,54 @@ def check_attention_inputs(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None 
             f"bias is a float tensor that is added to the scores; got {describe(bias)}. "
             "What forbids attention is a mask: pass it as mask="
         )
+
+
+def in_heads(mechanism: Callable[[], nn.Module]) -> Case:
+    """Return the case of a mechanism inside multi-head attention; its limits are to be added."""
+    from deepdive.attention.cache import Slot
+    from deepdive.attention.multi_head import MultiHeadAttention
+
+    return Case(
+        make=lambda: MultiHeadAttention(16, 4, mechanism=mechanism()),
+        run=lambda attention, x, mask=None, state=None: attention(x, mask=mask, cache=state),
+        begin=lambda _: Slot(),
+        parity="torch.nn.functional.scaled_dot_product_attention",
+        refusals={
+            "a mask of floats": lambda: mechanism()(*zeros, mask=torch.zeros(3, 3)),
+            "a mask for other keys": lambda: mechanism()(*zeros, mask=torch.ones(2, 7).bool()),
+            "a bias of bools": lambda: mechanism()(*zeros, bias=torch.ones(3, 3).bool()),
+            "three axes": lambda: mechanism()(zeros[0][0], *zeros[1:]),
+            "other heads": lambda: mechanism()(torch.zeros(1, 3, 3, 4), *zeros[1:]),
+            "two dtypes": lambda: mechanism()(zeros[0].double(), *zeros[1:]),
+        },
+    )
+
+
+zeros = [torch.zeros(1, 2, 3, 4)] * 3
+
+
+@case(SoftmaxAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
+
+    def explicit() -> tuple[Tensor, Tensor]:
+        attention, bias = SoftmaxAttention(), random_rows(2, 2, 5, 5)
+        mask = Causal() & Padding(torch.tensor([[0, 1, 1, 1, 1], [0, 0, 0, 0, 0]]).bool())
+        fused = attention(q, k, v, mask, bias)
+        with record(attention, "weights"):
+            return attention(q, k, v, mask, bias), fused
+
+    return replace(
+        in_heads(SoftmaxAttention),
+        limits={
+            "the steps one by one: the fused kernel": explicit,
+            "scale 0: the mean": lambda: (
+                SoftmaxAttention()(q, k, v, scale=0.0),
+                v.mean(2, keepdim=True).expand_as(v),
+            ),
+            "one key: its value": lambda: (
+                SoftmaxAttention()(q, k[:, :, :1], v[:, :, :1]),
+                v[:, :, :1].expand_as(q),
+            ),
+        },
+    )

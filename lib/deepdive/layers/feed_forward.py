@@ -9,6 +9,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.laws import (
+    Case,
+    NotApplicable,
+    case,
+    in_stack,
+    new_cache,
+    random_rows,
+    run_rows,
+    set_weights,
+)
+
 Activation = Callable[[Tensor], Tensor]
 
 
@@ -101,3 +112,43 @@ def initialise(*layers: nn.Linear) -> None:
         nn.init.uniform_(layer.weight, -bound, bound)
         if layer.bias is not None:
             nn.init.zeros_(layer.bias)
+
+
+@case(FeedForward)
+def _() -> Case:
+    def linear() -> tuple[Tensor, Tensor]:
+        x, ff = random_rows(2, 3, 16), FeedForward(16, 32, activation=lambda rows: rows).double()
+        product = ff.out.weight @ ff.inner.weight
+        return ff(x), x @ product.T
+
+    return Case(
+        make=lambda: in_stack(ff=lambda: FeedForward(16, 32, gelu)),
+        run=run_rows,
+        begin=new_cache,
+        parity="torch.nn.TransformerEncoderLayer, its feed-forward part",
+        limits={"no activation: one matrix": linear},
+        laws={
+            "refusal": NotApplicable("it maps any rows; a wrong width is torch's own clear error")
+        },
+    )
+
+
+@case(GatedFeedForward)
+def _() -> Case:
+    def half_open() -> tuple[Tensor, Tensor]:
+        x, gated = random_rows(2, 3, 16), GatedFeedForward(16, 32, torch.sigmoid).double()
+        set_weights(gated, gate__weight=0.0, gate__bias=0.0)
+        plain = FeedForward(16, 32, activation=lambda rows: rows).double()
+        set_weights(plain, inner__weight=gated.inner.weight / 2, out__weight=gated.out.weight)
+        return gated(x), plain(x)
+
+    return Case(
+        make=lambda: in_stack(ff=lambda: GatedFeedForward(16, 24)),
+        run=run_rows,
+        begin=new_cache,
+        parity="transformers LlamaMLP",
+        limits={"a gate that stands half open is a plain layer": half_open},
+        laws={
+            "refusal": NotApplicable("it maps any rows; a wrong width is torch's own clear error")
+        },
+    )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
+from deepdive.laws import Case, NotApplicable, case, in_stack, new_cache, random_rows, run_rows
 from deepdive.layers.norms import LayerNorm
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -67,3 +69,56 @@ class SandwichNorm(nn.Module):
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after the sublayer."""
         return x + self.norm_out(self.dropout(sublayer(self.norm_in(x))))
+
+
+NO_REFUSAL = NotApplicable("it joins whatever fits; torch names a sublayer that changes the shape")
+
+
+@case(PreNorm)
+def _() -> Case:
+    def plain_sum() -> tuple[Tensor, Tensor]:
+        x = random_rows(2, 3, 16)
+        return PreNorm(16, norm=lambda d: nn.Identity())(x, torch.sin), x + torch.sin(x)
+
+    return Case(
+        make=lambda: in_stack(residual=PreNorm),
+        run=run_rows,
+        begin=new_cache,
+        parity="torch.nn.TransformerEncoderLayer, norm_first=True",
+        limits={"no norm: a plain residual": plain_sum},
+        laws={"refusal": NO_REFUSAL},
+    )
+
+
+@case(PostNorm)
+def _() -> Case:
+    def plain_sum() -> tuple[Tensor, Tensor]:
+        x = random_rows(2, 3, 16)
+        without = PostNorm(16, norm=lambda d: nn.Identity())
+        return without(x, torch.sin), PreNorm(16, norm=lambda d: nn.Identity())(x, torch.sin)
+
+    return Case(
+        make=lambda: in_stack(residual=PostNorm),
+        run=run_rows,
+        begin=new_cache,
+        parity="torch.nn.TransformerEncoderLayer, norm_first=False",
+        limits={"no norm: PreNorm without one": plain_sum},
+        laws={"refusal": NO_REFUSAL},
+    )
+
+
+@case(SandwichNorm)
+def _() -> Case:
+    def without_second() -> tuple[Tensor, Tensor]:
+        x, sandwich = random_rows(2, 3, 16), SandwichNorm(16).double()
+        sandwich.norm_out = nn.Identity()
+        return sandwich(x, torch.sin), PreNorm(16).double()(x, torch.sin)
+
+    return Case(
+        make=lambda: in_stack(residual=SandwichNorm),
+        run=run_rows,
+        begin=new_cache,
+        parity="none: no installed library has it; its limit is PreNorm, which is proved",
+        limits={"no second norm: PreNorm": without_second},
+        laws={"refusal": NO_REFUSAL},
+    )

@@ -1,0 +1,66 @@
+"""The reference implementations, by part: `@parity(Part)` marks what proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+ORACLES: dict[type[nn.Module], Callable[[], None]] = {}
+
+
+def parity(*parts: type[nn.Module]) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Register a function without arguments that raises AssertionError unless the parts equal
+    their oracle.
+    """
+
+    def register(proof: Callable[[], None]) -> Callable[[], None]:
+        for part in parts:
+            ORACLES[part] = proof
+        return proof
+
+    return register
+
+
+def perturb(module: nn.Module, seed: int = 0, size: float = 0.2) -> nn.Module:
+    """Move every weight of `module` off its special values, in place."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for p in module.parameters():
+            p.add_(
+                size * torch.randn(p.shape, generator=generator, dtype=torch.float64).to(p.dtype)
+            )
+    return module
+
+
+def differs(ours: Tensor, theirs: Tensor) -> float:
+    """max|a - b| / max(1, max|b|)."""
+    assert ours.shape == theirs.shape, f"{tuple(ours.shape)} against {tuple(theirs.shape)}"
+    return ((ours - theirs).abs().max() / theirs.abs().max().clamp(min=1)).item()
+
+
+def equal(ours: Tensor, theirs: Tensor, tolerance: float = 1e-9) -> None:
+    """Outputs in float64 agree to 1e-9 of their size (float32: pass 1e-5 and say why)."""
+    error = differs(ours, theirs)
+    assert error < tolerance, f"outputs differ by {error:.1e}, allowed {tolerance:.0e}"
+
+
+def equal_gradients(
+    ours: Tensor,
+    theirs: Tensor,
+    pairs: dict[str, tuple[Tensor, Tensor]],
+    tolerance: float = 1e-8,
+) -> None:
+    """Gradients of one fixed random projection of both outputs agree. `pairs`: name -> (our leaf,
+    their leaf).
+    """
+    generator = torch.Generator().manual_seed(3)
+    direction = torch.randn(theirs.shape, generator=generator, dtype=torch.float64).to(theirs.dtype)
+    mine = torch.autograd.grad((ours * direction).sum(), [a for a, _ in pairs.values()])
+    other = torch.autograd.grad((theirs * direction).sum(), [b for _, b in pairs.values()])
+    for name, a, b in zip(pairs, mine, other, strict=True):
+        error = differs(a, b)
+        assert error < tolerance, (
+            f"gradient of {name} differs by {error:.1e}, allowed {tolerance:.0e}"
+        )
