@@ -54,7 +54,7 @@ def test_committed_results_follow_the_schema() -> None:
         VALIDATOR.validate(document)
         results.check(document)
         assert document["study"] == path.stem
-        profiles = [document["profile"], *(entry["profile"] for entry in document["pages"].values())]
+        profiles = {entry["profile"] for entry in document["pages"].values()}
         assert "ci" not in profiles, f"{path.name}: committed results come from real data"
 
 
@@ -215,23 +215,28 @@ def document_intervals_rise(node: Any) -> bool:
     )
 
 
-def test_results_of_the_ci_profile_stay_out_of_the_committed_folder(
+def test_only_results_from_real_data_go_to_the_committed_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "casestudies" / "results").mkdir(parents=True)
     (tmp_path / "casestudies" / "results" / "schema.json").touch()
     monkeypatch.chdir(tmp_path / "casestudies")
-    real = results.results_file("02_translation", "laptop")
+    monkeypatch.setenv("DEEPDIVE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("DEEPDIVE_PROFILE", "laptop")
+    real = results.results_file("02_translation")
     assert real == tmp_path / "casestudies/results/02_translation.json"
-    generated = results.results_file("02_translation", "ci")
-    assert generated == tmp_path / "build/ci/results/02_translation.json"
+    monkeypatch.setenv("DEEPDIVE_PROFILE", "ci")
+    generated = results.results_file("02_translation")
+    assert generated == tmp_path / "out/results/02_translation.json"
 
 
-def test_results_outside_a_checkout_stay_beside_the_page(
+def test_results_outside_a_checkout_go_to_the_page_s_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert results.results_file("s", "gpu") == tmp_path / "results" / "s.json"
+    monkeypatch.setenv("DEEPDIVE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("DEEPDIVE_PROFILE", "gpu")
+    assert results.results_file("s") == tmp_path / "out/results/s.json"
 
 
 def test_the_table_shows_numbers_with_their_intervals(tmp_path: Path) -> None:

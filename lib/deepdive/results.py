@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from deepdive.profile import profile, workdir
+
 PROFILES = ("ci", "laptop", "gpu", "experiment")
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 LEAF = (
@@ -24,18 +26,18 @@ LEAF = (
 PROVENANCE = ("profile", "data", "cores", "seconds", "peak_memory_mb")
 
 
-def results_file(study: str, profile: str) -> Path:
+def results_file(study: str) -> Path:
     """Return where a study's results belong, seen from a page's folder.
 
-    The checkout's casestudies/results/; in the `ci` profile build/ci/results/, since numbers from
-    generated data never replace real ones; outside a checkout (Colab) ./results/.
+    The checkout's casestudies/results/; in the `ci` profile the page's own output folder, since
+    numbers from generated data never replace real ones; outside a checkout (Colab) that too.
     """
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):
-        if (folder / "casestudies" / "results" / "schema.json").is_file():
-            inside = "build/ci/results" if profile == "ci" else "casestudies/results"
-            return folder / inside / f"{study}.json"
-    return here / "results" / f"{study}.json"
+        results = folder / "casestudies" / "results"
+        if (results / "schema.json").is_file() and profile() != "ci":
+            return results / f"{study}.json"
+    return workdir() / "results" / f"{study}.json"
 
 
 def update(path: Path | str, part: Mapping[str, Any], *, page: str) -> dict[str, Any]:
