@@ -102,8 +102,8 @@ def heads(
     count = len(names) if names is not None else len(values)
     _check("weights", values, (count, len(rows), len(cols)))
     titles = names or [f"head {i}" for i in range(count)]
-    wide = min(count, 4)
-    tall = -(-count // wide)
+    tall = -(-count // 4)
+    wide = -(-count // tall)
     size = (0.8 + wide * max(1.8, 0.28 * len(cols)), 0.6 + tall * max(1.6, 0.28 * len(rows)))
     figure = Figure(figsize=(min(size[0], 11), min(size[1], 12)))
     grid = figure.subplots(tall, wide, squeeze=False, sharex=True, sharey=True).ravel()
@@ -113,6 +113,8 @@ def heads(
         axes.set_title(title)
     for axes in grid[count:]:
         axes.set_axis_off()
+    for axes in grid[count - wide : count]:
+        axes.tick_params(labelbottom=True)
     figure.supxlabel("key", size="medium")
     figure.supylabel("query", size="medium")
     figure.colorbar(image, ax=grid.tolist(), shrink=0.7)
@@ -209,7 +211,11 @@ def _draw(
     image = axes.imshow(
         values, vmin=low, vmax=high, cmap=DIVERGING if low < 0 else SEQUENTIAL, aspect="auto"
     )
-    axes.set_xticks(range(len(cols)), cols, rotation=60, ha="right", rotation_mode="anchor")
+    axes.set_xticks(range(len(cols)), cols)
+    if max(map(len, cols), default=0) > 2:
+        axes.tick_params(axis="x", labelrotation=60)
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

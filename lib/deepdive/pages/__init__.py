@@ -5,12 +5,22 @@ A page is a `.py` in percent format beside the `.ipynb` that is built from it (`
 """
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 # Seconds that a page may take on two cores: (chapter page, case study).
 BUDGETS = {"ci": (60, 120), "laptop": (90, 900), "gpu": (90, 3600), "experiment": (3600, 3600)}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the first cell of a page says: its title, its question, and the minutes to read it."""
+
+    title: str
+    question: str
+    minutes: int
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,21 @@ class Page:
     def notebook(self) -> Path:
         """The committed notebook beside the source."""
         return self.source.with_suffix(".ipynb")
+
+    def summary(self) -> Summary:
+        """Read the first cell: the heading, the first paragraph under it, "20 min" anywhere."""
+        cell = re.search(
+            r"^# %% \[markdown\].*\n((?:#.*\n)*)", self.source.read_text("utf-8"), re.M
+        )
+        text = re.sub(r"^# ?", "", cell[1] if cell else "", flags=re.MULTILINE)
+        title = re.search(r"^# +(.+)", text, re.M)
+        below = [part.strip(" *_>\n") for part in text[title.end() if title else 0 :].split("\n\n")]
+        minutes = re.search(r"(\d+) min", text)
+        return Summary(
+            title[1].strip() if title else self.source.stem,
+            " ".join(next((part for part in below if part), "").split()),
+            int(minutes[1]) if minutes else 0,
+        )
 
     def budget(self, profile: str) -> int:
         """Seconds that the page may take in this profile."""

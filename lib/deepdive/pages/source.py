@@ -105,6 +105,9 @@ def problems(page: Page) -> list[str]:
     code = [cell for cell in new.cells if cell.cell_type == "code"]
     if len(new.cells) < 2 or new.cells[0].cell_type != "markdown" or code[:1] != new.cells[1:2]:
         found.append("the first cell must be prose and the second the setup cell")
+    summary = page.summary()
+    if not summary.question.endswith("?") or not summary.minutes:
+        found.append('the first cell needs a heading, under it a question, and "20 min"')
     if not code or code[0].source != SETUP:
         found.append("the setup cell differs: run `python -m deepdive.pages setup`")
     if old is None:
