@@ -22,6 +22,8 @@ OLDEST_PYTHON = (3, 11)
 MEMORY_GB = 8  # what a case study may use in the laptop profile
 DISK_GB = 5
 ADDRESS = "https://raw.githubusercontent.com"
+SECONDS = 2.0
+WITHOUT_NETWORK = "go online, name a copy (DEEPDIVE_MIRROR=folder), or use the ci profile"
 
 
 @dataclass(frozen=True)
@@ -139,10 +141,28 @@ def reachable(address: str, seconds: float) -> bool:
 
 
 def check_network() -> Check:
-    if reachable(ADDRESS, seconds=2.0):
+    if reachable(ADDRESS, SECONDS):
         return Check("network", True, f"{ADDRESS} answers")
-    fix = "go online, name a copy of the data (DEEPDIVE_MIRROR=folder), or use the ci profile"
-    return Check("network", False, f"{ADDRESS} does not answer in 2 s", fix)
+    message = f"{ADDRESS} does not answer in {SECONDS:.0f} s"
+    return Check("network", False, message, WITHOUT_NETWORK)
+
+
+def check_data() -> Check:
+    """The mirror, the cache, and how many of the data sets are in one of them, verified."""
+    from deepdive.data import cache, mirror, registry, where
+
+    place = mirror()
+    names = list(registry())
+    missing = [name for name in names if where(name) is None]
+    message = (
+        f"{len(names) - len(missing)} of {len(names)} sets here; "
+        f"mirror {place or 'none'}, cache {cache()}"
+    )
+    if not missing or isinstance(place, str):
+        return Check("data", True, message)
+    if reachable(ADDRESS, SECONDS):
+        return Check("data", True, f"{message}; a page fetches what it needs")
+    return Check("data", False, message, WITHOUT_NETWORK)
 
 
 def check_disk() -> Check:
@@ -174,6 +194,7 @@ POINTS: dict[str, Callable[[], Check]] = {
     "GPU": check_gpu,
     "cores": check_cores,
     "network": check_network,
+    "data": check_data,
     "disk": check_disk,
     "notebook kernel": check_kernel,
 }
