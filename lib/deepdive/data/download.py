@@ -1,0 +1,234 @@
+"""Download one file over http: resumable, verified, in place whole or not at all.
+
+What has arrived waits in `.NAME.part`, what the server said of it (ETag or date) in
+`.NAME.part.json`. A later call asks for the rest (RFC 9110: Range, If-Range) and starts anew where
+the server ignores ranges or the file has changed. Only a file that passes `check` gets its name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any, cast
+
+from deepdive._version import __version__
+from deepdive.data.errors import DataRefused, DataUnavailable
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How patient a download is. `tries`: attempts in a row that bring less than `progress`
+    bytes; before attempt k the wait is min(wait * 2**k, longest_wait) seconds; `timeout`: the
+    longest silence; `limit`: the largest file where no size is registered."""
+
+    timeout: float = 20.0
+    tries: int = 5
+    wait: float = 0.5
+    longest_wait: float = 8.0
+    progress: int = 1 << 18
+    limit: int = 1 << 30
+
+
+POLICY = Policy()
+_FINAL = (400, 401, 403, 404, 405, 410, 451)
+
+
+class _Drop(Exception):
+    """The connection or the server failed in a way that may pass."""
+
+
+def download(
+    address: str,
+    target: Path,
+    check: Callable[[Path], str | None],
+    *,
+    size: int | None = None,
+    progress: bool = True,
+    policy: Policy = POLICY,
+) -> None:
+    """Bring `address` to `target`. `check(path)` gives the reason to refuse the file, or None.
+
+    The caller holds the lock of `target`. Raises DataUnavailable where the server cannot be
+    reached or has no such file, DataRefused where what it serves is refused twice, the second
+    time from the first byte on.
+    """
+    if not address.startswith(("http://", "https://")):
+        raise DataUnavailable(f"{address}: not an http address")
+    bar = _bar(target.name, size) if progress else None
+    part = _Part(target)
+    try:
+        reason: str | None = ""
+        for _ in range(2):
+            _bring(address, part, size, bar, policy)
+            reason = check(part.path)
+            if reason is None:
+                part.keep(target)
+                return
+            part.forget()
+        raise DataRefused(f"{address}: refused, {reason}")
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+class _Part:
+    """The bytes that have arrived, and what the server said of the file they belong to."""
+
+    def __init__(self, target: Path) -> None:
+        self.path = target.with_name(f".{target.name}.part")
+        self.note = target.with_name(f".{target.name}.part.json")
+
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def said(self, address: str) -> dict[str, Any] | None:
+        """What the server at `address` said when these bytes came; None if they are not from it."""
+        try:
+            said = json.loads(self.note.read_text(encoding="utf-8"))
+            return said if said["address"] == address and "validator" in said else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def begin(self, address: str, validator: str | None) -> None:
+        """Start from the first byte, of the file as `validator` names it."""
+        self.forget()
+        said = json.dumps({"address": address, "validator": validator})
+        self.note.write_text(said, encoding="utf-8")
+
+    def forget(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.note.unlink(missing_ok=True)
+
+    def keep(self, target: Path) -> None:
+        replace(self.path, target)
+        self.note.unlink(missing_ok=True)
+
+
+def replace(source: Path, target: Path) -> None:
+    """Give `source` the name `target`, with its bytes on the disk first."""
+    with source.open("rb") as file:
+        os.fsync(file.fileno())
+    os.replace(source, target)
+
+
+def _bring(address: str, part: _Part, size: int | None, bar: Any, policy: Policy) -> None:
+    """Ask until the body has ended; give up after `tries` attempts without progress."""
+    failures, furthest = 0, part.size()
+    while part.size() != size:
+        try:
+            _once(address, part, size if size is not None else policy.limit, bar, policy)
+            return
+        except _Drop as drop:
+            # Progress is counted from the furthest byte ever, so that a server which lets us
+            # start over again and again is given up too.
+            forward = part.size() - furthest >= policy.progress
+            failures = 1 if forward else failures + 1
+            furthest = max(furthest, part.size())
+            if failures >= policy.tries:
+                raise DataUnavailable(f"{address}: {drop} ({failures} tries)") from drop
+            time.sleep(min(policy.wait * 2 ** (failures - 1), policy.longest_wait))
+
+
+def _once(address: str, part: _Part, limit: int, bar: Any, policy: Policy) -> None:
+    """One request. Returns when the body has ended, or is longer than `limit`."""
+    said = part.said(address)
+    if said is None or part.size() > limit:
+        part.forget()
+    have = part.size()
+    headers = {"User-Agent": f"deepdive/{__version__}", "Accept-Encoding": "identity"}
+    if have and said is not None:
+        headers["Range"] = f"bytes={have}-"
+        if said["validator"] is not None:
+            headers["If-Range"] = said["validator"]
+    with _open(address, headers, part, policy.timeout) as response:
+        _receive(address, response, part, have, limit, bar)
+
+
+def _open(address: str, headers: dict[str, str], part: _Part, timeout: float) -> HTTPResponse:
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    try:
+        return cast(HTTPResponse, urlopen(Request(address, headers=headers), timeout=timeout))
+    except HTTPError as error:
+        error.close()
+        if error.code == 416:  # the file is shorter than what we have of it
+            part.forget()
+        if error.code in _FINAL:
+            raise DataUnavailable(f"{address}: the server says {error}") from error
+        raise _Drop(f"the server says {error}") from error
+    except URLError as error:
+        raise _Drop(f"no connection ({error.reason})") from error
+    except (OSError, HTTPException) as error:
+        raise _broken(error) from error
+
+
+def _receive(
+    address: str, response: HTTPResponse, part: _Part, have: int, limit: int, bar: Any
+) -> None:
+    """Write the body behind the `have` bytes already there, or anew where it is not their rest."""
+    validator = _validator(response)
+    first, total = _range(response)
+    if response.status == 206:
+        said = part.said(address)
+        if first != have or said is None or said["validator"] != validator:
+            part.forget()
+            raise _Drop("the file changed, or the server sent another range than was asked")
+    else:
+        have = 0
+        part.begin(address, validator)
+    if bar is not None:
+        bar.total, bar.n = total or bar.total, have
+        bar.refresh()
+    with part.path.open("ab") as file:
+        while have <= limit and (piece := _read(response)):
+            file.write(piece)
+            have += len(piece)
+            if bar is not None:
+                bar.update(len(piece))
+    if total is not None and have < min(total, limit):
+        raise _Drop(f"the connection ended after {have:,} of {total:,} bytes")
+
+
+def _read(response: HTTPResponse) -> bytes:
+    # Only what the network does is caught here: a full disk is not a dropped connection.
+    try:
+        return response.read1(1 << 16)
+    except (OSError, HTTPException) as error:
+        raise _broken(error) from error
+
+
+def _broken(error: Exception) -> _Drop:
+    return _Drop(f"the connection broke ({type(error).__name__}: {error})")
+
+
+def _validator(response: HTTPResponse) -> str | None:
+    etag = response.headers.get("ETag", "")
+    if etag.startswith('"'):
+        return str(etag)
+    date = response.headers.get("Last-Modified")
+    return None if date is None else str(date)
+
+
+def _range(response: HTTPResponse) -> tuple[int, int | None]:
+    """First byte and full size that the headers claim; (0, None) where they say nothing."""
+    if response.status == 206:
+        said = response.headers.get("Content-Range", "").removeprefix("bytes ")
+        span, _, total = said.partition("/")
+        first = span.partition("-")[0]
+        if first.isdigit():
+            return int(first), int(total) if total.isdigit() else None
+        return -1, None
+    length = response.headers.get("Content-Length", "")
+    return 0, int(length) if length.isdigit() else None
+
+
+def _bar(name: str, size: int | None) -> Any:
+    from tqdm import tqdm
+
+    return tqdm(total=size, desc=name, unit="B", unit_scale=True, leave=False)

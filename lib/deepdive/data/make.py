@@ -1,0 +1,99 @@
+"""Make a registered file from its public parts: download, apply the recipe, verify, name it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from functools import partial
+from pathlib import Path
+
+from deepdive.data.check import file_sha256, refusal
+from deepdive.data.download import POLICY, Policy, download, replace
+from deepdive.data.errors import DataRefused
+from deepdive.data.parts import Parts
+from deepdive.data.recipes import RECIPES
+from deepdive.data.registry import DataFile, Dataset, Part
+
+
+def make(
+    data: Dataset,
+    entry: DataFile,
+    target: Path,
+    *,
+    progress: bool = True,
+    policy: Policy = POLICY,
+) -> None:
+    """Make the file `entry` at `target`. The caller holds the lock of the target's folder.
+
+    Parts wait in `.source/` beside the target until every file that needs them is there. Raises
+    DataUnavailable where a part cannot be had, DataRefused where a part, or what the recipe makes
+    of the parts, is not what is registered.
+    """
+    source = target.parent / ".source"
+    source.mkdir(parents=True, exist_ok=True)
+    loose = {part.path: _bring(source, part, progress, policy) for part in entry.parts}
+    made = target.with_name(f".{target.name}.made")
+    try:
+        made.write_bytes(_content(entry, loose))
+        reason = refusal(made, entry)
+        if reason is not None:
+            raise DataRefused(_another_version(data, entry, reason))
+        replace(made, target)
+    except DataRefused:
+        for path in loose.values():
+            path.unlink(missing_ok=True)
+        raise
+    finally:
+        made.unlink(missing_ok=True)
+    _drop_spent(data, entry, target.parent)
+
+
+def _bring(source: Path, part: Part, progress: bool, policy: Policy) -> Path:
+    path = _part_path(source, part)
+    check = partial(_part_refusal, part)
+    if not path.exists() or check(path) is not None:
+        download(part.address, path, check, size=part.bytes, progress=progress, policy=policy)
+    return path
+
+
+def _part_path(source: Path, part: Part) -> Path:
+    digest = hashlib.sha256(part.address.encode()).hexdigest()[:8]
+    return source / f"{digest}-{part.address.rpartition('/')[2]}"
+
+
+def _part_refusal(part: Part, path: Path) -> str | None:
+    size = path.stat().st_size
+    if part.bytes is not None and size != part.bytes:
+        return f"{size:,} bytes, expected {part.bytes:,}"
+    if part.sha256 is not None and (digest := file_sha256(path)) != part.sha256:
+        return f"sha256 {digest}, expected {part.sha256}"
+    return None
+
+
+def _content(entry: DataFile, loose: dict[str, Path]) -> bytes:
+    try:
+        content = RECIPES[entry.recipe](Parts(loose), *entry.arguments)
+    except (ValueError, LookupError, TypeError, SyntaxError) as error:
+        raise DataRefused(
+            f"{entry.file}: its parts are not as registered ({type(error).__name__}: {error})"
+        ) from error
+    packed = content.startswith(b"\x1f\x8b")
+    return gzip.compress(content, mtime=0) if entry.file.endswith(".gz") and not packed else content
+
+
+def _another_version(data: Dataset, entry: DataFile, reason: str) -> str:
+    addresses = ", ".join(part.address for part in entry.parts[:3])
+    more = f" and {len(entry.parts) - 3} more" if len(entry.parts) > 3 else ""
+    return (
+        f"{data.name}/{entry.file}, made from {addresses}{more}: refused, {reason}; "
+        "the address gives another version now"
+    )
+
+
+def _drop_spent(data: Dataset, entry: DataFile, folder: Path) -> None:
+    """Remove the parts that no file still to be made needs."""
+    waiting = [other for other in data.files if not (folder / other.file).exists()]
+    needed = {part.address for other in waiting for part in other.parts}
+    for part in entry.parts:
+        if part.address not in needed:
+            _part_path(folder / ".source", part).unlink(missing_ok=True)

@@ -1,0 +1,81 @@
+"""Read the files that a data set is made from: loose files, or members of zip and tar archives.
+
+Nothing is ever unpacked to disk under a name that an archive gives; members are read by name,
+and no more than `limit` bytes in all.
+"""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from deepdive.data.errors import DataRefused
+
+LIMIT = 512 << 20
+
+
+class Parts:
+    """The bytes of the parts, by path. `loose` maps a part's path to where it was downloaded.
+
+    The members of an archive are read by their path inside it; the folder that GitHub puts around
+    a repository (`NAME-COMMIT/`) is left out of the paths of a `.tar.gz`.
+    """
+
+    def __init__(self, loose: Mapping[str, Path], limit: int = LIMIT) -> None:
+        self._loose = loose
+        self._left = limit
+
+    def one(self) -> bytes:
+        """The bytes of the only part."""
+        ((path, _),) = self._loose.items()
+        return self.get(path)
+
+    def get(self, path: str) -> bytes:
+        """The bytes of the loose part `path`."""
+        source = self._loose[path]
+        self._spend(source.stat().st_size, source)
+        return source.read_bytes()
+
+    def members(self, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+        """Members of the only part, an archive, whose paths are `wanted`, in sorted order."""
+        ((_, archive),) = self._loose.items()
+        read = self._zip if zipfile.is_zipfile(archive) else self._tar
+        try:
+            return dict(sorted(read(archive, wanted).items()))
+        except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise DataRefused(f"{archive.name}: not a whole archive ({error})") from error
+
+    def member(self, path: str) -> bytes:
+        """One member of the only part, an archive."""
+        found = self.members(lambda name: name == path)
+        if path not in found:
+            raise DataRefused(f"the archive has no member {path!r}: it is another version")
+        return found[path]
+
+    def _zip(self, archive: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+        found = {}
+        with zipfile.ZipFile(archive) as file:
+            for info in file.infolist():
+                if not info.is_dir() and wanted(info.filename):
+                    self._spend(info.file_size, archive)  # zipfile never gives more than it says
+                    found[info.filename] = file.read(info)
+        return found
+
+    def _tar(self, archive: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+        found = {}
+        with tarfile.open(archive, "r:gz") as file:
+            for info in file:
+                path = info.name.partition("/")[2]
+                if info.isfile() and wanted(path):
+                    self._spend(info.size, archive)
+                    member = file.extractfile(info)
+                    found[path] = member.read() if member is not None else b""
+        return found
+
+    def _spend(self, size: int, source: Path) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise DataRefused(f"{source.name}: holds more than the {LIMIT:,} bytes allowed")
