@@ -255,6 +255,7 @@ class _Reader(HTMLParser):
         self.links: list[str] = []
         self.loads: list[str] = []
         self.mute: list[str] = []
+        self.in_style = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -265,9 +266,19 @@ class _Reader(HTMLParser):
         elif tag != "a":
             names = ("src", "href", "xlink:href", "data", "poster", "srcset")
             self.loads += [given[name] for name in names if name in given]
-            self.loads += re.findall(r"url\(['\"]?([^)'\"]+)", given.get("style", ""))
+            self.loads += _loads_of_style(given.get("style", ""))
+        self.in_style = tag == "style"
         if tag == "img" and not given.get("alt", "").strip():
             self.mute.append(given.get("src", "")[:60])
+
+    def handle_data(self, data: str) -> None:
+        if self.in_style:
+            self.loads += _loads_of_style(data)
+
+
+def _loads_of_style(style: str) -> list[str]:
+    found = re.findall(r"""(?:url\(\s*|@import\s+)['"]?([^)'";]+)""", style)
+    return [url for url in found if not url.startswith(("url(", "#"))]
 
 
 def check(out: Path) -> list[str]:

@@ -123,8 +123,9 @@ def find(query: str, root: Path) -> Page:
         names = ", ".join(page.name for page in hits)
         raise PageError(f"{query!r} fits {len(hits)} pages: {names}. Give more of the name.")
     known = {name: page.name for page in pages for name in page.answers_to}
-    near = {known[name] for name in difflib.get_close_matches(wanted, known, n=5, cutoff=0.5)}
-    hint = f"Near it: {', '.join(sorted(near))}." if near else "`deepdive list` shows all pages."
+    close = difflib.get_close_matches(wanted, known, n=5, cutoff=0.6)
+    near = dict.fromkeys(known[name] for name in close)
+    hint = f"Near it: {', '.join(near)}." if near else "`deepdive list` shows all pages."
     raise PageError(f"no page {query!r}. {hint}")
 
 

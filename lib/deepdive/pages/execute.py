@@ -68,6 +68,7 @@ async def _execute(run: Run, cwd: Path, env: dict[str, str], tick: Callable[[Run
     manager = AsyncKernelManager(kernel_spec_manager=_ThisPython())
     client = NotebookClient(run.notebook, km=manager, timeout=None, coalesce_streams=True)
     try:
+        tick(run)
         quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
         await manager.start_kernel(
             cwd=str(cwd), env={**os.environ, **quiet, **env}, stderr=subprocess.DEVNULL
@@ -100,6 +101,7 @@ async def _execute_cell(
         task.result()
     finally:
         task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _pid(client: NotebookClient) -> int | None:

@@ -11,18 +11,19 @@ from deepdive.pages.progress import Display, Result, report
 
 
 def run_pages(
-    pages: Sequence[Page], profile: str, out: Path | None, stream: TextIO = sys.stdout
+    pages: Sequence[Page], profile: str, out: Path | None, stream: TextIO | None = None
 ) -> list[Result]:
     """Run the pages one after another; a failing one does not stop the next.
 
     Args:
         out: where the executed notebooks go; None builds the committed ones, and keeps a
             committed notebook as it is where its page fails.
-        stream: where progress and the closing table are shown.
+        stream: where progress and the closing table are shown (default: standard output).
 
     Returns:
         One result a page; after an interrupt, those that ran.
     """
+    stream = stream or sys.stdout
     display = Display(stream, len(pages))
     results: list[Result] = []
     for ordinal, page in enumerate(pages, start=1):

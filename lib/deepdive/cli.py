@@ -1,0 +1,184 @@
+"""The `deepdive` command. Exit codes: 0 done, 1 something failed, 2 wrong use, 130 interrupted."""
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+
+import click
+
+from deepdive._version import __version__
+from deepdive.pages import Page, discover, find_root
+from deepdive.pages.commands import Group, notebooks, run, suggest
+
+Row = tuple[str, ...]
+
+# A machine without these cannot run a page; without the others it can do less.
+NEEDED = {"Python", "torch"}
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def main() -> None:
+    """Read, run and check the companion's pages, and fetch its data.
+
+    \b
+    Examples:
+      deepdive list                      the pages
+      deepdive run 2.2                   run one in the profile of this machine
+      deepdive data fetch tatoeba_eng_fra
+      deepdive doctor                    what this machine lacks, and the fix
+    """
+
+
+main.add_command(run)
+main.add_command(notebooks)
+
+
+@main.command("list")
+@click.argument("what", type=click.Choice(["pages", "studies", "data", "systems"]), default="pages")
+def list_(what: str) -> None:
+    """List the pages (default), case studies, data sets, or the systems to be covered.
+
+    \b
+    Examples:
+      deepdive list
+      deepdive list systems | grep -i longformer
+    """
+    rows = {"pages": _pages, "studies": _studies, "data": _data, "systems": _systems}[what]()
+    click.echo(_table(rows))
+
+
+@main.group(cls=Group)
+def data() -> None:
+    """List, fetch, verify and find the data sets. Looked for: mirror, cache, public address.
+
+    DEEPDIVE_MIRROR names a folder or address laid out <data set>/<file>.
+    """
+
+
+@data.command("list")
+def data_list() -> None:
+    """List the data sets, their size and licence, and whether they are on this machine."""
+    click.echo(_table(_data()))
+
+
+@data.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+def fetch(names: tuple[str, ...]) -> None:
+    """Bring data sets to this machine, verified, and print where they lie.
+
+    \b
+    Example:
+      deepdive data fetch tatoeba_eng_fra tinyshakespeare
+    """
+    from deepdive import data as sets
+
+    for name in _known(names):
+        with _failing():
+            click.echo(sets.fetch(name))
+
+
+@data.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def verify(names: tuple[str, ...]) -> None:
+    """Hash the files of data sets (default: all) again; fail if one is missing or changed."""
+    from deepdive import data as sets
+
+    good = True
+    for name in _known(names):
+        for file, ok, message in sets.verify(name):
+            good = good and ok
+            click.echo(f"{'ok' if ok else 'NO':3}{name}/{file}: {message}")
+    sys.exit(not good)
+
+
+@data.command()
+@click.argument("name")
+def where(name: str) -> None:
+    """Print the folder that a data set lies in; fail if it would have to be downloaded."""
+    from deepdive import data as sets
+
+    folder = sets.where(*_known((name,)))
+    if folder is None:
+        raise click.ClickException(f"{name} is not here: `deepdive data fetch {name}` brings it")
+    click.echo(folder)
+
+
+@main.command()
+def doctor() -> None:
+    """Say what this machine has and lacks, one line a point, with the fix.
+
+    Fails only where no page could run.
+    """
+    from deepdive.doctor import checks
+
+    found = checks()
+    width = max(len(check.name) for check in found)
+    for check in found:
+        fix = f"; fix: {check.fix}" if check.fix else ""
+        click.echo(f"{'ok' if check.ok else 'NO':3}{check.name:{width}}  {check.message}{fix}")
+    sys.exit(any(not check.ok and check.name in NEEDED for check in found))
+
+
+def _known(names: Sequence[str]) -> list[str]:
+    """The names, or all where none is given; an unknown one is wrong use."""
+    from deepdive.data import registry
+
+    known = registry()
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"no data set {name!r}{suggest(name, known)}")
+    return list(names or known)
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    from deepdive.data import DataError
+
+    try:
+        yield
+    except DataError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _table(rows: Sequence[Row]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(lines)
+
+
+def _page_rows(pages: Sequence[Page]) -> list[Row]:
+    rows: list[Row] = [("number", "page", "minutes", "question")]
+    for page in pages:
+        summary = page.summary()
+        rows.append((page.number, page.name, str(summary.minutes or "?"), summary.question))
+    return rows
+
+
+def _pages() -> list[Row]:
+    return _page_rows(discover(find_root()))
+
+
+def _studies() -> list[Row]:
+    return _page_rows([page for page in discover(find_root()) if page.is_study])
+
+
+def _data() -> list[Row]:
+    from deepdive import data as sets
+
+    rows: list[Row] = [("name", "MB", "here", "title", "licence")]
+    for name, entry in sets.registry().items():
+        here = "yes" if sets.where(name) else "no"
+        rows.append((name, f"{entry.bytes / 1e6:.1f}", here, entry.title, entry.licence))
+    return rows
+
+
+def _systems() -> list[Row]:
+    text = resources.files("deepdive").joinpath("systems.csv").read_text(encoding="utf-8")
+    return [(row[0], row[4], row[5], row[2], row[1]) for row in csv.reader(text.splitlines())]
+
+
+if __name__ == "__main__":
+    main(prog_name="deepdive")

@@ -1,0 +1,169 @@
+"""The `deepdive` command: what it prints, what it refuses, and with which exit code."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from deepdive import cli
+from deepdive.doctor import Check
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.main, arguments)
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with one page and one case study, as the current folder."""
+    first = "# %% [markdown]\n# # {}\n#\n# **{}**\n#\n# {} min\n\n# %%\nprint(6 * 7)\n"
+    for name, *words in (
+        ("chapters/02_transformer/02_attention", "Attention", "Which words matter?", 20),
+        ("casestudies/02_translation", "Translation", "Can it translate?", 30),
+    ):
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(first.format(*words))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_pages_and_studies_are_listed_with_their_questions(book: Path) -> None:
+    lines = call("list").output.splitlines()
+    assert [re.split(r"\s{2,}", line) for line in lines[1:]] == [
+        ["2.2", "chapters/02_transformer/02_attention", "20", "Which words matter?"],
+        ["case 2", "casestudies/02_translation", "30", "Can it translate?"],
+    ]
+    assert "attention" not in call("list", "studies").output
+
+
+def test_all_systems_are_listed() -> None:
+    lines = call("list", "systems").output.splitlines()
+    assert len(lines) == 201
+    assert "Longformer" in "\n".join(lines)
+
+
+def test_the_shipped_systems_have_an_id_a_chapter_and_a_tier(root: Path) -> None:
+    with (root / "lib/deepdive/systems.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert all(row["tier"] in "ABC" and row["chapter"].isdigit() for row in rows)
+
+
+def test_data_sets_are_listed_with_licence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepdive.data.where", lambda name: None)
+    line = next(line for line in call("data", "list").output.splitlines() if "tatoeba_eng" in line)
+    assert re.match(r"tatoeba_eng_fra\s+3\.4\s+no\s+Tatoeba English-French.*CC BY 2\.0", line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["lst"], "no command 'lst' (did you mean list?)"),
+        (["data", "ftch", "x"], "no command 'ftch' (did you mean fetch?)"),
+        (["data", "fetch", "tatoeba_eng_fr"], "'tatoeba_eng_fr' (did you mean tatoeba_eng_fra"),
+        (["data", "where", "tatoeba_eng_fr"], "'tatoeba_eng_fr' (did you mean tatoeba_eng_fra"),
+        (["data", "fetch"], "Missing argument"),
+        (["list", "everything"], "'pages', 'studies', 'data', 'systems'"),
+        (["run", "atention"], "no page 'atention'. Near it: chapters/02_transformer/02_attention"),
+        (["run", "a"], "'a' fits 2 pages"),
+        (["run", "--profile", "fast"], "'ci', 'laptop', 'gpu', 'experiment'"),
+        (["notebooks", "--prose", "2.2"], "has no notebook yet"),
+    ],
+)
+def test_wrong_use_is_named_with_exit_code_2(book: Path, arguments: list[str], words: str) -> None:
+    result = call(*arguments)
+    assert words in result.output
+    assert result.exit_code == 2
+
+
+def test_outside_a_checkout_pages_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("deepdive.pages.__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
+    result = call("list")
+    assert result.exit_code == 2
+    assert "run this in a checkout" in result.output
+
+
+def test_a_page_is_run_into_a_folder(book: Path) -> None:
+    result = call("run", "2.2", "--profile", "ci", "--out", "there")
+    assert result.exit_code == 0, result.output
+    assert "chapters/02_transformer/02_attention  ok" in result.output
+    assert '"42\\n"' in (book / "there/chapters/02_transformer/02_attention.ipynb").read_text()
+    assert not list(book.glob("chapters/*/*.ipynb"))
+
+
+def test_a_notebook_that_is_not_its_source_fails_the_check(book: Path) -> None:
+    result = call("notebooks", "--check")
+    assert result.exit_code == 1
+    assert "chapters/02_transformer/02_attention: no notebook" in result.output
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A mirror in which tinyshakespeare's file is not the registered one."""
+    file = tmp_path / "mirror" / "tinyshakespeare" / "input.txt"
+    file.parent.mkdir(parents=True)
+    file.write_text("to be")
+    monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.setenv("DEEPDIVE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "mirror"
+
+
+def test_a_changed_file_is_named_and_fails(mirror: Path) -> None:
+    for command in (["verify"], ["fetch"]):
+        result = call("data", *command, "tinyshakespeare")
+        assert result.exit_code == 1
+        assert "input.txt" in result.output
+        assert "truncated" in result.output
+    result = call("data", "where", "tinyshakespeare")
+    assert result.exit_code == 1
+    assert "deepdive data fetch tinyshakespeare" in result.output
+
+
+@pytest.mark.data("tinyshakespeare")
+def test_a_good_data_set_is_found_and_verified() -> None:
+    for command in ("fetch", "where"):
+        result = call("data", command, "tinyshakespeare")
+        assert result.exit_code == 0
+        assert Path(result.output.strip(), "input.txt").is_file()
+    result = call("data", "verify", "tinyshakespeare")
+    assert result.exit_code == 0
+    assert result.output.startswith("ok tinyshakespeare/input.txt")
+
+
+@pytest.mark.parametrize(("lacking", "code"), [("torch", 1), ("Python", 1), ("network", 0)])
+def test_the_doctor_fails_only_where_no_page_could_run(
+    monkeypatch: pytest.MonkeyPatch, lacking: str, code: int
+) -> None:
+    found = [
+        Check(name, name != lacking, "as it is", "make setup" if name == lacking else "")
+        for name in ("Python", "torch", "network")
+    ]
+    monkeypatch.setattr("deepdive.doctor.checks", lambda: found)
+    result = call("doctor")
+    assert result.exit_code == code
+    lines = result.output.splitlines()
+    assert len(lines) == 3
+    assert [line for line in lines if line.startswith("NO")] == [
+        f"NO {lacking:7}  as it is; fix: make setup"
+    ]
+
+
+def test_every_command_has_help_and_the_module_can_be_run() -> None:
+    for command in ([], ["list"], ["run"], ["notebooks"], ["doctor"], ["data", "fetch"]):
+        result = call(*command, "--help")
+        assert result.exit_code == 0
+        assert "Usage: " in result.output
+    done = subprocess.run(
+        [sys.executable, "-m", "deepdive.cli", "--version"], capture_output=True, check=False
+    )
+    assert done.returncode == 0
