@@ -1,0 +1,287 @@
+"""The Elman network, the LSTM and the GRU: one layer each, read from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.inspect import HookPoint, record
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Mask, Window, describe
+from deepdive.recurrent import fused
+from deepdive.recurrent.state import RecurrentState, Values, real_tokens
+
+
+class RNN(nn.Module):
+    """Elman network, and the base class of every recurrent layer.
+
+        h_t = tanh(W x_t + U h_{t-1})            # (B, d_hidden); W and U have a bias each
+
+    The inputs of all steps are projected by W at once; then `cell` makes one step after another.
+    Where `mask` says padding the state stands still: it is always that after the last real token.
+    Without a listening hook the steps run inside torch's kernel (`deepdive.recurrent.fused`).
+
+    A variant overrides `cell`, and names how many `blocks` of d_hidden rows W and U have, how many
+    tensors it carries (`n_values`) and its `kernel`.
+
+    Hook points, called once a step with (B, d_hidden): `states`, and in the variants the gates.
+
+    Source: Elman 1990, "Finding structure in time".
+    """
+
+    blocks = 1
+    n_values = 1
+    kernel: Callable[..., tuple[Tensor, ...]] = staticmethod(torch.rnn_tanh)
+
+    def __init__(self, d_input: int, d_hidden: int) -> None:
+        super().__init__()
+        if d_input < 1 or d_hidden < 1:
+            raise ValueError(f"d_input={d_input} and d_hidden={d_hidden} must be 1 or more")
+        self.d_input, self.d_hidden = d_input, d_hidden
+        self.W = nn.Linear(d_input, self.blocks * d_hidden)
+        self.U = nn.Linear(d_hidden, self.blocks * d_hidden)
+        self.states = HookPoint()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw each block of W from Glorot's uniform distribution, each of U orthogonal; biases 0.
+
+        An orthogonal U neither shrinks nor stretches a state (Saxe et al. 2014; Le et al. 2015).
+        """
+        for block in self.W.weight.chunk(self.blocks):
+            nn.init.xavier_uniform_(block)
+        for block in self.U.weight.chunk(self.blocks):
+            nn.init.orthogonal_(block)
+        for layer in (self.W, self.U):
+            nn.init.zeros_(layer.bias)
+
+    def cell(self, Wx: Tensor, values: Values) -> Values:
+        """Return the values after one step, from Wx = W x_t (B, blocks * d_hidden) and those
+        before.
+        """
+        (h,) = values
+        return (torch.tanh(Wx + self.U(h)),)
+
+    def forward(
+        self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
+    ) -> Tensor:
+        """Return the states (B, T, d_hidden) after each row of x (B, T, d_input).
+
+        `mask` bool (B, T), True = real token, or a `Mask` of `Padding` and `Causal`. `state` is
+        where to start, zeros by default; it moves on to where the last real token leaves it.
+        Raises ValueError or TypeError for shapes and types that do not fit.
+        """
+        self._check(x)
+        real = real_tokens(mask, x)
+        state = RecurrentState() if state is None else state
+        values = self.begin(x) if state.values is None else self._checked(state.values, x)
+        if self.listening:
+            states, state.values = self._explicit(x, real, values)
+        else:
+            weights = (self.W.weight, self.U.weight, self.W.bias, self.U.bias)
+            states, state.values = fused.read(self.kernel, weights, x, real, values)
+        return states
+
+    @property
+    def listening(self) -> bool:
+        """Whether a hook is on one of the layer's points."""
+        return any(isinstance(m, HookPoint) and m.listening for m in self.modules())
+
+    def begin(self, x: Tensor) -> Values:
+        """Return the values before the first of the rows x (B, ..., d_input): zeros."""
+        zeros = x.new_zeros(x.shape[0], self.d_hidden)
+        return (zeros,) * self.n_values
+
+    def advance(self, Wx: Tensor, values: Values, real: Tensor | None = None) -> Values:
+        """Return the values after one step; rows that are not `real` (B,) keep theirs."""
+        after = self.cell(Wx, values)
+        if real is not None:
+            chosen = real.unsqueeze(1)
+            pairs = zip(after, values, strict=True)
+            after = tuple(torch.where(chosen, new, old) for new, old in pairs)
+        return (self.states(after[0]), *after[1:])
+
+    def _explicit(self, x: Tensor, real: Tensor | None, values: Values) -> tuple[Tensor, Values]:
+        states = []
+        for t, Wx in enumerate(self.W(x).unbind(1)):
+            values = self.advance(Wx, values, None if real is None else real[:, t])
+            states.append(values[0])
+        return torch.stack(states, dim=1), values
+
+    def _check(self, x: Tensor) -> None:
+        if x.ndim != 3 or x.shape[-1] != self.d_input or not x.is_floating_point():
+            raise ValueError(f"x must be floats (B, T, {self.d_input}); got {describe(x)}")
+        if 0 in x.shape:
+            raise ValueError(f"x is empty: {tuple(x.shape)}; leave empty sequences out")
+
+    def _checked(self, values: Values, x: Tensor) -> Values:
+        shape = (x.shape[0], self.d_hidden)
+        if len(values) != self.n_values or any(value.shape != shape for value in values):
+            came = ", ".join(describe(value) for value in values)
+            raise ValueError(
+                f"state: a {type(self).__name__} carries {self.n_values} tensor(s) of shape "
+                f"{shape}; got {came}. Give reader and successor the same kind and width"
+            )
+        return values
+
+
+class LSTM(RNN):
+    """Long short-term memory: a cell c that is kept, added to and read through gates.
+
+        i, f, o = sigmoid(W x_t + U h_{t-1})      # input, forget, output; a block of W, U each
+        g       = tanh(W x_t + U h_{t-1})         # the candidate; a block of its own
+        c_t     = f * c_{t-1} + i * g
+        h_t     = o * tanh(c_t)
+
+    Blocks stand in torch's order i, f, g, o. The forget gate's bias starts at 1, so that a fresh
+    layer remembers (Gers et al. 2000; Jozefowicz et al. 2015).
+
+    Hook points: `input_gate`, `forget_gate`, `output_gate`, `cells` (c_t), `states` (h_t).
+
+    Source: Hochreiter and Schmidhuber 1997; the forget gate: Gers, Schmidhuber and Cummins 2000.
+    """
+
+    blocks = 4
+    n_values = 2
+    kernel = staticmethod(torch.lstm)
+
+    def __init__(self, d_input: int, d_hidden: int) -> None:
+        super().__init__(d_input, d_hidden)
+        self.input_gate, self.forget_gate = HookPoint(), HookPoint()
+        self.output_gate, self.cells = HookPoint(), HookPoint()
+
+    def reset_parameters(self) -> None:
+        """As for the Elman network, but the forget gate's bias is 1."""
+        super().reset_parameters()
+        nn.init.ones_(self.W.bias.chunk(4)[1])
+
+    def cell(self, Wx: Tensor, values: Values) -> Values:
+        """Return (h_t, c_t)."""
+        h, c = values
+        i, f, g, o = (Wx + self.U(h)).chunk(4, dim=-1)
+        i = self.input_gate(torch.sigmoid(i))
+        f = self.forget_gate(torch.sigmoid(f))
+        o = self.output_gate(torch.sigmoid(o))
+        c = self.cells(f * c + i * torch.tanh(g))
+        return (o * torch.tanh(c), c)
+
+
+class GRU(RNN):
+    """Gated recurrent unit: one gate says how much of the state is kept, one how much is seen.
+
+        r   = sigmoid(W x_t + U h_{t-1})          # reset; a block of W, U
+        z   = sigmoid(W x_t + U h_{t-1})          # update: the part that is kept
+        n   = tanh(W x_t + r * (U h_{t-1}))       # the candidate
+        h_t = (1 - z) * n + z * h_{t-1}
+
+    Blocks stand in torch's order r, z, n. Here, as in torch and cuDNN, r acts on U h, its bias
+    included; the paper writes U (r * h). The two are as good, and this one needs one product less.
+
+    Hook points: `reset_gate`, `update_gate`, `states`.
+
+    Source: Cho et al. 2014, section 2.3, equations 5 to 8.
+    """
+
+    blocks = 3
+    kernel = staticmethod(torch.gru)
+
+    def __init__(self, d_input: int, d_hidden: int) -> None:
+        super().__init__(d_input, d_hidden)
+        self.reset_gate, self.update_gate = HookPoint(), HookPoint()
+
+    def cell(self, Wx: Tensor, values: Values) -> Values:
+        """Return (h_t,)."""
+        (h,) = values
+        Wx_gates, Wx_n = Wx.split([2 * self.d_hidden, self.d_hidden], dim=-1)
+        Uh_gates, Uh_n = self.U(h).split([2 * self.d_hidden, self.d_hidden], dim=-1)
+        r, z = torch.sigmoid(Wx_gates + Uh_gates).chunk(2, dim=-1)
+        r, z = self.reset_gate(r), self.update_gate(z)
+        n = torch.tanh(Wx_n + r * Uh_n)
+        return ((1 - z) * n + z * h,)
+
+
+def loop_and_kernel(layer: nn.Module) -> tuple[Tensor, Tensor]:
+    """Return the states of a double layer, 16 wide, with its points heard and not heard, padding
+    included; for cases.
+    """
+    layer, x = layer.double(), random_rows(3, 5, 16)
+    keys = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0]]).bool()
+    with record(layer, "*states"):
+        heard = layer(x, keys)
+    return heard, layer(x, keys)
+
+
+def in_order(make: Callable[[], nn.Module]) -> Case:
+    """Return the case of a recurrent layer from 16 to 12, for its variants to refine."""
+
+    def with_state(*values: Tensor) -> Callable[[], Tensor]:
+        return lambda: make()(torch.zeros(2, 3, 16), None, RecurrentState(values))
+
+    return Case(
+        make=make,
+        run=lambda layer, x, mask=None, state=None: layer(x, mask, state),
+        begin=lambda layer: RecurrentState(),
+        parity="torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU",
+        limits={"the loop written out: torch's kernel": lambda: loop_and_kernel(make())},
+        refusals={
+            "rows of another width": lambda: make()(torch.zeros(2, 3, 8)),
+            "no rows": lambda: make()(torch.zeros(2, 0, 16)),
+            "a float mask": lambda: make()(torch.zeros(2, 3, 16), torch.ones(2, 3)),
+            "a mask of another shape": lambda: make()(
+                torch.zeros(2, 3, 16), torch.ones(2, 4).bool()
+            ),
+            "a window": lambda: make()(torch.zeros(2, 3, 16), Window(1)),
+            "the state of another width": with_state(*[torch.zeros(2, 5)] * 2),
+            "the state of a larger batch": with_state(*[torch.zeros(3, 12)] * 2),
+            "three tensors for a state": with_state(*[torch.zeros(2, 12)] * 3),
+        },
+        laws={
+            "order": Fails("a recurrence reads in order"),
+            "hooks": Refuses("no attention: record says that there are no weights"),
+        },
+    )
+
+
+@case(RNN)
+def _() -> Case:
+    def forgets_all() -> tuple[Tensor, Tensor]:
+        layer, x = RNN(16, 12).double(), random_rows(2, 5, 16)
+        nn.init.zeros_(layer.U.weight)
+        return layer(x), torch.tanh(layer.W(x))
+
+    plain = in_order(lambda: RNN(16, 12))
+    return replace(plain, limits={**plain.limits, "U = 0: a feed-forward layer": forgets_all})
+
+
+@case(LSTM)
+def _() -> Case:
+    def carousel() -> tuple[Tensor, Tensor]:
+        """Keep everything, admit nothing, show everything."""
+        layer, c = LSTM(16, 12).double(), random_rows(2, 12)
+        with torch.no_grad():
+            for gate, bias in zip(layer.W.bias.chunk(4), (-60.0, 60.0, 0.0, 60.0), strict=True):
+                gate.fill_(bias)
+        states = layer(random_rows(2, 5, 16), None, RecurrentState((torch.zeros_like(c), c)))
+        return states, torch.tanh(c).unsqueeze(1).expand_as(states)
+
+    plain = in_order(lambda: LSTM(16, 12))
+    return replace(plain, limits={**plain.limits, "f = 1, i = 0: c stays": carousel})
+
+
+@case(GRU)
+def _() -> Case:
+    def elman() -> tuple[Tensor, Tensor]:
+        """See the whole state, keep none of it."""
+        layer, plain, x = GRU(16, 12).double(), RNN(16, 12).double(), random_rows(2, 5, 16)
+        with torch.no_grad():
+            for gate, bias in zip(layer.W.bias.chunk(3), (60.0, -60.0, 0.0), strict=True):
+                gate.fill_(bias)
+            plain.W.weight.copy_(layer.W.weight.chunk(3)[2])
+            plain.U.weight.copy_(layer.U.weight.chunk(3)[2])
+        return layer(x), plain(x)
+
+    plain = in_order(lambda: GRU(16, 12))
+    return replace(plain, limits={**plain.limits, "r = 1, z = 0: an Elman network": elman})

@@ -1,0 +1,217 @@
+"""Recurrent layers over one another and in both directions, and those of `torch.nn` read in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.laws import Case, Refuses, case, random_rows
+from deepdive.masks import Causal, Mask
+from deepdive.recurrent.layers import GRU, LSTM, RNN, in_order
+from deepdive.recurrent.state import RecurrentState, real_tokens
+
+Kind = Callable[[int, int], RNN]
+
+
+class RecurrentStack(nn.Module):
+    """Layers over one another: each reads the states of the one below.
+
+    `make_layer(i)` builds layer i. Dropout acts between layers, not after the last.
+    Raises ValueError when n_layers is below 1, or a layer does not fit the one below.
+    Source: Graves, Mohamed and Hinton 2013, equation 11.
+    """
+
+    def __init__(
+        self, make_layer: Callable[[int], nn.Module], n_layers: int, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        if n_layers < 1:
+            raise ValueError(f"n_layers must be 1 or more; got {n_layers}")
+        self.layers = nn.ModuleList(make_layer(i) for i in range(n_layers))
+        for i, (below, layer) in enumerate(zip(self.layers, self.layers[1:], strict=False), 1):
+            if layer.d_input != below.d_hidden:
+                raise ValueError(
+                    f"layer {i} reads rows of width {layer.d_input}, but layer {i - 1} gives "
+                    f"{below.d_hidden}"
+                )
+        self.d_input, self.d_hidden = self.layers[0].d_input, self.layers[-1].d_hidden
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
+    ) -> Tensor:
+        """Return the last layer's states (B, T, d_hidden); `state[i]` belongs to layer i."""
+        state = RecurrentState() if state is None else state
+        for i, layer in enumerate(self.layers):
+            x = layer(x if i == 0 else self.dropout(x), mask, state[i])
+        return x
+
+
+class Bidirectional(nn.Module):
+    """Two layers read the same rows, one from each end; their states stand side by side.
+
+        states[t] = [left_to_right(x)[t] ; right_to_left(x)[t]]       # (B, T, 2 * d_hidden)
+
+    With padding, the second starts at the last real token. The end states stand side by side too,
+    so that a one-directional layer of twice the width can start from them.
+
+    Source: Schuster and Paliwal 1997.
+    """
+
+    def __init__(self, left_to_right: RNN, right_to_left: RNN) -> None:
+        super().__init__()
+        if left_to_right.d_input != right_to_left.d_input:
+            raise ValueError(
+                f"the two directions read the same rows: left_to_right expects width "
+                f"{left_to_right.d_input}, right_to_left {right_to_left.d_input}"
+            )
+        self.left_to_right, self.right_to_left = left_to_right, right_to_left
+        self.d_input = left_to_right.d_input
+        self.d_hidden = left_to_right.d_hidden + right_to_left.d_hidden
+
+    def forward(
+        self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
+    ) -> Tensor:
+        """Return states (B, T, d_hidden), d_hidden of both directions together.
+
+        `state`, if given, is left at both ends. Raises ValueError for a causal mask, and for a
+        state that was moved before: who reads from the end needs the whole sequence at once.
+        """
+        if isinstance(mask, Mask) and any(isinstance(part, Causal) for part in mask.parts):
+            raise ValueError(
+                "mask: a bidirectional layer sees what follows and cannot be causal; use one "
+                "direction, such as GRU(d_input, d_hidden)"
+            )
+        if state is not None and state.values is not None:
+            raise ValueError(
+                "state: a bidirectional layer cannot go on from an earlier call; give it the "
+                "whole sequence and a new RecurrentState()"
+            )
+        real = real_tokens(mask, x)
+        ends = RecurrentState(), RecurrentState()
+        onward = self.left_to_right(x, real, ends[0])
+        backward = self.right_to_left(x.flip(1), None if real is None else real.flip(1), ends[1])
+        if state is not None:
+            pairs = zip(ends[0].values or (), ends[1].values or (), strict=True)
+            state.values = tuple(torch.cat(pair, dim=-1) for pair in pairs)
+        return torch.cat([onward, backward.flip(1)], dim=-1)
+
+
+def stacked(
+    kind: Kind, d_input: int, d_hidden: int, n_layers: int, dropout: float = 0.0
+) -> RecurrentStack:
+    """Build `n_layers` layers of one kind: `stacked(LSTM, 256, 512, 2)`."""
+    return RecurrentStack(
+        lambda i: kind(d_input if i == 0 else d_hidden, d_hidden), n_layers, dropout
+    )
+
+
+def bidirectional(
+    kind: Kind, d_input: int, d_hidden: int, n_layers: int = 1, dropout: float = 0.0
+) -> RecurrentStack:
+    """Build `n_layers` bidirectional layers, `d_hidden` wide in each direction.
+
+    Each layer reads both directions of the one below, as in torch. The states are 2 * d_hidden
+    wide.
+    """
+
+    def layer(i: int) -> Bidirectional:
+        width = d_input if i == 0 else 2 * d_hidden
+        return Bidirectional(kind(width, d_hidden), kind(width, d_hidden))
+
+    return RecurrentStack(layer, n_layers, dropout)
+
+
+def from_torch(module: nn.RNNBase) -> RecurrentStack:
+    """Return a copy of `nn.RNN`, `nn.LSTM` or `nn.GRU` in our form: same weights, same states.
+
+    Raises ValueError for what our layers do not have: a ReLU, no biases, projected states.
+    """
+    kinds: dict[type[nn.RNNBase], Kind] = {nn.RNN: RNN, nn.LSTM: LSTM, nn.GRU: GRU}
+    if type(module) not in kinds:
+        raise ValueError(f"module must be nn.RNN, nn.LSTM or nn.GRU; got {type(module).__name__}")
+    nonlinearity = getattr(module, "nonlinearity", "tanh")
+    if nonlinearity != "tanh" or not module.bias or module.proj_size:
+        raise ValueError(
+            f"module has nonlinearity={nonlinearity!r}, bias={module.bias}, "
+            f"proj_size={module.proj_size}; ours are 'tanh', True and 0: build it with those"
+        )
+    build = bidirectional if module.bidirectional else stacked
+    ours = build(
+        kinds[type(module)], module.input_size, module.hidden_size, module.num_layers,
+        module.dropout,
+    )  # fmt: skip
+    names = {
+        name_from_torch(name, module.bidirectional): w for name, w in module.state_dict().items()
+    }
+    ours.to(next(module.parameters())).load_state_dict(names)
+    return ours.train(module.training)
+
+
+def name_from_torch(name: str, both_directions: bool) -> str:
+    """Return where a weight of torch's stands in ours: weight_hh_l1_reverse is
+    layers.1.right_to_left.U.weight.
+    """
+    found = re.fullmatch(r"(weight|bias)_(ih|hh)_l(\d+)(_reverse)?", name)
+    if found is None:
+        raise ValueError(f"name {name!r} is none of nn.RNN, nn.LSTM or nn.GRU")
+    kind, source, layer, reverse = found.groups()
+    direction = "right_to_left." if reverse else "left_to_right." if both_directions else ""
+    return f"layers.{layer}.{direction}{'W' if source == 'ih' else 'U'}.{kind}"
+
+
+@case(RecurrentStack)
+def _() -> Case:
+    def one_layer() -> tuple[Tensor, Tensor]:
+        stack, x = stacked(LSTM, 16, 12, 1, dropout=0.5).double(), random_rows(2, 5, 16)
+        return stack(x), stack.layers[0](x)
+
+    plain = in_order(lambda: stacked(LSTM, 16, 12, 2))
+    return replace(
+        plain,
+        limits={**plain.limits, "one layer: that layer, without dropout": one_layer},
+        refusals={
+            "no layers": lambda: stacked(GRU, 16, 12, 0),
+            "layers that do not fit": lambda: RecurrentStack(lambda i: GRU(16, 12), 2),
+            "a float mask": plain.refusals["a float mask"],
+        },
+    )
+
+
+@case(Bidirectional)
+def _() -> Case:
+    def both() -> Bidirectional:
+        return Bidirectional(GRU(16, 12), GRU(16, 12))
+
+    def mirrored() -> tuple[Tensor, Tensor]:
+        """Exchange the layers and turn the input round: the halves change places, turned round."""
+        layer, x = both().double(), random_rows(2, 5, 16)
+        other = Bidirectional(layer.right_to_left, layer.left_to_right)
+        return other(x.flip(1)).flip(1), layer(x).roll(12, dims=-1)
+
+    def goes_on() -> Tensor:
+        state, x = RecurrentState(), torch.zeros(2, 3, 16)
+        layer = both()
+        layer(x, None, state)
+        return layer(x, None, state)
+
+    plain = in_order(both)
+    return replace(
+        plain,
+        limits={**plain.limits, "exchanged and mirrored: the same": mirrored},
+        refusals={
+            "a causal mask": lambda: both()(torch.zeros(2, 3, 16), Causal()),
+            "a state from before": goes_on,
+            "directions of two inputs": lambda: Bidirectional(GRU(16, 12), GRU(8, 12)),
+            "a float mask": plain.refusals["a float mask"],
+        },
+        laws={
+            **plain.laws,
+            "no_leak": Refuses("it reads from the end too"),
+            "cache": Refuses("it reads from the end too"),
+        },
+    )

@@ -1,0 +1,63 @@
+"""What a recurrence carries from call to call, and the part of a mask that it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from deepdive.masks import Causal, Mask, Padding
+
+Values = tuple[Tensor, ...]
+
+
+@dataclass
+class RecurrentState:
+    """Where a recurrence stands. A layer starts from it and leaves in it where it ended.
+
+    values   what one layer carries: (h,), or an LSTM's (h, c), each (B, d_hidden); None = nothing
+             was read yet, all zeros
+    layers   the states of a stack's layers, made when first asked for
+    """
+
+    values: Values | None = None
+    layers: list[RecurrentState] = field(default_factory=list)
+
+    def __getitem__(self, index: int) -> RecurrentState:
+        """Return the state of layer `index`."""
+        while len(self.layers) <= index:
+            self.layers.append(RecurrentState())
+        return self.layers[index]
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b of the batch continue from row index[b]; the number of rows may change."""
+        if self.values is not None:
+            self.values = tuple(value[index] for value in self.values)
+        for layer in self.layers:
+            layer.reorder(index)
+
+
+def real_tokens(mask: Mask | Tensor | None, x: Tensor) -> Tensor | None:
+    """Return which rows of x (B, T, d_input) are real, bool (B, T); None = all of them.
+
+    `mask` is such a tensor, or a `Mask` made of `Padding` and `Causal` (a recurrence that reads
+    from left to right is causal by itself). Raises TypeError for a tensor that is not bool (B, T),
+    ValueError for another shape or another mask.
+    """
+    if mask is None:
+        return None
+    real: Tensor | None = None
+    for part in mask.parts if isinstance(mask, Mask) else (Padding(mask),):
+        if isinstance(part, Causal):
+            continue
+        if not isinstance(part, Padding):
+            raise ValueError(
+                f"mask: a recurrent layer reads tokens in order, and honours Padding and Causal "
+                f"only; got {type(part).__name__}. Use attention where tokens are chosen"
+            )
+        if part.keys.shape != x.shape[:2]:
+            raise ValueError(
+                f"mask has shape {tuple(part.keys.shape)}, expected (B, T) = {tuple(x.shape[:2])}"
+            )
+        real = part.keys if real is None else real & part.keys
+    return real
