@@ -1,12 +1,13 @@
 # Each target does its own set-up. `make help` lists them.
 #
 #   PYTHON       the Python that makes the environment (3.11 or later)
-#   TORCH_INDEX  where torch comes from: auto, cpu, registry, or the address of an index
+#   TORCH_INDEX  where torch comes from: auto, cpu, registry, or the address of an index; empty: as last
+#                named in this checkout, at first auto
 #   PROFILE      what `make notebooks` runs: laptop (default) or gpu
 #   PAGES        pages to run or build, as parts of their names; empty: all
 
 PYTHON      ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell $(p) -c 'print("$(p)")' 2>/dev/null)) python3)
-TORCH_INDEX ?= auto
+TORCH_INDEX ?=
 PROFILE     ?= laptop
 PAGES       ?=
 

@@ -21,6 +21,8 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -257,7 +259,12 @@ def read_packages() -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("which", choices=["full", "read"])
-    parser.add_argument("--torch-index", default="auto", metavar="auto|cpu|registry|ADDRESS")
+    parser.add_argument(
+        "--torch-index",
+        default="",
+        metavar="auto|cpu|registry|ADDRESS",
+        help="empty: what was last named for this checkout, else auto",
+    )
     options = parser.parse_args()
     try:
         check_python()
@@ -270,28 +277,41 @@ def main() -> int:
         return 130
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Hold the checkout's lock: of two makes at once the second waits, and finds the work done."""
+    lock = os.open(ROOT, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
 def set_up(which: str, torch_index: str) -> int:
+    choice = ROOT / ".venv" / "torch-index"
     if which == "full":
+        torch_index = torch_index or (choice.read_text().strip() if choice.is_file() else "auto")
         environment = Environment(".venv", f"full {torch_index}")
     else:
         environment = Environment(".venv-read", "read")
     if environment.ready():
         return 0
-    lock = os.open(ROOT, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)  # two makes at once: the second waits, and finds the work done
-    if environment.ready():
-        return 0
-    start = time.monotonic()
-    say(f"Setting up {environment.path.name} (once; afterwards this step takes no time)")
-    environment.begin()
-    if which == "full":
-        install_torch(environment, torch_index)
-        say("  everything else, at the versions of constraints.txt")
-        environment.install("setuptools")
-        environment.install("--no-build-isolation", "-e", ".[test]")
-    else:
-        environment.install(*read_packages())
-    environment.finish()
+    with alone():
+        if environment.ready():
+            return 0
+        start = time.monotonic()
+        say(f"Setting up {environment.path.name} (once; afterwards this step takes no time)")
+        environment.begin()
+        if which == "full":
+            install_torch(environment, torch_index)
+            choice.write_text(torch_index + "\n", encoding="utf-8")
+            say("  everything else, at the versions of constraints.txt")
+            environment.install("setuptools")
+            environment.install("--no-build-isolation", "-e", ".[test]")
+        else:
+            environment.install(*read_packages())
+        environment.finish()
     say(f"Set-up of {environment.path.name} took {time.monotonic() - start:.0f} s")
     return 0
 
