@@ -1,0 +1,40 @@
+"""Tokenisers written to be read: words, characters, bytes, BPE and WordPiece.
+
+Train one on texts, or build one from a vocabulary; then `encode`, `decode`, `save`, `load`:
+
+    tokenizer = BPETokenizer.train(sentences, vocab_size=8000)
+    ids = tokenizer.encode("Go away!", bos=True, eos=True)
+    tokenizer.decode(ids)  # "Go away!"
+"""
+
+from deepdive.tokenizers.base import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer
+from deepdive.tokenizers.bpe import BPETokenizer
+from deepdive.tokenizers.byte import ByteTokenizer
+from deepdive.tokenizers.byte_bpe import ByteBPETokenizer
+from deepdive.tokenizers.character import CharTokenizer
+from deepdive.tokenizers.splitting import simplify, squeeze
+from deepdive.tokenizers.word import WordTokenizer
+from deepdive.tokenizers.wordpiece import (
+    BERT_SPECIALS,
+    CasedWordPieceTokenizer,
+    WordPieceTokenizer,
+)
+
+__all__ = [
+    "BERT_SPECIALS",
+    "BOS",
+    "EOS",
+    "PAD",
+    "SPECIALS",
+    "UNK",
+    "BPETokenizer",
+    "ByteBPETokenizer",
+    "ByteTokenizer",
+    "CasedWordPieceTokenizer",
+    "CharTokenizer",
+    "Tokenizer",
+    "WordPieceTokenizer",
+    "WordTokenizer",
+    "simplify",
+    "squeeze",
+]

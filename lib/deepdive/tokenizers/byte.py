@@ -1,0 +1,37 @@
+"""Bytes as tokens: no training, no unknown text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from deepdive.tokenizers.base import SPECIALS, Tokenizer, utf8
+
+NAMES = [chr(b) if 0x20 < b < 0x7F else f"<0x{b:02X}>" for b in range(256)]
+BYTE = {name: byte for byte, name in enumerate(NAMES)}
+
+
+class ByteTokenizer(Tokenizer):
+    """The bytes of a text in UTF-8, after the special tokens: byte b has id `len(specials) + b`.
+
+    `decode(encode(text)) == text` for every text, in 256 tokens, at the price of long sequences
+    (one token a letter in English, two in Greek, three in Chinese). Bytes that are not UTF-8, which
+    a model may produce, decode to U+FFFD.
+
+    Source: Xue et al., "ByT5: Towards a Token-Free Future with Pre-trained Byte-to-Byte Models",
+    TACL 2022, section 3.
+    """
+
+    def __init__(self, specials: Sequence[str] = SPECIALS) -> None:
+        super().__init__([*specials, *NAMES], specials)
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        return [NAMES[byte] for byte in utf8(text)]
+
+    def join(self, pieces: Sequence[str]) -> str:
+        whole = b"".join(bytes([BYTE[p]]) if p in BYTE else p.encode() for p in pieces)
+        return whole.decode(errors="replace")
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"specials": list(self.specials)}

@@ -1,0 +1,142 @@
+"""How a text is cut into words before a tokeniser looks inside them.
+
+The rules speak of kinds of characters (letter, digit, mark), which `re` cannot name for all of
+Unicode. So a text is first translated, character by character, into its *shadow*, a string of the
+same length in which one ASCII character stands for each kind; the rule is a plain pattern over the
+shadow, and what it finds is cut out of the text.
+
+Kinds come from Python's Unicode tables. Other libraries carry older or newer ones and may cut
+differently at characters that Unicode has added or changed since version 3.2 (2002).
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections.abc import Callable
+
+SPACE = "▁"  # U+2581 stands for a space inside a piece, as in SentencePiece
+
+_WHITE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | frozenset(
+    map(chr, range(0x2000, 0x200B))
+)  # Unicode's White_Space; str.isspace() holds U+001C to U+001F too
+_GPT2_NAMES = frozenset(" '" + string.ascii_letters)  # what GPT-2's pattern calls by name
+_CJK = (  # the ideographs that BERT sets apart, with the limits that the `tokenizers` library has
+    *((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF)),
+    *((0x2A700, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F)),
+)
+
+
+class Table(dict[int, str]):
+    """A table for `str.translate` that works out a character's entry when it first meets it."""
+
+    def __init__(self, entry: Callable[[str], str]) -> None:
+        super().__init__()
+        self.entry = entry
+
+    def __missing__(self, code: int) -> str:
+        self[code] = self.entry(chr(code))
+        return self[code]
+
+
+def strip_accents(text: str) -> str:
+    """The text without its accents: decomposed (NFD), then without non-spacing marks (Mn)."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+
+
+def simplify(text: str) -> str:
+    """Lower case, no accents, `.!?` set apart, everything but a-z and `.!?` a space.
+
+    The normalisation of the PyTorch tutorial "Translation with a Sequence to Sequence Network and
+    Attention" (S. Robertson, 2017), meant for English and French.
+    """
+    text = re.sub(r"([.!?])", r" \1", strip_accents(text.lower().strip()))
+    return re.sub(r"[^a-z.!?]+", " ", text).strip()
+
+
+def squeeze(text: str) -> str:
+    """The text with each run of white space (and of `▁`) made one space, and none at its ends."""
+    return " ".join(text.replace(SPACE, " ").split())
+
+
+def _cut_out(text: str, kinds: Table, pattern: re.Pattern[str]) -> list[str]:
+    return [text[m.start() : m.end()] for m in pattern.finditer(text.translate(kinds))]
+
+
+def _word_kind(char: str) -> str:
+    return {"P": ".", "S": ".", "Z": " "}.get(unicodedata.category(char)[0], "a")
+
+
+_WORD_KINDS = Table(_word_kind)
+_WORD_PATTERN = re.compile(r" ?(?:a+|\.+)")
+
+
+def marked_words(text: str) -> list[str]:
+    """Words and runs of punctuation, each with a `▁` in front where a space (or the start) was.
+
+    `"Go away!"` gives `["▁Go", "▁away", "!"]`. Joined, with spaces for `▁`, they are
+    `" " + squeeze(text)`: nothing else is lost. Vowel signs and other marks belong to words.
+    """
+    words = _cut_out(" " + squeeze(text), _WORD_KINDS, _WORD_PATTERN)
+    return [word.replace(" ", SPACE) for word in words]
+
+
+def _gpt2_kind(char: str) -> str:
+    if char in _GPT2_NAMES:
+        return char
+    if char in _WHITE:
+        return "\t"
+    return {"L": "L", "N": "0"}.get(unicodedata.category(char)[0], ".")
+
+
+_GPT2_KINDS = Table(_gpt2_kind)
+_GPT2_PATTERN = re.compile(
+    r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?0+| ?[^ \tA-Za-z0]+|[ \t]+(?![^ \t])|[ \t]+"
+)
+
+
+def gpt2_words(text: str) -> list[str]:
+    """The words of GPT-2: contractions, letters, digits, others, each with one space in front.
+
+    Joined, they are the text. The pattern of Radford et al. 2019 (released code, encoder.py):
+    `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+`.
+    """
+    return _cut_out(text, _GPT2_KINDS, _GPT2_PATTERN)
+
+
+def _bert_entry(char: str) -> str:
+    """What BERT makes of one character: nothing, a space, itself, or itself set apart."""
+    category = unicodedata.category(char)
+    if char in "\t\n\r" or category[0] == "Z":
+        return " "
+    if char == "\ufffd" or category in ("Cc", "Cf", "Cs", "Co"):
+        return ""
+    ideograph = any(first <= ord(char) <= last for first, last in _CJK)
+    if ideograph or char in string.punctuation or category[0] == "P":
+        return f" {char} "
+    return char
+
+
+def _uncased_bert_entry(char: str) -> str:
+    plain = "" if unicodedata.category(char) == "Mn" else char.lower()
+    return "".join(map(_bert_entry, plain))
+
+
+_BERT = Table(_bert_entry)
+_UNCASED_BERT = Table(_uncased_bert_entry)
+
+
+def bert_words(text: str) -> list[str]:
+    """The words of BERT (cased): control characters dropped, punctuation and ideographs set apart.
+
+    Devlin et al. 2019 (released code, tokenization.py, BasicTokenizer). Every rule looks at one
+    character alone, so all of them together are one table.
+    """
+    return text.translate(_BERT).split()
+
+
+def uncased_bert_words(text: str) -> list[str]:
+    """`bert_words` of the text without accents and in lower case."""
+    return unicodedata.normalize("NFD", text).translate(_UNCASED_BERT).split()
