@@ -1,0 +1,346 @@
+"""The house: one list of dependencies, imports that run one way, sizes, documents that agree."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+import deepdive
+
+ROOT = Path(__file__).resolve().parent.parent
+LIB = ROOT / "lib" / "deepdive"
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+PUBLIC_INDEXES = {"https://download.pytorch.org/whl/cpu", "https://download.pytorch.org/whl/cu126"}
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@cache
+def tracked() -> list[Path]:
+    """Every file that is committed."""
+    told = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    return [ROOT / name for name in told.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@cache
+def tracked_text() -> dict[str, str]:
+    """Name -> content of every committed file that is text."""
+    found = {}
+    for path in tracked():
+        try:
+            found[str(path.relative_to(ROOT))] = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+    return found
+
+
+# -- one list of dependencies
+
+
+def pins() -> dict[str, str]:
+    lines = [line for line in text("constraints.txt").splitlines() if not line.startswith("#")]
+    return dict(line.split("==") for line in lines)
+
+
+def listed() -> list[Requirement]:
+    """Every requirement of pyproject, without those that name another extra."""
+    lines = [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]
+    return [found for line in lines if (found := Requirement(line)).name != "deepdive"]
+
+
+def extras_of(line: str) -> set[str]:
+    """The extras in `.[a,b]`, `-e .[a]` or `deepdive[a]`."""
+    match = re.fullmatch(r"(?:-e )?(?:\.|deepdive)\[([\w,-]+)\]", line)
+    assert match, f"{line!r} does not install this project with extras"
+    return set(match[1].split(","))
+
+
+def test_each_dependency_is_pinned_within_its_range() -> None:
+    pinned = pins()
+    for requirement in listed():
+        version = pinned.get(canonicalize_name(requirement.name))
+        assert version, f"{requirement.name} is not in constraints.txt: make constraints"
+        assert requirement.specifier.contains(version), f"{requirement}, but {version} is pinned"
+
+
+def test_each_range_has_a_lower_end_and_no_upper_one() -> None:
+    for requirement in listed():
+        operators = [specifier.operator for specifier in requirement.specifier]
+        assert operators == [">="], f"{requirement}: people get a range, CI gets the pin"
+
+
+def test_constraints_name_versions_and_nothing_else() -> None:
+    for line in text("constraints.txt").splitlines():
+        assert line.startswith("#") or re.fullmatch(r"[a-z0-9-]+==[A-Za-z0-9.!]+", line), line
+
+
+def test_environment_yml_takes_its_list_from_pyproject() -> None:
+    environment = yaml.safe_load(text("environment.yml"))
+    python, pip, packages = environment["dependencies"]
+    assert pip == "pip"
+    (line,) = packages["pip"]
+    assert extras_of(line) <= set(EXTRAS)
+    version = python.removeprefix("python=")
+    assert SpecifierSet(PROJECT["requires-python"]).contains(version)
+
+
+def test_binder_takes_its_list_from_pyproject_and_its_versions_from_constraints() -> None:
+    lines = [x for x in text("binder/requirements.txt").splitlines() if not x.startswith("#")]
+    index, constraints, project = lines
+    assert index.split()[0] == "--extra-index-url"
+    assert index.split()[1] in PUBLIC_INDEXES
+    assert (ROOT / "binder" / constraints.removeprefix("-c ")).resolve() == ROOT / "constraints.txt"
+    assert extras_of(project) <= set(EXTRAS)
+    version = text("binder/runtime.txt").strip().removeprefix("python-")
+    assert SpecifierSet(PROJECT["requires-python"]).contains(version)
+
+
+def test_an_extra_names_only_extras_that_exist() -> None:
+    for name, lines in EXTRAS.items():
+        for line in lines:
+            if line.startswith("deepdive"):
+                assert extras_of(line) <= set(EXTRAS) - {name}
+
+
+def test_no_address_of_an_index_but_the_public_one() -> None:
+    option = re.compile(r"(?:index-url|find-links|trusted-host)[ =]+(\S+)")
+    for name, content in tracked_text().items():
+        for found in option.findall(content):
+            if "://" in found:
+                assert found.strip("\"'`,") in PUBLIC_INDEXES, f"{name}: {found}"
+
+
+# -- imports
+
+
+def unit_of(module: str) -> str:
+    """`deepdive.layers.norms` -> `layers`."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def imported(path: Path, everywhere: bool) -> set[str]:
+    """Units of the library that a file imports, at its top or (if `everywhere`) in any function.
+
+    What stands under TYPE_CHECKING is for the type checker only and does not count.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    hidden = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    package = ["deepdive", *path.relative_to(LIB).parent.parts]
+    found: set[str] = set()
+    for node in ast.walk(tree) if everywhere else tree.body:
+        if node in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {unit_of(name) for name in names if name.split(".")[0] == "deepdive"}
+    return found
+
+
+@cache
+def graph(everywhere: bool) -> dict[str, set[str]]:
+    """unit -> units that it imports. The package's own __init__, which gathers all, is no unit."""
+    units = {path.stem if path.is_file() else path.name for path in LIB.iterdir()}
+    found: dict[str, set[str]] = {}
+    for path in LIB.rglob("*.py"):
+        unit = path.relative_to(LIB).parts[0].removesuffix(".py")
+        if unit != "__init__":
+            found.setdefault(unit, set()).update(imported(path, everywhere) & units - {unit})
+    return found
+
+
+# A unit may import those to its left, none to its right.
+ORDER = ["masks", "attention", "layers", "stacks", "models"]
+# Who may know models: the models, and what lists or runs everything.
+ABOVE_MODELS = {"models", "cli", "pages"}
+
+
+def test_imports_run_one_way() -> None:
+    units = graph(everywhere=True)
+    assert {*ORDER, "positions"} <= set(units), "a unit was renamed: name it here"
+    for place, unit in enumerate(ORDER):
+        later = units.get(unit, set()) & set(ORDER[place + 1 :])
+        assert not later, f"{unit} imports {sorted(later)}"
+    assert not units["positions"] & {"layers", "stacks", "models"}
+
+
+def test_only_models_and_what_runs_them_import_models() -> None:
+    for unit, names in graph(everywhere=True).items():
+        assert unit in ABOVE_MODELS or "models" not in names, f"{unit} imports models"
+
+
+def test_no_circle_of_imports() -> None:
+    try:
+        TopologicalSorter(graph(everywhere=False)).prepare()
+    except CycleError as error:
+        pytest.fail(f"units that import each other at their top: {' -> '.join(error.args[1])}")
+
+
+def test_the_library_imports_no_page_and_no_test() -> None:
+    outside = {"tests", "chapters", "casestudies", "benchmarks", "tools", "book"}
+    for path in LIB.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            assert not {name.split(".")[0] for name in names} & outside, f"{path}: {names}"
+
+
+def test_import_deepdive_loads_the_core_and_nothing_else() -> None:
+    core = "torch, einops, numpy, safetensors.torch"
+    code = f"import sys, {core}; before = set(sys.modules); import deepdive; print(*sys.modules)"
+    code = code.replace("print(*sys.modules)", "print(*(set(sys.modules) - before))")
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in told.stdout.split()}
+    allowed = {"deepdive", "torch", "einops", "numpy", "safetensors"} | sys.stdlib_module_names
+    assert "deepdive" in loaded
+    assert loaded <= allowed, sorted(loaded - allowed)
+
+
+# -- files
+
+
+def test_no_library_file_is_long() -> None:
+    long = {
+        p.name: n for p in LIB.rglob("*.py") if (n := len(p.read_text("utf-8").split("\n"))) > 300
+    }
+    assert not long, f"above 300 lines: {long}"
+
+
+def test_no_committed_file_is_large() -> None:
+    for path in tracked():
+        limit = 1_000_000 if path.suffix == ".ipynb" else 500_000
+        size = path.stat().st_size
+        assert size <= limit, f"{path.relative_to(ROOT)}: {size} bytes, at most {limit}"
+
+
+def test_nothing_names_a_folder_of_one_machine() -> None:
+    folders = "|".join(["home", "root", "work", "opt", "mnt", "Users", "private"])
+    absolute = re.compile(rf"(?<![\w.~)}}\]/-])/(?:{folders})/(?!me\b|you\b)[\w.-]+")
+    for name, content in tracked_text().items():
+        found = absolute.search(content)
+        assert not found, f"{name}: {found and found[0]}"
+
+
+def test_nothing_unpickles() -> None:
+    """Weights and training state are safetensors: a pickle runs whatever its author wrote."""
+    sources = [p for p in tracked() if p.suffix == ".py" and p.parts[len(ROOT.parts)] != "tests"]
+    sources += LIB.rglob("*.py")
+    for path in sources:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            bad = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve"} & set(names)
+            assert not bad, f"{path}: imports {bad}"
+            if isinstance(node, ast.Call):
+                call = ast.unparse(node.func)
+                assert call not in {"torch.load", "torch.save"}, f"{path}:{node.lineno}: {call}"
+                asked = {k.arg: ast.unparse(k.value) for k in node.keywords}
+                assert asked.get("allow_pickle", "False") == "False", f"{path}:{node.lineno}"
+    kinds = {".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib"}
+    assert not [path for path in tracked() if path.suffix in kinds]
+
+
+# -- documents
+
+
+def targets() -> set[str]:
+    """Every target of the Makefile that a person may call."""
+    line = next(x for x in text("Makefile").splitlines() if x.startswith(".PHONY:"))
+    return set(line.removeprefix(".PHONY:").split())
+
+
+def blocks(name: str) -> list[str]:
+    """The lines of the shell blocks of a document, without comments."""
+    found = re.findall(r"```sh\n(.*?)```", text(name), flags=re.DOTALL)
+    lines = [line.partition("#")[0].strip() for block in found for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+def test_the_readme_begins_with_how_to_read() -> None:
+    assert "`make read`" in text("README.md").splitlines()[0]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_the_make_commands_of_a_document_exist(name: str) -> None:
+    inline = re.findall(r"`make ([a-z-]+)", text(name))
+    inside = [word for line in blocks(name) for word in re.findall(r"^make ([a-z-]+)", line)]
+    assert {"run", "test"} <= {*inline, *inside} or name == "CONTRIBUTING.md"
+    assert {*inline, *inside} <= targets()
+
+
+def test_make_help_names_every_target() -> None:
+    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    named = re.findall(r"^  make ([a-z-]+) +\S", told.stdout, flags=re.MULTILINE)
+    assert set(named) == targets()
+    defined = re.findall(r"^([a-z-]+):", text("Makefile"), flags=re.MULTILINE)
+    assert set(defined) == targets()
+
+
+def test_ci_runs_the_readme_s_test_command_and_nothing_else() -> None:
+    lines = [x for x in text(".ci/run").splitlines() if x and not x.startswith("#")]
+    assert lines == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "make test"]
+    assert "make test" in blocks("README.md")
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for name in [p.name for p in ROOT.glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)", text(name)):
+            assert "://" in target or (ROOT / target).exists(), f"{name}: {target}"
+
+
+def test_the_changelog_has_a_place_for_what_is_not_released() -> None:
+    headings = re.findall(r"^## (.+)$", text("CHANGELOG.md"), flags=re.MULTILINE)
+    assert headings[0] == "Unreleased"
+
+
+def test_licences_and_version_agree() -> None:
+    assert text("LICENSE").startswith("MIT License")
+    assert "https://creativecommons.org/licenses/by/4.0/legalcode" in text("LICENSE-text")
+    citation = yaml.safe_load(text("CITATION.cff"))
+    assert citation["version"] == deepdive.__version__
+    assert citation["license"] == ["MIT", "CC-BY-4.0"]
+    assert PROJECT["license"] == "MIT"
+
+
+def test_hooks_are_local() -> None:
+    hooks = yaml.safe_load(text(".pre-commit-config.yaml"))
+    assert [repository["repo"] for repository in hooks["repos"]] == ["local"]
+
+
+def test_committed_notebooks_name_no_machine() -> None:
+    for path in [p for p in tracked() if p.suffix == ".ipynb"]:
+        kernel = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("kernelspec", {})
+        assert kernel.get("name", "python3") == "python3", f"{path.name}: {kernel}"
