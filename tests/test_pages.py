@@ -35,8 +35,8 @@ FIRST = """\
 # %% [markdown]
 # # 1.1 Softmax
 #
-# **How do three scores become
-# three shares?**
+# **How do three *scores* become
+# three `shares`?**
 #
 # Book 1.1, 5 min
 """
@@ -286,7 +286,7 @@ def test_what_differs_between_runs_is_cleaned_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text.replace("shares?", "shares."), "under it a question"),
+        (lambda text: text.replace("shares`?", "shares`."), "under it a question"),
         (lambda text: text.replace("5 min", "short"), '"20 min"'),
         (lambda text: text.replace('PROFILE = "auto"', 'PROFILE = "gpu"'), "setup cell differs"),
         (lambda text: text.replace("# ## Look", "# ## Look\n\n# %%\n" + "1\n" * 26), "26 lines"),
@@ -305,6 +305,10 @@ def test_a_page_that_breaks_a_convention_is_named(tmp_path: Path, change: Any, w
     ("output", "words"),
     [
         (nbformat.v4.new_output("error", ename="KeyError", evalue="x"), "failed with KeyError"),
+        (
+            nbformat.v4.new_output("execute_result", data={"text/plain": "<Figure size 1x1>"}),
+            "figure as text",
+        ),
         (nbformat.v4.new_output("stream", text="see /home/me/x.txt"), "path of the machine"),
     ],
 )

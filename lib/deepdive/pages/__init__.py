@@ -62,9 +62,9 @@ class Page:
         cell = re.search(
             r"^# %% \[markdown\].*\n((?:#.*\n)*)", self.source.read_text("utf-8"), re.M
         )
-        text = re.sub(r"^# ?", "", cell[1] if cell else "", flags=re.MULTILINE)
+        text = re.sub(r"^# ?|[*`]", "", cell[1] if cell else "", flags=re.MULTILINE)
         title = re.search(r"^# +(.+)", text, re.M)
-        below = [part.strip(" *_>\n") for part in text[title.end() if title else 0 :].split("\n\n")]
+        below = [part.strip(" _>\n") for part in text[title.end() if title else 0 :].split("\n\n")]
         minutes = re.search(r"(\d+) min", text)
         return Summary(
             title[1].strip() if title else self.source.stem,

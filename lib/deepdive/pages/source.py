@@ -154,6 +154,9 @@ def _run_faults(cell: Any) -> list[str]:
     for out in cell.outputs:
         if out.output_type == "error" and not expected:
             found.append(f"failed with {out.ename}")
+        data = out.get("data", {})
+        if set(data) == {"text/plain"} and "<Figure size" in data["text/plain"]:
+            found.append("shows a figure as text: use deepdive.plotting.show, or run setup first")
         found += [
             f"shows a path of the machine, {path}" for path in _MACHINE_PATH.findall(str(out))
         ]
