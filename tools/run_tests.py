@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "build" / "test"  # what pages write under test: never beside committed files
 WORKERS = 2
 LINT: dict[str, list[str]] = {
     "style": ["ruff", "check", "."],
@@ -42,7 +44,8 @@ def pytest_command(arguments: list[str]) -> list[str]:
 def environment() -> dict[str, str]:
     one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     quiet = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    return {**os.environ, **one, **quiet, "DEEPDIVE_PROFILE": "ci"}
+    pages = {"DEEPDIVE_PROFILE": "ci", "DEEPDIVE_OUT": str(OUT)}
+    return {**os.environ, **one, **quiet, **pages}
 
 
 def main() -> int:
@@ -69,6 +72,7 @@ def main() -> int:
     if failed:
         print(f"== failed: {', '.join(failed)}", flush=True)
     if options.only != "lint":
+        shutil.rmtree(OUT, ignore_errors=True)  # no page goes on from an earlier run's checkpoint
         step("tests", pytest_command(rest), environment())
     return 1 if failed else 0
 
