@@ -52,7 +52,7 @@ def test_an_unknown_profile_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         profile()
 
 
-@pytest.mark.parametrize(("name", "value"), zip(PROFILES, (1, 2, 3, 2), strict=True))
+@pytest.mark.parametrize(("name", "value"), list(zip(PROFILES, (1, 2, 3, 2), strict=True)))
 def test_pick_gives_the_profiles_value(
     monkeypatch: pytest.MonkeyPatch, name: str, value: int
 ) -> None:
