@@ -1,0 +1,35 @@
+"""From next-token scores to sequences: greedy, sampling and beam search, all through one cache.
+
+A model that generates has `begin(*inputs) -> state` and `step(tokens (B, t), state) -> logits
+(B, t, V)`; its state has `reorder(index)`, which selects and repeats batch rows:
+
+    greedy(model, src, src_mask)                         # [[7, 12, 9], [4, 4], ...]
+    sample(model, prompt=[[BOS, 17]], top_p=0.9)         # a language model takes no source
+    beam(model, src, src_mask, width=5)[0][0].tokens     # the best hypothesis of row 0
+
+The tokens returned are the new ones: without the prompt, without the end token. The model runs in
+evaluation mode and without gradients, and is left as it was.
+
+Book: section 2.5.
+"""
+
+from deepdive.decoding.beam import Hypothesis, beam, power_penalty, wu_penalty
+from deepdive.decoding.one_by_one import greedy, sample
+from deepdive.decoding.scores import Rule, filter_top_k, filter_top_p, forbid, force, renormalise
+from deepdive.decoding.session import generating
+
+__all__ = [
+    "Hypothesis",
+    "Rule",
+    "beam",
+    "filter_top_k",
+    "filter_top_p",
+    "forbid",
+    "force",
+    "generating",
+    "greedy",
+    "power_penalty",
+    "renormalise",
+    "sample",
+    "wu_penalty",
+]

@@ -1,0 +1,123 @@
+"""Greedy decoding and sampling: one token a row and step, chosen once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.decoding.scores import Rule, filter_top_k, filter_top_p, follow
+from deepdive.decoding.session import Prompt, check_logits, first_tokens, generating, lengths
+from deepdive.tokenizers.base import BOS, EOS
+
+
+def greedy(
+    model: nn.Module,
+    *inputs: Any,
+    max_length: int = 128,
+    prompt: Prompt | None = None,
+    bos: int = BOS,
+    eos: int | None = EOS,
+    rules: Sequence[Rule] = (),
+    progress: bool = False,
+) -> list[list[int]]:
+    """Take the most probable token at every step, until `eos` or `max_length` new tokens.
+
+    inputs    go to `model.begin`: source and source mask, or nothing for a language model
+    prompt    (B, P), what the model reads first; [[bos]] for every row by default
+    rules     what may not, or must, be chosen: `forbid`, `force`, any `Rule`
+    progress  shows a bar
+
+    Returns the new tokens of each row, the end token left out. Raises TypeError for a model that
+    cannot step, ValueError for an empty or ragged prompt.
+    """
+
+    def best(logits: Tensor, length: int) -> Tensor:
+        return follow(rules, logits, length).argmax(-1)
+
+    return _write(model, inputs, best, max_length, prompt, bos, eos, progress)
+
+
+def sample(
+    model: nn.Module,
+    *inputs: Any,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+    max_length: int = 128,
+    prompt: Prompt | None = None,
+    bos: int = BOS,
+    eos: int | None = EOS,
+    rules: Sequence[Rule] = (),
+    progress: bool = False,
+) -> list[list[int]]:
+    """Draw every token from softmax(logits / temperature), cut to the `top_k` and `top_p` sets.
+
+    The order is: rules, temperature, top k, top p. `generator` fixes the draw, on the model's
+    device. The other arguments, and what is returned, are those of `greedy`.
+    Raises ValueError for a temperature that is not positive, and for a set that is empty.
+    """
+    if not temperature > 0:
+        raise ValueError(
+            f"temperature must be positive; got {temperature}. What it tends to at 0 is greedy(...)"
+        )
+
+    def draw(logits: Tensor, length: int) -> Tensor:
+        scores = follow(rules, logits, length) / temperature
+        if top_k is not None:
+            scores = filter_top_k(scores, top_k)
+        if top_p is not None:
+            scores = filter_top_p(scores, top_p)
+        return torch.multinomial(scores.softmax(-1), 1, generator=generator)[:, 0]
+
+    return _write(model, inputs, draw, max_length, prompt, bos, eos, progress)
+
+
+def _write(
+    model: nn.Module,
+    inputs: tuple[Any, ...],
+    choose: Callable[[Tensor, int], Tensor],
+    max_length: int,
+    prompt: Prompt | None,
+    bos: int,
+    eos: int | None,
+    progress: bool,
+) -> list[list[int]]:
+    """Let `choose(logits (R, V), length)` write all rows; those that have ended leave the batch."""
+    tokens = first_tokens(model, inputs, prompt, bos)
+    written: list[list[int]] = [[] for _ in tokens]
+    rows = torch.arange(len(tokens), device=tokens.device)  # which of `written` each row writes
+    going = torch.ones_like(rows, dtype=torch.bool)
+    columns: list[Tensor] = []
+
+    def flush() -> None:
+        for row, new in zip(rows.tolist(), torch.cat(columns, dim=1).tolist(), strict=True):
+            written[row] += new
+        columns.clear()
+
+    with generating(model):
+        state = model.begin(*inputs)  # type: ignore[operator]
+        for length in lengths(max_length, progress):
+            logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
+            if length == 0:
+                check_logits(logits)
+            tokens = choose(logits, length).unsqueeze(1)
+            columns.append(tokens)
+            if eos is None:
+                continue
+            going &= tokens[:, 0] != eos
+            left = int(going.sum())
+            if left == 0:
+                break
+            # To select rows copies the cache: it pays when a quarter of them has ended.
+            if left <= 0.75 * len(rows):
+                flush()
+                keep = going.nonzero()[:, 0]
+                state.reorder(keep)
+                tokens, rows, going = tokens[keep], rows[keep], going[keep]
+        if columns:
+            flush()
+    return [row[: row.index(eos)] if eos in row else row for row in written]

@@ -1,0 +1,96 @@
+"""What the searches share: how the model runs meanwhile, and what it reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.masks import describe
+
+Prompt = Tensor | Sequence[Sequence[int]]
+
+
+@contextmanager
+def generating(model: nn.Module) -> Iterator[None]:
+    """Run `model` in evaluation mode, without gradients, and with quick access to its parts.
+
+    `nn.Module` finds a submodule or a parameter only after the ordinary look-up has failed. With
+    one token a call that is a fifth of the time, so meanwhile they are ordinary attributes too.
+    """
+    training = [module for module in model.modules() if module.training]
+    shortcuts = [
+        (module.__dict__, name, part)
+        for module in model.modules()
+        for name, part in (*module._modules.items(), *module._parameters.items())
+        if name not in module.__dict__
+    ]
+    try:
+        for attributes, name, part in shortcuts:
+            attributes[name] = part
+        model.eval()
+        with torch.inference_mode():
+            yield
+    finally:
+        for attributes, name, _ in shortcuts:
+            attributes.pop(name, None)
+        for module in training:
+            module.training = True
+
+
+def first_tokens(
+    model: nn.Module, inputs: tuple[Any, ...], prompt: Prompt | None, bos: int
+) -> Tensor:
+    """Return what the model reads first, int64 (B, P), on the model's device.
+
+    Raises TypeError or ValueError, naming the argument, when model, inputs and prompt do not fit.
+    """
+    for method in ("begin", "step"):
+        if not callable(getattr(model, method, None)):
+            raise TypeError(
+                f"model has no {method}: {type(model).__name__} cannot generate. A model that can "
+                "has begin(*inputs) -> state and step(tokens, state) -> logits"
+            )
+    B = inputs[0].shape[0] if inputs and isinstance(inputs[0], Tensor) else None
+    if prompt is None:
+        prompt = [[bos]] * (1 if B is None else B)
+    if not isinstance(prompt, Tensor):
+        lengths = [len(row) for row in prompt]
+        if len(set(lengths)) > 1:
+            raise ValueError(
+                f"prompt must have rows of one length; got {lengths}: generate for each length "
+                "apart"
+            )
+        prompt = torch.tensor(prompt)
+    if prompt.numel() == 0:
+        raise ValueError(
+            f"prompt is empty: {tuple(prompt.shape)}; a row holds one token at least, such as [BOS]"
+        )
+    if prompt.ndim != 2 or prompt.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"prompt must be integers (B, P); got {describe(prompt)}")
+    if B is not None and len(prompt) != B:
+        raise ValueError(f"prompt has {len(prompt)} rows, but the inputs are a batch of {B}")
+    device = next((p.device for p in model.parameters()), prompt.device)
+    return prompt.to(device, torch.int64)
+
+
+def check_logits(logits: Tensor) -> None:
+    """Raise ValueError for logits that are no numbers."""
+    if logits.isnan().any():
+        raise ValueError(
+            "the model's first logits are NaN, so its weights or inputs are: has training diverged?"
+        )
+
+
+def lengths(max_length: int, progress: bool) -> Iterable[int]:
+    """Return 0 .. max_length - 1, behind a progress bar if one is wanted."""
+    if max_length < 1:
+        raise ValueError(f"max_length must be 1 at least; got {max_length}")
+    if not progress:
+        return range(max_length)
+    from tqdm.auto import tqdm
+
+    return tqdm(range(max_length), desc="generate", unit="token", leave=False)
