@@ -188,6 +188,7 @@ def _receive(
     with part.path.open("ab") as file:
         while have <= limit and (piece := _read(response)):
             file.write(piece)
+            file.flush()  # so that a killed process leaves all that has come
             have += len(piece)
             if bar is not None:
                 bar.update(len(piece))

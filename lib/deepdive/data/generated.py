@@ -81,12 +81,13 @@ def date_pairs(
 ) -> Generated[tuple[str, str]]:
     """n pairs such as ("Saturday, May 3, 1986", "1986-05-03"), of different human forms.
 
-    The form is drawn from those that CLDR gives the locale, all with a four-digit year.
+    Day (first .. last) and form are drawn; the forms are those that CLDR gives the locale and
+    that show the whole year. n is at most the number of days.
     """
     dates = needs("babel.dates")
     patterns = date_patterns(locale)
     days = (last - first).days + 1
-    whole("n", n, 1, days * len(patterns))
+    whole("n", n, 1, days)  # two forms of one day may be alike ("3 May"), so no more than days
     draw = random.Random(f"dates {locale} {seed}")
     found: dict[str, str] = {}
     while len(found) < n:

@@ -1,0 +1,882 @@
+"""Data: what is registered, what is fetched from honest and lying places, pairs, batches."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import importlib
+import io
+import json
+import multiprocessing
+import os
+import signal
+import tarfile
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from lying_server import Answer, LyingServer, lying_server
+
+from deepdive.data import (
+    BucketBatches,
+    DataError,
+    DataRefused,
+    DataUnavailable,
+    ListBatches,
+    fetch,
+    get,
+    normalise_spaces,
+    pairs,
+    read_pairs,
+    registry,
+    retrieval_languages,
+    retrieval_pairs,
+    split_by,
+    verify,
+    where,
+)
+from deepdive.data.download import Policy
+from deepdive.data.parts import Parts
+from deepdive.data.recipes import RECIPES
+
+BODY = hashlib.shake_256(b"body").digest(60_000)
+OTHER = hashlib.shake_256(b"other").digest(60_000)
+TEXT = b"Go.\tVa !\nHi.\tSalut !\n" * 40
+QUICK = Policy(timeout=10, tries=3, wait=0.01, longest_wait=0.02, progress=1)
+
+Entry = dict[str, Any]
+
+
+def entry(file: str, content: bytes, address: str = "", **more: Any) -> Entry:
+    """A file of the registry that is its one part, as registry.json writes it."""
+    inner: Entry = {}
+    if file.endswith(".gz"):
+        inner = {"content_bytes": len(content), "content_sha256": sha256(content)}
+    staged = gzip.compress(content, 1, mtime=0) if inner else content
+    part = {"path": address, "bytes": len(content), "sha256": sha256(content)}
+    made = {"parts": [part], "recipe": "copy"} if address else {"by_hand": "From elsewhere."}
+    return {"file": file, "bytes": len(staged), "sha256": sha256(staged), **inner, **made, **more}
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def server() -> Iterator[LyingServer]:
+    with lying_server() as running:
+        yield running
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and no mirror."""
+    monkeypatch.setenv("DEEPDIVE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DEEPDIVE_MIRROR", "")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def register(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put a data set of these files, named `toy`, in place of the registry."""
+    module = importlib.import_module("deepdive.data.registry")
+    said = json.loads(Path(module.__file__).with_name("registry.json").read_text("utf-8"))
+
+    def put(*files: Entry) -> None:
+        toy = module._dataset({**said["datasets"][0], "name": "toy", "files": list(files)})
+        monkeypatch.setattr(module, "_load", lambda: {"toy": toy})
+
+    return put
+
+
+@pytest.fixture
+def toy(register: Callable[..., None], server: LyingServer, cache: Path) -> Path:
+    """A data set `toy` of one file `body.bin` that the server has; the path it will get."""
+    register(entry("body.bin", BODY, f"{server.address}/body"))
+    return cache / "toy" / "body.bin"
+
+
+def get_toy(file: str = "body.bin", policy: Policy = QUICK) -> Path:
+    return fetch("toy", file, progress=False, policy=policy)
+
+
+# --- the registry
+
+
+def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> None:
+    assert len(registry()) == 28
+    for name, data in registry().items():
+        assert data.name == name
+        for field in ("title", "licence", "licence_evidence", "citation", "columns", "made"):
+            assert getattr(data, field), f"{name}: no {field}"
+        assert data.bytes == sum(file.bytes for file in data.files) > 0
+        assert data.upstream.startswith("https://")
+        assert len(data.commit) == 40
+
+
+def test_every_file_is_registered_by_its_bytes_and_can_be_made_or_says_how() -> None:
+    for data in registry().values():
+        for file in data.files:
+            assert len(file.sha256) == 64
+            assert (file.content_sha256 is not None) == file.file.endswith(".gz")
+            assert file.recipe in RECIPES if file.downloads else file.by_hand.startswith("It is")
+            for part in file.parts:
+                assert part.address.startswith("https://")
+                assert part.address.isascii()
+                assert " " not in part.address
+                assert part.sha256 is not None or "/archive/" in part.address
+
+
+def test_the_registry_names_no_machine() -> None:
+    module = importlib.import_module("deepdive.data.registry")
+    text = Path(module.__file__).with_name("registry.json").read_text("utf-8")
+    assert not [place for place in ("/work", "/home", "/tmp", "localhost") if place in text]
+
+
+def test_a_data_set_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        get("tinyshakespeare").title = "x"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        registry()["mine"] = get("tinyshakespeare")  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: get("tatoeba_eng_fr"), "did you mean tatoeba_eng_fra"),
+        (lambda: get("zzz"), "there are: tatoeba_eng_fra, "),
+        (lambda: get(3), "expected the name of a data set"),  # type: ignore[arg-type]
+        (lambda: fetch("../etc"), "no data set '../etc'"),
+        (lambda: fetch("tatoeba_eng_fra", "fra.txt"), "did you mean fra.txt.gz"),
+        (lambda: fetch("tatoeba_eng_fra", "../fra.txt.gz"), "has no '../fra.txt.gz'"),
+        (lambda: pairs("xnli"), "retrieval_pairs"),
+    ],
+)
+def test_wrong_names_get_an_error_that_helps(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        call()
+
+
+def test_a_registered_name_that_leaves_its_folder_is_refused(
+    register: Callable[..., None],
+) -> None:
+    with pytest.raises(DataError, match="not a plain file name"):
+        register(entry("../body.bin", BODY))
+
+
+# --- download
+
+
+def test_a_file_is_downloaded_once(toy: Path, server: LyingServer) -> None:
+    server.say("body", Answer(BODY))
+    assert get_toy() == toy
+    assert toy.read_bytes() == BODY
+    assert get_toy() == toy
+    assert len(server.log) == 1
+    assert sorted(path.name for path in toy.parent.rglob("*")) == [".lock", ".source", "body.bin"]
+
+
+@pytest.mark.parametrize("etag", ['"one"', None])
+def test_a_dropped_download_goes_on_where_it_broke(
+    toy: Path, server: LyingServer, etag: str | None
+) -> None:
+    server.say("body", *[Answer(BODY, etag=etag, drop_after=20_000)] * 2, Answer(BODY, etag=etag))
+    assert get_toy().read_bytes() == BODY
+    assert server.ranges() == [None, "bytes=20000-", "bytes=40000-"]
+
+
+TROUBLES = {
+    "ranges ignored": [Answer(BODY, drop_after=20_000, ranges=False), Answer(BODY, ranges=False)],
+    "range shifted": [Answer(BODY, drop_after=20_000), Answer(BODY, shift=100), Answer(BODY)],
+    "claims more than comes": [Answer(BODY, length=70_000)],
+    "says no length": [Answer(BODY, says_length=False, etag=None)],
+    "slow": [Answer(BODY, pause=0.01)],
+    "fails, then works": [Answer(status=500), Answer(status=503), Answer(BODY)],
+    "corrupt once": [Answer(OTHER), Answer(BODY)],
+    "changed": [Answer(OTHER, drop_after=20_000), Answer(BODY, etag='"two"')],
+    "changed, If-Range ignored": [
+        Answer(OTHER, drop_after=20_000),
+        Answer(BODY, etag='"two"', obeys_if_range=False),
+    ],
+    "changed, same ETag": [Answer(OTHER, drop_after=20_000), Answer(BODY)],
+    "was longer": [Answer(BODY + OTHER, drop_after=61_000, length=90_000), Answer(BODY)],
+}
+
+
+@pytest.mark.parametrize("answers", TROUBLES.values(), ids=TROUBLES.keys())
+def test_trouble_on_the_way_still_ends_in_the_right_bytes(
+    toy: Path, server: LyingServer, answers: list[Answer]
+) -> None:
+    server.say("body", *answers)
+    assert get_toy().read_bytes() == BODY
+
+
+def test_a_download_that_falls_silent_goes_on_after_the_timeout(
+    toy: Path, server: LyingServer
+) -> None:
+    server.say("body", Answer(BODY, stall_after=20_000), Answer(BODY))
+    policy = dataclasses.replace(QUICK, timeout=0.3, tries=20)
+    assert get_toy(policy=policy).read_bytes() == BODY
+    assert any(server.ranges())
+
+
+REFUSED = {
+    "corrupt": (Answer(OTHER), "sha256 .*, expected"),
+    "truncated": (Answer(BODY[:50_000]), "50,000 bytes, expected 60,000"),
+    "claims less than it has": (Answer(BODY, length=50_000), "50,000 bytes, expected 60,000"),
+    "far too long": (Answer(BODY * 40, says_length=False), "bytes, expected 60,000"),
+    "empty": (Answer(b""), "0 bytes, expected 60,000"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_wrong_bytes_are_refused_and_leave_nothing(
+    toy: Path, server: LyingServer, answer: Answer, reason: str
+) -> None:
+    address = server.say("body", answer)
+    with pytest.raises(DataRefused, match=f"{address}: refused, .*{reason}"):
+        get_toy()
+    assert not toy.exists()
+    assert not list(toy.parent.rglob("*body*"))
+    server.say("body", Answer(BODY))
+    assert get_toy().read_bytes() == BODY
+
+
+GONE = {
+    "not there": (Answer(status=404), "HTTP Error 404", 1),
+    "broken for ever": (Answer(status=500), r"HTTP Error 500.*\(3 tries\)", 3),
+    "drops at once": (Answer(BODY, drop_after=0), r"\(3 tries\)", 3),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason", "requests"), GONE.values(), ids=GONE.keys())
+def test_a_server_that_gives_nothing_is_given_up(
+    toy: Path, server: LyingServer, answer: Answer, reason: str, requests: int
+) -> None:
+    server.say("body", answer)
+    with pytest.raises(DataUnavailable, match=reason):
+        get_toy()
+    assert len(server.log) == requests
+
+
+def test_a_server_that_always_starts_over_is_given_up(toy: Path, server: LyingServer) -> None:
+    server.say("body", Answer(BODY, drop_after=20_000, ranges=False))
+    with pytest.raises(DataUnavailable, match="the connection"):
+        get_toy()
+    assert len(server.log) == 3  # the first brought something, two more nothing new
+
+
+def test_offline_is_one_error_with_what_was_tried_and_two_ways_out(
+    register: Callable[..., None], cache: Path
+) -> None:
+    with lying_server() as gone:
+        address = f"{gone.address}/body"
+    register(entry("body.bin", BODY, address))
+    with pytest.raises(DataUnavailable) as caught:
+        get_toy()
+    message = str(caught.value)
+    for part in ("toy/body.bin", "mirror: none", f"cache: no {cache}", address, "refused"):
+        assert part in message
+    for way in ("1. go online", "DEEPDIVE_MIRROR", "2. choose the ci profile"):
+        assert way in message
+
+
+def test_a_file_that_no_address_gives_says_which_to_get_and_where_to_put_it(
+    register: Callable[..., None], cache: Path
+) -> None:
+    register(entry("body.bin", BODY))
+    with pytest.raises(
+        DataUnavailable, match=f"(?s)From elsewhere.*put it at {cache}/toy/body.bin"
+    ):
+        get_toy()
+    (cache / "toy" / "body.bin").write_bytes(BODY)
+    assert get_toy().read_bytes() == BODY
+
+
+def test_a_progress_bar_is_shown_unless_it_is_turned_off(
+    toy: Path, server: LyingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.say("body", Answer(BODY, pause=0.02))
+    fetch("toy", "body.bin", policy=QUICK)
+    assert "body" in capsys.readouterr().err
+    toy.unlink()
+    get_toy()
+    assert capsys.readouterr().err == ""
+
+
+# --- processes that are killed, and processes that meet
+
+
+def in_process(work: Callable[[], object]) -> multiprocessing.Process:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer Pythons warn of fork beside a thread
+        process = multiprocessing.get_context("fork").Process(target=work)
+        process.start()
+    return process  # type: ignore[return-value]
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + 15
+    while not happened():
+        assert time.monotonic() < end, "it did not happen within 15 s"
+        time.sleep(0.01)
+
+
+def test_a_killed_download_leaves_no_wrong_file_and_is_resumed(
+    toy: Path, server: LyingServer
+) -> None:
+    server.say("body", Answer(BODY, stall_after=20_000), Answer(BODY))
+    process = in_process(lambda: get_toy(policy=Policy()))
+    half = toy.parent / ".source"
+    try:
+        wait_for(lambda: any(p.stat().st_size == 20_000 for p in half.glob(".*.part")))
+    finally:
+        process.kill()
+        process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert not toy.exists()
+    assert get_toy().read_bytes() == BODY
+    assert server.ranges() == [None, "bytes=20000-"]
+
+
+def test_bytes_spoilt_after_a_kill_are_found_out(toy: Path, server: LyingServer) -> None:
+    server.say("body", Answer(BODY, drop_after=20_000), *[Answer(status=500)] * 2, Answer(BODY))
+    with pytest.raises(DataUnavailable):
+        get_toy()
+    (part,) = (toy.parent / ".source").glob(".*.part")
+    part.write_bytes(bytes(20_000))  # as after a power cut
+    assert get_toy().read_bytes() == BODY
+
+
+def test_processes_that_fetch_the_same_file_download_it_once(
+    toy: Path, server: LyingServer
+) -> None:
+    server.say("body", Answer(BODY, pause=0.01))
+    processes = [in_process(get_toy) for _ in range(4)]
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
+    assert toy.read_bytes() == BODY
+    assert len(server.log) == 1
+
+
+# --- mirror and cache
+
+
+@pytest.fixture
+def mirror(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The path of `toy/body.bin` in a mirror folder that is set."""
+    monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path / "mirror"))
+    (tmp_path / "mirror" / "toy").mkdir(parents=True)
+    return tmp_path / "mirror" / "toy" / "body.bin"
+
+
+def test_the_mirror_comes_first(mirror: Path, toy: Path, server: LyingServer) -> None:
+    mirror.write_bytes(BODY)
+    toy.parent.mkdir(parents=True)
+    toy.write_bytes(BODY)
+    assert get_toy() == mirror
+    assert fetch("toy") == mirror.parent == where("toy")
+    assert server.log == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(OTHER, "sha256"), (BODY[:-1], "truncated"), (BODY + b"x", "60,001 bytes"), (b"", "0 bytes")],
+)
+def test_a_wrong_file_in_the_mirror_is_named_and_refused_not_passed_over(
+    mirror: Path, server: LyingServer, content: bytes, reason: str
+) -> None:
+    server.say("body", Answer(BODY))
+    mirror.write_bytes(content)
+    for file in ("body.bin", None):
+        with pytest.raises(DataRefused, match=f"{mirror}: refused, .*{reason}"):
+            fetch("toy", file, progress=False, policy=QUICK)
+    assert server.log == []
+    with pytest.warns(UserWarning, match=f"{mirror}: refused"):
+        assert where("toy") is None
+
+
+def test_a_file_that_changes_under_its_name_is_hashed_again(mirror: Path) -> None:
+    mirror.write_bytes(BODY)
+    assert get_toy() == mirror
+    mirror.write_bytes(OTHER)
+    os.utime(mirror, ns=(1, 1))
+    with pytest.raises(DataRefused):
+        get_toy()
+
+
+def test_a_mirror_without_the_file_leads_on_to_the_download(
+    mirror: Path, toy: Path, server: LyingServer
+) -> None:
+    server.say("body", Answer(BODY))
+    assert get_toy() == toy
+    server.say("body", Answer(status=404))
+    toy.unlink()
+    with pytest.raises(DataUnavailable, match=f"mirror: no {mirror}"):
+        get_toy()
+
+
+def test_a_mirror_that_is_no_folder_is_an_error(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match=r"DEEPDIVE_MIRROR: .*nowhere.* neither a folder"):
+        get_toy()
+
+
+def test_an_http_mirror_fills_the_cache(
+    toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_MIRROR", f"{server.address}/m/")
+    server.say("m/toy/body.bin", Answer(BODY))
+    assert get_toy() == get_toy() == toy
+    assert server.log == [("/m/toy/body.bin", None)]
+
+
+def test_an_http_mirror_without_the_file_is_warned_of(
+    toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_MIRROR", f"{server.address}/m")
+    server.say("body", Answer(BODY))
+    with pytest.warns(UserWarning, match="the mirror did not give toy/body.bin"):
+        assert get_toy().read_bytes() == BODY
+
+
+def test_a_wrong_file_in_an_http_mirror_is_refused(
+    toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_MIRROR", f"{server.address}/m")
+    server.say("m/toy/body.bin", Answer(OTHER))
+    server.say("body", Answer(BODY))
+    with pytest.raises(DataRefused, match=r"/m/toy/body\.bin: refused"):
+        get_toy()
+
+
+def test_a_checkout_uses_the_folder_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = importlib.import_module("deepdive.data.places")
+    monkeypatch.delenv("DEEPDIVE_MIRROR", raising=False)
+    inside = tmp_path / "checkout" / "lib" / "deepdive" / "data" / "places.py"
+    inside.parent.mkdir(parents=True)
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    monkeypatch.setattr(places, "__file__", str(inside))
+    assert places.mirror() is None  # no checkout: an installed library looks nowhere by itself
+    (tmp_path / "checkout" / "pyproject.toml").touch()
+    assert places.mirror() == (tmp_path / "shared" / "data").resolve()
+
+
+def test_a_wrong_file_in_the_cache_is_moved_aside_and_replaced(
+    toy: Path, server: LyingServer
+) -> None:
+    server.say("body", Answer(BODY))
+    toy.parent.mkdir(parents=True)
+    toy.write_bytes(OTHER)
+    with pytest.warns(UserWarning, match=f"{toy}: refused, .*moved to .body.bin.refused"):
+        assert get_toy().read_bytes() == BODY
+    assert (toy.parent / ".body.bin.refused").read_bytes() == OTHER
+
+
+def test_a_wrong_file_in_the_cache_is_not_used_for_want_of_a_better(
+    toy: Path, server: LyingServer
+) -> None:
+    toy.parent.mkdir(parents=True)
+    toy.write_bytes(OTHER)
+    with pytest.warns(UserWarning, match="refused"), pytest.raises(DataUnavailable):
+        get_toy()
+    assert not toy.exists()
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_that_names_the_setting(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DEEPDIVE_CACHE", str(tmp_path / "file"))
+    with pytest.raises(DataError, match="DEEPDIVE_CACHE: cannot write"):
+        get_toy()
+
+
+def test_verify_reads_every_byte_whatever_the_clock_says(mirror: Path) -> None:
+    mirror.write_bytes(BODY)
+    get_toy()
+    then = mirror.stat()
+    mirror.write_bytes(OTHER)
+    os.utime(mirror, ns=(then.st_atime_ns, then.st_mtime_ns))
+    ((file, good, message),) = verify("toy")
+    assert (file, good) == ("body.bin", False)
+    assert f"{mirror}: sha256" in message
+    mirror.unlink()
+    ((_, good, message),) = verify("toy")
+    assert not good
+    assert message.startswith("not here; looked at")
+
+
+def test_a_whole_data_set_lies_in_one_folder(
+    mirror: Path, register: Callable[..., None], server: LyingServer, cache: Path
+) -> None:
+    register(
+        entry("body.bin", BODY, server.say("body", Answer(status=404))),
+        entry("text.txt.gz", TEXT, server.say("text", Answer(TEXT))),
+    )
+    mirror.write_bytes(BODY)
+    assert where("toy") is None
+    folder = fetch("toy", progress=False, policy=QUICK)
+    assert folder == cache / "toy" == where("toy")
+    assert (folder / "body.bin").read_bytes() == BODY
+    assert gzip.decompress((folder / "text.txt.gz").read_bytes()) == TEXT
+    assert all(good for _, good, _ in verify("toy"))
+
+
+def test_a_gz_is_known_by_what_it_holds(
+    register: Callable[..., None], server: LyingServer, cache: Path
+) -> None:
+    register(entry("text.txt.gz", TEXT, server.say("text", Answer(TEXT))))
+    path = get_toy("text.txt.gz")
+    for content in (gzip.compress(TEXT, 9, mtime=5), gzip.compress(TEXT, 0)):
+        path.write_bytes(content)
+        assert verify("toy")[0][1]
+    for content, reason in (
+        (gzip.compress(TEXT + b"x"), "holds more than"),
+        (gzip.compress(TEXT[:-1] + b"x"), "holds 840 bytes of sha256"),
+        (gzip.compress(TEXT)[:-9], "does not decompress"),
+        (gzip.compress(bytes(50_000_000)), "holds more than the 840 bytes"),
+    ):
+        path.write_bytes(content)
+        assert reason in verify("toy")[0][2]
+
+
+# --- files made from archives
+
+
+def packed_zip(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def packed_tar(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for name, content in members.items():
+            info = tarfile.TarInfo(f"repo-0123/{name}")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return file.getvalue()
+
+
+def archived(server: LyingServer, content: bytes, recipe: str, *arguments: str) -> Entry:
+    """What a file made from the archive at /pack adds to its registered entry."""
+    part = {"path": server.say("pack", Answer(content))}
+    return {"parts": [part], "recipe": recipe, "arguments": list(arguments)}
+
+
+@pytest.mark.parametrize("pack", [packed_zip, packed_tar])
+def test_members_of_one_archive_are_read_and_it_is_downloaded_once(
+    register: Callable[..., None],
+    server: LyingServer,
+    cache: Path,
+    pack: Callable[[dict[str, bytes]], bytes],
+) -> None:
+    content = pack({"d/text": TEXT, "d/body": BODY, "../../evil": OTHER, "/evil": OTHER})
+    register(
+        entry("text.txt.gz", TEXT, **archived(server, content, "member", "d/text")),
+        entry("body.bin", BODY, **archived(server, content, "member", "d/body")),
+    )
+    folder = fetch("toy", progress=False, policy=QUICK)
+    assert all(good for _, good, _ in verify("toy"))
+    assert len(server.log) == 1
+    files = sorted(path.name for path in folder.rglob("*") if path.is_file())
+    assert files == [".lock", "body.bin", "text.txt.gz"]
+    assert not list(cache.parent.rglob("*evil*"))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (packed_tar({"text": OTHER}), "made from .*/pack: refused.*gives another version now"),
+        (packed_tar({"other": TEXT}), "no member 'text'"),
+        (packed_tar({"text": TEXT})[:99], "not a whole archive"),
+        (b"<html>not found</html>", "not a whole archive"),
+    ],
+    ids=["changed", "member gone", "cut", "no archive"],
+)
+def test_an_archive_that_gives_something_else_is_refused_and_not_kept(
+    register: Callable[..., None], server: LyingServer, cache: Path, content: bytes, reason: str
+) -> None:
+    register(entry("text.txt", TEXT, **archived(server, content, "member", "text")))
+    with pytest.raises(DataRefused, match=reason):
+        get_toy("text.txt")
+    assert not [path for path in cache.rglob("*") if path.is_file() and path.name != ".lock"]
+    server.say("pack", Answer(packed_tar({"text": TEXT})))
+    assert get_toy("text.txt").read_bytes() == TEXT
+
+
+def test_a_recipe_that_stumbles_over_its_parts_refuses_them(
+    register: Callable[..., None], server: LyingServer
+) -> None:
+    content = packed_tar({"data/tatoeba/v1/tatoeba.fra-eng.eng": b"one\n"})  # its pair is missing
+    register(entry("text.txt", TEXT, **archived(server, content, "tatoeba_retrieval")))
+    with pytest.raises(DataRefused, match="parts are not as registered"):
+        get_toy("text.txt")
+
+
+def test_no_more_is_read_from_an_archive_than_allowed(tmp_path: Path) -> None:
+    for pack in (packed_zip, packed_tar):
+        (tmp_path / "pack").write_bytes(pack({"big": bytes(1_000_000)}))
+        with pytest.raises(DataRefused, match="holds more than"):
+            Parts({"pack": tmp_path / "pack"}, limit=999_999).member("big")
+
+
+def test_tables_are_made_from_their_parts(tmp_path: Path) -> None:
+    (tmp_path / "pack").write_bytes(
+        packed_tar(
+            {
+                "data/tatoeba/v1/tatoeba.fra-eng.eng": b"one\ntwo\n",
+                "data/tatoeba/v1/tatoeba.fra-eng.fra": b"un\ndeux\n",
+                "metadata.py": b"metadata = {'theo': {'gender': 'male', 'accent': 'USA'}}\n",
+                "good": "fine \n\ncaf\u00e9\n".encode("latin-1"),
+                "bad": b"poor\n",
+            }
+        )
+    )
+    parts = Parts({"pack": tmp_path / "pack"})
+    expected = b"language\tindex\tenglish\tother\nfra\t0\tone\tun\nfra\t1\ttwo\tdeux\n"
+    assert RECIPES["tatoeba_retrieval"](parts) == expected
+    assert RECIPES["fsdd_speakers"](parts) == b"speaker\tgender\taccent\ntheo\tmale\tUSA\n"
+    made = RECIPES["labelled_lines"](parts, "latin-1", "1", "good", "0", "bad")
+    assert made.decode() == "label\ttext\n1\tfine\n1\tcaf\u00e9\n0\tpoor\n"
+
+
+# --- pairs
+
+
+def test_pairs_are_read_from_any_tab_separated_file(tmp_path: Path) -> None:
+    text = "\ufeffGo.\tVa\u202f!\r\n\n Hi. \tSalut\u2028!\tCC-BY 2.0\n"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8", newline="")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
+    for name in ("a.txt", "a.txt.gz"):
+        read = read_pairs(tmp_path / name)
+        assert read == [("Go.", "Va\u202f!"), ("Hi.", "Salut\u2028!")]
+    assert normalise_spaces("Va\u202f!\u00a0") == "Va ! "
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\tb\nc d\n", r"line 2: 1 columns, expected 2 .*'c d'"),
+        (b"a\tb\tc\td\n", "line 1: 4 columns"),
+        (b"a\tb\n\na\t \n", "line 3: an empty cell"),
+        (b"a\tb\nc\t\xff\n", "line 2: not UTF-8"),
+    ],
+)
+def test_a_line_that_is_no_pair_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_pairs(tmp_path / "a.txt")
+
+
+def test_a_file_that_is_not_there_or_cut_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nothing\.txt is not a file"):
+        read_pairs(tmp_path / "nothing.txt")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT)[:-9])
+    with pytest.raises(DataError, match=r"cut.gz, after line \d+: does not decompress"):
+        read_pairs(tmp_path / "cut.gz")
+
+
+sentences = st.lists(
+    st.tuples(st.text(max_size=3), st.text(max_size=3)), min_size=30, max_size=80
+).filter(lambda found: len({english for english, _ in found}) >= 12)
+
+
+@given(sentences, st.integers(), st.randoms(use_true_random=False))
+def test_no_sentence_is_in_two_parts_and_none_is_lost(
+    found: list[tuple[str, str]], seed: int, random: Any
+) -> None:
+    parts = split_by(found, fractions=(0.5, 0.25, 0.25), seed=seed)
+    assert sorted(item for part in parts for item in part) == sorted(found)
+    keys = [{english for english, _ in part} for part in parts]
+    assert not keys[0] & keys[1] | keys[0] & keys[2] | keys[1] & keys[2]
+    total = len(set().union(*keys))
+    for part, fraction in zip(keys, (0.5, 0.25, 0.25), strict=True):
+        assert abs(len(part) - fraction * total) <= 1
+    shuffled = random.sample(found, len(found))
+    again = split_by(shuffled, fractions=(0.5, 0.25, 0.25), seed=seed)
+    assert [{english for english, _ in part} for part in again] == keys
+
+
+def test_the_split_is_the_same_on_every_machine_and_another_for_another_seed() -> None:
+    items = [(f"sentence {k}", str(k)) for k in range(20)]
+    held_out = [[int(k) for _, k in split_by(items, seed=seed)[2]] for seed in (0, 1)]
+    assert held_out == [[4, 16], [10, 15]]  # worked out once; must never change
+
+
+def test_items_may_be_split_by_any_key() -> None:
+    records = [{"focus": f"disease {k % 7}", "id": k} for k in range(50)]
+    parts = split_by(records, key=lambda record: str(record["focus"]), fractions=(0.5, 0.5))
+    one, two = ({record["focus"] for record in part} for part in parts)
+    assert not one & two
+
+
+@pytest.mark.parametrize(
+    ("items", "fractions", "message"),
+    [
+        ([("a", "b")] * 9, (0.5, 0.5), "1 distinct keys leave a part empty"),
+        ([("a", "b"), ("c", "d")], (0.5, 0.4), "sum 1"),
+        ([("a", "b"), ("c", "d")], (1.5, -0.5), "positive"),
+        ([(1, 2)], (1.0,), "gives str"),
+    ],
+)
+def test_a_split_that_cannot_be_is_an_error(items: Any, fractions: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        split_by(items, fractions=fractions)
+
+
+# --- batches
+
+token_lists = st.lists(st.lists(st.integers(1, 99), min_size=1, max_size=9), min_size=1)
+
+
+@given(token_lists, st.integers(9, 40), st.integers(0, 5), st.integers(1, 3))
+def test_an_epoch_holds_every_item_once_within_the_budget(
+    items: list[list[int]], max_tokens: int, seed: int, epochs: int
+) -> None:
+    numbered = [[k, *tokens[1:]] for k, tokens in enumerate(items)]
+    batches = BucketBatches(
+        (numbered, [t[::-1] for t in numbered]), max_tokens=max_tokens, seed=seed, pad=-1
+    )
+    for _ in range(epochs):
+        found = list(batches)
+        assert len(found) == len(batches)
+        seen = []
+        for source, target in found:
+            assert source.dtype == target.dtype == torch.int64
+            assert source.numel() <= max_tokens
+            assert (source != -1).any(dim=0).all(), "padded beyond the longest"
+            for left, right in zip(source.tolist(), target.tolist(), strict=True):
+                kept = [token for token in left if token != -1]
+                assert left[len(kept) :] == [-1] * (len(left) - len(kept)), "pads come last"
+                assert [token for token in right if token != -1] == kept[::-1]
+                seen.append(kept)
+        assert sorted(seen) == sorted(numbered)
+
+
+@given(token_lists, st.integers(9, 40), st.integers(0, 60))
+def test_a_restored_place_gives_the_batches_that_would_have_come(
+    items: list[list[int]], max_tokens: int, steps: int
+) -> None:
+    def endless(batches: BucketBatches) -> Iterator[list[list[int]]]:
+        while True:
+            for (batch,) in batches:
+                yield batch.tolist()
+
+    first = BucketBatches(items, max_tokens=max_tokens, seed=3)
+    running = endless(first)
+    for _ in range(steps):
+        next(running)
+    state = json.loads(json.dumps(first.state_dict()))
+    second = BucketBatches(items, max_tokens=max_tokens, seed=0)
+    second.load_state_dict(state)
+    resumed = endless(second)
+    for _ in range(2 * len(first) + 1):
+        assert next(resumed) == next(running)
+
+
+def test_epochs_and_seeds_differ_and_like_lengths_stand_together() -> None:
+    items = [[k] * (1 + k % 20) for k in range(400)]
+    batches = BucketBatches(items, max_tokens=64, seed=1)
+    one, two = (torch.cat([b.flatten() for (b,) in batches]).tolist() for _ in range(2))
+    assert one != two
+    again = BucketBatches(items, max_tokens=64, seed=1)
+    assert torch.cat([b.flatten() for (b,) in again]).tolist() == one
+    other = BucketBatches(items, max_tokens=64, seed=2)
+    assert torch.cat([b.flatten() for (b,) in other]).tolist() != one
+    padding = sum(b.numel() for (b,) in again) / sum(map(len, items)) - 1
+    assert padding < 0.05
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "data: empty"),
+        (([[1]], []), "data: empty"),
+        (([[1]], [[1], [2]]), "equally many"),
+        ([[1], []], "sequence 1 of list 0 is empty"),
+        (([[1]], [torch.tensor([], dtype=torch.int64)]), "sequence 0 of list 1"),
+        ([[1, 2], [1] * 11], "item 1 has 11 tokens, more than max_tokens=10"),
+        ([[1.5]], "expected token ids"),
+        ([["a"]], "no token id"),
+        ([1, 2], "sequence 0 of list 0 is 1"),
+        (["abc"], "sequence 0 of list 0 is 'abc'"),
+    ],
+)
+def test_data_that_cannot_be_batched_is_an_error(data: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        BucketBatches(data, max_tokens=10)
+
+
+def test_a_place_in_other_data_is_refused() -> None:
+    state = BucketBatches([[1], [2]], max_tokens=10).state_dict()
+    with pytest.raises(DataError, match="tokens=2, here it is 3"):
+        BucketBatches([[1], [2, 3]], max_tokens=10).load_state_dict(state)
+    with pytest.raises(DataError, match="max_tokens=10, here it is 9"):
+        BucketBatches([[1], [2]], max_tokens=9).load_state_dict(state)
+    with pytest.raises(DataError, match="no 'seed'"):
+        BucketBatches([[1], [2]], max_tokens=10).load_state_dict({})
+    with pytest.raises(DataError, match="no batch 7"):
+        BucketBatches([[1], [2]], max_tokens=10).load_state_dict(state | {"index": 7})
+
+
+def test_a_list_of_batches_keeps_its_order_and_its_place() -> None:
+    given_batches = [(torch.tensor([[k]]),) for k in range(3)]
+    batches = ListBatches(given_batches)
+    running = iter(batches)
+    assert next(running) is given_batches[0]
+    other = ListBatches(given_batches)
+    other.load_state_dict(batches.state_dict())
+    assert list(other) == given_batches[1:] == list(running)
+    assert list(other) == given_batches
+    with pytest.raises(DataError, match="batches: empty"):
+        ListBatches([])
+    with pytest.raises(DataError, match="of 1 batches"):
+        ListBatches(given_batches[:1]).load_state_dict(batches.state_dict())
+
+
+# --- the real files
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.data(n)) for n in registry()])
+def test_the_real_files_are_the_registered_ones(name: str) -> None:
+    assert {message for _, good, message in verify(name) if not good} == set()
+
+
+@pytest.mark.data("tatoeba_eng_fra")
+def test_the_real_pairs() -> None:
+    found = pairs()
+    assert len(found) == get("tatoeba_eng_fra").rows["pairs"] == 167_130
+    assert found[0] == ("Go.", "Va !")
+    parts = split_by(found)
+    english = [{left for left, _ in part} for part in parts]
+    assert sum(map(len, english)) == len(set().union(*english)) == 116_830
+
+
+@pytest.mark.data("tatoeba_retrieval")
+def test_the_real_pairs_of_other_languages() -> None:
+    known = retrieval_languages()
+    assert len(known) == 112
+    assert sum(known.values()) == 88_877
+    german = retrieval_pairs("deu")
+    assert len(german) == known["deu"] == 1_000
+    assert all(left and right for left, right in german)
+    with pytest.raises(DataError, match=r"did you mean .*deu"):
+        retrieval_pairs("de")
