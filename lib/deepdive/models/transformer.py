@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from deepdive.attention import KVCache, MultiHeadAttention
 from deepdive.embeddings import TiedHead, TokenEmbedding
+from deepdive.inspect import HookPoint
 from deepdive.laws import (
     Case,
     Fails,
@@ -52,11 +53,12 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding, self.position, self.stack = embedding, position, stack
+        self.embedded = HookPoint()
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, S), True = real token."""
-        rows = self.embedding(tokens)
+        rows = self.embedded(self.embedding(tokens))
         rows = self.dropout(
             self.position.embed(rows, torch.arange(tokens.shape[1], device=tokens.device))
         )
@@ -73,6 +75,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding, self.position, self.stack = embedding, position, stack
+        self.embedded = HookPoint()
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -86,7 +89,7 @@ class Decoder(nn.Module):
         """Return the states of `tokens`, which continue what the `cache` holds."""
         start = 0 if cache is None else cache.length
         positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-        rows = self.dropout(self.position.embed(self.embedding(tokens), positions))
+        rows = self.dropout(self.position.embed(self.embedded(self.embedding(tokens)), positions))
         allowed = both(Causal(), padding(mask, tokens, "tgt_mask"))
         return self.stack(rows, memory, allowed, memory_mask, cache=cache)
 
