@@ -30,6 +30,7 @@ PARTS = sorted(CASES, key=lambda part: part.__qualname__)
 WITHIN = {
     "Position": "the base class that does nothing",
     "Rows": "the scaffold of the cases",
+    "Dropout": "nn.Dropout, passed by in evaluation",
     "HookPoint": "the identity; its effect is law 9",
     "LossPoint": "the identity; tested with collect_losses",
 }

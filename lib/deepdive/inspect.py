@@ -22,8 +22,12 @@ class HookPoint(nn.Module):
     """The identity, x -> x, with a name in the module tree.
 
     `listening` is true while any hook (forward, pre-forward, backward) is on the point; a
-    mechanism then computes its weights explicitly instead of calling the fused kernel.
+    mechanism then computes its weights explicitly instead of calling the fused kernel. A silent
+    point is passed without the cost of a module's call.
     """
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return super().__call__(x) if self.listening else x
 
     def forward(self, x: Tensor) -> Tensor:
         return x

@@ -154,8 +154,8 @@ class MultiHeadAttention(nn.Module):
         return rows.unflatten(-1, (n_heads, self.d_head)).transpose(1, 2)
 
     def _keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        k, v = self.kv(rows).chunk(2, dim=-1)
-        return self._split(k, self.n_kv_heads), self._split(v, self.n_kv_heads)
+        k, v = self._split(self.kv(rows), 2 * self.n_kv_heads).chunk(2, dim=1)
+        return k, v
 
     def _check(self, x: Tensor, context: Tensor | None) -> None:
         for name, rows, width in (("x", x, self.d_model), ("context", context, self.d_context)):

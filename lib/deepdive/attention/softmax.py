@@ -110,11 +110,10 @@ class SoftmaxAttention(nn.Module):
         bias: Tensor | None,
         scale: float,
     ) -> Tensor:
-        shape = (*q.shape[:3], k.shape[2])
         if bias is not None:
             bias = bias.to(q.dtype)
             allowed = bias if allowed is None else bias.masked_fill(~allowed, float("-inf"))
-        attn_mask = None if allowed is None else allowed.expand(shape)
+        attn_mask = None if allowed is None else allowed.expand(*q.shape[:3], k.shape[2])
         p = self.dropout.p if self.training else 0.0
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=attn_mask, dropout_p=p, scale=scale

@@ -1,6 +1,7 @@
 """The parts of a layer: norms, residual schemes, feed-forward, and the block that joins them."""
 
 from deepdive.layers.block import Block
+from deepdive.layers.dropout import Dropout
 from deepdive.layers.feed_forward import (
     FeedForward,
     GatedFeedForward,
@@ -14,6 +15,7 @@ from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
 
 __all__ = [
     "Block",
+    "Dropout",
     "FeedForward",
     "GatedFeedForward",
     "LayerNorm",

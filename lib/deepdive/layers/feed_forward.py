@@ -19,6 +19,7 @@ from deepdive.laws import (
     run_rows,
     set_weights,
 )
+from deepdive.layers.dropout import Dropout
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -65,7 +66,7 @@ class FeedForward(nn.Module):
         self.inner = nn.Linear(d_model, d_ff, bias=bias)
         self.out = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = activation
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         initialise(self.inner, self.out)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -95,7 +96,7 @@ class GatedFeedForward(nn.Module):
         self.inner = nn.Linear(d_model, d_ff, bias=bias)
         self.out = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = activation
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         initialise(self.gate, self.inner, self.out)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.laws import Case, NotApplicable, case, in_stack, new_cache, random_rows, run_rows
+from deepdive.layers.dropout import Dropout
 from deepdive.layers.norms import LayerNorm
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -26,7 +27,7 @@ class PreNorm(nn.Module):
     def __init__(self, d_model: int, norm: Norm = LayerNorm, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = norm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after the sublayer."""
@@ -44,7 +45,7 @@ class PostNorm(nn.Module):
     def __init__(self, d_model: int, norm: Norm = LayerNorm, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = norm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after the sublayer."""
@@ -64,7 +65,7 @@ class SandwichNorm(nn.Module):
         super().__init__()
         self.norm_in = norm(d_model)
         self.norm_out = norm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after the sublayer."""
