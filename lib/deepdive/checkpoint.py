@@ -157,6 +157,7 @@ class Checkpoints:
         self.folder.mkdir(parents=True, exist_ok=True)
         for left in self.folder.glob(".writing-*"):  # from a process that was killed
             shutil.rmtree(left, ignore_errors=True)
+        self.prune()
 
     def paths(self) -> list[Path]:
         """Return the folders of the checkpoints, newest first."""
@@ -181,9 +182,13 @@ class Checkpoints:
         final = self.folder / f"checkpoint-{number:06d}"
         draft.rename(final)
         _sync(self.folder)
+        self.prune()
+        return final
+
+    def prune(self) -> None:
+        """Remove all checkpoints but the newest two."""
         for old in self.paths()[KEPT:]:
             shutil.rmtree(old)
-        return final
 
     def newest(self) -> tuple[Tensors, dict[str, Any]] | None:
         """Return tensors and body of the newest whole checkpoint, None when there is none at all.

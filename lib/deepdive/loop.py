@@ -1,0 +1,217 @@
+"""The loop behind `fit`: when to step, validate, save and stop, and the state of a run on disk."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from deepdive.checkpoint import Checkpoints, Tensors, unshared
+from deepdive.diagnose import TrainingDiverged
+from deepdive.history import Bar, History
+from deepdive.interrupt import TrainingInterrupted
+from deepdive.resume import (
+    check_same,
+    environment,
+    load_optimizer,
+    optimizer_state,
+    pack,
+    split,
+    unpack,
+)
+from deepdive.seeds import random_state, seed_everything, set_random_state, undisturbed
+from deepdive.steps import Stepper
+
+SAVE_SECONDS = 60.0  # between checkpoints, when `save_every` does not say
+SAVE_SHARE = 20.0  # ... and at least this many times what writing one took
+SERIES = ("losses", "lrs", "norms")
+clock = time.perf_counter
+
+
+@dataclass(kw_only=True)
+class Run(Stepper):
+    """One training run: its steps, its limits, its best weights, its checkpoints."""
+
+    validate: Callable[[Any], float] | None
+    validate_every: int
+    patience: int | None
+    total: int | None
+    limit: float | None
+    ended: str
+    configuration: dict[str, Any]
+    store: Checkpoints | None
+    save_every: int | None
+    best: Tensors | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.saved_at, self.save_cost = time.monotonic(), 0.0
+
+    def loop(self, bar: Bar, pressed: list[int]) -> None:
+        """Step until a limit is reached or Ctrl-C was pressed."""
+        self.model.train()
+        while not (reason := self.reason()):
+            start = clock()
+            self.train_step()
+            self.history.seconds += clock() - start
+            if self.validate is not None and self.step % self.validate_every == 0:
+                self.check()
+            if self.save_due():
+                self.save()
+            bar.step(self.history, self.time_left())
+            if pressed:
+                self.interrupted()
+        self.look()
+        if self.validate is not None and self.validated() < self.step:
+            self.check()
+        self.history.stopped = reason
+        self.save()
+
+    def reason(self) -> str:
+        """Say why training ends here, "" when it goes on."""
+        if self.total is not None and self.step >= self.total:
+            return self.ended
+        if self.limit is not None and self.history.seconds >= self.limit:
+            return "minutes"
+        values = [value for _, value in self.history.validations]
+        if self.patience is not None and values:
+            since = len(values) - 1 - values.index(min(values))
+            return "patience" if since >= self.patience else ""
+        return ""
+
+    def validated(self) -> int:
+        """Return the step of the last validation."""
+        return self.history.validations[-1][0] if self.history.validations else 0
+
+    def time_left(self) -> str:
+        """Say how much of `minutes` is left."""
+        if self.limit is None:
+            return ""
+        left = max(0.0, self.limit - self.history.seconds)
+        return f"{int(left // 60)}:{int(left % 60):02d} left"
+
+    def interrupted(self) -> None:
+        """Save, and raise `TrainingInterrupted`."""
+        self.look()
+        self.save()
+        where = (
+            "no folder was given, so it cannot go on from here; the model has these weights"
+            if self.store is None
+            else f"call fit again with the same arguments to go on (from {self.store.folder})"
+        )
+        raise TrainingInterrupted(f"stopped after step {self.step}: {where}", self.history)
+
+    # ---- validation
+
+    def check(self) -> None:
+        """Validate, and keep the weights when they are the best so far."""
+        assert self.validate is not None
+        self.look()
+        self.model.eval()
+        averaged = self.ema.swap() if self.ema is not None else nullcontext()
+        with torch.no_grad(), undisturbed(), averaged:
+            value = float(self.validate(self.model))
+            if not math.isfinite(value):
+                raise TrainingDiverged(
+                    f"validate: returned {value} after step {self.step}, expected a finite "
+                    "number; look for an empty validation set, or overflow in its loss"
+                )
+            if self.history.best is None or value < self.history.best:
+                state = unshared(self.model.state_dict())[0]
+                self.best = {name: x.clone() for name, x in state.items()}
+                self.history.best_step = self.step
+        self.model.train()
+        self.history.validations.append((self.step, value))
+
+    def restore_best(self) -> None:
+        """Put the best weights into the model, where there was a validation; leave eval mode on."""
+        if self.best is not None:
+            self.copy_weights(self.best)
+        self.model.eval()
+
+    @torch.no_grad()
+    def copy_weights(self, tensors: Tensors) -> None:
+        """Copy tensors into the model's state by name, in place: ties stay."""
+        state = self.model.state_dict()
+        for name, x in tensors.items():
+            state[name].copy_(x)
+
+    # ---- checkpoints
+
+    def save_due(self) -> bool:
+        if self.store is None:
+            return False
+        if self.save_every is not None:
+            return self.step % self.save_every == 0
+        wait = max(SAVE_SECONDS, SAVE_SHARE * self.save_cost)
+        return time.monotonic() - self.saved_at > wait
+
+    def save(self) -> None:
+        """Write a checkpoint; a checkpoint stands between two steps, after any validation."""
+        if self.store is None:
+            return
+        self.look()
+        start = time.monotonic()
+        series = {s: torch.tensor(getattr(self.history, s), dtype=torch.float64) for s in SERIES}
+        drawn, numbers = random_state()
+        moments, settings = optimizer_state(self.optimizer)
+        place, plain = split(self.batches.state_dict())
+        groups = {
+            "model": self.model.state_dict(),
+            "optimizer": moments,
+            "ema": self.ema.state_dict() if self.ema is not None else {},
+            "best": self.best or {},
+            "random": drawn,
+            "data": place,
+            "history": series,
+        }
+        tensors, aliases = pack(groups)
+        facts = {k: v for k, v in asdict(self.history).items() if k not in SERIES}
+        body = {
+            "configuration": self.configuration,
+            "environment": environment(self.model),
+            "step": self.step,
+            "aliases": aliases,
+            "optimizer": settings,
+            "random": numbers,
+            "data": plain,
+            "history": facts,
+        }
+        self.store.write(tensors, body)
+        self.saved_at = time.monotonic()
+        self.save_cost = self.saved_at - start
+
+    def begin(self, seed: int) -> None:
+        """Take up the newest checkpoint, or seed and write the first."""
+        found = self.store.newest() if self.store is not None else None
+        if found is None:
+            seed_everything(seed)
+            self.save()
+            return
+        assert self.store is not None
+        tensors, body = found
+        check_same(self.store.folder, body, self.configuration, environment(self.model))
+        self.restore(tensors, body)
+
+    def restore(self, tensors: Tensors, body: dict[str, Any]) -> None:
+        """Take over everything that `save` wrote."""
+
+        def part(group: str) -> Tensors:
+            return unpack(tensors, body["aliases"], group)
+
+        self.copy_weights(part("model"))
+        load_optimizer(self.optimizer, part("optimizer"), body["optimizer"])
+        if self.ema is not None:
+            self.ema.load_state_dict(part("ema"))
+        self.best = part("best") or None
+        self.batches.load_state_dict({**body["data"], **part("data")})
+        self.step = body["step"]
+        series: dict[str, Any] = {name: x.tolist() for name, x in part("history").items()}
+        self.history = History(**body["history"], **series)
+        self.history.validations = [(step, value) for step, value in self.history.validations]
+        set_random_state(part("random"), body["random"])

@@ -1,0 +1,228 @@
+"""What a training run is (its configuration) and where it stands, as tensors and JSON."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checkpoint import Tensors, unshared
+from deepdive.optim import Schedule
+
+PROBES = (1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """Batches whose place can be saved: iterating gives the rest of the current epoch."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place after the last batch given out: JSON values and tensors by name."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to the place that `state` describes."""
+        ...
+
+
+class Ordered:
+    """A sequence of batches, given in its own order every epoch, with a place that can be saved."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items, self.place = items, 0
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Any]:
+        while self.place < len(self.items):
+            self.place += 1
+            yield self.items[self.place - 1]
+        self.place = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"place": self.place}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.place = state["place"]
+
+
+def _constants(code: CodeType) -> Iterator[str]:
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from (value.co_code.hex(), *_constants(value))
+        else:  # a set of strings has another order in every process
+            yield str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
+
+
+def _function(call: Any) -> Any:
+    """Return the plain function behind a partial, a method or an object with `__call__`."""
+    while isinstance(call, functools.partial):
+        call = call.func
+    if not inspect.isroutine(call):
+        call = type(call).__call__
+    return getattr(call, "__func__", call)
+
+
+def code_of(call: Callable[..., Any]) -> str:
+    """Return the name of a function and a hash of its code, the same in every process."""
+    function = _function(call)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return str(name)
+    text = "\n".join([code.co_code.hex(), *code.co_names, *_constants(code)])
+    return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def values_of(call: Callable[..., Any]) -> dict[str, Any]:
+    """Return the plain numbers and strings that a function is set with.
+
+    Those are the arguments of a partial, defaults, and what it closes over. Integers that it
+    closes over are left out: they are often counters.
+    """
+    found: dict[str, Any] = {}
+    if isinstance(call, functools.partial):
+        found.update({f"argument {i}": value for i, value in enumerate(call.args)}, **call.keywords)
+    function = _function(call)
+    if inspect.isfunction(function):
+        for name, parameter in inspect.signature(function).parameters.items():
+            found.setdefault(name, parameter.default)
+        outside = inspect.getclosurevars(function)
+        for name, value in {**outside.globals, **outside.nonlocals}.items():
+            if isinstance(value, (float, str, bool)):
+                found[name] = value
+    return {k: v for k, v in found.items() if isinstance(v, (float, str, bool, int))}
+
+
+def _optimizer(optimizer: torch.optim.Optimizer, scheduled: bool) -> dict[str, Any]:
+    left_out = {"params", "lr"} if scheduled else {"params", "initial_lr"}
+    groups = [
+        {**{k: repr(v) for k, v in g.items() if k not in left_out}, "parameters": len(g["params"])}
+        for g in optimizer.param_groups
+    ]
+    return {"class": type(optimizer).__name__, "groups": groups}
+
+
+def configuration(
+    model: nn.Module,
+    batches: Any,
+    loss: Callable[..., Any],
+    optimizer: torch.optim.Optimizer,
+    schedule: Schedule | None,
+    validate: Callable[..., Any] | None,
+    total: int | None,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Return what must be the same for a run to go on: the arguments of `fit`, as JSON values.
+
+    A function counts by the hash of its code and the numbers it is set with, a schedule by its
+    values, a model by its modules and the names and shapes of its tensors, data by its length.
+    """
+    tensors = model.state_dict().items()
+    probes = [s for s in PROBES if s <= (total or 1)]
+    described = {
+        **arguments,
+        "data length": len(batches) if hasattr(batches, "__len__") else None,
+        "loss": code_of(loss),
+        "loss is set with": values_of(loss),
+        "validate": None if validate is None else code_of(validate),
+        "schedule": None if schedule is None else {str(s): schedule(s) for s in probes},
+        "optimizer": _optimizer(optimizer, schedule is not None),
+        "modules": re.sub(r" at 0x[0-9a-f]+", "", repr(model)).splitlines(),
+        "tensors": {name: f"{x.dtype} {list(x.shape)}" for name, x in tensors},
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(described))
+    return plain
+
+
+def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
+    """Yield one line for each place where two configurations differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in {**old, **new}:
+            inner = f"{name}: {key}" if name else key
+            yield from differences(old.get(key), new.get(key), inner)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, pair in enumerate(zip(old, new, strict=True)):
+            yield from differences(*pair, f"{name}, item {i}")
+    elif isinstance(old, list) and isinstance(new, list):
+        yield f"{name}: were {len(old)}, are {len(new)}"
+    elif old != new:
+        yield f"{name}: was {old!r}, is {new!r}"
+
+
+def environment(model: nn.Module) -> dict[str, Any]:
+    """Return what decides the last bits of a sum: torch's version, threads, processor, device."""
+    device = next((p.device for p in model.parameters()), torch.device("cpu"))
+    cuda = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+    return {
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "processor": torch.backends.cpu.get_cpu_capability(),
+        "device": cuda or device.type,
+    }
+
+
+def check_same(folder: Any, body: Mapping[str, Any], config: Any, here: Mapping[str, Any]) -> None:
+    """Raise ValueError when the configuration differs; warn when only the environment does."""
+    changed = list(differences(body["configuration"], config))
+    if changed:
+        raise ValueError(
+            f"folder: {folder} holds a run that was set up otherwise:\n  "
+            + "\n  ".join(changed)
+            + "\nGive the same arguments to go on with it, or another folder for a new run."
+        )
+    moved = list(differences(body["environment"], here))
+    if moved:
+        warnings.warn(
+            f"resuming in another environment ({'; '.join(moved)}): the weights may differ in "
+            "their last bits from those of an uninterrupted run",
+            stacklevel=2,
+        )
+
+
+def pack(groups: Mapping[str, Mapping[str, Tensor]]) -> tuple[Tensors, dict[str, str]]:
+    """Flatten named groups of tensors to `group.name`, each memory once: tensors and aliases."""
+    flat = {f"{group}.{name}": x for group, part in groups.items() for name, x in part.items()}
+    return unshared(flat)
+
+
+def unpack(tensors: Tensors, aliases: Mapping[str, str], group: str) -> Tensors:
+    """Return one group of what `pack` flattened, aliases included."""
+    whole = {**tensors, **{alias: tensors[name] for alias, name in aliases.items()}}
+    start = f"{group}."
+    return {name[len(start) :]: x for name, x in whole.items() if name.startswith(start)}
+
+
+def split(state: Mapping[str, Any]) -> tuple[Tensors, dict[str, Any]]:
+    """Divide a state into its tensors and its other values."""
+    tensors = {str(k): v for k, v in state.items() if isinstance(v, Tensor)}
+    return tensors, {str(k): v for k, v in state.items() if not isinstance(v, Tensor)}
+
+
+def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Tensors, dict[str, Any]]:
+    """Return the optimizer's tensors as `index.name`, and its other values by the same names."""
+    state = optimizer.state_dict()["state"]
+    return split({f"{i}.{name}": v for i, part in state.items() for name, v in part.items()})
+
+
+def load_optimizer(
+    optimizer: torch.optim.Optimizer, tensors: Tensors, plain: Mapping[str, Any]
+) -> None:
+    """Give the optimizer the state that `optimizer_state` returned; its settings stay its own."""
+    state: dict[int, dict[str, Any]] = {}
+    for key, value in {**tensors, **plain}.items():
+        index, name = key.split(".", 1)
+        state.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
