@@ -54,8 +54,9 @@ class AdditiveAttention(SoftmaxAttention):
     """Additive (MLP) attention: score(q, k) = u . tanh(W_q q + W_k k), with d_hidden rows in W_q
     and W_k.
 
-    Memory is B x H x T x S x d_hidden: it suits a decoder that asks one query at a time. Such a
-    decoder projects its keys once, with `project_keys`, and passes them to `attend` at every step.
+    Memory is B x H x T x S x d_hidden: it suits short sequences, or a decoder that asks one query
+    at a time. Such a decoder projects its keys once, with `project_keys`, and passes them to
+    `attend` at every step.
 
     Source: Bahdanau, Cho and Bengio 2015, section 3.1 and appendix A.1.2.
     """
@@ -79,10 +80,38 @@ class AdditiveAttention(SoftmaxAttention):
         """Return 1: tanh bounds each term already."""
         return 1.0
 
-    def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
-        """Return scale * u . tanh(W_q q + W_k k), (B, H, T, S)."""
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v): `attend` to the projected keys."""
+        return self.attend(q, self.project_keys(k), v, mask, bias, scale)
+
+    def project_keys(self, k: Tensor) -> Tensor:
+        """Return W_k k, (B, H, S, d_hidden)."""
+        return self.W_k(k)
+
+    def attend(
+        self,
+        q: Tensor,
+        projected: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v); `projected` is what `project_keys` returned."""
+        return super().forward(q, projected, v, mask, bias, scale)
+
+    def score(self, q: Tensor, projected: Tensor, scale: float) -> Tensor:
+        """Return scale * u . tanh(W_q q + projected), (B, H, T, S)."""
         hidden = torch.tanh(
-            self.W_q(q).unsqueeze(-2) + self.W_k(k).unsqueeze(-3)
+            self.W_q(q).unsqueeze(-2) + projected.unsqueeze(-3)
         )  # (B, H, T, S, d_hidden)
         return scale * self.u(hidden).squeeze(-1)
 

@@ -77,7 +77,7 @@ class RNN(nn.Module):
         self._check(x)
         real = real_tokens(mask, x)
         state = RecurrentState() if state is None else state
-        values = self.begin(x) if state.values is None else self._checked(state.values, x)
+        values = self.begin(x, state)
         if self.listening:
             states, state.values = self._explicit(x, real, values)
         else:
@@ -90,10 +90,18 @@ class RNN(nn.Module):
         """Whether a hook is on one of the layer's points."""
         return any(isinstance(m, HookPoint) and m.listening for m in self.modules())
 
-    def begin(self, x: Tensor) -> Values:
-        """Return the values before the first of the rows x (B, ..., d_input): zeros."""
-        zeros = x.new_zeros(x.shape[0], self.d_hidden)
-        return (zeros,) * self.n_values
+    def begin(self, x: Tensor, state: RecurrentState) -> Values:
+        """Return the values from which to read rows x (B, ...): those of `state`, or zeros."""
+        shape = (x.shape[0], self.d_hidden)
+        if state.values is None:
+            return (x.new_zeros(shape),) * self.n_values
+        if len(state.values) != self.n_values or any(v.shape != shape for v in state.values):
+            came = ", ".join(describe(value) for value in state.values)
+            raise ValueError(
+                f"state: {type(self).__name__} carries {self.n_values} tensor(s) of shape {shape}; "
+                f"got {came}. Who starts from another's state must be of its kind and width"
+            )
+        return state.values
 
     def advance(self, Wx: Tensor, values: Values, real: Tensor | None = None) -> Values:
         """Return the values after one step; rows that are not `real` (B,) keep theirs."""
@@ -116,16 +124,6 @@ class RNN(nn.Module):
             raise ValueError(f"x must be floats (B, T, {self.d_input}); got {describe(x)}")
         if 0 in x.shape:
             raise ValueError(f"x is empty: {tuple(x.shape)}; leave empty sequences out")
-
-    def _checked(self, values: Values, x: Tensor) -> Values:
-        shape = (x.shape[0], self.d_hidden)
-        if len(values) != self.n_values or any(value.shape != shape for value in values):
-            came = ", ".join(describe(value) for value in values)
-            raise ValueError(
-                f"state: a {type(self).__name__} carries {self.n_values} tensor(s) of shape "
-                f"{shape}; got {came}. Give reader and successor the same kind and width"
-            )
-        return values
 
 
 class LSTM(RNN):

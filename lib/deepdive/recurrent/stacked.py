@@ -38,7 +38,8 @@ class RecurrentStack(nn.Module):
                     f"layer {i} reads rows of width {layer.d_input}, but layer {i - 1} gives "
                     f"{below.d_hidden}"
                 )
-        self.d_input, self.d_hidden = self.layers[0].d_input, self.layers[-1].d_hidden
+        self.d_input = int(self.layers[0].d_input)  # type: ignore[arg-type]
+        self.d_hidden = int(self.layers[-1].d_hidden)  # type: ignore[arg-type]
         self.dropout = nn.Dropout(dropout)
 
     def forward(
