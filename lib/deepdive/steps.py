@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 
 from deepdive.diagnose import TrainingDiverged, diagnose, tensors_in
 from deepdive.history import History
-from deepdive.inspect import collect_losses
+from deepdive.inspect import Losses, LossPoint, collect_losses
 from deepdive.optim import EMA, Schedule
 
 LOOK_EVERY = 16  # steps between looks at the losses on a GPU: a look waits for the device
@@ -78,6 +79,8 @@ class Stepper:
             raise ValueError("optimizer: holds no parameter of model; build it from this model")
         self.rates = [group.setdefault("initial_lr", group["lr"]) for group in groups]
         self.device = self.parameters[0].device
+        # Looking for loss points walks the whole model: once is enough.
+        self.costly = any(isinstance(module, LossPoint) for module in self.model.modules())
         # A fused optimizer skips updates that are not finite by itself, so nobody needs to wait.
         self.lazy = self.device.type == "cuda" and all(group.get("fused") for group in groups)
         self.skip = torch.zeros((), device=self.device)
@@ -97,7 +100,7 @@ class Stepper:
         """Return the loss of one batch, auxiliary losses included."""
         if self.device.type != "cpu":
             batch = to_device(batch, self.device)
-        with collect_losses(self.model) as extra:
+        with collect_losses(self.model) if self.costly else nullcontext(Losses()) as extra:
             value = self.loss(self.model, batch)
         if not isinstance(value, Tensor) or value.numel() != 1:
             got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
