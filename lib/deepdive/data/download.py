@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def download(
     """
     if not address.startswith(("http://", "https://")):
         raise DataUnavailable(f"{address}: not an http address")
-    bar = _bar(target.name, size) if progress else None
+    bar = _bar(address.rpartition("/")[2], size) if progress else None
     part = _Part(target)
     try:
         reason: str | None = ""
@@ -163,6 +164,8 @@ def _open(address: str, headers: dict[str, str], part: _Part, timeout: float) ->
             raise DataUnavailable(f"{address}: the server says {error}") from error
         raise _Drop(f"the server says {error}") from error
     except URLError as error:
+        if isinstance(error.reason, socket.gaierror):  # no network: waiting does not help
+            raise DataUnavailable(f"{address}: no connection ({error.reason})") from error
         raise _Drop(f"no connection ({error.reason})") from error
     except (OSError, HTTPException) as error:
         raise _broken(error) from error

@@ -99,7 +99,7 @@ def date_pairs(
 
 
 def date_patterns(locale: str) -> list[str]:
-    """The CLDR patterns of a locale that write day, month and the whole year."""
+    """The CLDR patterns of a locale for a date, but for the shortest, which cuts the year."""
     core = needs("babel.core")
     try:
         known = core.Locale.parse(locale)
@@ -108,8 +108,7 @@ def date_patterns(locale: str) -> list[str]:
     given = [known.date_formats[length].pattern for length in ("full", "long", "medium")]
     skeletons = known.datetime_skeletons
     given += [skeletons[name].pattern for name in ("yMMMEd", "yMMMd", "yMd") if name in skeletons]
-    whole = [p for p in given if "y" in p and "yy" not in p.replace("yyyy", "y") and "G" not in p]
-    return list(dict.fromkeys(whole))
+    return list(dict.fromkeys(given))
 
 
 def reversal(
