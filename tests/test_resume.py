@@ -156,6 +156,24 @@ def test_a_torn_checkpoint_costs_steps_not_exactness(tmp_path):
     assert torch.equal(whole[2].weight, again[2].weight)
 
 
+def test_a_place_that_cannot_be_saved_is_named(tmp_path):
+    class Odd(list):
+        def state_dict(self):
+            return {"order": {1, 2}}
+
+        def load_state_dict(self, state):
+            pass
+
+    with pytest.raises(TypeError, match=r"batches: state_dict\(\) of Odd .* set"):
+        run(tmp_path, batches=Odd(batches()))
+
+
+def test_going_on_is_said(tmp_path, capsys):
+    run(tmp_path)
+    run(tmp_path, progress=True)
+    assert "training finished already, after step 7" in capsys.readouterr().out
+
+
 def test_no_pickle_is_written(tmp_path):
     run(tmp_path)
     names = {file.name for folder in tmp_path.iterdir() for file in folder.iterdir()}

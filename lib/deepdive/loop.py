@@ -21,7 +21,7 @@ from deepdive.resume import (
     load_optimizer,
     optimizer_state,
     pack,
-    split,
+    place_of,
     unpack,
 )
 from deepdive.seeds import random_state, seed_everything, set_random_state, undisturbed
@@ -160,7 +160,7 @@ class Run(Stepper):
         series = {s: torch.tensor(getattr(self.history, s), dtype=torch.float64) for s in SERIES}
         drawn, numbers = random_state()
         moments, settings = optimizer_state(self.optimizer)
-        place, plain = split(self.batches.state_dict())
+        place, plain = place_of(self.batches)
         groups = {
             "model": self.model.state_dict(),
             "optimizer": moments,

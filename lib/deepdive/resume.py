@@ -211,6 +211,19 @@ def split(state: Mapping[str, Any]) -> tuple[Tensors, dict[str, Any]]:
     return tensors, {str(k): v for k, v in state.items() if not isinstance(v, Tensor)}
 
 
+def place_of(batches: Any) -> tuple[Tensors, dict[str, Any]]:
+    """Return the place of `batches`: its tensors, and its other values, checked to fit JSON."""
+    tensors, plain = split(batches.state_dict())
+    try:
+        json.dumps(plain, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"batches: state_dict() of {type(batches).__name__} holds what cannot be saved "
+            f"({error}); expected numbers, strings, lists and dictionaries of them, and tensors"
+        ) from error
+    return tensors, plain
+
+
 def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Tensors, dict[str, Any]]:
     """Return the optimizer's tensors as `index.name`, and its other values by the same names."""
     state = optimizer.state_dict()["state"]

@@ -75,7 +75,9 @@ def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
         "numpy": torch.from_numpy(np.asarray(keys).astype(np.int64)),
         "torch": torch.get_rng_state(),
     }
-    for device in range(torch.cuda.device_count()):
+    # Asking a GPU that nobody uses would start it.
+    devices = torch.cuda.device_count() if torch.cuda.is_initialized() else 0
+    for device in range(devices):
         tensors[f"cuda.{device}"] = torch.cuda.get_rng_state(device)
     plain = {"python": [version, gauss], "numpy": [int(position), int(has_gauss), float(cached)]}
     return tensors, plain

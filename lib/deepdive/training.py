@@ -174,6 +174,9 @@ def fit(
     )
     with deterministic():
         run.begin(seed)
+        if progress and run.step:
+            kept = "finished already" if run.history.stopped else "goes on"
+            print(f"{folder}: training {kept}, after step {run.step}")
         if not run.history.stopped:
             bar = Bar(total, run.step, progress)
             with interrupts(bar) as pressed:
