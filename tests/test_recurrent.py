@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention, DotAttention, SoftmaxAttention
+from deepdive.decoding import beam, greedy
 from deepdive.inspect import ablate, record, replace
 from deepdive.models import attention_seq2seq, seq2seq
 from deepdive.models.attention_seq2seq import AttentionSeq2Seq
@@ -255,6 +256,19 @@ def test_step_by_step_is_the_full_pass(name: str) -> None:
     rest = [model.step(TGT[rows_kept, t : t + 1], state) for t in (2, 3)]
     torch.testing.assert_close(first, full[:, :2], rtol=0, atol=1e-12)
     torch.testing.assert_close(torch.cat(rest, 1), full[rows_kept, 2:], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_searches_find_what_the_full_pass_finds(name: str) -> None:
+    """Greedy = argmax of the whole pass, row by row; a beam of 3 finds at least as much."""
+    model, mask = ready(MODELS[name]), SRC != 0
+    found = greedy(model, SRC, mask, max_length=5, eos=None)
+    beams = beam(model, SRC, mask, width=3, alpha=0.0, max_length=5, eos=None)
+    for b, tokens in enumerate(found):
+        read = torch.tensor([[1, *tokens[:-1]]])
+        log_p = model(SRC[b : b + 1, mask[b]], read).log_softmax(-1)[0]
+        assert log_p.argmax(-1).tolist() == tokens
+        assert beams[b][0].score >= log_p.max(-1).values.sum().item() - 1e-9
 
 
 @pytest.mark.parametrize("name", MODELS)

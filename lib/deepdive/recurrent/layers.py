@@ -88,7 +88,7 @@ class RNN(nn.Module):
     @property
     def listening(self) -> bool:
         """Whether a hook is on one of the layer's points."""
-        return any(isinstance(m, HookPoint) and m.listening for m in self.modules())
+        return any(isinstance(m, HookPoint) and m.listening for m in self.children())
 
     def begin(self, x: Tensor, state: RecurrentState) -> Values:
         """Return the values from which to read rows x (B, ...): those of `state`, or zeros."""
