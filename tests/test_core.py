@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from deepdive.attention import KVCache, MultiHeadAttention, Slot, SoftmaxAttention
 from deepdive.inspect import HookPoint, LossPoint, ablate, collect_losses, record, replace
-from deepdive.layers import Block, FeedForward, gelu, gelu_sigmoid, gelu_tanh
+from deepdive.layers import Block, Dropout, FeedForward, gelu, gelu_sigmoid, gelu_tanh
 from deepdive.masks import Causal, Dense, Global, Mask, Padding, Prefix, Segments, Window, both
 from deepdive.models import decoder_only, transformer
 from deepdive.stacks import Stack
@@ -274,3 +274,22 @@ def test_cache_grows_by_doubling() -> None:
         rooms.add(slot.keys.shape[2])
     assert rooms == {16, 32, 64, 128}
     assert KVCache([slot]).length == 100
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_dropout_keeps_the_mean_and_passes_gradients_where_it_kept(p: float) -> None:
+    dropout, x = Dropout(p), torch.ones(400, 501, requires_grad=True)
+    y = dropout(x)
+    dropped = (y == 0).float().mean().item()
+    assert dropped == pytest.approx(p, abs=5 * (p * (1 - p) / x.numel()) ** 0.5)
+    assert torch.equal(y[y > 0].unique(), torch.tensor([1 / (1 - p)]))
+    y.sum().backward()
+    assert torch.equal(x.grad, y)
+    rows = (y == 0).float()
+    neighbours = torch.corrcoef(torch.stack([rows[:, :-1].flatten(), rows[:, 1:].flatten()]))
+    assert abs(neighbours[0, 1]) < 0.01
+    assert dropout.eval()(x) is x
+    torch.manual_seed(3)
+    first = dropout.train()(x)
+    torch.manual_seed(3)
+    assert torch.equal(dropout(x), first)

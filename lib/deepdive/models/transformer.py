@@ -35,7 +35,7 @@ from deepdive.laws import (
     random_rows,
     set_weights,
 )
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, relu
+from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, relu
 from deepdive.layers.block import Residual
 from deepdive.layers.feed_forward import Activation
 from deepdive.masks import Causal, Mask, both, padding
@@ -54,7 +54,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.embedding, self.position, self.stack = embedding, position, stack
         self.embedded = HookPoint()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, S), True = real token."""
@@ -76,7 +76,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.embedding, self.position, self.stack = embedding, position, stack
         self.embedded = HookPoint()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self,
@@ -172,20 +172,25 @@ def transformer(
 ) -> Transformer:
     """Build an encoder-decoder of `n_layers` + `n_layers`; defaults are the paper's base model.
 
-    The output layer shares the target embedding's matrix; without `tgt_vocab` source and target
-    share one vocabulary and all three matrices are one. A residual scheme that leaves the stream
-    unnormalised (`final_norm`) gets a norm at the end of each stack.
+    `dropout` acts on embeddings, on each sublayer's output and inside the feed-forward layer,
+    `attention_dropout` on the weights. The output layer shares the target embedding's matrix;
+    without `tgt_vocab` source and target share one vocabulary and all three matrices are one. A
+    residual scheme that leaves the stream unnormalised (`final_norm`) gets a norm at the end of
+    each stack.
     """
     joint: Residual = partial(residual, dropout=dropout)
 
     def attention() -> MultiHeadAttention:
         return MultiHeadAttention(d_model, n_heads, dropout=attention_dropout)
 
+    def feed_forward() -> FeedForward:
+        return FeedForward(d_model, d_ff, activation, dropout)
+
     def encoder_block(_layer: int) -> Block:
-        return Block(attention(), FeedForward(d_model, d_ff, activation), residual=joint)
+        return Block(attention(), feed_forward(), residual=joint)
 
     def decoder_block(_layer: int) -> Block:
-        return Block(attention(), FeedForward(d_model, d_ff, activation), attention(), joint)
+        return Block(attention(), feed_forward(), attention(), joint)
 
     def stack(block: Callable[[int], Block]) -> Stack:
         return Stack(
