@@ -135,6 +135,19 @@ def test_settings_of_functions_and_optimizers_count(tmp_path):
         run(tmp_path, net, loss=smoothed(0.5), optimizer=adam(net, weight_decay=0.1))
 
 
+def test_the_code_of_a_model_counts(tmp_path):
+    def kind(body):
+        space = {"nn": nn}
+        exec("class Net(nn.Linear):\n    def forward(self, x):\n        " + body, space)
+        torch.manual_seed(0)
+        return space["Net"](3, 2)
+
+    run(tmp_path, kind("return nn.Linear.forward(self, x)"))
+    run(tmp_path, kind("return nn.Linear.forward(self, x)  # the same"))
+    with pytest.raises(ValueError, match="code: Net: was"):
+        run(tmp_path, kind("return 2 * nn.Linear.forward(self, x)"))
+
+
 def test_another_environment_is_warned_of(tmp_path, monkeypatch):
     run(tmp_path)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 64)

@@ -16,6 +16,8 @@ import torch
 
 from deepdive.flops import count_flops
 
+__all__ = ["GPUS", "CostCard", "count_flops", "measure"]
+
 
 @dataclass(frozen=True)
 class Gpu:
@@ -174,6 +176,7 @@ class CostCard:
 def measure(efficiency: float = EFFICIENCY) -> Iterator[CostCard]:
     """Measure wall time and peak memory of what runs inside; yield the card, full at the end.
 
+    A training run that resumed, or was finished before, took `history.seconds`, not the card's.
     Operations are counted apart, on one step (counting slows a step down):
 
     >>> with measure() as card:

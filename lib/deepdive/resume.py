@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import inspect
 import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from deepdive.checkpoint import Tensors, unshared
+from deepdive.fingerprint import code_of, code_of_class, values_of
 from deepdive.optim import Schedule
 
 PROBES = (1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
@@ -58,54 +55,6 @@ class Ordered:
         self.place = state["place"]
 
 
-def _constants(code: CodeType) -> Iterator[str]:
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            yield from (value.co_code.hex(), *_constants(value))
-        else:  # a set of strings has another order in every process
-            yield str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
-
-
-def _function(call: Any) -> Any:
-    """Return the plain function behind a partial, a method or an object with `__call__`."""
-    while isinstance(call, functools.partial):
-        call = call.func
-    if not inspect.isroutine(call):
-        call = type(call).__call__
-    return getattr(call, "__func__", call)
-
-
-def code_of(call: Callable[..., Any]) -> str:
-    """Return the name of a function and a hash of its code, the same in every process."""
-    function = _function(call)
-    name = getattr(function, "__qualname__", type(function).__name__)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return str(name)
-    text = "\n".join([code.co_code.hex(), *code.co_names, *_constants(code)])
-    return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:12]}"
-
-
-def values_of(call: Callable[..., Any]) -> dict[str, Any]:
-    """Return the plain numbers and strings that a function is set with.
-
-    Those are the arguments of a partial, defaults, and what it closes over. Integers that it
-    closes over are left out: they are often counters.
-    """
-    found: dict[str, Any] = {}
-    if isinstance(call, functools.partial):
-        found.update({f"argument {i}": value for i, value in enumerate(call.args)}, **call.keywords)
-    function = _function(call)
-    if inspect.isfunction(function):
-        for name, parameter in inspect.signature(function).parameters.items():
-            found.setdefault(name, parameter.default)
-        outside = inspect.getclosurevars(function)
-        for name, value in {**outside.globals, **outside.nonlocals}.items():
-            if isinstance(value, (float, str, bool)):
-                found[name] = value
-    return {k: v for k, v in found.items() if isinstance(v, (float, str, bool, int))}
-
-
 def _optimizer(optimizer: torch.optim.Optimizer, scheduled: bool) -> dict[str, Any]:
     left_out = {"params", "lr"} if scheduled else {"params", "initial_lr"}
     groups = [
@@ -128,7 +77,8 @@ def configuration(
     """Return what must be the same for a run to go on: the arguments of `fit`, as JSON values.
 
     A function counts by the hash of its code and the numbers it is set with, a schedule by its
-    values, a model by its modules and the names and shapes of its tensors, data by its length.
+    values, a model by its classes' code, its modules and the names and shapes of its tensors, data
+    by its length.
     """
     tensors = model.state_dict().items()
     probes = [s for s in PROBES if s <= (total or 1)]
@@ -140,6 +90,10 @@ def configuration(
         "validate": None if validate is None else code_of(validate),
         "schedule": None if schedule is None else {str(s): schedule(s) for s in probes},
         "optimizer": _optimizer(optimizer, schedule is not None),
+        "code": {
+            m.__name__: code_of_class(m)
+            for m in sorted({type(m) for m in model.modules()}, key=repr)
+        },
         "modules": re.sub(r" at 0x[0-9a-f]+", "", repr(model)).splitlines(),
         "tensors": {name: f"{x.dtype} {list(x.shape)}" for name, x in tensors},
     }
