@@ -137,7 +137,7 @@ def test_settings_of_functions_and_optimizers_count(tmp_path):
 
 def test_the_code_of_a_model_counts(tmp_path):
     def kind(body):
-        space = {"nn": nn}
+        space = {"nn": nn, "__name__": "page"}
         exec("class Net(nn.Linear):\n    def forward(self, x):\n        " + body, space)
         torch.manual_seed(0)
         return space["Net"](3, 2)
