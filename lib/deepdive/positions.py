@@ -76,6 +76,33 @@ class SinusoidalPosition(Position):
         return x + self.table(positions).to(x.dtype)
 
 
+class BlockedSinusoidalPosition(SinusoidalPosition):
+    """The waves in two blocks, first all sines, then all cosines, where the paper interleaves them.
+
+        PE[pos, i]               = sin((pos + offset) / base ** (i / steps))
+        PE[pos, d_model / 2 + i] = cos((pos + offset) / base ** (i / steps))
+
+    `steps` = d_model / 2, the default, gives the paper's wavelengths (Marian); d_model / 2 - 1 ends
+    them at 2 pi base exactly (tensor2tensor, fairseq), whose positions start at an `offset`.
+    Raises ValueError for an odd d_model.
+    """
+
+    def __init__(
+        self, d_model: int, base: float = 10_000.0, steps: float | None = None, offset: int = 0
+    ) -> None:
+        super().__init__(d_model, base)
+        if d_model % 2:
+            raise ValueError(f"d_model={d_model} is odd: two blocks of waves need an even width")
+        self.steps, self.offset = d_model / 2 if steps is None else steps, offset
+
+    def table(self, positions: Tensor) -> Tensor:
+        """Return the encodings of integer `positions` (...), shape (..., d_model), in float64."""
+        waves = torch.arange(self.d_model // 2, dtype=torch.float64, device=positions.device)
+        places = (positions + self.offset).double().unsqueeze(-1)
+        angles = places * self.base ** -(waves / self.steps)  # (..., d_model / 2)
+        return torch.cat((angles.sin(), angles.cos()), dim=-1)
+
+
 class LearnedPosition(Position):
     """A trained vector for each position, added to the embeddings: x + table[pos + offset].
 
@@ -126,6 +153,25 @@ def _() -> Case:
         parity="the closed form",
         limits={"a shift is a rotation": relative_offset},
         laws={"order": ORDERED, "refusal": NotApplicable("it has a value for every position")},
+    )
+
+
+@case(BlockedSinusoidalPosition)
+def _() -> Case:
+    def another_order() -> tuple[Tensor, Tensor]:
+        positions = torch.arange(20)
+        plain = SinusoidalPosition(16).table(positions + 3)
+        blocked = BlockedSinusoidalPosition(16, offset=3).table(positions)
+        return blocked, torch.cat((plain[:, 0::2], plain[:, 1::2]), dim=-1)
+
+    return Case(
+        make=lambda: in_stack(position=BlockedSinusoidalPosition(16, steps=7, offset=2)),
+        run=run_rows,
+        begin=new_cache,
+        parity="transformers MarianMTModel and FSMTForConditionalGeneration",
+        limits={"SinusoidalPosition in another order": another_order},
+        refusals={"an odd width": lambda: BlockedSinusoidalPosition(15)},
+        laws={"order": ORDERED},
     )
 
 

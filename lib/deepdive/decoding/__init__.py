@@ -15,6 +15,7 @@ Book: section 2.5.
 
 from deepdive.decoding.beam import Hypothesis, beam, power_penalty, wu_penalty
 from deepdive.decoding.one_by_one import greedy, sample
+from deepdive.decoding.published import beam_settings, greedy_settings
 from deepdive.decoding.scores import Rule, filter_top_k, filter_top_p, forbid, force, renormalise
 from deepdive.decoding.session import generating
 
@@ -22,12 +23,14 @@ __all__ = [
     "Hypothesis",
     "Rule",
     "beam",
+    "beam_settings",
     "filter_top_k",
     "filter_top_p",
     "forbid",
     "force",
     "generating",
     "greedy",
+    "greedy_settings",
     "power_penalty",
     "renormalise",
     "sample",

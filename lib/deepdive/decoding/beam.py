@@ -47,7 +47,7 @@ def beam(
     alpha: float = 0.6,
     penalty: Penalty = wu_penalty,
     n_best: int = 1,
-    look_ahead: int = 0,
+    look_ahead: int | None = 0,
     max_length: int = 128,
     prompt: Prompt | None = None,
     bos: int = BOS,
@@ -62,7 +62,7 @@ def beam(
     Every beam is continued by every token. Among the best `width` continuations, those that end are
     put aside; the best `width` that do not end go on. A row is done when `width` sequences are
     aside and no beam could still beat one of them, if `look_ahead` more tokens cost it nothing: 0
-    stops early, max_length is exact. alpha = 0 leaves log p as it is.
+    stops early, max_length is exact, None does not look at the beams. alpha = 0 leaves log p as is.
 
     The other arguments are those of `greedy`; here `rules` see log-probabilities.
     Raises ValueError for a width, n_best, alpha or look_ahead out of range.
@@ -70,7 +70,7 @@ def beam(
     """
     if not 1 <= n_best <= width:
         raise ValueError(f"beam needs 1 <= n_best <= width; got n_best={n_best}, width={width}")
-    if alpha < 0 or look_ahead < 0:
+    if alpha < 0 or (look_ahead or 0) < 0:
         raise ValueError(
             f"alpha and look_ahead must not be negative; got alpha={alpha}, look_ahead={look_ahead}"
         )
@@ -85,9 +85,14 @@ def beam(
             precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
             search.propose(follow(rules, precise.log_softmax(-1), length))
             search.put_aside(penalty(length + 1, alpha), cut=length + 1 == max_length)
-            bound = penalty(min(length + 1 + look_ahead, max_length), alpha)
-            index = search.go_on(bound)
-            if length + 1 == max_length or len(index) == 0:
+            if length + 1 == max_length:
+                break
+            index = search.go_on(
+                None
+                if look_ahead is None
+                else penalty(min(length + 1 + look_ahead, max_length), alpha)
+            )
+            if len(index) == 0:
                 break
             state.reorder(index)
             tokens = search.written[:, :, -1].reshape(-1, 1)
@@ -139,17 +144,17 @@ class _Search:
             found.sort(key=lambda h: -h.score)
             del found[self.width :]
 
-    def go_on(self, bound: float) -> Tensor:
+    def go_on(self, bound: float | None) -> Tensor:
         """Let the best `width` that do not end be the beams; return which old beam each continues.
 
-        A row leaves when it has `width` hypotheses and its best beam, divided by `bound`, is no
-        better than the worst of them.
+        A row leaves when it has `width` hypotheses, and either there is no `bound` or its best
+        beam, divided by it, is no better than the worst of them.
         """
         n = self.total.shape[1]
         open_ = self.best.masked_fill(self.token == self.eos, float("-inf"))
         total, chosen = open_.topk(self.best.shape[1] - n)
-        hopes = (total[:, 0] / bound).tolist()
-        stay = [r for r, hope in enumerate(hopes) if self._hopeful(self.aside[self.rows[r]], hope)]
+        hopes = total[:, 0] / bound if bound else torch.full_like(total[:, 0], float("-inf"))
+        stay = [r for r, hope in enumerate(hopes.tolist()) if self._hopeful(r, hope)]
         self.rows = [self.rows[r] for r in stay]
         self.total = total[stay]
         first = torch.tensor(stay, dtype=torch.int64, device=total.device).unsqueeze(1) * n
@@ -159,5 +164,6 @@ class _Search:
         self.written = torch.cat((old, token.unsqueeze(-1)), dim=-1)
         return index
 
-    def _hopeful(self, found: list[Hypothesis], hope: float) -> bool:
+    def _hopeful(self, r: int, hope: float) -> bool:
+        found = self.aside[self.rows[r]]
         return len(found) < self.width or hope > found[-1].score
