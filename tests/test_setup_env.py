@@ -51,7 +51,7 @@ def test_a_choice_is_followed_whatever_is_there(gpu: bool) -> None:
 
 def test_an_index_that_is_none_is_refused_with_the_choices() -> None:
     with pytest.raises(SetupError, match=r"TORCH_INDEX='cuda' is none of auto, cpu, registry"):
-        choose_torch("cuda", gpu=True)
+        setup_env.set_up("full", "cuda")
 
 
 def test_a_password_in_an_address_is_not_recorded() -> None:
@@ -182,7 +182,7 @@ def test_an_old_python_is_refused_with_the_way_to_name_another(
 
 def test_set_up_needs_the_standard_library_only(root: Path) -> None:
     """-S leaves site-packages out; -I the user's; what is imported is Python's own."""
-    for tool in ("setup_env", "results_table", "run_tests", "constraints"):
+    for tool in ("setup_env", "results_table", "run_tests"):
         command = [
             sys.executable,
             "-I",

@@ -14,9 +14,13 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "constraints.txt"
+OLDEST = "3.11.2"  # Debian 12's: a pin that asks for more would break the set-up there
 # What only a CUDA build of torch asks for: set-up decides about it, not this file.
 CUDA = re.compile(r"^(nvidia|triton|cuda)\b")
 HEADER = """\
@@ -29,19 +33,38 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def resolve(torch: str, keep: bool) -> dict[str, str]:
-    """Return name -> version for every package of every extra."""
+def ask_pip(requirements: list[str], limits: list[str]) -> list[dict[str, Any]]:
+    """Return pip's report: the metadata of each package that it would install."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, constraints = Path(folder) / "report.json", Path(folder) / "limits.txt"
+        constraints.write_text("\n".join(limits), encoding="utf-8")
+        command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet"]
+        command += ["--ignore-installed", "--report", str(report), "-c", str(constraints)]
+        subprocess.run([*command, *requirements], check=True)
+        found = json.loads(report.read_text(encoding="utf-8"))["install"]
+    return [package["metadata"] for package in found]
+
+
+def resolve(torch: str, limits: list[str]) -> dict[str, str]:
+    """Return name -> version for every package of every extra.
+
+    A version that asks for a later Python than OLDEST is shut out, and pip is asked again.
+    """
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = ",".join(tomllib.load(file)["project"]["optional-dependencies"])
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet"]
-        command += ["--ignore-installed", "--report", str(report)]
-        command += ["-c", str(TARGET)] if keep else []
-        command += [f"torch=={torch}", "setuptools", f"{ROOT}[{extras}]"]
-        subprocess.run(command, check=True)
-        found = json.loads(report.read_text(encoding="utf-8"))["install"]
-    versions = {canonical(p["metadata"]["name"]): p["metadata"]["version"] for p in found}
+    while True:
+        packages = ask_pip([f"torch=={torch}", "setuptools", f"{ROOT}[{extras}]"], limits)
+        late = [
+            f"{package['name']}<{package['version']}"
+            for package in packages
+            if not SpecifierSet(package.get("requires_python") or "").contains(OLDEST)
+        ]
+        if not late:
+            break
+        print(f"not for Python {OLDEST}, asking again with: {', '.join(late)}", flush=True)
+        names = {canonical(limit.partition("<")[0]) for limit in late}
+        limits = [x for x in limits if canonical(re.split("[=<]", x)[0]) not in names] + late
+    versions = {canonical(package["name"]): package["version"] for package in packages}
     versions.pop("deepdive")
     return {name: v.split("+")[0] for name, v in versions.items() if not CUDA.match(name)}
 
@@ -57,7 +80,8 @@ def main() -> None:
         help="hold what is pinned; add and drop only what pyproject changed",
     )
     options = parser.parse_args()
-    versions = resolve(options.torch, options.keep)
+    kept = TARGET.read_text(encoding="utf-8").splitlines() if options.keep else []
+    versions = resolve(options.torch, [line for line in kept if not line.startswith("#")])
     python = ".".join(map(str, sys.version_info[:2]))
     lines = [f"{name}=={version}" for name, version in sorted(versions.items())]
     TARGET.write_text(HEADER.format(python=python) + "\n".join(lines) + "\n", encoding="utf-8")

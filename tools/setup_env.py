@@ -80,11 +80,6 @@ def choose_torch(asked: str, gpu: bool) -> tuple[str | None, str]:
     if asked == "cpu":
         return CPU_INDEX, "asked for by TORCH_INDEX=cpu"
     if asked != "auto":
-        if not asked.startswith(("https://", "http://", "file://")):
-            raise SetupError(
-                f"TORCH_INDEX={asked!r} is none of auto, cpu, registry or the address of an index, "
-                "such as https://download.pytorch.org/whl/cu126"
-            )
         return asked, "asked for by TORCH_INDEX"
     if gpu:
         return None, "an NVIDIA GPU is here"
@@ -93,6 +88,16 @@ def choose_torch(asked: str, gpu: bool) -> tuple[str | None, str]:
     if reachable(f"{CPU_INDEX}/torch/"):
         return CPU_INDEX, "no NVIDIA GPU is here"
     return None, f"no NVIDIA GPU is here, and {CPU_INDEX} does not answer"
+
+
+def check_choice(asked: str) -> None:
+    """Refuse a TORCH_INDEX that is nothing, before anything is touched."""
+    address = asked.startswith(("https://", "http://", "file://"))
+    if asked not in {"auto", "cpu", "registry"} and not address:
+        raise SetupError(
+            f"TORCH_INDEX={asked!r} is none of auto, cpu, registry or the address of an index, "
+            "such as https://download.pytorch.org/whl/cu126"
+        )
 
 
 def pinned(name: str) -> str:
@@ -292,6 +297,7 @@ def set_up(which: str, torch_index: str) -> int:
     choice = ROOT / ".venv" / "torch-index"
     if which == "full":
         torch_index = torch_index or (choice.read_text().strip() if choice.is_file() else "auto")
+        check_choice(torch_index)
         environment = Environment(".venv", f"full {torch_index}")
     else:
         environment = Environment(".venv-read", "read")
