@@ -143,6 +143,7 @@ class Site:
             code=highlight(cell.source, PYTHON, HtmlFormatter(wrapcode=True)),
             outputs=outputs,
             setup="setup" in tags,
+            fold="fold" in tags,
             surprise="surprise" in tags,
         )
 

@@ -18,6 +18,7 @@ from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAtten
 from deepdive.embeddings import TokenEmbedding
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, case, padding_of, random_rows
+from deepdive.layers.dropout import Dropout
 from deepdive.masks import Padding, padding
 from deepdive.models.seq2seq import SOURCE, Reader
 from deepdive.recurrent import GRU, RNN, RecurrentState, stacked
@@ -121,7 +122,7 @@ class BahdanauDecoder(nn.Module):
             )
         self.embedding, self.recurrent, self.attention = embedding, recurrent, attention
         self.embedded = HookPoint()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.W_s = nn.Linear(d_memory // 2, recurrent.d_hidden)
         self.W_o = nn.Linear(recurrent.d_input + recurrent.d_hidden, 2 * d_out)
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, Refuses, case, padding_of
+from deepdive.layers.dropout import Dropout
 from deepdive.masks import padding
 from deepdive.recurrent import GRU, LSTM, RecurrentStack, RecurrentState, stacked
 from deepdive.recurrent.stacked import Kind
@@ -39,7 +40,7 @@ class Reader(nn.Module):
         self.embedding, self.recurrent = embedding, recurrent
         self.d_hidden = recurrent.d_hidden
         self.embedded = HookPoint()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, state: RecurrentState | None = None
@@ -103,7 +104,7 @@ def tied_head(embedding: TokenEmbedding, d_hidden: int, dropout: float = 0.0) ->
     """Build states (..., d_hidden) -> logits: dropout, a projection to the embedding's width where
     it is another, then the embedding's own matrix.
     """
-    head = nn.Sequential(nn.Dropout(dropout))
+    head = nn.Sequential(Dropout(dropout))
     if d_hidden != embedding.d_model:
         head.append(nn.Linear(d_hidden, embedding.d_model))
     return head.append(TiedHead(embedding, bias=True))

@@ -111,11 +111,11 @@ def find(query: str, root: Path) -> Page:
     """
     pages = discover(root)
     wanted = query.lower().removesuffix(".ipynb").removesuffix(".py")
+    exact = [page for page in pages if wanted in page.answers_to]
     path = Path(query).resolve()
-    if path.suffix in (".py", ".ipynb") and path.is_file():
+    if not exact and path.suffix in (".py", ".ipynb") and path.is_file():
         other = Page(path, root if path.is_relative_to(root) else path.parent)
         return next((page for page in pages if page.source == path.with_suffix(".py")), other)
-    exact = [page for page in pages if wanted in page.answers_to]
     hits = exact or [page for page in pages if wanted in page.name.lower()]
     if len(hits) == 1:
         return hits[0]

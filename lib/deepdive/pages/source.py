@@ -36,6 +36,8 @@ def load(page: Page) -> Any:
     slug = re.sub(r"[^\w-]+", "-", page.name).removeprefix("chapters-")[:56]
     for ordinal, cell in enumerate(notebook.cells, start=1):
         cell.metadata.pop("lines_to_next_cell", None)
+        if {"setup", "fold"} & set(cell.metadata.get("tags", [])):
+            cell.metadata["jupyter"] = {"source_hidden": True}  # JupyterLab folds the code
         grade = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.id = grade or f"{slug}-{ordinal:03d}"
     return notebook

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.laws import Case, Refuses, case, random_rows
+from deepdive.layers.dropout import Dropout
 from deepdive.masks import Causal, Mask
 from deepdive.recurrent.layers import GRU, LSTM, RNN, in_order
 from deepdive.recurrent.state import RecurrentState, real_tokens
@@ -40,7 +41,7 @@ class RecurrentStack(nn.Module):
                 )
         self.d_input = int(self.layers[0].d_input)  # type: ignore[arg-type]
         self.d_hidden = int(self.layers[-1].d_hidden)  # type: ignore[arg-type]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
