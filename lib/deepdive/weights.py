@@ -124,10 +124,7 @@ def adopt(
     Raises ValueError, with every name that is unknown or missing and every shape that differs; then
     nothing has been changed.
     """
-    left_out = set(leave_out)
-    sources = {n: Source(t, n) for n, t in tensors.items() if n not in left_out}
-    for rule in rules:
-        sources = _renamed(sources, *rule) if isinstance(rule, tuple) else rule(sources)
+    sources = translate(tensors, rules, leave_out)
     state = module.state_dict()
     aliases = unshared(state)[1]
     found: Sources = {}
@@ -153,6 +150,17 @@ def adopt(
     with torch.no_grad():
         for name, source in found.items():
             state[name].copy_(source.tensor)
+
+
+def translate(
+    tensors: Mapping[str, Tensor], rules: Iterable[Rule] = (), leave_out: Iterable[str] = ()
+) -> Sources:
+    """Return the tensors under their new names and in their new layout, copying into no module."""
+    left_out = set(leave_out)
+    sources = {n: Source(t, n) for n, t in tensors.items() if n not in left_out}
+    for rule in rules:
+        sources = _renamed(sources, *rule) if isinstance(rule, tuple) else rule(sources)
+    return sources
 
 
 def read(path: str | Path) -> dict[str, Tensor]:

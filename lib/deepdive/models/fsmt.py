@@ -26,10 +26,19 @@ from torch import nn
 from deepdive.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation, relu
 from deepdive.models.transformer import Transformer
-from deepdive.models.translators import NAMES, USUAL, WAVES, Dropouts, Side, compose, numbers
+from deepdive.models.translators import (
+    NAMES,
+    USUAL,
+    Dropouts,
+    Side,
+    adopt_checkpoint,
+    compose,
+    numbers,
+)
 from deepdive.positions import BlockedSinusoidalPosition
-from deepdive.weights import adopt, read, read_config
+from deepdive.weights import Rule, read, read_config
 
+OWN_NAMES: list[Rule] = [*NAMES, (r"^decoder\.output_projection\.", "head.")]
 BASE = Side(n_layers=6, n_heads=16, d_ff=8192)
 
 
@@ -75,10 +84,7 @@ def from_config(config: Mapping[str, Any]) -> Transformer:
 
 def load(folder: str | Path) -> Transformer:
     """Return the model of a folder that holds config.json and safetensors, in evaluation mode."""
-    model = from_config(read_config(folder))
-    names = [*NAMES, (r"^decoder\.output_projection\.", "head.")]
-    adopt(model, read(folder), names, leave_out=WAVES)
-    return model.eval()
+    return adopt_checkpoint(from_config(read_config(folder)), read(folder), OWN_NAMES)
 
 
 def base(src_vocab: int = 42_024, tgt_vocab: int = 42_024) -> Transformer:

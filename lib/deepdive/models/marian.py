@@ -23,9 +23,17 @@ from torch import nn
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers.feed_forward import Activation, relu
 from deepdive.models.transformer import Transformer
-from deepdive.models.translators import NAMES, USUAL, WAVES, Dropouts, Side, compose, numbers
+from deepdive.models.translators import (
+    NAMES,
+    USUAL,
+    Dropouts,
+    Side,
+    adopt_checkpoint,
+    compose,
+    numbers,
+)
 from deepdive.positions import BlockedSinusoidalPosition
-from deepdive.weights import Change, Rule, adopt, read, read_config
+from deepdive.weights import Change, Rule, read, read_config
 
 BASE = Side(n_layers=6, n_heads=8, d_ff=2048)
 
@@ -65,28 +73,37 @@ def marian(
 def from_config(config: Mapping[str, Any]) -> Transformer:
     """Build the model of a config.json. Raises ValueError for a setting that is not built here."""
     shared = config.get("share_encoder_decoder_embeddings", True)
+    tied = config.get("tie_word_embeddings", True)
+    if shared and not tied:
+        raise ValueError(
+            "config has tie_word_embeddings=false, but shares the embeddings: versions of "
+            "transformers disagree on what is then one matrix"
+        )
     return marian(
         config["vocab_size"],
         None if shared else config["decoder_vocab_size"],
-        tied=config.get("tie_word_embeddings", True),
+        tied=tied,
         **numbers(config, "marian"),
     )
 
 
 def load(folder: str | Path) -> Transformer:
     """Return the model of a folder that holds config.json and safetensors, in evaluation mode."""
-    config = read_config(folder)
-    model = from_config(config)
-    head = "head.embedding." if isinstance(model.head, TiedHead) else "head."
-    names: list[Rule] = [
+    model = from_config(read_config(folder))
+    return adopt_checkpoint(model, read(folder), names(tied=isinstance(model.head, TiedHead)))
+
+
+def names(tied: bool) -> list[Rule]:
+    """Return the rules from MarianMTModel's names to ours; `tied`: the output layer has no matrix
+    of its own.
+    """
+    return [
         *NAMES,
         (r"^shared\.", "encoder.embedding."),
-        (r"^lm_head\.", head),
+        (r"^lm_head\.", "head.embedding." if tied else "head."),
         Change(r"^final_logits_bias$", lambda bias: bias[0]),  # (1, V) -> (V)
         (r"^final_logits_bias$", "head.bias"),
     ]
-    adopt(model, read(folder), names, leave_out=WAVES)
-    return model.eval()
 
 
 def base(vocab_size: int = 58_101) -> Transformer:

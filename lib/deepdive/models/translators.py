@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.embeddings import TokenEmbedding
 from deepdive.layers import Block, FeedForward, PostNorm, gelu, relu
 from deepdive.layers.feed_forward import Activation
 from deepdive.models.transformer import Decoder, Encoder, Transformer
-from deepdive.positions import Position
+from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.stacks import Stack
-from deepdive.weights import Join, Rule
+from deepdive.weights import Join, Rule, adopt
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def compose(
     target: TokenEmbedding,
     head: nn.Module,
     *,
-    position: Position,
+    position: BlockedSinusoidalPosition,
     encoder: Side,
     decoder: Side,
     activation: Activation,
@@ -132,5 +133,24 @@ NAMES: tuple[Rule, ...] = (
     (r"\.encoder_attn_layer_norm\.", ".cross_residual.norm."),
     (r"\.final_layer_norm\.", ".ff_residual.norm."),
 )
-# Tables of waves, which `positions` computes; not every file has them.
+# Tables of waves, which our positions compute; not every file has them.
 WAVES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+
+
+def adopt_checkpoint(
+    model: Transformer, tensors: Mapping[str, Tensor], names: Iterable[Rule]
+) -> Transformer:
+    """Let `model` adopt a checkpoint's tensors; return it, in evaluation mode.
+
+    Raises ValueError for tables of waves that are not the model's: training has changed them.
+    """
+    position = model.encoder.position
+    assert isinstance(position, BlockedSinusoidalPosition)
+    for name in WAVES:
+        if name in tensors:
+            rows = tensors[name][position.offset :]
+            expected = position.table(torch.arange(len(rows)))
+            if (rows - expected).abs().max() > 2e-3:  # single and half precision stay below
+                raise ValueError(f"{name} was trained; here positions are computed, not stored")
+    adopt(model, tensors, names, leave_out=WAVES)
+    return model.eval()
