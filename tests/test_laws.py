@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from scaffold import placed
 from torch import Tensor, nn
 
 import deepdive
@@ -29,7 +30,6 @@ PARTS = sorted(CASES, key=lambda part: part.__qualname__)
 # Modules that are no part of their own: each is inside a part that has a case.
 WITHIN = {
     "Position": "the base class that does nothing",
-    "Rows": "the scaffold of the cases",
     "Dropout": "nn.Dropout, passed by in evaluation",
     "HookPoint": "the identity; its effect is law 9",
     "LossPoint": "the identity; tested with collect_losses",
@@ -206,7 +206,7 @@ TRIALS = {law: globals()[law] for law in LAWS if law not in ("parity", "round_tr
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__qualname__)
 def test_law(part: type[nn.Module], law: str, tmp_path: Path) -> None:
-    case = CASES[part]()
+    case = placed(CASES[part]())
     verdict = case.laws.get(law)
     if law == "parity":
         assert case.parity, f"{part.__qualname__} names neither an oracle nor why there is none"
@@ -259,7 +259,7 @@ def test_laws_can_fail() -> None:
     """Break a mask, an order, a gradient: each law sees it."""
     from deepdive.attention import MultiHeadAttention
 
-    case = CASES[MultiHeadAttention]()
+    case = placed(CASES[MultiHeadAttention]())
 
     def deaf(module: nn.Module, x: Tensor, mask: Mask | None, state: object) -> Tensor:
         return case.run(module, x, None, None)

@@ -1,15 +1,14 @@
-"""What each part declares about itself, so that the laws of the library can be tested on all of
-them.
+"""What each part declares about itself, so that the library's laws can be tested on all of them.
 
 A part (mechanism, position, norm, layer, stack, model) stands with a case beside its class:
 
     @case(RMSNorm)
     def _() -> Case:
-        return Case(make=lambda: in_block(norm=RMSNorm), run=run_rows)
+        return Case(place="norm", make=lambda: RMSNorm(16), parity="torch.nn.RMSNorm")
 
-`tests/test_laws.py` finds the cases by importing the library, and tries every law on every case. A
-law holds unless `laws` says otherwise, and what it says is tested too: `Refuses` must raise,
-`Fails` must fail.
+`tests/test_laws.py` finds the cases by importing the library, puts each part in its place in a
+small model (`tests/scaffold.py`), and tries every law on it. A law holds unless `laws` says
+otherwise, and what it says is tested too: `Refuses` must raise, `Fails` must fail.
 """
 
 from __future__ import annotations
@@ -65,10 +64,12 @@ Pair = Callable[[], tuple[Tensor, Tensor]]
 class Case:
     """What the laws need to know of a part.
 
-    make       builds the smallest module that shows it (its weights are perturbed by the test)
+    place      where the part goes in a small model, 16 wide with 4 heads: "norm", "feed_forward",
+               "residual", "position", "mechanism", "layer" (attention, block: rows and one cache
+               slot) or "stack" (rows and a cache); None: `run` and `begin` say how it is used
+    make       builds the part (its weights are perturbed by the test)
     run        run(module, x, mask, state) -> (B, T, ...): x is (B, T, d_model) floats, or (B, T)
-    tokens below `vocab`;
-               mask a `Mask` or None; state what `begin` returned, or None
+               tokens below `vocab`; mask a `Mask` or None; state what `begin` returned, or None
     begin      begin(module) -> state with `reorder(index)`, for the law of the cache
     limits     name -> function that returns the two tensors that must be equal
     refusals   name -> function that must raise
@@ -78,8 +79,9 @@ class Case:
     """
 
     make: Callable[[], Any]
-    run: Callable[..., Tensor]
     parity: str
+    place: str | None = None
+    run: Callable[..., Tensor] | None = None
     begin: Callable[[Any], Any] | None = None
     d_model: int = 16
     vocab: int | None = None
@@ -107,58 +109,6 @@ def case(part: type[nn.Module]) -> Callable[[Callable[[], Case]], Callable[[], C
         return build
 
     return register
-
-
-class Rows(nn.Module):
-    """The smallest model on rows, for cases: add positions, run a stack, under any mask and
-    cache.
-    """
-
-    def __init__(self, stack: Any, position: Any = None) -> None:
-        super().__init__()
-        self.stack: Any = stack
-        self.position: Any = position
-
-    def forward(self, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        """Return (B, T, d_model) for x (B, T, d_model)."""
-        start = 0 if state is None else state.length
-        if self.position is not None:
-            x = self.position.embed(x, torch.arange(start, start + x.shape[1]))
-        return self.stack(x, mask=mask, cache=state)
-
-
-def in_stack(
-    attn: Callable[[], nn.Module] | None = None,
-    ff: Callable[[], nn.Module] | None = None,
-    residual: Callable[[int], nn.Module] | None = None,
-    position: nn.Module | None = None,
-    norm: nn.Module | None = None,
-) -> Rows:
-    """Put a part into two blocks, 16 wide with 4 heads; what is not given is the plain part."""
-    from deepdive.attention import MultiHeadAttention
-    from deepdive.layers import Block, FeedForward, PreNorm
-    from deepdive.stacks import Stack
-
-    def block(_layer: int) -> Block:
-        return Block(
-            attn() if attn else MultiHeadAttention(16, 4),
-            ff() if ff else FeedForward(16, 32),
-            residual=residual or PreNorm,
-        )
-
-    return Rows(Stack(block, 2, norm), position)
-
-
-def run_rows(module: nn.Module, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-    """Run a `Rows` model."""
-    return module(x, mask, state)
-
-
-def new_cache(_module: nn.Module) -> Any:
-    """Return an empty `KVCache`."""
-    from deepdive.attention import KVCache
-
-    return KVCache()
 
 
 def set_weights(module: nn.Module, **values: Tensor | float) -> nn.Module:

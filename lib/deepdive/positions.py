@@ -12,10 +12,7 @@ from deepdive.laws import (
     Fails,
     NotApplicable,
     case,
-    in_stack,
-    new_cache,
     random_rows,
-    run_rows,
     set_weights,
 )
 
@@ -147,9 +144,8 @@ def _() -> Case:
         return torch.stack(turned, -1).flatten(-2), waves.table(torch.arange(3, 23))
 
     return Case(
-        make=lambda: in_stack(position=SinusoidalPosition(16)),
-        run=run_rows,
-        begin=new_cache,
+        place="position",
+        make=lambda: SinusoidalPosition(16),
         parity="the closed form",
         limits={"a shift is a rotation": relative_offset},
         laws={"order": ORDERED, "refusal": NotApplicable("it has a value for every position")},
@@ -165,9 +161,8 @@ def _() -> Case:
         return blocked, torch.cat((plain[:, 0::2], plain[:, 1::2]), dim=-1)
 
     return Case(
-        make=lambda: in_stack(position=BlockedSinusoidalPosition(16, steps=7, offset=2)),
-        run=run_rows,
-        begin=new_cache,
+        place="position",
+        make=lambda: BlockedSinusoidalPosition(16, steps=7, offset=2),
         parity="transformers MarianMTModel and FSMTForConditionalGeneration",
         limits={"SinusoidalPosition in another order": another_order},
         refusals={"an odd width": lambda: BlockedSinusoidalPosition(15)},
@@ -184,9 +179,8 @@ def _() -> Case:
         return learned.embed(x, positions), waves.embed(x, positions)
 
     return Case(
-        make=lambda: in_stack(position=LearnedPosition(8, 16)),
-        run=run_rows,
-        begin=new_cache,
+        place="position",
+        make=lambda: LearnedPosition(8, 16),
         parity="transformers GPT2LMHeadModel, its wpe",
         limits={"a table of waves: SinusoidalPosition": a_table_of_waves},
         refusals={

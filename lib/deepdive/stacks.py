@@ -7,7 +7,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from deepdive.attention.cache import KVCache
-from deepdive.laws import Case, Rows, case, in_stack, new_cache, random_rows, run_rows
+from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Mask
 
 
@@ -49,23 +49,28 @@ class Stack(nn.Module):
 
 @case(Stack)
 def _() -> Case:
+    from deepdive.attention import MultiHeadAttention
+    from deepdive.layers import Block, FeedForward
+
+    def block() -> Block:
+        return Block(MultiHeadAttention(16, 4), FeedForward(16, 32))
+
     def no_layers() -> tuple[Tensor, Tensor]:
         x = random_rows(2, 3, 16)
         return Stack(lambda i: nn.Identity(), 0)(x), x
 
-    def one_layer() -> tuple[Tensor, Tensor]:
-        x, stack = random_rows(2, 3, 16), in_stack().double().stack
+    def in_a_row() -> tuple[Tensor, Tensor]:
+        x, stack = random_rows(2, 3, 16), Stack(lambda i: block(), 2).double()
         return stack.blocks[1](stack.blocks[0](x)), stack(x)
 
-    def shared() -> Rows:
-        block: nn.Module = in_stack().stack.blocks[0]
-        return Rows(Stack(lambda i: block, 3))
+    def shared() -> Stack:  # one block for all layers: the hardest to cache and to save
+        one = block()
+        return Stack(lambda i: one, 3)
 
     return Case(
-        make=shared,  # one block for all layers: the hardest to cache and to save
-        run=run_rows,
-        begin=new_cache,
+        place="stack",
+        make=shared,
         parity="torch.nn.TransformerEncoder",
-        limits={"no layers: the input": no_layers, "its blocks in a row": one_layer},
+        limits={"no layers: the input": no_layers, "its blocks in a row": in_a_row},
         refusals={"a negative number of layers": lambda: Stack(lambda i: nn.Identity(), -1)},
     )

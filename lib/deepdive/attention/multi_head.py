@@ -195,9 +195,8 @@ def _() -> Case:
 
     x = torch.zeros(1, 3, 8)
     return Case(
+        place="layer",
         make=lambda: MultiHeadAttention(16, 4, n_kv_heads=2),
-        run=lambda attention, x, mask=None, state=None: attention(x, mask=mask, cache=state),
-        begin=lambda _: Slot(),
         parity="torch.nn.MultiheadAttention",
         limits={"one head, no projections: the mechanism": one_head, "copied heads": grouped},
         refusals={

@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, in_heads
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.masks import Mask
 
@@ -119,8 +117,8 @@ class AdditiveAttention(SoftmaxAttention):
 @case(DotAttention)
 def _() -> Case:
     q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-    return replace(
-        in_heads(DotAttention),
+    return mechanism_case(
+        DotAttention,
         limits={
             "scale 1 / sqrt(d_head): scaled": lambda: (
                 DotAttention()(q, k, v, scale=0.5),
@@ -133,8 +131,8 @@ def _() -> Case:
 @case(GeneralAttention)
 def _() -> Case:
     q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-    return replace(
-        in_heads(lambda: GeneralAttention(4)),
+    return mechanism_case(
+        lambda: GeneralAttention(4),
         limits={
             "W = 1: the dot product": lambda: (
                 set_weights(GeneralAttention(4), W__weight=torch.eye(4))(q, k, v),
@@ -147,8 +145,8 @@ def _() -> Case:
 @case(AdditiveAttention)
 def _() -> Case:
     q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-    return replace(
-        in_heads(lambda: AdditiveAttention(4)),
+    return mechanism_case(
+        lambda: AdditiveAttention(4),
         parity="the equations, written out with einsum",
         limits={
             "u = 0: the mean": lambda: (

@@ -5,7 +5,6 @@ kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -141,17 +140,14 @@ def check_attention_inputs(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None 
         )
 
 
-def in_heads(mechanism: Callable[[], nn.Module]) -> Case:
-    """Return the case of a mechanism inside multi-head attention; its limits are to be added."""
-    from deepdive.attention.cache import Slot
-    from deepdive.attention.multi_head import MultiHeadAttention
-
-    return Case(
-        make=lambda: MultiHeadAttention(16, 4, mechanism=mechanism()),
-        run=lambda attention, x, mask=None, state=None: attention(x, mask=mask, cache=state),
-        begin=lambda _: Slot(),
-        parity="torch.nn.functional.scaled_dot_product_attention",
-        refusals={
+def mechanism_case(mechanism: Callable[[], nn.Module], **more: Any) -> Case:
+    """Return the case of a mechanism, with what every mechanism refuses."""
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    declared: dict[str, Any] = {
+        "place": "mechanism",
+        "make": mechanism,
+        "parity": "torch.nn.functional.scaled_dot_product_attention",
+        "refusals": {
             "a mask of floats": lambda: mechanism()(*zeros, mask=torch.zeros(3, 3)),
             "a mask for other keys": lambda: mechanism()(*zeros, mask=torch.ones(2, 7).bool()),
             "a bias of bools": lambda: mechanism()(*zeros, bias=torch.ones(3, 3).bool()),
@@ -159,10 +155,8 @@ def in_heads(mechanism: Callable[[], nn.Module]) -> Case:
             "other heads": lambda: mechanism()(torch.zeros(1, 3, 3, 4), *zeros[1:]),
             "two dtypes": lambda: mechanism()(zeros[0].double(), *zeros[1:]),
         },
-    )
-
-
-zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    }
+    return Case(**declared | more)
 
 
 @case(SoftmaxAttention)
@@ -176,8 +170,8 @@ def _() -> Case:
         with record(attention, "weights"):
             return attention(q, k, v, mask, bias), fused
 
-    return replace(
-        in_heads(SoftmaxAttention),
+    return mechanism_case(
+        SoftmaxAttention,
         limits={
             "the steps one by one: the fused kernel": explicit,
             "scale 0: the mean": lambda: (

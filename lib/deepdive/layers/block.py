@@ -96,9 +96,8 @@ def _() -> Case:
 
     rows = torch.zeros(1, 2, 16)
     return Case(
+        place="layer",
         make=make,
-        run=lambda block, x, mask=None, state=None: block(x, mask=mask, cache=state),
-        begin=lambda _: Slot(),
         parity="torch.nn.TransformerEncoderLayer, both norm placements",
         limits={"sublayers that return 0: the stream": silent_sublayers},
         refusals={"no memory": without_memory, "unread memory": lambda: make()(rows, memory=rows)},

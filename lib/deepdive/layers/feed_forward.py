@@ -13,10 +13,7 @@ from deepdive.laws import (
     Case,
     NotApplicable,
     case,
-    in_stack,
-    new_cache,
     random_rows,
-    run_rows,
     set_weights,
 )
 from deepdive.layers.dropout import Dropout
@@ -123,9 +120,8 @@ def _() -> Case:
         return ff(x), x @ product.T
 
     return Case(
-        make=lambda: in_stack(ff=lambda: FeedForward(16, 32, gelu)),
-        run=run_rows,
-        begin=new_cache,
+        place="feed_forward",
+        make=lambda: FeedForward(16, 32, gelu),
         parity="torch.nn.TransformerEncoderLayer, its feed-forward part",
         limits={"no activation: one matrix": linear},
         laws={
@@ -144,9 +140,8 @@ def _() -> Case:
         return gated(x), plain(x)
 
     return Case(
-        make=lambda: in_stack(ff=lambda: GatedFeedForward(16, 24)),
-        run=run_rows,
-        begin=new_cache,
+        place="feed_forward",
+        make=lambda: GatedFeedForward(16, 24),
         parity="transformers LlamaMLP",
         limits={"a gate that stands half open is a plain layer": half_open},
         laws={

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.laws import Case, case, in_stack, new_cache, random_rows, run_rows
+from deepdive.laws import Case, case, random_rows
 
 
 class LayerNorm(nn.Module):
@@ -51,9 +51,8 @@ def _() -> Case:
     x = random_rows(2, 3, 16)
     whitened = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, unbiased=False)
     return Case(
-        make=lambda: in_stack(norm=LayerNorm(16)),
-        run=run_rows,
-        begin=new_cache,
+        place="norm",
+        make=lambda: LayerNorm(16),
         parity="torch.nn.LayerNorm",
         limits={
             "rows of mean 0 and variance 1": lambda: (
@@ -70,9 +69,8 @@ def _() -> Case:
     x = random_rows(2, 3, 16)
     centred = x - x.mean(-1, keepdim=True)
     return Case(
-        make=lambda: in_stack(norm=RMSNorm(16)),
-        run=run_rows,
-        begin=new_cache,
+        place="norm",
+        make=lambda: RMSNorm(16),
         parity="torch.nn.RMSNorm",
         limits={
             "LayerNorm on rows of mean 0": lambda: (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.laws import Case, NotApplicable, case, in_stack, new_cache, random_rows, run_rows
+from deepdive.laws import Case, NotApplicable, case, random_rows
 from deepdive.layers.dropout import Dropout
 from deepdive.layers.norms import LayerNorm
 
@@ -82,9 +82,8 @@ def _() -> Case:
         return PreNorm(16, norm=lambda d: nn.Identity())(x, torch.sin), x + torch.sin(x)
 
     return Case(
-        make=lambda: in_stack(residual=PreNorm),
-        run=run_rows,
-        begin=new_cache,
+        place="residual",
+        make=lambda: PreNorm(16),
         parity="torch.nn.TransformerEncoderLayer, norm_first=True",
         limits={"no norm: a plain residual": plain_sum},
         laws={"refusal": NO_REFUSAL},
@@ -99,9 +98,8 @@ def _() -> Case:
         return without(x, torch.sin), PreNorm(16, norm=lambda d: nn.Identity())(x, torch.sin)
 
     return Case(
-        make=lambda: in_stack(residual=PostNorm),
-        run=run_rows,
-        begin=new_cache,
+        place="residual",
+        make=lambda: PostNorm(16),
         parity="torch.nn.TransformerEncoderLayer, norm_first=False",
         limits={"no norm: PreNorm without one": plain_sum},
         laws={"refusal": NO_REFUSAL},
@@ -116,9 +114,8 @@ def _() -> Case:
         return sandwich(x, torch.sin), PreNorm(16).double()(x, torch.sin)
 
     return Case(
-        make=lambda: in_stack(residual=SandwichNorm),
-        run=run_rows,
-        begin=new_cache,
+        place="residual",
+        make=lambda: SandwichNorm(16),
         parity="none: no installed library has it; its limit is PreNorm, which is proved",
         limits={"no second norm: PreNorm": without_second},
         laws={"refusal": NO_REFUSAL},

@@ -30,7 +30,6 @@ from deepdive.laws import (
     Fails,
     NotApplicable,
     case,
-    new_cache,
     padding_of,
     random_rows,
     set_weights,
@@ -277,7 +276,7 @@ def _() -> Case:
     return Case(
         make=lambda: tiny().decoder,
         run=run,
-        begin=new_cache,
+        begin=lambda _: KVCache(),
         vocab=32,
         parity="torch.nn.TransformerDecoder",
         limits={"a silent cross-attention: any memory gives the same": independent},

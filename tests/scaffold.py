@@ -1,0 +1,65 @@
+"""A part in its place: the smallest model that uses it, 16 wide with 4 heads, for the laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import KVCache, MultiHeadAttention, Slot
+from deepdive.laws import Case
+from deepdive.layers import Block, FeedForward, PreNorm
+from deepdive.stacks import Stack
+
+
+class Rows(nn.Module):
+    """Rows with positions, through a stack, under any mask and cache."""
+
+    def __init__(self, stack: nn.Module, position: nn.Module | None = None) -> None:
+        super().__init__()
+        self.stack, self.position = stack, position
+
+    def forward(self, x: Tensor, mask: Any = None, cache: KVCache | None = None) -> Tensor:
+        start = 0 if cache is None else cache.length
+        if self.position is not None:
+            x = self.position.embed(x, torch.arange(start, start + x.shape[1]))
+        return self.stack(x, mask=mask, cache=cache)
+
+
+def blocks(
+    attention: Callable[[], nn.Module] = lambda: MultiHeadAttention(16, 4),
+    feed_forward: Callable[[], nn.Module] = lambda: FeedForward(16, 32),
+    residual: Callable[[int], nn.Module] = PreNorm,
+    norm: nn.Module | None = None,
+) -> Stack:
+    """Two blocks with the given part in its place."""
+    return Stack(lambda i: Block(attention(), feed_forward(), residual=residual), 2, norm)
+
+
+PLACES: dict[str, Callable[[Callable[[], Any]], nn.Module]] = {
+    "norm": lambda make: Rows(blocks(norm=make())),
+    "feed_forward": lambda make: Rows(blocks(feed_forward=make)),
+    "residual": lambda make: Rows(blocks(residual=lambda d_model: make())),
+    "position": lambda make: Rows(blocks(), make()),
+    "mechanism": lambda make: MultiHeadAttention(16, 4, mechanism=make()),
+    "layer": lambda make: make(),
+    "stack": lambda make: Rows(make()),
+}
+
+
+def run(module: nn.Module, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    return module(x, mask=mask, cache=state)
+
+
+def placed(case: Case) -> Case:
+    """The case with its part in place: `make`, `run` and `begin` are those of the small model."""
+    if case.place is None:
+        return case
+    state = Slot if case.place in ("mechanism", "layer") else KVCache
+    part = case.make
+    return replace(
+        case, make=lambda: PLACES[case.place](part), run=run, begin=lambda module: state()
+    )
