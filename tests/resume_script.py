@@ -16,11 +16,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from deepdive import loop
 from deepdive.data.batches import BucketBatches
 from deepdive.objectives import cross_entropy
 from deepdive.optim import EMA, adam, inverse_sqrt
-from deepdive.training import fit
+from deepdive.training import fit, loop
 
 STEPS = 40
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from deepdive import training
+import deepdive
 from deepdive.optim import adam, constant
 from deepdive.training import TrainingDiverged, fit
 
@@ -29,7 +29,7 @@ CASES = {
 def outcomes(tmp_path_factory):
     """Run every case in one process that forks, since importing torch costs more than a case."""
     command = [sys.executable, str(SCRIPT), str(tmp_path_factory.mktemp("runs"))]
-    library = str(Path(training.__file__).parents[1])
+    library = str(Path(deepdive.__file__).parents[1])
     done = subprocess.run(
         [*command, json.dumps(CASES), "3"],
         capture_output=True,

@@ -12,13 +12,19 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from deepdive import loop, steps
 from deepdive.checkpoint import Checkpoints, load_weights, save_weights
 from deepdive.data.batches import BucketBatches
 from deepdive.inspect import HookPoint, LossPoint
 from deepdive.objectives import cross_entropy
 from deepdive.optim import EMA, adam, constant, cosine, inverse_sqrt, linear
-from deepdive.training import TrainingDiverged, TrainingInterrupted, fit, seed_everything
+from deepdive.training import (
+    TrainingDiverged,
+    TrainingInterrupted,
+    fit,
+    loop,
+    seed_everything,
+    steps,
+)
 
 
 def regression(n=6, rows=8, seed=0):

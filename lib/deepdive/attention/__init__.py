@@ -2,13 +2,14 @@
 them.
 """
 
-from deepdive.attention.cache import KVCache, Slot
+from deepdive.attention.cache import DecodingState, KVCache, Slot
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAttention
 from deepdive.attention.softmax import SoftmaxAttention
 
 __all__ = [
     "AdditiveAttention",
+    "DecodingState",
     "DotAttention",
     "GeneralAttention",
     "KVCache",

@@ -95,3 +95,26 @@ class KVCache:
             )
         for slot in self.slots:
             slot.length = length
+
+
+@dataclass
+class DecodingState:
+    """What decoding carries from step to step: the cache, and the encoder's states with their
+    mask.
+    """
+
+    cache: KVCache
+    memory: Tensor | None = None
+    memory_mask: Tensor | None = None
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b continue from row index[b]; the number of rows may change."""
+        self.cache.reorder(index)
+        if self.memory is not None:
+            self.memory = self.memory[index]
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask[index]
+
+    def crop(self, length: int) -> None:
+        """Forget all target tokens after the first `length`."""
+        self.cache.crop(length)

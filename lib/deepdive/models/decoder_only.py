@@ -18,11 +18,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache, MultiHeadAttention
+from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.laws import Case, Fails, case, padding_of
 from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm, gelu_tanh
-from deepdive.models.transformer import Decoder, DecodingState
+from deepdive.models.transformer import Decoder
 from deepdive.positions import LearnedPosition
 from deepdive.stacks import Stack
 

@@ -15,14 +15,13 @@ Book: section 2.4. Checkpoints: FSMT and Marian (see `deepdive.weights`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache, MultiHeadAttention
+from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.inspect import HookPoint
 from deepdive.laws import (
@@ -91,29 +90,6 @@ class Decoder(nn.Module):
         rows = self.dropout(self.position.embed(self.embedded(self.embedding(tokens)), positions))
         allowed = both(Causal(), padding(mask, tokens, "tgt_mask"))
         return self.stack(rows, memory, allowed, memory_mask, cache=cache)
-
-
-@dataclass
-class DecodingState:
-    """What decoding carries from step to step: the cache, and the encoder's states with their
-    mask.
-    """
-
-    cache: KVCache
-    memory: Tensor | None = None
-    memory_mask: Tensor | None = None
-
-    def reorder(self, index: Tensor) -> None:
-        """Let row b continue from row index[b]; the number of rows may change."""
-        self.cache.reorder(index)
-        if self.memory is not None:
-            self.memory = self.memory[index]
-        if self.memory_mask is not None:
-            self.memory_mask = self.memory_mask[index]
-
-    def crop(self, length: int) -> None:
-        """Forget all target tokens after the first `length`."""
-        self.cache.crop(length)
 
 
 class Transformer(nn.Module):

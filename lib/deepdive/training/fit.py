@@ -11,15 +11,12 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from deepdive.checkpoint import Checkpoints
-from deepdive.diagnose import TrainingDiverged
-from deepdive.history import Bar, History
-from deepdive.interrupt import TrainingInterrupted, interrupts
-from deepdive.loop import Run
 from deepdive.optim import EMA, Schedule, adam
-from deepdive.resume import Ordered, Resumable, configuration
-from deepdive.seeds import deterministic, seed_everything
-
-__all__ = ["History", "TrainingDiverged", "TrainingInterrupted", "fit", "seed_everything"]
+from deepdive.seeds import deterministic
+from deepdive.training.history import Bar, History
+from deepdive.training.interrupt import interrupts
+from deepdive.training.loop import Run
+from deepdive.training.resume import Ordered, Resumable, configuration
 
 
 def _positive(**numbers: float | None) -> None:
@@ -95,7 +92,7 @@ def fit(
         g = g * min(1, clip / |g|),   lr = schedule(t),   optimizer step
 
     batches         iterated again and again; a list keeps its order. To resume, other kinds need
-                    `state_dict()` and `load_state_dict()` (`deepdive.resume.Resumable`).
+                    `state_dict()` and `load_state_dict()` (`deepdive.training.resume.Resumable`).
                     Tensors are moved to the model's device.
     loss            loss(model, batch) -> scalar tensor
     steps, epochs   how long: updates, or passes over batches (epochs * len(batches) / accumulate

@@ -12,10 +12,11 @@ from typing import Any
 import torch
 
 from deepdive.checkpoint import Checkpoints, Tensors, unshared
-from deepdive.diagnose import TrainingDiverged
-from deepdive.history import Bar, History
-from deepdive.interrupt import TrainingInterrupted
-from deepdive.resume import (
+from deepdive.seeds import random_state, seed_everything, set_random_state, undisturbed
+from deepdive.training.diagnose import TrainingDiverged
+from deepdive.training.history import Bar, History
+from deepdive.training.interrupt import TrainingInterrupted
+from deepdive.training.resume import (
     check_same,
     environment,
     load_optimizer,
@@ -24,8 +25,7 @@ from deepdive.resume import (
     place_of,
     unpack,
 )
-from deepdive.seeds import random_state, seed_everything, set_random_state, undisturbed
-from deepdive.steps import Stepper
+from deepdive.training.steps import Stepper
 
 SAVE_SECONDS = 60.0  # between checkpoints, when `save_every` does not say
 SAVE_SHARE = 20.0  # ... and at least this many times what writing one took

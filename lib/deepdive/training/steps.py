@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.diagnose import TrainingDiverged, diagnose, tensors_in
-from deepdive.history import History
 from deepdive.inspect import Losses, LossPoint, collect_losses
 from deepdive.optim import EMA, Schedule
+from deepdive.training.diagnose import TrainingDiverged, diagnose, tensors_in
+from deepdive.training.history import History
 
 LOOK_EVERY = 16  # steps between looks at the losses on a GPU: a look waits for the device
 

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deepdive.history import Bar, History
+from deepdive.training.history import Bar, History
 
 
 class TrainingInterrupted(KeyboardInterrupt):
