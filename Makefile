@@ -26,8 +26,9 @@ read: ## Build the site from the committed outputs (no torch) and say where to o
 	@.venv-read/bin/python book/site.py --out build/site
 	@echo "Open file://$(CURDIR)/build/site/index.html"
 
-run: setup ## Execute every page in the ci profile into build/ci; PAGES=... chooses some
-	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES)
+run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the site
+	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
+	$(PY) book/site.py --out build/site && echo "Open file://$(CURDIR)/build/site/index.html"; exit $$ran
 
 test: setup ## Check style and types, run all tests and every page; say where the time went
 	@$(PY) tools/run_tests.py
