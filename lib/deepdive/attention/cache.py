@@ -46,9 +46,17 @@ class Slot:
     def reorder(self, index: Tensor) -> None:
         """Let row b continue from row index[b]."""
         if self.keys is not None and self.values is not None:
-            self.keys, self.values = self.keys[index], self.values[index]
+            self.keys = self._select(self.keys, index)
+            self.values = self._select(self.values, index)
         if self.cross is not None:
-            self.cross = (self.cross[0][index], self.cross[1][index])
+            k, v = self.cross
+            self.cross = (k.index_select(0, index), v.index_select(0, index))
+
+    def _select(self, rows: Tensor, index: Tensor) -> Tensor:
+        """Return the rows of `index` with the room that they had; only what is used is copied."""
+        room = rows.new_empty(len(index), *rows.shape[1:])
+        room[:, :, : self.length] = rows[:, :, : self.length].index_select(0, index)
+        return room
 
     def _grow(self, k: Tensor, v: Tensor, capacity: int) -> None:
         for name, new in (("keys", k), ("values", v)):
@@ -111,9 +119,9 @@ class DecodingState:
         """Let row b continue from row index[b]; the number of rows may change."""
         self.cache.reorder(index)
         if self.memory is not None:
-            self.memory = self.memory[index]
+            self.memory = self.memory.index_select(0, index)
         if self.memory_mask is not None:
-            self.memory_mask = self.memory_mask[index]
+            self.memory_mask = self.memory_mask.index_select(0, index)
 
     def crop(self, length: int) -> None:
         """Forget all target tokens after the first `length`."""

@@ -160,7 +160,7 @@ class _Search:
         first = torch.tensor(stay, dtype=torch.int64, device=total.device).unsqueeze(1) * n
         index = (first + self.parent.gather(1, chosen)[stay]).flatten()
         token = self.token.gather(1, chosen)[stay]
-        old = self.written.flatten(0, 1)[index].unflatten(0, token.shape)
+        old = self.written.flatten(0, 1).index_select(0, index).unflatten(0, token.shape)
         self.written = torch.cat((old, token.unsqueeze(-1)), dim=-1)
         return index
 
