@@ -16,7 +16,7 @@ PY := .venv/bin/python
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read run test lab notebooks bench site lint fmt doctor results constraints setup clean
+.PHONY: help read run test lab notebooks bench site lint fmt doctor results laws constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ doctor: setup ## Say what this machine has and what it lacks
 
 results: setup ## Write the README's table of results from casestudies/results/*.json
 	@$(PY) tools/results_table.py
+
+laws: setup ## Write book/laws.md, which law holds for which part
+	@$(PY) tools/laws_table.py
 
 constraints: setup ## Resolve constraints.txt afresh (a maintainer's task)
 	@$(PY) tools/constraints.py

@@ -8,6 +8,7 @@ import copy
 import importlib
 import inspect
 import pkgutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -268,3 +269,11 @@ def test_laws_can_fail() -> None:
     for law in (no_leak, padding):
         with pytest.raises(AssertionError):
             law(Case(**{**{f: getattr(case, f) for f in case.__dataclass_fields__}, **broken}))
+
+
+def test_the_table_in_the_book_is_what_the_cases_say() -> None:
+    """`python tools/laws_table.py` writes it."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+    import laws_table
+
+    assert laws_table.PAGE.read_text(encoding="utf-8") == laws_table.page()
