@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 
@@ -44,19 +45,18 @@ class Slot:
         return self.keys[:, :, :end], self.values[:, :, :end]
 
     def reorder(self, index: Tensor) -> None:
-        """Let row b continue from row index[b]."""
-        if self.keys is not None and self.values is not None:
-            self.keys = self._select(self.keys, index)
-            self.values = self._select(self.values, index)
-        if self.cross is not None:
-            k, v = self.cross
-            self.cross = (k.index_select(0, index), v.index_select(0, index))
-
-    def _select(self, rows: Tensor, index: Tensor) -> Tensor:
-        """Return the rows of `index` with the room that they had; only what is used is copied."""
-        room = rows.new_empty(len(index), *rows.shape[1:])
-        room[:, :, : self.length] = rows[:, :, : self.length].index_select(0, index)
-        return room
+        """Let row b continue from row index[b]. Rows that stay where they are cost nothing."""
+        if self.keys is None or self.values is None:
+            return
+        if len(index) == len(self.keys):
+            moved = (index != torch.arange(len(index), device=index.device)).nonzero()[:, 0]
+            used = (self.keys[:, :, : self.length], self.values[:, :, : self.length])
+            for rows in (*used, *(self.cross or ())):
+                rows[moved] = rows.index_select(0, index[moved])
+        else:
+            self.keys, self.values = self.keys[index], self.values[index]
+            if self.cross is not None:
+                self.cross = (self.cross[0][index], self.cross[1][index])
 
     def _grow(self, k: Tensor, v: Tensor, capacity: int) -> None:
         for name, new in (("keys", k), ("values", v)):

@@ -13,7 +13,7 @@ evaluation mode and without gradients, and is left as it was.
 Book: section 2.5.
 """
 
-from deepdive.decoding.beam import Hypothesis, beam, power_penalty, wu_penalty
+from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
 from deepdive.decoding.one_by_one import greedy, sample
 from deepdive.decoding.published import beam_settings, greedy_settings
 from deepdive.decoding.scores import Rule, filter_top_k, filter_top_p, forbid, force, renormalise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from deepdive.decoding.beam import power_penalty
+from deepdive.decoding.beams import power_penalty
 from deepdive.decoding.scores import Rule, forbid, force, renormalise
 from deepdive.weights import read_config
 

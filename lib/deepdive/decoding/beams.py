@@ -153,7 +153,11 @@ class _Search:
         n = self.total.shape[1]
         open_ = self.best.masked_fill(self.token == self.eos, float("-inf"))
         total, chosen = open_.topk(self.best.shape[1] - n)
-        hopes = total[:, 0] / bound if bound else torch.full_like(total[:, 0], float("-inf"))
+        if chosen.shape[1] == n:
+            order = _in_place(self.parent.gather(1, chosen))
+            total, chosen = total.gather(1, order), chosen.gather(1, order)
+        best = total.amax(dim=1)
+        hopes = best / bound if bound else torch.full_like(best, float("-inf"))
         stay = [r for r, hope in enumerate(hopes.tolist()) if self._hopeful(r, hope)]
         self.rows = [self.rows[r] for r in stay]
         self.total = total[stay]
@@ -167,3 +171,15 @@ class _Search:
     def _hopeful(self, r: int, hope: float) -> bool:
         found = self.aside[self.rows[r]]
         return len(found) < self.width or hope > found[-1].score
+
+
+def _in_place(parent: Tensor) -> Tensor:
+    """Order the continuations of each row (R, n), given the beam that each continues, so that the
+    first of a beam takes its place: what is cached for it then need not move.
+    """
+    earlier = (parent.unsqueeze(2) == parent.unsqueeze(1)).tril(-1).any(2)  # its beam is taken
+    childless = (
+        torch.ones_like(parent).scatter(1, parent, 0).argsort(dim=1, descending=True, stable=True)
+    )
+    rank = (earlier.cumsum(1) - 1).clamp(min=0)
+    return torch.where(earlier, childless.gather(1, rank), parent).argsort(1)
