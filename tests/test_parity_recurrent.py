@@ -204,6 +204,11 @@ def plain() -> None:
     equal_where_real(ours(SOURCE, TARGET, SRC_REAL, TGT_REAL), expected, pairs)
 
 
+def general() -> AttentionSeq2Seq:
+    score = attention_seq2seq.GeneralAttention
+    return attention_seq2seq.attention_seq2seq(32, d_model=16, d_hidden=24, score=score)
+
+
 def softmax_over_real(scores: Tensor, real: Tensor) -> Tensor:
     return scores.masked_fill(~real, float("-inf")).softmax(-1)
 
@@ -248,7 +253,7 @@ def bahdanau_by_equations(ours: AttentionSeq2Seq, pairs: Weights) -> Tensor:
 @parity(LuongDecoder, AttentionSeq2Seq)
 def luong() -> None:
     pairs: Weights = {}
-    ours = ready(attention_seq2seq.tiny())
+    ours = ready(general())
     expected = luong_by_equations(ours, pairs)
     equal_where_real(ours(SOURCE, TARGET, SRC_REAL, TGT_REAL), expected, pairs)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from deepdive.attention import AdditiveAttention, DotAttention, SoftmaxAttention
+from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
 from deepdive.decoding import beam, greedy
 from deepdive.inspect import ablate, record, replace
 from deepdive.models import attention_seq2seq, seq2seq
@@ -325,8 +325,8 @@ def test_projected_keys_give_the_same_attention() -> None:
 
 @pytest.mark.parametrize(
     "score",
-    [lambda d, m: DotAttention(), lambda d, m: SoftmaxAttention(), AdditiveAttention],
-    ids=["dot", "scaled dot", "additive"],
+    [lambda d, m: DotAttention(), GeneralAttention, AdditiveAttention],
+    ids=["dot", "general", "additive"],
 )
 def test_luong_takes_any_score(score: object) -> None:
     model = attention_seq2seq.attention_seq2seq(16, d_model=8, d_hidden=12, score=score)
