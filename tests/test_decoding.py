@@ -27,6 +27,7 @@ from deepdive.decoding import (
     power_penalty,
     renormalise,
     sample,
+    session,
     wu_penalty,
 )
 from deepdive.inspect import record
@@ -249,12 +250,12 @@ def test_a_language_model_continues_its_prompt() -> None:
     torch.manual_seed(0)
     lm = perturb(decoder_only.tiny().double().eval(), 1, 0.3)
     prompt = [[BOS, 5, 9], [BOS, 7, 30]]
-    new = greedy(lm, prompt=prompt, eos=None, max_length=9)
+    new = greedy(lm, prompt=prompt, eos=None, max_length=60)  # long: weights by columns
     whole = torch.tensor([p + n for p, n in zip(prompt, new, strict=True)])
     assert lm(whole).argmax(-1)[:, 2:-1].tolist() == whole[:, 3:].tolist()
-    assert greedy(lm, prompt=torch.tensor(prompt), eos=None, max_length=9) == new
+    assert greedy(lm, prompt=torch.tensor(prompt), eos=None, max_length=60) == new
     assert greedy(lm, eos=None, max_length=4) == greedy(lm, prompt=[[BOS]], eos=None, max_length=4)
-    found = beam(lm, prompt=prompt, width=1, eos=None, max_length=9)
+    found = beam(lm, prompt=prompt, width=1, eos=None, max_length=60)
     assert [h[0].tokens for h in found] == new
 
 
@@ -380,9 +381,15 @@ def test_the_model_is_left_as_it_was() -> None:
     assert greedy(trained, *sources(), max_length=8) == written  # no dropout meanwhile
     with pytest.raises(ValueError, match="max_length"):
         greedy(trained, *sources(), max_length=0)
-    with generating(trained):
+    with generating(trained) as step:
         assert "encoder" in trained.__dict__
         assert not trained.training
+        linear = trained.decoder.stack.blocks[0].ff.inner
+        by_rows = linear.weight
+        step(session.LONG)
+        assert linear.weight.stride() == (1, 64)
+        assert torch.equal(linear.weight, by_rows)
+    assert linear.weight is by_rows
     assert {name: part.training for name, part in trained.named_modules()} == modes
     assert {name: set(part.__dict__) for name, part in trained.named_modules()} == own
     src, mask = sources()

@@ -76,9 +76,10 @@ def beam(
         )
     tokens = first_tokens(model, inputs, prompt, bos)
     search = _Search(len(tokens), width, -1 if eos is None else eos, tokens.device)
-    with generating(model):
+    with generating(model) as step:
         state = model.begin(*inputs)  # type: ignore[operator]
         for length in lengths(max_length, progress):
+            step(length)
             logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
             if length == 0:
                 check_logits(logits)

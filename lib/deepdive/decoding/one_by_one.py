@@ -98,9 +98,10 @@ def _write(
             written[row] += new
         columns.clear()
 
-    with generating(model):
+    with generating(model) as step:
         state = model.begin(*inputs)  # type: ignore[operator]
         for length in lengths(max_length, progress):
+            step(length)
             logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
             if length == 0:
                 check_logits(logits)

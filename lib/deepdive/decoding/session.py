@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,15 +12,22 @@ from torch import Tensor, nn
 from deepdive.masks import describe
 
 Prompt = Tensor | Sequence[Sequence[int]]
+LONG = 32  # tokens, from where on it pays to lay the weights out anew
 
 
 @contextmanager
-def generating(model: nn.Module) -> Iterator[None]:
+def generating(model: nn.Module) -> Iterator[Callable[[int], None]]:
     """Run `model` in evaluation mode, without gradients, and with quick access to its parts.
 
     `nn.Module` finds a submodule or a parameter only after the ordinary look-up has failed. With
     one token a call that is a fifth of the time, so meanwhile they are ordinary attributes too.
+    Yields a function to be called with the number of tokens so far: see `by_columns`.
     """
+
+    def step(length: int) -> None:
+        if length == LONG:
+            by_columns(model)
+
     training = [module for module in model.modules() if module.training]
     shortcuts = [
         (module.__dict__, name, part)
@@ -33,12 +40,23 @@ def generating(model: nn.Module) -> Iterator[None]:
             attributes[name] = part
         model.eval()
         with torch.inference_mode():
-            yield
+            yield step
     finally:
         for attributes, name, _ in shortcuts:
             attributes.pop(name, None)
         for module in training:
             module.training = True
+
+
+def by_columns(model: nn.Module) -> None:
+    """Let the linear layers use a copy of their weights that lies in memory by columns.
+
+    On a CPU, few rows times a matrix are bound by reading it, and are read a quarter faster so; the
+    copy costs as much as some 30 tokens gain. Inside `generating` only, which removes it.
+    """
+    for module in model.modules():
+        if type(module) is nn.Linear and module.weight.device.type == "cpu":
+            module.__dict__["weight"] = module.weight.t().contiguous().t()
 
 
 def first_tokens(
