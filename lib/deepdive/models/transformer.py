@@ -1,6 +1,7 @@
 """The Transformer. Vaswani et al. 2017, "Attention Is All You Need".
 
-Parent: the recurrent encoder-decoder with attention (`deepdive.models.attention_seq2seq`). What differs:
+Parent: the recurrent encoder-decoder with attention, `deepdive.models.attention_seq2seq`. What
+differs:
 - self-attention (`MultiHeadAttention` in `Block`) takes the place of recurrence, in the encoder
   and in the decoder;
 - order enters through `SinusoidalPosition`, added to the embeddings;
