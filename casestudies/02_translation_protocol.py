@@ -347,6 +347,7 @@ metrics = {key: {"valid_ce": round(r["report"], 4), "seconds": round(r["history"
 metrics["attention_rnn_split_by_english"] = {"valid_ce": round(clean_run["report"], 4)}
 metrics["attention_rnn_training_vocabulary"] = {"valid_ce": round(own_run["report"], 4)}
 total = sum((r["card"] for r in [*runs[1:], clean_run, own_run]), start=runs[0]["card"])
+total.seconds = sum(r["history"].seconds for r in [*runs, clean_run, own_run])  # restarts too
 part = {
     "profile": profile(),
     "data": ["tatoeba_eng_fra" if real else "grammar_pairs (generated)"],
