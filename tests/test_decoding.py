@@ -176,6 +176,13 @@ def test_how_far_the_search_looks_ahead() -> None:
     assert found[4].score == pytest.approx(math.log(0.35) / 4, abs=1e-4)
     assert found[2].tokens == [3, 3, 3]  # log 0.35 / 3 is better than log 0.4 too
 
+    # Two beams: the better one can still win, the other cannot.
+    table[1, 4] = torch.tensor([0.25, 0.0, 0.5, 0.0, 0.25])
+    settings["width"] = 2
+    found = {n: beam(Table(table.log()), look_ahead=n, **settings)[0][0] for n in (0, None)}
+    assert found[0].tokens == [3, 3, 3]
+    assert found[None].tokens == []
+
 
 def test_a_wider_beam_finds_no_worse(model: Transformer) -> None:
     src, mask = sources()

@@ -376,6 +376,20 @@ def test_the_same_translation_as_generate(
             assert h.score == pytest.approx(score, abs=1e-4)
 
 
+def test_settings_in_our_words(tmp_path: Path) -> None:
+    theirs = MarianMTModel(CONFIGS["marian"][1])
+    asked = {"num_beams": 5, "length_penalty": 0.8, "max_length": 12}
+    for early_stopping, look_ahead in ((False, 0), (True, None), ("never", 11)):
+        theirs.generation_config = GenerationConfig.from_model_config(theirs.config)
+        theirs.generation_config.update(**asked, early_stopping=early_stopping)
+        theirs.save_pretrained(tmp_path)
+        ours = beam_settings(tmp_path)
+        assert (ours["width"], ours["alpha"], ours["max_length"]) == (5, 0.8, 11)
+        assert ours["look_ahead"] == look_ahead
+        assert (ours["bos"], ours["eos"]) == (15, 0)
+    assert greedy_settings(tmp_path, max_length=7)["max_length"] == 7
+
+
 def test_settings_that_are_not_built_are_refused(tmp_path: Path) -> None:
     theirs = MarianMTModel(CONFIGS["marian"][1])
     for change, message in (
