@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,10 @@ os.environ["DEEPDIVE_PROFILE"] = "ci"
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A shell starts what runs in the background with Ctrl-C ignored, and children inherit that: the
+# tests of interruption would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 ABSENT = "real data absent: "
