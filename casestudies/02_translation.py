@@ -153,10 +153,10 @@ from deepdive.models.transformer import transformer
 width = pick(ci=48, laptop=256, gpu=512)
 sizes = len(source), len(target)
 
-
 layers = pick(ci=1, laptop=2, gpu=3)
 
 
+# %%
 def new_transformer(sizes=sizes, width=width, layers=layers):
     return transformer(
         *sizes, d_model=width, n_heads=4, n_layers=layers, d_ff=4 * width, dropout=0.1,
@@ -188,11 +188,13 @@ def batches(seed=0, columns=columns):
     return BucketBatches(columns, max_tokens=pick(ci=600, laptop=600, gpu=8000), seed=seed)
 
 
+# %%
 budget = pick(ci=1.5e11, laptop=5e12, gpu=1.0e15)
 sample = list(islice(batches(seed=9), pick(ci=4, laptop=8, gpu=8)))
 steps = {}
 
 
+# %%
 def one_pass(model):
     for batch in sample:
         loss(model, batch).backward()
@@ -227,6 +229,7 @@ rate = dict.fromkeys(makers, 2e-3)
 rate["Transformer"] = pick(ci=2e-3, laptop=1.5e-3, gpu=7e-4)
 
 
+# %%
 def train_model(name, steps, columns=columns, folder=None):
     torch.manual_seed(0)
     model = makers[name]()
@@ -374,6 +377,7 @@ example = min(range(len(test_sources)), key=fitness)
 sentence = test_sources[example]
 
 
+# %%
 def weights_of(name, pattern, sentence=sentence):
     """The model's translation, the pieces of both sides, and its cross-attention (H, T, S)."""
     model = trained[name][0]
@@ -474,6 +478,7 @@ def faults(sentence, output, refs):
     }
 
 
+# %%
 table = {name: Counter() for name in trained}
 for name in trained:
     for case in zip(test_sources, outputs[name], references, strict=True):
@@ -540,6 +545,7 @@ assert memory < 11 * 2**30
 from deepdive.results import results_file, update
 
 total = sum((card for _, _, card in list(trained.values())[1:]), start=trained["seq2seq"][2])
+total.seconds = sum(history.seconds for _, history, _ in trained.values())  # restarts too
 report = {
     name.replace(" ", "_").lower(): {
         **scores[name].as_dict(),

@@ -136,6 +136,7 @@ def rarity(ids, size):
     return chance, new
 
 
+# %%
 class HideRareWords(torch.nn.Module):
     """A translation model that sees `unknown` for words it has hardly met."""
 
@@ -198,6 +199,7 @@ from deepdive.training import fit
 from deepdive.translation import loss, mean_cross_entropy
 
 
+# %%
 def run(name, make, pairs, epochs, lr, checks=checks, seed=0):
     torch.manual_seed(seed)
     model = HideRareWords(make(), pairs)
