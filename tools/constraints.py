@@ -69,6 +69,17 @@ def resolve(torch: str, limits: list[str]) -> dict[str, str]:
     return {name: v.split("+")[0] for name, v in versions.items() if not CUDA.match(name)}
 
 
+def lower_ends() -> list[str]:
+    """Return each requirement of the core, the studies and the tests at the low end of its range."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    extras = project["optional-dependencies"]
+    lines = project["dependencies"] + [line for extra in extras.values() for line in extra]
+    # What only formats, checks types or is opened by hand has no low end that matters.
+    newest = re.compile(r"^(deepdive|ruff|mypy|pre-commit|jupyterlab|nbgrader)\b")
+    return sorted({line.replace(">=", "==") for line in lines if not newest.match(line)})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
@@ -79,7 +90,13 @@ def main() -> None:
         action="store_true",
         help="hold what is pinned; add and drop only what pyproject changed",
     )
+    parser.add_argument(
+        "--oldest", action="store_true", help="only print the low ends of the ranges"
+    )
     options = parser.parse_args()
+    if options.oldest:
+        print(*lower_ends(), sep="\n")
+        return
     kept = TARGET.read_text(encoding="utf-8").splitlines() if options.keep else []
     versions = resolve(options.torch, [line for line in kept if not line.startswith("#")])
     python = ".".join(map(str, sys.version_info[:2]))
