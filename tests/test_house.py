@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -220,7 +221,13 @@ def test_import_deepdive_loads_the_core_and_nothing_else() -> None:
     core = "torch, einops, numpy, safetensors.torch"
     code = f"import sys, {core}; before = set(sys.modules); import deepdive; print(*sys.modules)"
     code = code.replace("print(*sys.modules)", "print(*(set(sys.modules) - before))")
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(LIB.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     loaded = {name.split(".")[0] for name in told.stdout.split()}
     allowed = {"deepdive", "torch", "einops", "numpy", "safetensors"} | sys.stdlib_module_names
     assert "deepdive" in loaded
@@ -232,7 +239,9 @@ def test_import_deepdive_loads_the_core_and_nothing_else() -> None:
 
 def test_no_library_file_is_long() -> None:
     long = {
-        p.name: n for p in LIB.rglob("*.py") if (n := len(p.read_text("utf-8").split("\n"))) > 300
+        str(p.relative_to(LIB)): n
+        for p in LIB.rglob("*.py")
+        if (n := len(p.read_text("utf-8").split("\n"))) > 300
     }
     assert not long, f"above 300 lines: {long}"
 

@@ -70,7 +70,7 @@ def resolve(torch: str, limits: list[str]) -> dict[str, str]:
 
 
 def lower_ends() -> list[str]:
-    """Return each requirement of the core, the studies and the tests at the low end of its range."""
+    """Return what the library, the pages and the tests need, at the low end of each range."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
     extras = project["optional-dependencies"]
