@@ -167,3 +167,14 @@ def test_every_command_has_help_and_the_module_can_be_run() -> None:
         [sys.executable, "-m", "deepdive.cli", "--version"], capture_output=True, check=False
     )
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("command", [["list"], ["where", "tatoeba_eng_fra"], ["verify"]])
+def test_a_mirror_that_is_no_folder_is_one_clear_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path / "missing"))
+    result = CliRunner().invoke(main, ["data", *command])
+    assert result.exit_code == 1
+    assert "Error: DEEPDIVE_MIRROR" in result.output
+    assert "Traceback" not in result.output

@@ -46,8 +46,9 @@ def list_(what: str) -> None:
       deepdive list
       deepdive list systems | grep -i longformer
     """
-    rows = {"pages": _pages, "studies": _studies, "data": _data, "systems": _systems}[what]()
-    click.echo(_table(rows))
+    rows = {"pages": _pages, "studies": _studies, "data": _data, "systems": _systems}[what]
+    with _failing():
+        click.echo(_table(rows()))
 
 
 @main.group(cls=Group)
@@ -61,7 +62,8 @@ def data() -> None:
 @data.command("list")
 def data_list() -> None:
     """List the data sets, their size and licence, and whether they are on this machine."""
-    click.echo(_table(_data()))
+    with _failing():
+        click.echo(_table(_data()))
 
 
 @data.command()
@@ -88,9 +90,10 @@ def verify(names: tuple[str, ...]) -> None:
 
     good = True
     for name in _known(names):
-        for file, ok, message in sets.verify(name):
-            good = good and ok
-            click.echo(f"{'ok' if ok else 'NO':3}{name}/{file}: {message}")
+        with _failing():
+            for file, ok, message in sets.verify(name):
+                good = good and ok
+                click.echo(f"{'ok' if ok else 'NO':3}{name}/{file}: {message}")
     sys.exit(not good)
 
 
@@ -100,7 +103,8 @@ def where(name: str) -> None:
     """Print the folder that a data set lies in; fail if it would have to be downloaded."""
     from deepdive import data as sets
 
-    folder = sets.where(*_known((name,)))
+    with _failing():
+        folder = sets.where(*_known((name,)))
     if folder is None:
         raise click.ClickException(f"{name} is not here: `deepdive data fetch {name}` brings it")
     click.echo(folder)
