@@ -174,7 +174,7 @@ def test_a_mirror_that_is_no_folder_is_one_clear_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
 ) -> None:
     monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path / "missing"))
-    result = CliRunner().invoke(main, ["data", *command])
+    result = call("data", *command)
     assert result.exit_code == 1
     assert "Error: DEEPDIVE_MIRROR" in result.output
     assert "Traceback" not in result.output
