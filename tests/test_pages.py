@@ -93,6 +93,8 @@ def texts(notebook: Any) -> str:
 @pytest.fixture
 def names(tmp_path: Path) -> Path:
     for name in (
+        "chapters/00_start/01_ten_minutes",
+        "chapters/02_transformer/00_opening",
         "chapters/02_transformer/02_attention",
         "chapters/02_transformer/03_heads",
         "chapters/03_bert/02_attention_maps",
@@ -109,6 +111,8 @@ def names(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("query", "name"),
     [
+        ("0.1", "chapters/00_start/01_ten_minutes"),
+        ("2.0", "chapters/02_transformer/00_opening"),
         ("2.2", "chapters/02_transformer/02_attention"),
         ("attention", "chapters/02_transformer/02_attention"),
         ("chapters/02_transformer/02_attention.ipynb", "chapters/02_transformer/02_attention"),
@@ -124,7 +128,7 @@ def test_a_page_is_found_by_number_name_or_part(names: Path, query: str, name: s
 
 def test_pages_come_in_the_books_order_without_exercises(names: Path) -> None:
     numbers = [page.number for page in discover(names)]
-    assert numbers == ["2.2", "2.3", "3.2", "case 2", "case 2"]
+    assert numbers == ["0.1", "2.0", "2.2", "2.3", "3.2", "case 2", "case 2"]
 
 
 @pytest.mark.parametrize(

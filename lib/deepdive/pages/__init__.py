@@ -41,9 +41,9 @@ class Page:
 
     @property
     def number(self) -> str:
-        """`2.2` for a chapter's page, `case 2` for a case study."""
-        own = self.source.name.split("_")[0].lstrip("0")
-        chapter = self.source.parent.name.split("_")[0].lstrip("0")
+        """`2.2` for a chapter's page (`0.1` before chapter 1), `case 2` for a case study."""
+        own = self.source.name.split("_")[0].lstrip("0") or "0"
+        chapter = self.source.parent.name.split("_")[0].lstrip("0") or "0"
         return f"case {own}" if self.is_study else f"{chapter}.{own}"
 
     @property
