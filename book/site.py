@@ -3,7 +3,7 @@
     python book/site.py --out build/site
 
 Each notebook becomes one HTML page at the same path, formulas as MathML; each `book/*.md` a page
-beside the index. What would break for a reader is an error: a formula that does not convert, an
+beside the index, and so are errata and changelog. What would break for a reader is an error: a formula that does not convert, an
 image without alternative text, a link that leads nowhere, anything loaded from another host.
 """
 
@@ -57,10 +57,11 @@ class Site:
         self.root, self.out = root, out
         self.faults: list[str] = []
         self.pages = [page for page in page_module().discover(root) if page.notebook.is_file()]
-        self.texts = sorted((root / "book").glob("*.md"))
+        kept = [path for name in ("ERRATA", "CHANGELOG") if (path := root / f"{name}.md").is_file()]
+        self.texts = [*sorted((root / "book").glob("*.md")), *kept]
         self.targets = {page.notebook: f"{page.name}.html" for page in self.pages}
         self.targets |= {page.source: f"{page.name}.html" for page in self.pages}
-        self.targets |= {text: f"{text.stem}.html" for text in self.texts}
+        self.targets |= {text: f"{text.stem.lower()}.html" for text in self.texts}
         loader = jinja2.FileSystemLoader(BOOK / "theme")
         self.theme = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined)
         self.theme.filters["duration"] = duration

@@ -57,7 +57,7 @@ def checkout(folder: Path, *first: Any) -> Path:
     (folder / "lib" / "part.py").write_text("x = 1\n")
     (folder / "book").mkdir()
     (folder / "book" / "index.md").write_text("# The book\n\n<!-- pages -->\n")
-    (folder / "book" / "errata.md").write_text("# Errata\n\n[Back](index.md)\n")
+    (folder / "ERRATA.md").write_text("# Errata\n\n[Back](book/index.md)\n")
     second = [new_markdown_cell(FIRST.replace("1.1", "1.2") + "\n\n## Twice")]
     for name, cells in (("01_softmax", first or good_cells()), ("02_next", second)):
         notebook = new_notebook(cells=list(cells))
