@@ -1,6 +1,7 @@
 """The parts of a layer: norms, residual schemes, feed-forward, and the block that joins them."""
 
 from deepdive.layers.block import Block
+from deepdive.layers.convolution import Convolution
 from deepdive.layers.dropout import Dropout
 from deepdive.layers.feed_forward import (
     FeedForward,
@@ -15,6 +16,7 @@ from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
 
 __all__ = [
     "Block",
+    "Convolution",
     "Dropout",
     "FeedForward",
     "GatedFeedForward",

@@ -1,0 +1,192 @@
+"""Restricted self-attention: each query meets the keys near it, and no other product is made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
+from deepdive.inspect import record
+from deepdive.laws import Case, Fails, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, Window, as_mask, describe
+
+
+class WindowAttention(SoftmaxAttention):
+    """Softmax attention under the mask `Window(left, right)`, at a cost of O(T * window * d).
+
+        keys of query t = t - left ... t + right               # window = left + 1 + right of them
+        scores  = scale * q[t] @ k[t - left : t + right + 1]    # (B, H, T, window)
+        weights = softmax(scores), output = weights @ v         # (B, H, T, d_v)
+
+    Queries stand in blocks of `block` rows, by default left + right, at least 16; each block meets
+    one stretch of block + left + right keys in one product. While block <= window, at most half of
+    what is multiplied lies outside the band; nothing of size T x S is made.
+
+    Honours `Causal` (right is then 0) and `Padding`; refuses every other mask, and a bias, which
+    has T x S entries: `SoftmaxAttention` under the mask `Window(left, right) & mask` honours them,
+    at full cost. Hook points: `scores`, `weights` (B, H, T, window), the band: entry j of row t
+    belongs to key t - left + j.
+
+    Raises ValueError when left, right or block is out of range.
+    Source: Vaswani et al. 2017, section 4, "self-attention (restricted)"; in blocks: Beltagy et
+    al. 2020, section 3.
+    """
+
+    fused = True
+
+    def __init__(
+        self, left: int, right: int = 0, *, block: int | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__(dropout)
+        block = max(left + right, 16) if block is None else block
+        if left < 0 or right < 0 or block < 1:
+            raise ValueError(
+                f"left={left}, right={right}, block={block}: a window has left, right >= 0, and "
+                "blocks of one row at least"
+            )
+        self.left, self.right, self.block = left, right, block
+
+    def extra_repr(self) -> str:
+        return f"left={self.left}, right={self.right}, block={self.block}"
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; queries are
+        the last T positions.
+        """
+        check_attention_inputs(q, k, v, bias)
+        if bias is not None:
+            raise ValueError(
+                "bias has an entry for each query and key, and WindowAttention makes nothing of "
+                "that size: use SoftmaxAttention with mask=Window(left, right)"
+            )
+        T, S = q.shape[2], k.shape[2]
+        real, right = self._read(mask, k)
+        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        blocks = -(-T // self.block)
+        # Key j of block i stands at position S - T - left + i * block + j: pad up to the first
+        # key's left and the last block's right, or cut off the keys that nobody meets.
+        around = (self.left - (S - T), blocks * self.block - T + self.right)
+        q = F.pad(q, (0, 0, 0, blocks * self.block - T)).unflatten(2, (blocks, self.block))
+        k, v = (self._stretches(rows, around) for rows in (k, v))  # (B, H, blocks, stretch, d)
+        allowed = self._allowed(real, around, right)  # (B or 1, 1, blocks, block, stretch)
+        if self.scores.listening or self.weights.listening:
+            mixed = self._steps(q, k, v, allowed, scale, T)
+        else:
+            batch, heads = q.shape[:2]
+            q, k, v = (rows.flatten(1, 2) for rows in (q, k, v))  # (B, H * blocks, ...)
+            allowed = allowed.expand(batch, heads, *allowed.shape[2:]).flatten(1, 2)
+            mixed = self._fused(q, k, v, allowed, None, scale)
+            mixed = mixed.unflatten(1, (heads, blocks))
+        return mixed.flatten(2, 3)[:, :, :T]
+
+    def _read(self, mask: Mask | Tensor | None, k: Tensor) -> tuple[Tensor, int]:
+        """Return which keys are real, bool (B or 1, S), and how far a query may look ahead."""
+        mask = as_mask(mask)
+        real, right = torch.ones(1, k.shape[2], dtype=torch.bool, device=k.device), self.right
+        for part in () if mask is None else mask.parts:
+            if isinstance(part, Causal):
+                right = 0
+            elif isinstance(part, Padding):
+                padding = part.allowed(1, k.shape[2], k.device)
+                assert padding is not None
+                real = real & padding[:, 0, 0]
+            else:
+                raise ValueError(
+                    f"mask: WindowAttention honours Causal and Padding; got {type(part).__name__} "
+                    f"({describe(part)}). Use SoftmaxAttention with mask=Window(left, right) & mask"
+                )
+        return real, right
+
+    def _stretches(self, rows: Tensor, around: tuple[int, int]) -> Tensor:
+        """(B, H, S, d) -> (B, H, blocks, block + left + right, d), overlapping."""
+        stretch = self.block + self.left + self.right
+        return F.pad(rows, (0, 0, *around)).unfold(2, stretch, self.block).transpose(-2, -1)
+
+    def _allowed(self, real: Tensor, around: tuple[int, int], right: int) -> Tensor:
+        """Return (B or 1, 1, blocks, block, stretch): in the band, and a real key."""
+        stretch = self.block + self.left + self.right
+        keys = F.pad(real, around, value=False).unfold(1, stretch, self.block)
+        offset = torch.arange(stretch, device=real.device) - torch.arange(
+            self.left, self.left + self.block, device=real.device
+        ).unsqueeze(1)  # (block, stretch): how far the key stands behind the query
+        band = (offset >= -self.left) & (offset <= right)
+        return (keys.unsqueeze(2) & band).unsqueeze(1)
+
+    def _steps(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, scale: float, T: int
+    ) -> Tensor:
+        """Score, cut the band out, weigh, pass it through the hook points, put it back, mix."""
+        window = self.left + 1 + self.right
+        at = torch.arange(self.block, device=q.device).unsqueeze(1)
+        at = (at + torch.arange(window, device=q.device)).expand(*q.shape[:4], window)
+        scores = self.score(q, k, scale).gather(-1, at)  # (B, H, blocks, block, window)
+        shape = scores.shape
+        allowed = allowed.expand(*q.shape[:3], *allowed.shape[3:]).gather(-1, at)
+
+        def through(point: torch.nn.Module, band: Tensor) -> Tensor:
+            kept, rest = band.flatten(2, 3).split([T, shape[2] * shape[3] - T], dim=2)
+            return torch.cat([point(kept), rest], dim=2).view(shape)
+
+        weights = through(self.weights, self.weigh(through(self.scores, scores), allowed))
+        blocks = q.new_zeros(*shape[:4], k.shape[-2]).scatter(-1, at, self.dropout(weights))
+        return self.mix(blocks, v)
+
+
+@case(WindowAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[1, 5:11] = False  # longer than the window: some rows have no key
+
+    def its_mask() -> tuple[Tensor, Tensor]:
+        window, mask = WindowAttention(3, 1, block=4), Padding(real)
+        return window(q, k, v, mask), SoftmaxAttention()(q, k, v, mask & Window(3, 1))
+
+    def the_last_rows() -> tuple[Tensor, Tensor]:
+        window, last = WindowAttention(3, 2), q[:, :, -5:]
+        ours = [window(last, k, v, mask) for mask in (None, Causal())]
+        masks = (Window(3, 2), Window(3, 2) & Causal())
+        return torch.cat(ours), torch.cat([SoftmaxAttention()(last, k, v, mask) for mask in masks])
+
+    def everywhere() -> tuple[Tensor, Tensor]:
+        return WindowAttention(22, 22)(q, k, v), SoftmaxAttention()(q, k, v)
+
+    def explicit_and_fused() -> tuple[Tensor, Tensor]:
+        window, mask = WindowAttention(3, 1, block=4), Causal() & Padding(real)
+        fused = window(q, k, v, mask)
+        with record(window, "weights"):
+            return window(q, k, v, mask), fused
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    plain = mechanism_case(
+        lambda: WindowAttention(2, 1, block=2),
+        parity="torch.nn.functional.scaled_dot_product_attention under the band's mask, "
+        "transformers LongformerSelfAttention",
+        limits={
+            "the mask Window, padding included": its_mask,
+            "the mask Window for the last rows": the_last_rows,
+            "the steps one by one: the fused kernel": explicit_and_fused,
+            "a window over everything: SoftmaxAttention": everywhere,
+        },
+        laws={"order": Fails("who is near depends on the order")},
+    )
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a bias": lambda: WindowAttention(1)(*zeros, bias=torch.zeros(3, 3)),
+            "another mask": lambda: WindowAttention(1)(*zeros, mask=Window(2)),
+            "a window to the wrong side": lambda: WindowAttention(-1),
+        },
+    )

@@ -1,0 +1,144 @@
+"""A convolution over time in the place of attention: the neighbours are fixed, and so is how much
+each of them counts.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention.cache import Slot
+from deepdive.laws import Case, Fails, Refuses, case, random_rows, set_weights
+from deepdive.masks import Causal, Mask, Padding, Window, as_mask, describe
+
+
+class Convolution(nn.Module):
+    """Each position mixes the rows near it, with one matrix for each distance.
+
+        y[t] = b + sum over j = 0 .. width - 1 of W[j] @ x[t + (j - left) * dilation]
+
+    `width` = left + 1 + right rows are read, those of the mask `Window(left, right, dilation)`;
+    outside the sequence they are 0. Signature of `MultiHeadAttention`, so that a `Block` takes it.
+    Causal when `right` is 0. Cost: 2 * T * width * d_model^2 operations.
+
+    Honours `Padding`, whose rows count as 0, and `Causal` when `right` is 0; refuses other masks.
+    No weights exist that `record` could show.
+
+    Raises ValueError when left or right is negative, or dilation below 1.
+    Source: Gehring et al. 2017, section 3.2, without its gate; dilation: Kalchbrenner et al. 2017,
+    section 3.3.
+    """
+
+    def __init__(
+        self, d_model: int, left: int, right: int = 0, dilation: int = 1, bias: bool = True
+    ) -> None:
+        super().__init__()
+        Window(left, right, dilation)  # it names what is out of range
+        self.d_model, self.left, self.right, self.dilation = d_model, left, right, dilation
+        self.W = nn.Conv1d(d_model, d_model, left + 1 + right, dilation=dilation, bias=bias)
+        nn.init.xavier_uniform_(self.W.weight)
+        if self.W.bias is not None:
+            nn.init.zeros_(self.W.bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        positions: Tensor | None = None,
+        context_positions: Tensor | None = None,
+        cache: Slot | None = None,
+    ) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model).
+
+        With `cache` the rows of earlier calls are read too. A distance is counted in rows, so
+        `positions` change nothing. Raises ValueError for a context, a bias, a mask that cannot be
+        honoured, and for a cache when `right` is above 0: later rows are not there yet.
+        """
+        if context is not None or bias is not None:
+            raise ValueError(
+                "a convolution has no keys to choose from, and no scores: context and bias need "
+                "MultiHeadAttention"
+            )
+        if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
+            raise ValueError(f"x must be (B, T, {self.d_model}), not empty; got {tuple(x.shape)}")
+        T, rows = x.shape[1], x
+        if cache is not None:
+            self._needs_no_future("a cache")
+            rows = cache.append(x.unsqueeze(1), x[:, None, :, :0])[0].squeeze(1)  # (B, S, d_model)
+        real = self._real(mask, rows)
+        if real is not None:
+            rows = rows * real.unsqueeze(-1)
+        before, after = self.left * self.dilation, self.right * self.dilation
+        # the last T rows and those that they read; a negative pad cuts off what nobody reads
+        rows = F.pad(rows, (0, 0, before - (rows.shape[1] - T), after))
+        return self.W(rows.transpose(1, 2)).transpose(1, 2)
+
+    def _real(self, mask: Mask | Tensor | None, rows: Tensor) -> Tensor | None:
+        """Return which rows are real, bool (B, S), None = all."""
+        mask, real = as_mask(mask), None
+        for part in () if mask is None else mask.parts:
+            if isinstance(part, Causal):
+                self._needs_no_future("a causal mask")
+            elif isinstance(part, Padding):
+                keys = part.allowed(1, rows.shape[1], rows.device)
+                assert keys is not None
+                real = keys[:, 0, 0] if real is None else real & keys[:, 0, 0]
+            else:
+                raise ValueError(
+                    f"mask: a convolution honours Padding, and Causal when right is 0; got "
+                    f"{describe(part)}. Which rows it reads is set when it is built: left, right"
+                )
+        return real
+
+    def _needs_no_future(self, what: str) -> None:
+        if self.right:
+            raise ValueError(
+                f"{what} came, but this convolution reads {self.right} rows to the right: build "
+                "it with right=0"
+            )
+
+
+@case(Convolution)
+def _() -> Case:
+    def one_row() -> tuple[Tensor, Tensor]:
+        layer, x = Convolution(16, 0, bias=False).double(), random_rows(2, 5, 16)
+        return layer(x), x @ layer.W.weight[:, :, 0].T
+
+    def written_out() -> tuple[Tensor, Tensor]:
+        """The sum over the positions that the mask Window allows."""
+        layer, x = Convolution(16, 2, 1, dilation=2).double(), random_rows(2, 9, 16)
+        set_weights(layer, W__bias=3.0)
+        y = torch.full_like(x, 3.0)
+        for t, s in Window(2, 1, 2).dense(9)[0, 0].nonzero().tolist():
+            y[:, t] += x[:, s] @ layer.W.weight[:, :, (s - t) // 2 + 2].T
+        return layer(x), y
+
+    x = torch.zeros(1, 3, 16)
+    return Case(
+        place="layer",
+        make=lambda: Convolution(16, 2, dilation=2),
+        parity="torch.nn.Conv1d with its own padding",
+        limits={"one row: a linear layer": one_row, "the sum over the mask Window": written_out},
+        refusals={
+            "a causal mask, and a look ahead": lambda: Convolution(16, 1, 1)(x, mask=Causal()),
+            "a cache, and a look ahead": lambda: Convolution(16, 1, 1)(x, cache=Slot()),
+            "another mask": lambda: Convolution(16, 1)(x, mask=Window(1)),
+            "a mask of floats": lambda: Convolution(16, 1)(x, mask=torch.zeros(3, 3)),
+            "a mask for other rows": lambda: Convolution(16, 1)(
+                x, mask=Padding(torch.ones(1, 4).bool())
+            ),
+            "a context": lambda: Convolution(16, 1)(x, x),
+            "a wrong width": lambda: Convolution(16, 1)(torch.zeros(1, 3, 8)),
+            "a negative reach": lambda: Convolution(16, -1),
+            "a cache under gradients": lambda: Convolution(16, 1)(
+                x.clone().requires_grad_(), cache=Slot()
+            ),
+        },
+        laws={
+            "order": Fails("a row's place decides which matrix it meets"),
+            "hooks": Refuses("no attention: record says that there are no weights"),
+        },
+    )
