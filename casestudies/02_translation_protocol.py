@@ -100,11 +100,11 @@ source = WordTokenizer.train(english for english, _ in kept)
 target = WordTokenizer.train(french for _, french in kept)
 
 
-def batches(pairs, seed=0, size=1200):
+def batches(pairs, size=4000, seed=0):
     return BucketBatches(encode(pairs, source, target), max_tokens=size, seed=seed)
 
 
-checks = {"choose": batches(choose, size=4000), "report": batches(report, size=4000)}
+checks = {"choose": batches(choose), "report": batches(report)}
 print(f"{len(source):,} English and {len(target):,} French words")
 
 # %% [markdown]
@@ -172,6 +172,7 @@ def new_transformer():
         len(source), len(target), d_model=width, n_heads=4, n_layers=2, d_ff=2 * width,
         dropout=0.3, residual=PreNorm,
     )
+    model.encoder.dropout.p = model.decoder.dropout.p = 0.1  # on the embeddings: less
     model.head = TiedHead(model.decoder.embedding, bias=True)
     return model
 
@@ -200,10 +201,10 @@ from deepdive.translation import loss, mean_cross_entropy
 
 
 # %%
-def run(name, make, pairs, epochs, lr, checks=checks, seed=0):
+def run(name, make, pairs, epochs, lr, size, checks=checks, seed=0):
     torch.manual_seed(seed)
     model = HideRareWords(make(), pairs)
-    data = batches(pairs, seed)
+    data = batches(pairs, size, seed)
     steps = pick(ci=120, laptop=epochs * len(data), gpu=epochs * len(data))
     with measure() as card:
         history = fit(
@@ -211,10 +212,10 @@ def run(name, make, pairs, epochs, lr, checks=checks, seed=0):
             optimizer=adam(model, lr=lr, weight_decay=0.01), ema=EMA(model, 0.99),
             schedule=cosine(lr, warmup=min(300, steps // 3), total=steps, floor=0.02 * lr),
             validate=lambda m: mean_cross_entropy(m, checks["choose"]),
-            validate_every=max(1, min(2 * len(data), steps)),
+            validate_every=min(len(data), steps),
             folder=workdir() / "translation_protocol" / name,
         )
-        card.count(lambda: loss(model, next(iter(batches(pairs)))).backward(), times=steps)
+        card.count(lambda: loss(model, next(iter(batches(pairs, size)))).backward(), times=steps)
     model.zero_grad()
     result = {half: mean_cross_entropy(model, data) for half, data in checks.items()}
     print(f"{name}: reported {result['report']:.3f}, chosen at {result['choose']:.3f}, "
@@ -223,10 +224,12 @@ def run(name, make, pairs, epochs, lr, checks=checks, seed=0):
 
 
 # %%
+gru = {"epochs": 5, "lr": 3e-3, "size": 1200}
+attention = {"epochs": 13, "lr": 1e-3, "size": 600}
 runs = [
-    run("attention GRU", new_attention_rnn, small, epochs=5, lr=3e-3),
-    run("Transformer", new_transformer, small, epochs=10, lr=1.5e-3),
-    run("Transformer, all pairs", new_transformer, train, epochs=9, lr=1.5e-3),
+    run("attention GRU", new_attention_rnn, small, **gru),
+    run("Transformer", new_transformer, small, **attention),
+    run("Transformer, all pairs", new_transformer, train, **attention),
 ]
 
 # %%
@@ -267,11 +270,10 @@ seconds = sum(r["history"].seconds for r in runs)
 print(f"three runs, {seconds / 60:.0f} minutes in all")
 
 # %% [markdown]
-# The attention GRU is far below its number, and here also below the original's Transformer. Our
-# Transformer is not below its own: at this number of steps it is still falling when the schedule
-# ends (see the curves). One reading, which this page does not prove: a Transformer
-# needs more steps, or more data, before its freedom to look anywhere pays; the GRU starts with the
-# order of words built in.
+# Both models end below the original's numbers, the Transformer with a quarter of its parameters.
+# Two settings decided that, in trials that are not shown: small batches, because a Transformer
+# lacks steps before it lacks sentences, and little dropout on the embeddings, because in a sentence
+# of seven words a lost one is hard to guess. A fifth more pairs lower the cross-entropy again.
 #
 # What to read with care: our release is newer, so the 12,435 training pairs are not the original's
 # own, and the validation sentences are other ones as well. A comparison to the second decimal would
@@ -289,8 +291,8 @@ parts = split_by(shuffled, fractions=(0.8, 0.1, 0.1), seed=0)
 clean_train = parts[0][: len(small)]
 clean = {"choose": parts[1][: len(choose)], "report": parts[1][len(choose) :][: len(report)]}
 assert not {e for e, _ in clean_train} & {e for part in clean.values() for e, _ in part}
-clean_checks = {half: batches(pairs, size=4000) for half, pairs in clean.items()}
-clean_run = run("GRU, split by English", new_attention_rnn, clean_train, 5, 3e-3, clean_checks)
+clean_checks = {half: batches(pairs) for half, pairs in clean.items()}
+clean_run = run("GRU, split by English", new_attention_rnn, clean_train, **gru, checks=clean_checks)
 print(f"random split {runs[0]['report']:.3f}, by English sentence {clean_run['report']:.3f}")
 
 # %% [markdown]
@@ -306,8 +308,8 @@ print(f"random split {runs[0]['report']:.3f}, by English sentence {clean_run['re
 everything = source, target
 source = WordTokenizer.train((e for e, _ in small), min_count=1)
 target = WordTokenizer.train((f for _, f in small), min_count=1)
-own_checks = {half: batches(p, size=4000) for half, p in (("choose", choose), ("report", report))}
-own_run = run("GRU, own vocabulary", new_attention_rnn, small, 5, 3e-3, own_checks)
+own_checks = {half: batches(p) for half, p in (("choose", choose), ("report", report))}
+own_run = run("GRU, own vocabulary", new_attention_rnn, small, **gru, checks=own_checks)
 unknown = sum(target.encode(f).count(UNK) for _, f in report)
 words = sum(len(target.encode(f, eos=True)) for _, f in report)
 source, target = everything
@@ -315,8 +317,8 @@ print(f"{unknown / words:.1%} of the reported target tokens are unknown to this 
 print(f"vocabulary of every pair {runs[0]['report']:.3f}, of training {own_run['report']:.3f}")
 
 # %% [markdown]
-# One number, three readings: what the protocol counts, which sentences it repeats, and which words
-# it lists each move it by more than many a reported improvement.
+# One number, three readings: what is counted, which sentences stand on both sides, which words are
+# listed. Here the split moves it ten times as much as the vocabulary.
 #
 # ## Does it translate?
 #
@@ -371,8 +373,8 @@ total
 # %% [markdown]
 # ## In three sentences
 #
-# On the original's protocol a small attention GRU, trained for minutes on a CPU, goes below both of
-# its numbers; our Transformer does not reach its own in this time. The number depends on choices
-# that are easy to overlook: half of the English sentences of its validation part stand in
-# training, and the vocabulary knows words that training does not.
+# On the original's protocol a small attention GRU and a small Transformer, each trained for minutes
+# on a CPU, go below its two numbers. The number depends on choices that are easy to overlook: half
+# of the English sentences of its validation part stand in training, and the vocabulary knows words
+# that training does not.
 # State the split, the vocabulary and what is averaged, or a cross-entropy means little.
