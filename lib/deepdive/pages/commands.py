@@ -1,6 +1,7 @@
 """The commands that run, build and check the pages; `deepdive` offers `run` and `notebooks` too."""
 
 import difflib
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -49,8 +50,22 @@ def main() -> None:
 @PROFILE
 @click.option("--out", type=click.Path(path_type=Path), help="Default: build/<profile>.")
 @click.option("--strict-budget", is_flag=True, help="Fail where a page is over its budget.")
-def run(pages: tuple[str, ...], profile: str | None, out: Path | None, strict_budget: bool) -> None:
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Profile experiment: the part of its steps to make.",
+)
+def run(
+    pages: tuple[str, ...],
+    profile: str | None,
+    out: Path | None,
+    strict_budget: bool,
+    share: float | None,
+) -> None:
     """Run pages (default: all) into a folder; no committed file changes.
+
+    In the `experiment` profile a page also measures what takes long, and keeps it in results/
+    beside the page: row by row, so that it can be stopped and started again.
 
     PAGE is a number (2.2, "case 2"), a name, a path, or a unique part of a name.
 
@@ -58,12 +73,17 @@ def run(pages: tuple[str, ...], profile: str | None, out: Path | None, strict_bu
     Examples:
       deepdive run 2.2
       deepdive run translation --profile ci
+      deepdive run 2.16 --profile experiment --share 0.1
     """
     from deepdive.pages import runner
     from deepdive.profile import profile as current
 
     root = find_root()
     name = profile or current()
+    if share is not None:
+        if name != "experiment":
+            raise click.UsageError(f"--share is for --profile experiment; this is {name}")
+        os.environ["DEEPDIVE_SHARE"] = str(share)
     folder = (out or root / "build" / name).resolve()
     results = runner.run_pages(select(pages, root), name, folder)
     sys.exit(runner.exit_code(results, strict_budget))
