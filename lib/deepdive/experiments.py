@@ -60,7 +60,7 @@ def sweep(
     from tqdm import tqdm
 
     document = _read(path)
-    found = []
+    found: list[dict[str, Any]] = []
     for point in tqdm(points, desc="sweep", leave=False, delay=3):
         row = next((row for row in document["rows"] if dict(point).items() <= row.items()), None)
         if row is None:
