@@ -38,6 +38,7 @@ lab: setup ## Open JupyterLab on the pages
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.pages notebooks --profile $(PROFILE) $(PAGES)
+	@$(PY) -m deepdive.pages exercises
 
 bench: setup ## Measure speed and memory against other implementations
 	@$(PY) benchmarks/run.py

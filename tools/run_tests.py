@@ -27,7 +27,7 @@ LINT: dict[str, list[str]] = {
 
 def pages() -> list[str]:
     """Return every committed page, in the book's order."""
-    found = [*ROOT.glob("chapters/*/*.ipynb"), *ROOT.glob("casestudies/*.ipynb")]
+    found = [*ROOT.glob("chapters/*/[0-9]*.ipynb"), *ROOT.glob("casestudies/[0-9]*.ipynb")]
     return sorted(str(page.relative_to(ROOT)) for page in found)
 
 

@@ -120,6 +120,16 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
 
 
 @main.command()
+def exercises() -> None:
+    """Write the released form of each chapter's exercises beside its source."""
+    from deepdive.pages.exercises import build, sources
+
+    root = find_root()
+    for path in sources(root):
+        click.echo(f"written: {build(path, root).relative_to(root)}")
+
+
+@main.command()
 @PAGES
 def setup(pages: tuple[str, ...]) -> None:
     """Write the library's setup cell into the sources."""
