@@ -3,8 +3,9 @@
     python book/site.py --out build/site
 
 Each notebook becomes one HTML page at the same path, formulas as MathML; each `book/*.md` a page
-beside the index, and so are errata and changelog. What would break for a reader is an error: a formula that does not convert, an
-image without alternative text, a link that leads nowhere, anything loaded from another host.
+beside the index, and so are errata and changelog. What would break for a reader is an error: a
+formula that does not convert, an image without alternative text, a link that leads nowhere,
+anything loaded from another host.
 """
 
 import argparse
