@@ -65,7 +65,7 @@ def test_data_sets_are_listed_with_licence(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["lst"], "no command 'lst' (did you mean list?)"),
+        (["lst"], "no command 'lst' (did you mean list"),
         (["data", "ftch", "x"], "no command 'ftch' (did you mean fetch?)"),
         (["data", "fetch", "tatoeba_eng_fr"], "'tatoeba_eng_fr' (did you mean tatoeba_eng_fra"),
         (["data", "where", "tatoeba_eng_fr"], "'tatoeba_eng_fr' (did you mean tatoeba_eng_fra"),

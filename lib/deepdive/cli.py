@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
+from pathlib import Path
 
 import click
 
@@ -16,6 +17,7 @@ Row = tuple[str, ...]
 
 # A machine without these cannot run a page; without the others it can do less.
 NEEDED = {"Python", "torch"}
+LISTS = ["pages", "studies", "data", "systems", "sheets"]
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -37,16 +39,16 @@ main.add_command(notebooks)
 
 
 @main.command("list")
-@click.argument("what", type=click.Choice(["pages", "studies", "data", "systems"]), default="pages")
+@click.argument("what", type=click.Choice(LISTS), default="pages")
 def list_(what: str) -> None:
-    """List the pages (default), case studies, data sets, or the systems to be covered.
+    """List the pages (default), case studies, data sets, systems to be covered, or pencil sheets.
 
     \b
     Examples:
       deepdive list
       deepdive list systems | grep -i longformer
     """
-    rows = {"pages": _pages, "studies": _studies, "data": _data, "systems": _systems}[what]
+    rows = dict(zip(LISTS, (_pages, _studies, _data, _systems, _sheets), strict=True))[what]
     with _failing():
         click.echo(_table(rows()))
 
@@ -108,6 +110,36 @@ def where(name: str) -> None:
     if folder is None:
         raise click.ClickException(f"{name} is not here: `deepdive data fetch {name}` brings it")
     click.echo(folder)
+
+
+@main.command()
+@click.argument("name")
+@click.option("--seed", default=0, help="Which numbers are drawn (default 0).")
+@click.option("--count", type=click.IntRange(1, 200), default=1, help="So many sheets: seed, ...")
+@click.option("--out", type=click.Path(path_type=Path), help="Default: NAME-SEED.html here.")
+def sheet(name: str, seed: int, count: int, out: Path | None) -> None:
+    """Write a pencil sheet of one mechanism: an A4 page to fill in, its key, and a stepper.
+
+    One HTML file to open in a browser; print it on paper or into a PDF. `deepdive list sheets`
+    names them all.
+
+    \b
+    Examples:
+      deepdive sheet attention --seed 7
+      deepdive sheet beam_search --count 25 --out class.html   25 sheets, the keys behind them
+    """
+    from deepdive.sheets import SHEETS, document, make
+
+    if name not in SHEETS:
+        raise click.UsageError(f"no sheet {name!r}{suggest(name, SHEETS)}: `deepdive list sheets`")
+    path = out or Path(f"{name}-{seed}.html")
+    text = document(*(make(name, seed + i) for i in range(count)))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+    click.echo(path)
 
 
 @main.command()
@@ -182,6 +214,16 @@ def _data() -> list[Row]:
 def _systems() -> list[Row]:
     text = resources.files("deepdive").joinpath("systems.csv").read_text(encoding="utf-8")
     return [(row[0], row[4], row[5], row[2], row[1]) for row in csv.reader(text.splitlines())]
+
+
+def _sheets() -> list[Row]:
+    from deepdive.sheets import SHEETS, make
+
+    rows: list[Row] = [("name", "minutes", "book", "title", "question")]
+    for name in SHEETS:
+        sheet = make(name)
+        rows.append((name, str(sheet.minutes), sheet.section, sheet.title, sheet.question))
+    return rows
 
 
 if __name__ == "__main__":
