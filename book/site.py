@@ -156,7 +156,7 @@ class Site:
             trace = strip_ansi("\n".join(out.traceback))
             return f'<pre class="error">{html.escape(trace)}</pre>'
         if "text/html" in out.data:
-            return f'<div class="html">{out.data["text/html"]}</div>'
+            return f'<div class="html">{text.placed(out.data["text/html"])}</div>'
         for kind in IMAGES:
             if kind in out.data:
                 return _image(kind, out.data[kind], out.metadata.get(kind, {}).get("alt", ""))
@@ -205,6 +205,14 @@ class Markdown(IPythonRenderer):
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
         return str(super().link(text, self.site.place(self.source, url), title))
+
+    def placed(self, body: str) -> str:
+        """HTML of an output, its links to notebooks turned to their pages."""
+
+        def turn(match: re.Match[str]) -> str:
+            return f'href="{self.site.place(self.source, match[1])}"'
+
+        return re.sub(r'(?<=<a )href="([^":]+\.ipynb(?:#[^"]*)?)"', turn, body)
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         return str(super().image(text, self.site.place(self.source, url), title))

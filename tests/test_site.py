@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from deepdive.predictions import predict, score
+from deepdive.predictions import advise, predict, score
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
 FIRST = "# 1.1 Softmax\n\n**How do scores become shares?**\n\nBook 1.1, 5 min"
@@ -152,6 +152,16 @@ def html_output(text: str) -> Any:
     return new_code_cell("x", outputs=[new_output("display_data", data={"text/html": text})])
 
 
+def test_a_link_in_an_output_leads_to_the_page(tmp_path: Path) -> None:
+    output = html_output('<a href="02_next.ipynb#twice">x</a> <a href="https://a.example/b">y</a>')
+    root = checkout(tmp_path / "checkout", new_markdown_cell(FIRST), output)
+    done = build(root, tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "out/chapters/01_demo/01_softmax.html").read_text()
+    assert '<a href="../../chapters/01_demo/02_next.html#twice">x</a>' in page
+    assert '<a href="https://a.example/b">y</a>' in page
+
+
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
@@ -236,3 +246,26 @@ def test_a_wrong_prediction_is_told_and_counted(browse: Browse) -> None:
     after = browse(question + score().html + CHOOSE % 0)
     assert "Not this time." in after
     assert "You have predicted 0 of 1 right." in after
+
+
+def test_advice_follows_the_answers(browse: Browse) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    topics = [
+        ("1/which", "choices", "page one", "one.ipynb"),
+        ("1/else", "more", "two", "two.ipynb"),
+    ]
+    advice = advise(topics).html
+    before = browse(question + advice)
+    assert before.count("not answered yet</td>") == 2
+    right = browse(question + advice + CHOOSE % 1)
+    assert right.count("skip it</td>") == 1
+    assert "1 of 2 right, 0 to read, 1 not answered yet." in right
+    with pytest.raises(ValueError, match="topics is empty"):
+        advise([])
+
+
+def test_a_wrong_answer_is_advised_to_read(browse: Browse) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    after = browse(question + advise([("1/which", "x", "one", "one.ipynb")]).html + CHOOSE % 0)
+    assert "read it</td>" in after
+    assert "0 of 1 right, 1 to read, 0 not answered yet." in after

@@ -68,6 +68,32 @@ def score(chapter: str = "") -> Html:
     return Html(html + script, "Your predictions are kept in the browser.")
 
 
+def advise(topics: Sequence[tuple[str, str, str, str]]) -> Html:
+    """A table that says of each topic whether to read or to skip, by the reader's predictions.
+
+    Each topic is (key of its prediction, what it is about, where it is taught, link). A right
+    prediction says skip, a wrong one read; without scripts every row says what to read.
+
+    Raises:
+        ValueError: there are no topics.
+    """
+    if not topics:
+        raise ValueError("topics is empty: give (key, topic, where, link) for each prediction")
+    name = f"a{hashlib.sha256(repr(list(topics)).encode()).hexdigest()[:10]}"
+    rows = "".join(
+        f'<tr data-key="{escape(f"deepdive:{key}")}"><td>{i}</td><td>{_text(topic)}</td>'
+        f'<td><a href="{escape(link)}">{_text(where)}</a></td><td class="advice">read</td></tr>'
+        for i, (key, topic, where, link) in enumerate(topics, start=1)
+    )
+    html = (
+        f'<div id="{name}"><p role="status" aria-live="polite"></p><table><thead><tr><th></th>'
+        "<th>question about</th><th>taught in</th><th>for you</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+    plain = "\n".join(f"{i}. {topic}: {where}" for i, (_, topic, where, _) in enumerate(topics, 1))
+    return Html(html + _script(_ADVISE, id=name), plain)
+
+
 def _text(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
@@ -125,4 +151,23 @@ const count = () => {
 };
 window.addEventListener("deepdive-predict", count);
 count();
+"""
+
+_ADVISE = """
+const box = document.getElementById(given.id), rows = [...box.querySelectorAll("tr[data-key]")];
+const advise = () => {
+  let store = {};
+  try { store = window.localStorage; } catch (error) {}
+  const made = rows.map(row => (store[row.dataset.key] || "").split(" ")[0]);
+  rows.forEach((row, i) => {
+    row.querySelector(".advice").textContent =
+      { right: "skip it", wrong: "read it" }[made[i]] || "not answered yet";
+    row.style.opacity = made[i] === "right" ? 0.6 : 1;
+  });
+  const count = what => made.filter(answer => answer === what).length;
+  box.querySelector("p").textContent = `${count("right")} of ${rows.length} right, ` +
+    `${count("wrong")} to read, ${count("")} not answered yet.`;
+};
+window.addEventListener("deepdive-predict", advise);
+advise();
 """
