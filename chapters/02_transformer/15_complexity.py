@@ -229,8 +229,8 @@ error = (fast(q, q, q) - SoftmaxAttention()(q, q, q, mask=window)).abs().max()
 assert error < 1e-6
 spent = count_flops(lambda: fast(q, q, q))
 print(f"equal to its mask within 1e-6: {bool(error < 1e-6)}")
-print(f"blocks of {fast.block}: {spent:,} operations, {full / spent:.0f} times fewer than full")
-print(f"that is {spent / (4 * r * n * d):.2f} times 4 r n d: a block also meets keys it must mask")
+print(f"{spent:,} operations: {full / spent:.0f} times fewer than full,")
+print(f"{spent / (4 * r * n * d):.2f} times 4 r n d: a block also meets keys it must mask")
 assert 1 < spent / (4 * r * n * d) < 2
 
 # %% [markdown]
@@ -339,8 +339,8 @@ for n in (30, 128, 512, 3072, 16384):
 assert 30 / (6 * 512 + 30) < 0.01
 
 # %% [markdown]
-# **Word on the difference.** For sentences a block's cost is linear in $n$: the projections and the
-# feed-forward layer are nearly all of it. The square shows itself from some thousand tokens on.
+# **A word on the difference.** For sentences a block's cost is linear in $n$: the projections and
+# the feed-forward layer are nearly all of it. The square shows itself from some thousand tokens on.
 # That is why it troubled nobody in 2017, and everybody later (chapter 5).
 
 # %% [markdown]
@@ -386,7 +386,7 @@ for name, layer in cores(4).items():
     assert grows == (3 if name == "recurrent" else 0)
 
 # %% [markdown]
-# **Word on the difference: none.** The recurrent layer's chain grows by three operations a word
+# **A word on the difference: none.** The recurrent layer's chain grows by three operations a word
 # (multiply, add, squash); the others' chains do not grow. What is hidden in "1" is a softmax over
 # $n$ keys: a sum of $n$ numbers takes $\log_2 n$ steps even with $n$ processors. The table, and
 # everybody, calls that one step.
@@ -434,12 +434,15 @@ def hops(maps):
 
 
 # %%
-def one_step(x, rnn=RNN(4, 4)):  # noqa: B008
+rnn, attention = RNN(4, 4), SoftmaxAttention()
+
+
+def one_step(x):
     before = F.pad(x, (0, 0, 1, -1))  # row t holds what stands for state t - 1
     return rnn.cell(rnn.W(x), (before,))[0]
 
 
-def causal(x, attention=SoftmaxAttention()):  # noqa: B008
+def causal(x):
     rows = x[:, None]
     return attention(rows, rows, rows, mask=Window(left=x.shape[1]))[:, 0]
 
@@ -448,7 +451,7 @@ def way(n):
     """name -> hops (n, n), for layers that read three words at a time"""
     convolution, restricted = Convolution(4, left=2), OneHead(WindowAttention(left=2))
     same = {"self-attention": causal, "recurrent": one_step, "convolution": convolution,
-            "restricted": restricted}  # fmt: skip
+            "restricted": restricted}
     found = {name: hops([*repeat(reads(layer, n), n)]) for name, layer in same.items()}
     dilated = [reads(Convolution(4, left=2, dilation=3**i), n) for i in range(6) if 3**i < n]
     return found | {"dilated": hops(dilated)}
@@ -497,13 +500,13 @@ for name, formula in expected.items():
     assert all(longest[n][name] == formula(n) for n in texts)
 
 # %% [markdown]
-# **Word on the difference.**
+# **A word on the difference.**
 #
 # - The table's $\log_k n$ holds for dilated convolutions only. Plain ones need $(n - 1) / (k - 1)$
 #   layers; the paper says so in its text, the courses' tables do not.
 # - "Restricted" needs $(n - 1) / (r - 1)$ layers: the table's $n / r$.
 # - The recurrent layer does it in one layer, but in $n - 1$ hops, each through a squashing
-#   function. Chapter 2's first page measured what is left of a signal after that.
+#   function. [An earlier page](01_seq2seq.ipynb) measures what is left of a signal after that.
 # - Reaching is not using. A way of one hop says that a signal *can* pass, not that it does.
 
 # %% [markdown]
@@ -548,7 +551,7 @@ for name, layer in cores(64).items():
     took, made = seconds(layer, x), operations(layer, x)
     rate[name] = made / took
     print(f"{name:>15}: {made / 1e6:6.1f} M operations in {1000 * took:6.2f} ms, "
-          f"{rate[name] / 1e9:5.1f} G a second")  # fmt: skip
+          f"{rate[name] / 1e9:5.1f} G a second")
 assert rate["self-attention"] > 4 * rate["recurrent"]
 
 # %% [markdown]
@@ -604,7 +607,7 @@ with_alt(
 
 # %%
 slower = [n for n, a, b in zip(lengths, time_n["self-attention"], time_n["recurrent"], strict=True)
-          if a < b]  # fmt: skip
+          if a < b]
 print("operations: self-attention makes fewer up to n = d = 64")
 print(f"clock: self-attention is faster up to n = {max(slower)} of those measured")
 assert max(slower) >= 256
@@ -650,12 +653,12 @@ for name, sizes in {**memory, "self-attention, 3 steps": in_steps}.items():
 assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, memory["self-attention"])
 
 # %% [markdown]
-# **Word on the difference.** The table has no column for memory; people fill it in with $n^2$. That
-# is true of attention in three steps, which keeps every weight. The fused kernel keeps only its
-# inputs, its output, and one number a row, and computes the weights again when the gradient asks:
-# $n$ to the 1, at the price of some operations twice. (Rabe and Staats 2021; Dao et al. 2022.) The
-# restricted form keeps its overlapping stretches of keys: more than the fused full form does, until
-# the text is long enough for the operations to matter more.
+# **A word on the difference.** The table has no column for memory; people fill it in with $n^2$.
+# That is true of attention in three steps, which keeps every weight. The fused kernel keeps only
+# its inputs, its output, and one number a row, and computes the weights again when the gradient
+# asks: $n$ to the 1, at the price of some operations twice. (Rabe and Staats 2021; Dao et al.
+# 2022.) The restricted form keeps its overlapping stretches of keys: more than the fused full form
+# does, until the text is long enough for the operations to matter more.
 
 # %% [markdown]
 # ## Beside the printed table
@@ -668,13 +671,13 @@ half_n, half_d = len(lengths) // 2, len(widths) // 2 - 1
 print(f"{'':>15}   printed      counted     clock       kept   chain   longest way")
 print(f"{'':>15}   n    d       n    d      n    d      n      n       n")
 steps = {"self-attention": ("0", "0"), "recurrent": ("1", "1"),
-         "convolution": ("0", "1, dilated log"), "restricted": ("0", "1")}  # fmt: skip
+         "convolution": ("0", "1, dilated log"), "restricted": ("0", "1")}
 for name, (a, b) in printed.items():
     clock = slope(lengths[half_n:], time_n[name][half_n:])
     clock_d = slope(widths[half_d:], time_d[name][half_d:])
     print(f"{name:>15}   {a}    {b}     {slope([64, 128, 256, 512], by_n[name]):4.1f} "
           f"{slope([32, 64, 128, 256], by_d[name]):4.1f}   {clock:4.1f} {clock_d:4.1f}   "
-          f"{slope(texts, memory[name]):4.1f}      {'       '.join(steps[name])}")  # fmt: skip
+          f"{slope(texts, memory[name]):4.1f}      {'       '.join(steps[name])}")
 torch.set_num_threads(threads)
 
 # %% [markdown]
