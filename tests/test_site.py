@@ -228,6 +228,8 @@ def test_the_answer_opens_when_the_reader_commits_and_is_remembered(browse: Brow
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
     later = '<details class="surprise"><summary>x</summary></details>'
     marks = score("1/").html
+    assert "Predict first:" in question
+    assert "Question 3:" in predict("Which?", ["a", "b"], 1, "So.", label="Question 3").html
     before = browse(question + later + marks)
     assert "<details hidden=" in before
     assert "You have predicted 0 of 0 right." in before

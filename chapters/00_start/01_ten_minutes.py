@@ -153,7 +153,7 @@ print("powers first:       ", *(f"{w:.3f}" for w in unlucky.softmax(0)))
 # %% [markdown]
 # **Symptom:** a share of 400%, and one below zero, as soon as one arrow points the other way. With
 # scores that sum to zero it divides by zero. **Mend:** powers first. The two steps together are
-# called the **softmax**; it has a section of its own in the next page, the maths.
+# called the **softmax**; it has a section in [the maths](02_maths.ipynb).
 
 # %% [markdown]
 # ## Now let it learn the arrows
@@ -441,7 +441,8 @@ print("moo, without a cow:", ", ".join(f"{animals[i]} {w:.2f}" for i, w in shown
 #
 # ## Further reading
 #
-# - The next page, the maths: the dot product, the softmax, and how an error turns an arrow.
+# - The next page, [the maths](02_maths.ipynb): the dot product, the softmax, and how an error turns
+#   an arrow.
 # - [Attention](../02_transformer/02_attention.ipynb): the same three steps on words, with the
 #   square root, masks, and a model that spells backwards.
 # - Bahdanau, Cho, Bengio (2015), *Neural Machine Translation by Jointly Learning to Align and

@@ -51,7 +51,7 @@ show(
 # *Left to right: from vectors to one number that says how wrong. Right to left: what each vector
 # should do about it.*
 #
-# Four tools, and nothing else, carry every page after this one. The **dot product** says how well
+# Four tools carry the pages after this one. The **dot product** says how well
 # two vectors fit. The **softmax** turns scores into shares. **Cross-entropy** says how wrong the
 # shares are. The **chain rule** says who is to blame. Each has a picture and a sum that you can do
 # with a pencil.
@@ -215,7 +215,7 @@ assert torch.allclose(softmax(large - large.max()), softmax(scores), atol=1e-6)
 
 # %% [markdown]
 # **Symptom:** `nan`, "not a number". $e^{1002}$ is larger than any float, so it becomes infinity,
-# and infinity divided by infinity is nothing. **Mend:** take the largest score away first. Only
+# and infinity divided by infinity has no value. **Mend:** take the largest score away first. Only
 # differences count, so the shares stay, and no power exceeds 1. Torch's `softmax` does it for you.
 
 # %% [markdown]
@@ -370,7 +370,9 @@ with_alt(figure, "Shares over 40 steps: dog rises above 0.8, cat falls far, the 
 
 # %% [markdown]
 # *Forty steps of $s \leftarrow s - 0.2\,(p - y)$. The closer* dog *comes to one, the smaller the
-# steps. Look at* the*: it even gains at first, since what* cat *loses goes to both others.*
+# steps.*
+#
+# Look at *the*: it even gains at first, since what *cat* loses goes to both others.
 
 # %% [markdown]
 # ### And further back: how an error turns an arrow
@@ -380,8 +382,9 @@ with_alt(figure, "Shares over 40 steps: dog rises above 0.8, cat falls far, the 
 #
 # $$\frac{\partial\,\mathrm{loss}}{\partial k_i} = (p_i - y_i)\, q$$
 #
-# A step against it moves the right key **towards** the query and the wrong keys away from it, each
-# by as much as it was believed. That is how the arrows of the page before found their animals.
+# A step against it moves the right key **towards** the query, by what its share lacks, and each
+# wrong key away from it, by the share that it took. That is how
+# the arrows of the page before found their animals.
 
 # %%
 query = torch.tensor([1.0, 2.0])
@@ -495,7 +498,7 @@ print("answers 2 and 4 hold")
 #
 # ## Further reading
 #
-# - The next page, the torch: the same four tools as tensors with shapes.
+# - The next page, [the torch](03_torch.ipynb): the same four tools as tensors with shapes.
 # - [Attention](../02_transformer/02_attention.ipynb), its section on the square root: what the
 #   spread of a dot product does to a softmax.
 # - Goodfellow, Bengio, Courville (2016), *Deep Learning*, chapters 3.13 (cross-entropy) and 6.5

@@ -26,7 +26,13 @@ class Html:
 
 
 def predict(
-    question: str, options: Sequence[str], answer: int, explain: str, *, key: str = ""
+    question: str,
+    options: Sequence[str],
+    answer: int,
+    explain: str,
+    *,
+    key: str = "",
+    label: str = "Predict first",
 ) -> Html:
     """Ask the reader to commit to one option; then show the answer and why.
 
@@ -34,6 +40,7 @@ def predict(
         question, options, explain: plain text; `code` in backticks.
         answer: index of the right option.
         key: names the prediction in the browser's store, "chapter/name"; by default a hash.
+        label: what stands before the question.
 
     Raises:
         ValueError: fewer than two options, or `answer` is not the index of one.
@@ -50,13 +57,14 @@ def predict(
     )
     html = _PREDICT.format(
         id=f"p{digest}",
+        label=_text(label),
         question=_text(question),
         radios=radios,
         answer=_text(options[answer]),
         explain=_text(explain),
         script=_script(_COMMIT, id=f"p{digest}", key=f"deepdive:{key or digest}", answer=answer),
     )
-    lines = [f"Predict first: {question}", *(f"  ( ) {option}" for option in options)]
+    lines = [f"{label}: {question}", *(f"  ( ) {option}" for option in options)]
     return Html(html, "\n".join(lines))
 
 
@@ -107,7 +115,7 @@ def _script(body: str, **values: str | int) -> str:
 _PREDICT = """\
 <div id="{id}" class="predict" style="border-left:3px solid #0072B2;padding:.3em 1em;margin:.5em 0">
 <fieldset style="border:0;margin:0;padding:0">
-<legend><strong>Predict first:</strong> {question}</legend>
+<legend><strong>{label}:</strong> {question}</legend>
 {radios}
 </fieldset>
 <button type="button" hidden disabled>Commit</button>

@@ -41,7 +41,8 @@ def _scores(
         scores = [scale * dot(query, key)[0] for key in found]
         ordered = sorted(scores)
         spread = len(set(scores)) == keys and ordered[-1] - ordered[-2] >= 0.5
-        if spread and ordered[0] >= -1 and ordered[-1] <= 3:
+        asks = sum(x != 0 for x in query) >= 2  # else a dot product is a single number of the key
+        if spread and asks and ordered[0] >= -1 and ordered[-1] <= 3:
             return query, found, scores
 
 
