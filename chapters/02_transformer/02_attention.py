@@ -63,7 +63,8 @@ show(
 # | mix | combine the values | the one value | weighted average |
 #
 # Query, key and value are three vectors with three jobs. A key says what a word *offers*, a query
-# what is *wanted*, a value what is *handed over* when the two fit.
+# what is *wanted*, a value what is *handed over* when the two fit. A model makes all three from the
+# words' vectors, by three learned matrices; on this page they are simply given.
 
 # %% [markdown]
 # ## By hand: three words, four dimensions
@@ -138,8 +139,9 @@ attention(query[None], keys, values)
 
 # %% [markdown]
 # The same three steps stand in the library as `SoftmaxAttention`, one method each: `score`,
-# `weigh`, `mix`. It takes a batch and several heads, so its tensors are (B, H, T, d). The page's
-# four lines and the library's class must give the same numbers. From here on we use the class.
+# `weigh`, `mix`. Its tensors are (B, H, T, d): B sentences, and H heads, attentions side by side.
+# The page's four lines and the library's class must give the same numbers. From here on we use the
+# class.
 
 # %%
 from deepdive.attention import SoftmaxAttention
@@ -154,7 +156,9 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 #
 # Suppose the entries of $q$ and $k$ are independent, with mean 0 and variance 1. Each product
 # $q_i k_i$ then has mean 0 and variance 1, and a sum of $d$ of them has variance $d$. So a dot
-# product in 1,024 dimensions is typically as large as $\sqrt{1024} = 32$.
+# product in 1,024 dimensions is typically as large as $\sqrt{1024} = 32$. Between two keys whose
+# scores are 32 apart, the weights differ by a factor of $e^{32}$. Dividing by $\sqrt d$ brings the
+# variance back to 1, whatever $d$.
 
 # %% tags=["fold"]
 from deepdive.predictions import predict
@@ -235,11 +239,12 @@ print(f"d = 1024, with:    largest weight {scaled[0][-1]:.2f}, derivative {scale
 # | dot | $q^\top k$ | none | Luong 2015 |
 # | scaled dot | $q^\top k / \sqrt d$ | none | Vaswani 2017 |
 # | general | $q^\top W k$ | $d_q d_k$ | Luong 2015 |
-# | additive | $u^\top \tanh(W_q q + W_k k)$ | $d_h (d_q + d_k + 2)$ | Bahdanau 2015 |
+# | additive | $u^\top \tanh(W_q q + W_k k + b)$ | $d_h (d_q + d_k + 2)$ | Bahdanau 2015 |
 #
 # *General* compares a query and keys from spaces of different size. *Additive* is a small network
-# for each pair; it needs memory for $T \times S \times d_h$ numbers, where the others need
-# $T \times S$. At the numbers from above, with $W$ set to one, they say:
+# for each pair, with $d_h$ numbers inside ($u$ and $b$ have as many). It needs memory for
+# $T \times S \times d_h$ numbers, where the others need $T \times S$. At the numbers from above,
+# with $W$ the identity, they say:
 
 # %%
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
@@ -271,7 +276,8 @@ for name, mechanism in family.items():
 # ## Masks: what must not be seen
 #
 # Sentences in a batch have different lengths, so the short ones are filled up with padding. A query
-# must not attend to padding. A **mask** says who may be attended to. Here True means *may*.
+# must not attend to padding. A **mask** says who may be attended to. Here True means *may*. (For
+# brevity one random tensor plays queries, keys and values.)
 
 # %%
 from deepdive.masks import Padding
@@ -315,12 +321,19 @@ assert (sums < 0.999).any()
 # is zero. The test that finds the mistake is to change what lies under the padding, and to see
 # nothing move:
 
+
 # %%
+def masked_in_time(q, k, v, real):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    return scores.masked_fill(~real, float("-inf")).softmax(-1) @ v
+
+
+assert torch.allclose(masked_in_time(x, x, x, real), masked, atol=1e-6)
 other = x.clone()
 other[:, :, 3] = 100.0  # nobody may look here
-again = mechanism(other, other, other, mask=Padding(real))
+again = masked_in_time(other, other, other, real)
 too_late = masked_too_late(other, other, other, real)[0]
-assert torch.allclose(again[:, :, :3], masked[:, :, :3])
+assert torch.allclose(again[:, :, :3], masked[:, :, :3], atol=1e-6)
 assert not torch.allclose(too_late[:, :, :3], wrong[:, :, :3], atol=1e-3)
 print("masked before the softmax: nothing moved. Masked after it: the output changed.")
 
@@ -328,8 +341,9 @@ print("masked before the softmax: nothing moved. Masked after it: the output cha
 # ## A model whose attention can be read
 #
 # Now train one. The task: spell a word backwards. To write letter $t$ of the answer, the model
-# must look at letter $n - 1 - t$ of the source, so we know what the weights *should* be. The words
-# are generated: random letters, 4 to 10 of them.
+# must look at letter $n - 1 - t$ of the source, so we know what the weights *should* be. (It can:
+# each letter's vector also carries its position.) The words are generated: random letters, 4 to 10
+# of them.
 
 # %%
 import string
@@ -352,9 +366,10 @@ batches = BucketBatches((source, target), max_tokens=400, seed=1)
 [(spell(word), spell(answer)) for word, answer in pairs[:3]]
 
 # %% [markdown]
-# The model is the smallest Transformer that the library builds: one layer in the encoder, one in
-# the decoder, one head. Its parts have pages of their own. Here only one matters: in the decoder,
-# each output letter sends a query to the letters of the source. This is **cross-attention**: the
+# The model is the smallest Transformer that the library builds: one layer in the encoder, which
+# reads the word, one in the decoder, which writes the answer, one head. Its parts have pages of
+# their own. Here only one matters: in the decoder, each output letter sends a query to the letters
+# of the source. This is **cross-attention**: the
 # queries come from one sequence, the keys and values from another.
 
 # %%
@@ -421,8 +436,9 @@ rows = [letters[i] or "end" for i in written]
 heatmap(weights[0, 0], rows, list("attention"), title="cross-attention, by letter written")
 
 # %% [markdown]
-# *Each row is one letter being written. Its weight lies on the letter that it copies. The last row
-# writes the end of the word; it has nothing to copy, and looks where it likes.*
+# *Each row is one letter being written. Its largest weight lies, as a rule, on the letter that it
+# copies. The last row writes the end of the word; it has nothing to copy, and looks where it
+# likes.*
 #
 # One word may be luck. Count over all test words how often the largest weight of a row lies on the
 # mirrored letter:
@@ -437,14 +453,16 @@ for word, answer in test:
     hits += (weights[0, 0, : len(word)].argmax(-1) == mirrored).sum().item()
     total += len(word)
 assert hits / total > 0.9
-print(f"{hits / total:.1%} of {total} letters look first at the letter that they copy")
+print(f"{hits / total:.1%} of {total} letters give their largest weight to the one copied")
 
 # %% [markdown]
 # ## Is it the cause?
 #
 # A map that looks right proves little: the model might copy by some other way. So reach in.
 # Replace the weights by ones of our own, a perfect diagonal from top left to bottom right, and
-# leave the rest of the trained model as it is.
+# leave the rest of the trained model as it is. To see each choice alone, hand the decoder the
+# word's letters in their own order as what was written so far, and ask at each place what comes
+# next: once under the forced weights, once under the model's own.
 
 # %% tags=["fold"]
 predict(
@@ -461,7 +479,7 @@ predict(
     key="02_transformer/forced-map",
 )
 
-# %% tags=["surprise"]
+# %%
 from collections import Counter
 
 from deepdive.inspect import replace
@@ -474,28 +492,40 @@ def forwards(weights):  # (1, 1, T, S)
     return forced
 
 
-found = Counter()
-for word, answer in [([letters.index(c) for c in "attention"], []), *test[:100]]:
-    with replace(model, "decoder.*.cross.mechanism.weights", forwards), torch.no_grad():
+def next_letters(word):
+    with torch.no_grad():
         logits = model(torch.tensor([word]), torch.tensor([[BOS, *word]]))
-    chosen = logits[0, : len(word)].argmax(-1).tolist()
-    if not answer:
-        print("with forced weights:", "".join(letters[i] or "." for i in chosen))
-    for letter, here, mirrored in zip(chosen, word, answer, strict=False):
-        kind = {mirrored: "backwards", EOS: "the end mark", here: "forwards"}
-        found[kind.get(letter, "another letter")] += 1
-shares = {kind: count / found.total() for kind, count in found.items()}
-assert shares["forwards"] > 0.5 > 10 * shares.get("backwards", 0)
-print(", ".join(f"{kind} {share:.0%}" for kind, share in shares.items()))
+    return logits[0, : len(word)].argmax(-1).tolist()
+
+
+# %% tags=["surprise"]
+found = {"forced": Counter(), "its own": Counter()}
+for word, answer in test[:100]:
+    with replace(model, "decoder.*.cross.mechanism.weights", forwards):
+        forced = next_letters(word)
+    for name, chosen in (("forced", forced), ("its own", next_letters(word))):
+        for letter, here, mirrored in zip(chosen, word, answer, strict=True):
+            if here != mirrored:  # else the two orders cannot be told apart
+                kind = {mirrored: "backwards", EOS: "the end mark", here: "forwards"}
+                found[name][kind.get(letter, "another letter")] += 1
+with replace(model, "decoder.*.cross.mechanism.weights", forwards):
+    chosen = next_letters([letters.index(c) for c in "attention"])
+print("with forced weights:", "".join(letters[i] or "." for i in chosen))
+shares = {n: {k: c / kinds.total() for k, c in kinds.items()} for n, kinds in found.items()}
+for name, share in shares.items():
+    print(f"{name:>8}:", ", ".join(f"{kind} {part:.0%}" for kind, part in share.items()))
+assert shares["forced"]["forwards"] > 0.5 > 10 * shares["forced"].get("backwards", 0)
+assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 
 # %% [markdown]
 # *A dot is the end mark; the percentages are over the letters of 100 test words.*
 #
-# The letters that come out are the source's, in the source's own order. What the forced map does
-# not decide is where the word ends: the model sometimes ends early, so that decision is made
+# Under forced weights the letters that come out are the source's, in the source's own order. The
+# letters handed over are not the reason: with the same ones and its own weights the model
+# seldom goes forwards. What the map does not decide is where the word ends; that decision is made
 # elsewhere too.
 #
-# The model reverses *because* of its weights. Chapter 7 returns to this: weights that look
+# So the weights decide *which letter is copied*. Chapter 7 returns to this: weights that look
 # meaningful are not always the cause, and only an intervention like this one tells.
 
 # %% [markdown]
