@@ -108,7 +108,8 @@ show(
 # The third row of $W_k$ takes the vagueness off the key. *Bank* has $1 - 1 = 0$ to offer in water
 # and in money; *river* offers $(2, 0, 0, 2)$.
 #
-# Next the scores. Query times key, for all pairs at once, divided by $\sqrt 4 = 2$:
+# Next the scores. Query times key, for all pairs at once, divided by $\sqrt 4 = 2$ (a query has
+# four numbers):
 
 # %%
 scores = Q @ K.T / 4**0.5  # row: who asks; column: who is asked
@@ -242,8 +243,8 @@ print(f"without matrices {bare:.0%} of the words look first at themselves")
 print(f"with a random W_q and W_k {projected:.0%}, on average over 50 draws; by chance 10%")
 
 # %% [markdown]
-# **Symptom:** every word looks at itself, since no unit vector fits another better than itself.
-# And the scores are symmetric: *the* can look at *river* only as much as *river* looks at *the*.
+# **Symptom:** every word looks at itself, since no unit vector fits another better
+# than itself. And the scores are symmetric: *the* gives *river* the score that *river* gives *the*.
 # **Mend:** $W_q$ and $W_k$. They let *bank* want what it does not have, and they make looking
 # one-sided. By hand, *the* gave *bank* a score of 2, and *bank* gave *the* 0.
 
@@ -337,9 +338,9 @@ for name, answer in tasks.items():
         print(f"{name:>7}, {'with' if placed else 'without'} positions: {right:.1%} right")
 
 # %% [markdown]
-# The largest digit does not depend on the order, and needs no positions. The first one does. No
-# amount of training helps a reader that cannot tell the orders apart. Look at what the two readers
-# learned:
+# The largest digit does not depend on the order, and needs no positions. The first
+# one does: without positions the reader can only guess one of five, 20%. No amount of training
+# helps a reader that cannot tell the orders apart. Look at what the two readers learned:
 
 # %% tags=["fold"]
 from deepdive.inspect import record
@@ -415,9 +416,10 @@ assert difference < 1e-6
 f"the same estimate to 1e-6: {bool(difference < 1e-6)}"
 
 # %% [markdown]
-# In the library a mechanism is three steps, and this one changes only the `score`. So a kernel
-# smoother is a few lines, and masks and `record` come with it. One number a coordinate is
-# learned: the logarithm of $1/h$. It multiplies queries and keys alike: $W_q = W_k$, diagonal.
+# In the library a mechanism is three steps, and this one changes only the `score`. So
+# a kernel smoother is a few lines, and masks and `record` come with it. One number a coordinate is
+# learned: $1/h$, kept as its logarithm. It multiplies queries and keys alike: $W_q = W_k$,
+# diagonal.
 
 
 # %%
@@ -598,7 +600,7 @@ print("1/h =", ", ".join(f"{v:.2f}" for v in inverse))
 #
 # Self-attention goes three steps further. $W_q$ and $W_k$ are whole matrices, not diagonals. They
 # differ, so looking need not be mutual. And the kernel $e^{q \cdot k / \sqrt d}$ is no longer a
-# distance: a long key is near to everyone.
+# distance: a long key is near to every query that points its way.
 
 # %% [markdown]
 # ## What differs
@@ -613,9 +615,8 @@ print("1/h =", ", ".join(f"{v:.2f}" for v in inverse))
 # | all rows at once | yes | yes, in training | yes | no, one after another |
 # | numbers kept for T words | S a query | T · S scores | T · T scores | one state |
 #
-# The lecture slides of KAIST print three of these lines for a layer of self-attention and a
-# recurrent one: $O(T^2 d)$ and $O(T d^2)$ operations, 1 and $O(T)$ steps. The page on complexity
-# measures them.
+# The lecture slides of KAIST compare a layer of self-attention and a recurrent one: $O(T^2 d)$ and
+# $O(T d^2)$ operations, 1 and $O(T)$ steps. The page on complexity measures them.
 
 # %% [markdown]
 # ## In practice

@@ -146,8 +146,9 @@ assert ours == greedy(Tree(), max_length=5)[0]
 # ## Beam search: keep a few paths open
 #
 # Keep the best `width` unfinished paths, the **beams**. Extend each by every word; of all the
-# extensions keep the best `width` again. Because products of many small numbers underflow, add
-# logarithms: $\log p(y) = \sum_t \log p(y_t \mid y_1 \dots y_{t-1})$.
+# extensions keep the best `width` again. One of the best that has ended is set aside; the best set
+# aside wins. Because products of many small numbers underflow, add logarithms: $\log p(y) = \sum_t
+# \log p(y_t \mid y_1 \dots y_{t-1})$.
 #
 # By hand, with width 2:
 #
@@ -342,8 +343,9 @@ history = fit(model, batches, loss, steps=steps, optimizer=adam(model), schedule
 f"loss {sum(history.losses[-50:]) / 50:.3f} nats a token after {steps} steps"
 
 # %% [markdown]
-# The loss does not go to zero, and should not: nobody can know the next language. A digit after
-# the first costs $\log 2 = 0.69$ at best, the first $\log 3 = 1.10$, the end mark next to nothing.
+# The loss does not go to zero, and should not: nobody can know the next language. A
+# digit after the first costs $\log 2 = 0.69$ at best, the first $\log 3 = 1.10$, the end mark next
+# to nothing. Over all tokens the best possible mean is 0.665.
 #
 # How sure is the model of an empty reading? The first step tells: the probability of the end token
 # right after the beginning.
@@ -520,10 +522,11 @@ assert results["top-p 0.95"][1] < results["temperature 1"][1]
 assert results["temperature 2"][0] < results["temperature 1"][0] - 0.1
 
 # %% [markdown]
-# *kinds: different readings among 40 of one number.* At temperature 1 the empty readings come about
-# as often as the model says. Top-p cuts them, and keeps the variety: three words hold 0.97 at the
-# first step, and two nearly all later. Top-k with $k = 2$ forbids one language of three at the
-# start, for no reason. Heat lets in words that the model knows to be wrong.
+# *kinds: different readings among 40 of one number, right or wrong.* At temperature 1
+# the empty readings come about as often as the model says. Top-p cuts them, and keeps the variety:
+# three words hold 0.97 at the first step, and two nearly all later. Top-k with $k = 2$ forbids one
+# language of three at the start, for no reason. Heat lets in words that the model knows to be
+# wrong.
 
 # %% [markdown]
 # ## The cache: why step by step need not be slow
@@ -669,7 +672,8 @@ predict(
 # ## Counted and timed
 #
 # Take a decoder-only language model with $L$ layers and $N$ weights in its matrices. A row costs
-# $2N$ operations, plus $4 L d\,t$ for attention to $t$ keys. So $n$ words cost
+# $2N$ operations, plus $4 L d\,t$ for attention to $t$ keys ($2dt$ for the scores, $2dt$ for the
+# mixing, in each layer). So $n$ words cost
 #
 # $$\text{cached: } \; 2Nn + 4Ld\,\tfrac{n(n+1)}{2} \qquad
 # \text{not cached: } \; 2N\,\tfrac{n(n+1)}{2} + 4Ld \sum_{t=1}^{n} t^2$$
@@ -750,8 +754,8 @@ with_alt(
 # *The gap widens with the length. In seconds it is smaller than in operations: with one row at a
 # time, much of a step goes into starting the operations and fetching the weights.*
 #
-# The cache is paid for in memory: $2 \cdot L \cdot n \cdot d$ numbers a row, and each beam is a
-# row. For GPT-2's smallest model (12 layers, 768 wide) at 1,024 words:
+# The cache is paid for in memory: $2 \cdot L \cdot n \cdot d$ numbers for each sentence, and each
+# beam counts as a sentence. For GPT-2's smallest model (12 layers, 768 wide) at 1,024 words:
 
 # %%
 numbers = 2 * 12 * 1024 * 768
@@ -810,8 +814,8 @@ assert counts["broken", 8][1] > 0.1
 assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 
 # %% [markdown]
-# **Symptom:** none at width 1, so a test with greedy decoding passes. With beams the answers are a
-# little worse: here the announcer comes back to her first language, because the cache holds the
+# **Symptom:** none at width 1, so a test with greedy decoding passes. With beams
+# fewer are right: here the announcer comes back to her first language, because the cache holds the
 # first word of another beam. It looks like a weak model.
 #
 # **Mend:** always call `state.reorder(index)`. **The test that finds it:** score the answer again
