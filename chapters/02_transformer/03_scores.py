@@ -550,9 +550,9 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 # The scores grow as $n^2$. The exponent of the cheap ones is lower at these lengths, since $q$, $k$
 # and $v$, which grow as $n$, are a good part of what they keep.
 #
-# In products they are nearly alike. Vaswani et al. say so, in section 3.2.1: the two are "similar in
-# theoretical complexity", and the dot product is "much faster and more space-efficient in practice".
-# The count leaves out the tanh, one for each pair and hidden unit, and above all the way
+# In products they are nearly alike. Vaswani et al. say so, in section 3.2.1: the two are "similar
+# in theoretical complexity", and the dot product is "much faster and more space-efficient in
+# practice". The count leaves out the tanh, one for each pair and hidden unit, and above all the way
 # of those numbers to memory and back. A matrix product never writes them down.
 #
 # General costs a product more than dot for each query, and next to nothing for each pair. That is
