@@ -448,13 +448,14 @@ JOINTS, models = {"post-norm": PostNorm, "pre-norm": PreNorm}, {}
 def train(placement, n_layers, warmup, steps, seed, lr, d_model=32):
     """Train one reader; return its loss over the last tenth of the steps, and its curve."""
     torch.manual_seed(seed)
-    model = models[placement, n_layers, warmup] = reader(JOINTS[placement], n_layers, d_model)
+    model = reader(JOINTS[placement], n_layers, d_model)
+    models.setdefault((placement, n_layers, warmup), model)  # the live grid's come first
     history = fit(
         model, mirrored(seed + 1, steps), lambda m, pair: cross_entropy(m(pair[0]), pair[1]),
         steps=steps, optimizer=adam(model), schedule=constant(lr, warmup), clip=None,
         seed=seed, progress=False,
     )  # fmt: skip
-    curve = history.curve(steps // 10)["loss"]
+    curve = history.curve(max(1, steps // 10))["loss"]
     return {"loss": curve[-1], "curve": curve}
 
 
@@ -468,23 +469,26 @@ predict(
 )
 
 # %%
-steps = round(pick(ci=90, laptop=200, gpu=400, experiment=1000) * share())
-grid = [
-    {"placement": place, "n_layers": n, "warmup": late, "steps": steps, "seed": seed, "lr": lr}
-    for n in pick(ci=(2, 12), laptop=(2, 6, 12), gpu=(2, 6, 12), experiment=(2, 6, 12, 24))
-    for place in JOINTS
-    for late in (0, steps // 3)
-    for seed in pick(ci=(0,), laptop=(0,), gpu=(0, 1), experiment=(0, 1))
-    for lr in pick(ci=(3e-3,), laptop=(3e-3,), gpu=(3e-3,), experiment=(3e-3, 1e-3))
-]
-file = kept("02_transformer", "norm_placement")
-live = sweep(train, grid, file if profile() == "experiment" else None, minutes=60)
+def grid(depths, steps, seeds=(0,), rates=(3e-3,)):
+    return [
+        {"placement": place, "n_layers": n, "warmup": late, "steps": steps, "seed": seed, "lr": lr}
+        for seed in seeds
+        for lr in rates
+        for n in depths
+        for place in JOINTS
+        for late in (0, steps // 3)
+    ]
+
+
+steps = pick(ci=90, laptop=200, gpu=400)
+live = sweep(train, grid(pick(ci=(2, 12), laptop=(2, 6, 12), gpu=(2, 6, 12)), steps))
 
 # %% tags=["fold"]
 def draw(rows, title):
     figure = Figure(figsize=(7.8, 3.2))
     left, right = figure.subplots(1, 2)
-    layers = sorted({row["n_layers"] for row in rows})
+    found = [row["n_layers"] for row in rows]
+    layers = sorted(n for n in set(found) if found.count(n) >= 4)  # all four settings measured
     for (name, late), style in zip(
         product(JOINTS, (False, True)), ("^-", "^--", "v-", "v--"), strict=True
     ):
@@ -526,18 +530,22 @@ assert ends["post-norm", deepest, False] > ends["pre-norm", deepest, False] + 0.
 # Pre-norm learns at every depth, and needs no warm-up. The warm-up gets the deep post-norm stack
 # off the dotted line, but so few steps do not say whether it would catch up.
 #
-# The same function runs a larger grid in the profile `experiment`: more steps, more layers, two
-# seeds, two learning rates. It can be stopped and taken up again, and its result is kept beside
+# The profile `experiment` runs the same two functions on a larger grid: more steps, more layers,
+# two seeds, two learning rates. It can be stopped and taken up again, and its result is kept beside
 # this page:
 
 # %%
 import json
 
+file, long = kept("02_transformer", "norm_placement"), round(1000 * share())
+if profile() == "experiment":
+    sweep(train, grid((2, 6, 12, 24), long, (0, 1), (3e-3, 1e-3)), file, minutes=60)
 if file is not None and file.is_file():
     document = json.loads(file.read_text())
-    for lr in sorted({row["lr"] for row in document["rows"]}):
-        rows = [row for row in document["rows"] if row["lr"] == lr]
-        title = f"kept: {rows[0]['steps']} steps, rate {lr:g}"
+    of_that_length = [row for row in document["rows"] if row["steps"] == long]
+    for lr in sorted({row["lr"] for row in of_that_length}):
+        rows = [row for row in of_that_length if row["lr"] == lr]
+        title = f"kept: {long} steps, rate {lr:g}"
         show(draw(rows, title), f"The grid in the same form, {title}.")
     where = f"{document['cores']} cores, {document['seconds'] / 60:.0f} min, data"
     print("commit", *document["commits"], where, document["data"])
