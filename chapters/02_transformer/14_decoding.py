@@ -36,6 +36,7 @@ after = {
 }
 
 
+# %% tags=["fold"]
 def draw(roles, notes):
     leaves = [(first, word) for first in after[""] for word in after[first]]
     y = {leaf: 30 + 42 * i for i, leaf in enumerate(leaves)}
@@ -53,6 +54,7 @@ def draw(roles, notes):
     return svg(710, 270, body)
 
 
+# %% tags=["fold"]
 show(
     draw(
         {"the": ("query", 4), "the cat": ("query", 4), "a": ("value", 4), "a cat": ("value", 4)},
@@ -105,6 +107,7 @@ class Prefixes:
         self.rows = self.rows[index]
 
 
+# %%
 class Tree(nn.Module):
     def begin(self):
         return Prefixes()
@@ -557,6 +560,7 @@ def strip(top, cached, title):
     return body
 
 
+# %% tags=["fold"]
 film = strip(34, False, "no cache") + strip(120, True, "cache")
 film += [text(60 + 105 * t + 8 * t, 14, f"step {t}", 14) for t in range(1, 6)]
 named = ((42, "queries", "query"), (60, "keys", "key"), (78, "values", "value"))
