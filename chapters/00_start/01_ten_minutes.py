@@ -66,8 +66,8 @@ show(
 # *Compare the sound with each animal. The one that fits hands over its colour.*
 #
 # A Python dictionary could do this if you wrote down who moos. **Attention** is a dictionary that
-# learns what fits what, from right answers alone. It is what the Transformer is built from, and it
-# takes three steps: **score**, **weigh**, **mix**.
+# learns what fits what, from right answers alone. It is what the Transformer, the program behind
+# today's language models, is built from, and it takes three steps: **score**, **weigh**, **mix**.
 
 # %% [markdown]
 # ## By hand: three animals
@@ -83,8 +83,8 @@ show(
 # | cat | $(-2, 1)$ | $-2\cdot1 + 1\cdot2 = 0$ |
 #
 # The cow fits best. These numbers are the **scores**. Next they become shares, the **weights**.
-# Raise $2.718$ (the number $e$) to each score; all results are positive, and one score more is
-# 2.7 times as much. Then divide by the sum, so that the shares add up to one.
+# Raise $2.718$ (the number $e$) to each score; all results are positive, and a score higher by one
+# gives a power 2.7 times as large. Then divide by the sum, so that the shares add up to one.
 
 # %%
 import torch
@@ -151,7 +151,7 @@ print("divided as they are:", *(f"{w:.1f}" for w in wrong))
 print("powers first:       ", *(f"{w:.3f}" for w in unlucky.softmax(0)))
 
 # %% [markdown]
-# **Symptom:** a share of 400%, and one below zero, as soon as one arrow points the other way. With
+# **Symptom:** a share of 400% here, and shares below zero once scores have different signs. With
 # scores that sum to zero it divides by zero. **Mend:** powers first. The two steps together are
 # called the **softmax**; it has a section in [the maths](02_maths.ipynb).
 
@@ -325,8 +325,8 @@ assert moved < 1e-5
 print(f"in the opposite order the answers change by less than 0.00001: {bool(moved < 1e-5)}")
 
 # %% [markdown]
-# Any number, in any order. The second is a gift and a problem: to attention alone, *dog bites man*
-# and *man bites dog* are the same three words. Chapter 2 shows the mend, positions.
+# Any number, in any order. That order does not count is a gift and a problem: to attention alone,
+# *dog bites man* and *man bites dog* are the same three words. Chapter 2 shows the mend, positions.
 
 # %% [markdown]
 # ## The surprise
@@ -414,8 +414,8 @@ show(
 #    <details><summary>Answer</summary>
 #
 #    Three quarters red, one quarter blue: each cow has the same weight. A longer arrow changes
-#    nothing here, because equal scores stay equal. It only sharpens the choice between different
-#    animals.
+#    nothing here, because equal scores stay equal. All differences of scores grow with it, which sharpens the
+#    choice between different animals.
 #
 #    </details>
 

@@ -146,8 +146,8 @@ for d, found in spread.items():
 # *4,000 random pairs each. The spread of the cosine is $1/\sqrt d$.*
 #
 # That is why a model can keep fifty thousand words in a few hundred dimensions: there is room for
-# far more *nearly* separate directions than dimensions. And it is where the square root in
-# attention's formula comes from.
+# far more *nearly* separate directions than dimensions. A dot product is the cosine times both
+# lengths, here about $\sqrt d$ each, so it spreads by $\sqrt d$; attention divides by that.
 
 # %% [markdown]
 # ## 2. The softmax: from scores to shares
@@ -160,7 +160,8 @@ for d, found in spread.items():
 # For the scores 2, 1, 0 of the first picture: the powers are 7.389, 2.718 and 1, their sum is
 # 11.107, and the shares 0.665, 0.245, 0.090. Two facts to keep:
 #
-# - Only **differences** count. One score more is always 2.718 times the share.
+# - Only **differences** count. Of two scores, the one higher by 1 has 2.718 times the share of the
+#   other.
 # - **Temperature** $T$ divides the scores first. Cold ($T$ small) sharpens, heat levels.
 
 
@@ -317,9 +318,9 @@ print(f"by a nudge of {nudge}: {measured:.3f}; by torch: {w.grad:.0f}")
 # ### Softmax and cross-entropy together
 #
 # Now the chain that all language models share: scores, softmax, surprise. The slopes of its parts
-# are long, their product is short. Write the loss as $\ln \sum_j e^{s_j} - s_\mathrm{right}$. The
-# slope of the first term by $s_i$ is $e^{s_i} / \sum_j e^{s_j} = p_i$. The second takes 1 away at
-# the right word:
+# are long, their product is short. The logarithm of a quotient is a difference, so the loss is
+# $\ln \sum_j e^{s_j} - s_\mathrm{right}$. The slope of the first term by $s_i$ is
+# $e^{s_i} / \sum_j e^{s_j} = p_i$. The second takes 1 away at the right word:
 #
 # $$\frac{\partial\,\mathrm{loss}}{\partial s_i} = p_i - y_i$$
 #
@@ -383,8 +384,8 @@ with_alt(figure, "Shares over 40 steps: dog rises above 0.8, cat falls far, the 
 # $$\frac{\partial\,\mathrm{loss}}{\partial k_i} = (p_i - y_i)\, q$$
 #
 # A step against it moves the right key **towards** the query, by what its share lacks, and each
-# wrong key away from it, by the share that it took. That is how
-# the arrows of the page before found their animals.
+# wrong key away from it, by the share that it took. The arrows of the page before were turned by
+# the chain rule too, from another loss: the distance of colours.
 
 # %%
 query = torch.tensor([1.0, 2.0])
@@ -454,7 +455,7 @@ with_alt(
 #    <details><summary>Answer</summary>
 #
 #    The powers are 2.718, 2.718, 1, their sum 6.437; the shares 0.422, 0.422, 0.155. The loss is
-#    0.862. The slopes are −0.578, 0.422, 0.155, and they sum to zero.
+#    0.862. The slopes are −0.578, 0.422, 0.155, and before rounding they sum to zero.
 #
 #    </details>
 # 3. *(derive, 6 min)* Why do the slopes $p - y$ always sum to zero? What does that say about adding

@@ -138,8 +138,8 @@ show(
 # %% [markdown]
 # *The column is repeated to the right, the row downwards. Nothing is copied in memory.*
 #
-# This is how one padding mask serves all heads and all queries: its shape is $(B, 1, 1, S)$, and
-# scores have $(B, H, T, S)$.
+# This is how one padding mask, which marks the blanks that fill up short sentences, serves all
+# heads and all queries: its shape is $(B, 1, 1, S)$, and scores have $(B, H, T, S)$.
 
 # %%
 column, row = torch.tensor([[10], [20], [30]]), torch.tensor([1, 2, 3, 4])
@@ -199,8 +199,9 @@ outcome = (x.detach() - y).shape
 f"the difference has shape {tuple(outcome)} where (64,) was meant"
 
 # %% [markdown]
-# **Symptom:** a loss that falls a little and stops, and predictions that are all alike. **Mend:**
-# make the shapes equal before you subtract, and say so: `assert a.shape == b.shape`.
+# **Symptom:** a loss that falls a little and stops, and predictions that are all alike: each is
+# pulled to all answers at once, so to their mean, here 0. **Mend:** make the shapes equal before
+# you subtract, and say so: `assert a.shape == b.shape`.
 
 # %% [markdown]
 # ## 3. einops: say what you mean
@@ -248,9 +249,9 @@ show(
 # %% [markdown]
 # *Cut across the rows: "head 0" has token 0 and half of token 1, and nothing of token 2.*
 #
-# **Symptom:** none at all. The model trains, worse than it should; a causal mask no longer hides
-# the future, since row 0 of "head 1" holds token 1. **Mend:** `rearrange`. And a test that works
-# for every layer: change one token, and see which rows move.
+# **Symptom:** no error. The model trains, but a causal mask, which keeps a token from reading later
+# ones, no longer hides the future, since row 0 of "head 1" holds token 1. **Mend:** `rearrange`.
+# And a test that works for every layer: change one token, and see which rows move.
 
 # %%
 changed = x.clone()
@@ -267,8 +268,8 @@ assert moved.tolist() == [[False] * 3, [False, True, True]]
 # With `rearrange` only the row of the last token moved, in both heads. With `reshape` head 0
 # did not notice, and head 1 moved in two rows.
 #
-# `view` would have refused some of this: it never copies, so it works only where the numbers
-# already lie in order. Its error is worth knowing:
+# `view` makes the same wrong split, but refuses the wrong merge: it never copies, so it works only
+# where the numbers already lie in order. Its error is worth knowing:
 
 # %%
 assert attempt(lambda: heads.view(1, 3, 4)) is RuntimeError
@@ -433,7 +434,8 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 #    <details><summary>Answer</summary>
 #
 #    Each column: every *key* shares itself among the queries. With one query, $T = 1$, all weights
-#    are 1. If all scores are equal and $T = S$, rows sum to one as well.
+#    are 1. A printed row of ones shows it. It stays unseen if all scores are equal and $T = S$:
+#    rows sum to one as well.
 #
 #    </details>
 # 4. *(code, 8 min)* Write mistake 2 for a loss with a batch of one. Does it show?

@@ -215,13 +215,14 @@ advise([(f"00_start/diagnostic-{i}", *topic) for i, topic in enumerate(topics, s
 
 # %% [markdown]
 # Right on 1 to 8: start with chapter 2. Right on all ten: read its pages for their experiments, and
-# skip the sections by hand. Below six: read the four pages in order. They take an hour and a half,
-# and nothing later assumes more.
+# skip the parts worked by hand. Six or more otherwise: read what the table names. Below six of ten:
+# read the four pages in order. They take an hour and a half, and nothing later assumes more.
 
 # %% [markdown]
 # ## The answers, computed
 #
-# Each answer that can be computed is computed here. Open the code when you have committed.
+# Questions 1 to 5, 9 and 10 are computed here; the torch page shows 6 to 8. Open the code when you
+# have committed.
 
 # %% tags=["fold"]
 import torch
@@ -270,7 +271,7 @@ print("masked after: ", *(f"{w:.2f}" for w in after), f"sum {after.sum():.2f}")
 # ## With a pencil
 #
 # A page that you have read is not yet one that you can do. `deepdive sheet attention --seed 7`
-# writes a sheet of A4 with numbers of its own, its key on the second page, and a stepper below.
+# writes a sheet of A4 with numbers of its own, its answers on the second page, and a stepper below.
 # Another seed gives another sheet; `deepdive list sheets` names them all. Here is one to play:
 
 # %% tags=["fold"]

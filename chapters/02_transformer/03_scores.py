@@ -127,8 +127,9 @@ show(figure)
 # %% [markdown]
 # *Dot and scaled dot look at the dog, general and additive at the cat.*
 #
-# Additive is the least sure here: each $\tanh$ is at most 1, so its scores differ by at most
-# $2 \sum_i |u_i|$. Training makes $u$ as large as is needed.
+# Additive is the least sure here: its scores differ by 1.5, general's by 4. Each $\tanh$ is at most
+# 1, so they can never differ by more than $2 \sum_i |u_i|$. Training makes $u$ as large as is
+# needed.
 
 # %% [markdown]
 # ## In code
@@ -215,9 +216,10 @@ assert linear.std(0).max() < 1e-5 < 1e-2 < right.std(0).max()
 
 # %% [markdown]
 # **Symptom:** every query has the same weights. The score is a sum of a number for the query and a
-# number for the key. The first is the same for all keys, so the softmax cancels it. Nothing is
-# left of the query. **Mend:** the tanh, which lets the two meet before they are added up. The
-# book's heading "linear, MLP, or additive" names three things; the first alone does not work.
+# number for the key. The first is the same for all keys, so the softmax cancels it. Nothing is left
+# of the query. **Mend:** the tanh, which bends their sum, so that query and key no longer come
+# apart. The book's heading "linear, MLP, or additive" names three things; the first alone does not
+# work.
 
 # %% [markdown]
 # ## A rotation that dot cannot bridge
@@ -331,7 +333,8 @@ with_alt(
 )
 
 # %% [markdown]
-# *Dot needs the two spaces to be one. General does not care how they lie.*
+# *Dot needs the two spaces to be one. General does not care how they lie. At 90 degrees the right
+# key lies across its query and scores about 0; some wrong key nearly always scores more.*
 
 # %%
 middle = angles.index(90)
@@ -454,10 +457,10 @@ with_alt(
 # additive goes on.*
 #
 # So speed is not what tells them apart here. What they can *express* is. Every bilinear score
-# $q W k^\top$ grows with the length of the key. The squared distance that would be right here is
-# $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$, and $-|k|^2$ is no product of $q$ and $k$.
-# Additive, a network, finds something that serves. The other way out is to make all keys equally
-# long; Transformers come near it with layer norm, which has a page of its own.
+# $q W k^\top$ grows with the length of the key. The score that would be right here, minus the
+# squared distance, is $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$, and $-|k|^2$ is no product of
+# $q$ and $k$. Additive, a network, finds something that serves. The other way out is to make all
+# keys equally long; Transformers come near it with layer norm, which has a page of its own.
 #
 # What do the sources say? Luong et al. (2015) found dot better for their global attention, general
 # for their local one, and could not get concat to work well. Britz et al. (2017), with many runs,
@@ -648,9 +651,9 @@ print(f"answers 2, 3 and 4 hold; for 5, dot with the ninth number finds {passed:
 #
 # A dot product compares only what is drawn in one coordinate system; general learns the way from
 # one to the other, additive learns a small network for each pair. Learned projections before a dot
-# product are general written as a product, for a cost that does not grow with the pairs. Additive
-# can express more, such as the length of a key, and pays with $d_h$ numbers for every pair of
-# words.
+# product are general written as a product, for an extra cost that does not grow with the pairs.
+# Additive can express more, such as the length of a key, and pays with $d_h$ numbers for every pair
+# of words.
 #
 # ## Further reading
 #

@@ -125,9 +125,8 @@ show(
 # eat *are zero: that is the one head's score.*
 #
 # By pencil for head 1: $4/\sqrt2 = 2.83$, $e^{2.83} = 16.9$, $e^0 = 1$, $e^{-2.83} = 0.06$, and
-# $16.9 / 17.98 = 0.941$. The output of *eat* is the two halves side by side:
-# $(0.94, 0.00)$ from head 1, $(0.00, 0.94)$ from head 2. First half: a cat eats. Second half: fish
-# is eaten.
+# $16.9 / 17.96 = 0.941$. The output of *eat* is the two halves side by side: $(0.94, 0.00)$ from
+# head 1, $(0.00, 0.94)$ from head 2. First half: a cat eats. Second half: fish is eaten.
 #
 # Now turn the sentence round. One head gives $(0.33, 0.33, 0.33, 0.33)$ for both.
 
@@ -431,7 +430,8 @@ assert score.get(32, 1.0) > 0.8  # trained where the profile has the time
 # Each head more is one more place that can be read apart. (The last line is for a later section.)
 #
 # The sources have such a column for real translation. Vaswani et al., table 3, rows A: English to
-# German, the width of all heads together held at 512.
+# German, the width of all heads together held at 512. BLEU rates a translation from 0 to 100; more
+# is better.
 #
 # | heads | 1 | 4 | 8 | 16 | 32 |
 # |---|---|---|---|---|---|
@@ -462,7 +462,7 @@ for d_head in (1, 2, 4, 8, 16, 32, 64):
 
 # %% [markdown]
 # The scores have just the rank that their width allows. The softmax raises the rank, since it is
-# not linear, but it cannot bring back what the scores do not hold. Bhojanapalli et al. (2020)
+# not linear, but full rank does not mean that every map can be made. Bhojanapalli et al. (2020)
 # prove both sides: with $d_\text{head} \ge T$ a head can produce *any* positive matrix of weights,
 # and below that there are some that it cannot.
 #
@@ -526,11 +526,11 @@ print(f"d_head = 8: sharp map {wrong['sharp'][3]:.1%}, soft map {wrong['soft'][3
 # %% [markdown]
 # *Sharp maps need few dimensions, soft ones nearly as many as there are words.*
 #
-# So the toy was kind to narrow heads: its maps are sharp. In a model of fixed width, more heads
-# mean narrower ones, and at some point each head can draw only simple maps. Bhojanapalli et al.
-# mend it by untying the two: choose $d_\text{head}$ for the length of the sentence, and let $H
-# \cdot d_\text{head}$ be larger than $d_\text{model}$. In the library that is the argument
-# `d_head`.
+# So the toy was kind to narrow heads: only one row of each map is read, and for one row a width of
+# 1 is enough. In a model of fixed width, more heads mean narrower ones, and at some point each head
+# can draw only simple maps. Bhojanapalli et al. mend it by untying the two: choose $d_\text{head}$
+# for the length of the sentence, and let $H \cdot d_\text{head}$ be larger than $d_\text{model}$.
+# In the library that is the argument `d_head`.
 
 # %% [markdown]
 # ## Remove a head: what breaks?
@@ -618,7 +618,7 @@ assert kept["multi-head"] == 8 * kept["multi-query"]
 # "In all" is for 6 layers, 1,000 words and 32 sentences at once, in single precision. The numbers a
 # word and layer are $2 \cdot n_\text{kv} \cdot d_\text{head}$. Eight heads that share keep an
 # eighth. What is lost? The queries still differ, so each head can look elsewhere; but all search
-# the same keys and hand over the same values. On the four digits nothing was lost:
+# the same keys and hand over the same values. On the four digits little was lost:
 
 # %%
 shared = score["4, one key-value head"]

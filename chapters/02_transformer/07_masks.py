@@ -368,7 +368,7 @@ with_alt(
 # | `Padding(real)` | real tokens only | every batch of unequal lengths |
 # | `Causal() & Padding(real)` | both | a decoder's batch |
 # | <code>Causal() &#124; Prefix(n)</code> | the first n open to all | prefix models, chapter 6 |
-# | `Window(left, right, dilation)` | near by, or every dilation-th | long texts, chapter 5 |
+# | `Window(left, right, dilation)` | itself, `left` before, `right` after | long texts, chapter 5 |
 # | <code>Window &#124; Global(at)</code> | and a few that see all | Longformer, chapter 5 |
 # | `Segments(ids)` | its own segment | several short texts in one row |
 # | `Dense(bools)` | what you wrote | anything else |
@@ -389,8 +389,9 @@ with_alt(
 # | decoder, self | T x T | `Causal() & Padding(target != 0)` |
 # | decoder, cross | T x S | `Padding(source != 0)` |
 #
-# And while it writes, one word at a time, there is one query and S keys. Queries then stand at the
-# *end* of the keys, so `Causal()` puts the corner of its triangle at the right:
+# And while it writes, one word at a time, there is one query, and the keys are all words so far.
+# Queries then stand at the *end* of the keys, so `Causal()` puts the corner of its triangle at the
+# right:
 
 # %%
 source = torch.tensor([[5, 9, 7, 4, 0]])  # four words and a padding
@@ -473,7 +474,8 @@ print("this library:     ", library.tolist()[0])
 # Three programs, three answers. With the lowest number in place of $-\infty$ all masked scores are
 # equal. The row becomes the plain mean of everything it must not see. The library fills in the
 # lowest number (so that gradients stay finite), and sets the weights of masked keys to 0 after the
-# softmax. Rows that sum to one are not changed by it; a row with no key has weights and output 0.
+# softmax. Rows with at least one key are not changed by it; a row with no key has weights and
+# output 0.
 
 # %% [markdown]
 # ## A mask and a bias
@@ -572,8 +574,8 @@ print("row 0, bools joined by &: ", joined.tolist())
 #    (0 with `need_weights=False`, by another kernel). Right is `triu(1)`.
 #
 #    </details>
-# 4. *(write, 8 min)* Four texts are packed in one row. Each must be written from left to right, and
-#    none may see another. Which mask, and which squares does it leave dark for lengths 2, 3?
+# 4. *(write, 8 min)* Two texts are packed in one row. Each must be written from left to right, and
+#    neither may see the other. Which mask, and which squares does it leave dark for lengths 2, 3?
 #
 #    <details><summary>Answer</summary>
 #

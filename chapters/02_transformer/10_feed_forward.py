@@ -65,7 +65,9 @@ show(
 #
 # $$\mathrm{ff}(x) = W_{out}\,\max(0,\; W_{in}\, x + b_{in}) + b_{out}$$
 #
-# Take $x = (2, -1)$. The three inner units compute
+# Take $W_{in}$ with the rows $(1, 1)$, $(-1, 1)$, $(1, -1)$, $b_{in} = (0, 0, -1)$, $W_{out}$ with
+# the rows $(1, 0, -1)$, $(0.5, 2, 1)$, $b_{out} = (0, 1)$ and $x = (2, -1)$. The three inner units
+# compute
 #
 # - $1 \cdot 2 + 1 \cdot (-1) + 0 = 1$,
 # - $-1 \cdot 2 + 1 \cdot (-1) + 0 = -3$, which becomes 0: this unit is silent,
@@ -136,8 +138,8 @@ assert torch.allclose(ff(x.flip(1)), ff(x).flip(1), atol=1e-6)  # each word alon
 # \qquad x \cdot \sigma(1.702\, x)$$
 #
 # By hand at $x = 1$: $\Phi(1) = 0.8413$. The first: $\sqrt{2 / \pi} = 0.7979$, times $1.0447$ is
-# $0.8336$, $\tanh$ of it $0.6824$, and $(1 + 0.6824) / 2 = 0.8412$. The second: $\sigma(1.702) =
-# 0.8458$.
+# $0.8336$, $\tanh$ of it $0.6824$, and $(1 + 0.6824) / 2 = 0.8412$. The second:
+# $\sigma(1.702) = 0.8458$.
 
 # %%
 from deepdive.layers import gelu, gelu_sigmoid, gelu_tanh, relu
@@ -222,8 +224,8 @@ print(f"after 12 layers off by at most {off[0]:.4f} (tanh), {off[1]:.3f} (sigmoi
 # %% [markdown]
 # ## Gated: one branch opens the other
 #
-# Newer models, T5's second version and Llama among them, multiply two inner branches. One of them
-# passes the bend and acts as a **gate**:
+# Newer models, T5's second version and Llama among them, multiply two inner branches, number by
+# number. One of them passes the bend and acts as a **gate**:
 #
 # $$\mathrm{ff}(x) = W_{out} \left(f(W_{gate}\, x) \cdot W_{in}\, x\right)$$
 #
@@ -559,8 +561,8 @@ print("answers 1 to 3 hold")
 # ## In three sentences
 #
 # The feed-forward network works on each word alone: widen, bend, narrow. Without the bend it is one
-# matrix, and the model cannot compute with what attention has fetched. It holds most weights of a
-# layer, and can be read as a memory of keys that fit and values that are added.
+# matrix, and the model got fewer than half of our sums right. It holds two thirds of the weights of
+# an encoder layer, and can be read as a memory of keys that fit and values that are added.
 #
 # ## Further reading
 #

@@ -150,8 +150,8 @@ assert ours == greedy(Tree(), max_length=5)[0]
 #
 # Keep the best `width` unfinished paths, the **beams**. Extend each by every word; of all the
 # extensions keep the best `width` again. One of the best that has ended is set aside; the best set
-# aside wins. Because products of many small numbers underflow, add logarithms: $\log p(y) = \sum_t
-# \log p(y_t \mid y_1 \dots y_{t-1})$.
+# aside wins. Because products of many small numbers underflow, add logarithms:
+# $\log p(y) = \sum_t \log p(y_t \mid y_1 \dots y_{t-1})$.
 #
 # By hand, with width 2:
 #

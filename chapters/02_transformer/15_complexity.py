@@ -84,7 +84,8 @@ show(
 #
 # There are $n$ words of $d$ numbers; each entry is meant up to a constant factor. The table is an
 # argument, not a measurement: it says how things grow, not how long they take. On this page every
-# entry is measured, and then the clock and the memory, which the table does not mention.
+# entry's growth with $n$ and $d$ is measured, and then the clock and the memory, which the table
+# does not mention.
 
 # %% [markdown]
 # ## By hand: four words, two numbers each
@@ -654,11 +655,12 @@ assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, memory["self-attention"
 
 # %% [markdown]
 # **A word on the difference.** The table has no column for memory; people fill it in with $n^2$.
-# That is true of attention in three steps, which keeps every weight. The fused kernel keeps only
-# its inputs, its output, and one number a row, and computes the weights again when the gradient
-# asks: $n$ to the 1, at the price of some operations twice. (Rabe and Staats 2021; Dao et al.
-# 2022.) The restricted form keeps its overlapping stretches of keys: more than the fused full form
-# does, until the text is long enough for the operations to matter more.
+# That is true of attention in three steps, which keeps every weight: $n^2 + 2nd$ numbers here, so
+# the slope is 1.72 and not yet 2. A fused kernel does all three in one call. The fused kernel keeps
+# only its inputs, its output, and one number a row, and computes the weights again when the
+# gradient asks: $n$ to the 1, at the price of some operations twice. (Rabe and Staats 2021; Dao et
+# al. 2022.) The restricted form keeps its overlapping stretches of keys: more than the fused full
+# form does, at every length measured.
 
 # %% [markdown]
 # ## Beside the printed table
@@ -693,7 +695,7 @@ torch.set_num_threads(threads)
 # | memory (not in the table) | $n$, not $n^2$ | since fused kernels compute the weights again |
 #
 # *Scale: single layers, $d \le 512$, one thread of a CPU. The table's claim that self-attention is
-# faster while $n < d$ was reproduced for operations. On the clock it holds for far longer texts.*
+# cheaper while $n < d$ was reproduced for operations. On the clock it holds for far longer texts.*
 
 # %% [markdown]
 # ## In practice
