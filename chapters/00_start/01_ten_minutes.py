@@ -414,8 +414,8 @@ show(
 #    <details><summary>Answer</summary>
 #
 #    Three quarters red, one quarter blue: each cow has the same weight. A longer arrow changes
-#    nothing here, because equal scores stay equal. All differences of scores grow with it, which sharpens the
-#    choice between different animals.
+#    nothing here, because equal scores stay equal. Only differences of scores grow with it,
+#    which sharpens the choice between different animals.
 #
 #    </details>
 

@@ -300,8 +300,8 @@ axes.set(xlim=(0, 100), xlabel="share of the weights, %")
 axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=4, fontsize="small")
 with_alt(
     figure,
-    "Stacked bars of three models. In each, feed-forward networks have the largest share, then "
-    "attention, then embeddings.",
+    "Stacked bars of three models. In each, feed-forward networks have the largest share; in GPT-2 "
+    "embeddings come second.",
 )
 
 # %% [markdown]

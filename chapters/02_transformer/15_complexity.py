@@ -478,7 +478,7 @@ figure.axes[0].set_ylabel("word that reads")
 with_alt(
     figure,
     "Five triangles of hops between ten words. From the last word to the first: self-attention 1, "
-    "recurrent 9, convolution 5, restricted 5, dilated 2 or 3.",
+    "recurrent 9, convolution 5, restricted 5, dilated 3.",
 )
 
 # %% [markdown]
