@@ -174,6 +174,7 @@ import re
 
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
+from deepdive.profile import pick
 from deepdive.tokenizers import BOS, EOS
 
 parts = re.compile(
@@ -196,7 +197,7 @@ target_words = [*special, *sorted({w for _, g in pairs for w in g})]
 coded = [
     ([source_words.index(w) for w in a], [target_words.index(w) for w in g]) for a, g in pairs
 ]
-train, test = coded[:6_000], coded[6_000:]
+train, test = coded[:6_000], coded[6_000:][: pick(ci=80, laptop=200, gpu=200)]
 len(source_words), len(target_words)
 
 # %% [markdown]
@@ -206,7 +207,6 @@ len(source_words), len(target_words)
 from deepdive.decoding import greedy
 from deepdive.objectives import cross_entropy
 from deepdive.optim import adam, cosine
-from deepdive.profile import pick
 from deepdive.training import fit
 
 
@@ -527,7 +527,7 @@ from deepdive.tokenizers import CharTokenizer
 dates = date_pairs("en", 5_200)
 letters = CharTokenizer.train([a + b for a, b in dates])
 coded = [(letters.encode(a), letters.encode(b)) for a, b in dates]
-learned, new = coded[:5_000], coded[5_000:]
+learned, new = coded[:5_000], coded[5_000:][: pick(ci=80, laptop=200, gpu=200)]
 dates[:3]
 
 # %% [markdown]
@@ -595,7 +595,7 @@ heads(torch.stack(maps), [*answer, "end"], list(date), names=list(trained))
 
 # %%
 weekdays = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-picked = [i for i in range(5_000, 5_200) if dates[i][0].startswith(weekdays)]
+picked = [i for i in range(5_000, 5_000 + len(new)) if dates[i][0].startswith(weekdays)]
 part = sum(dates[i][0].index(",") / len(dates[i][0]) for i in picked) / len(picked)
 print(f"characters in the name of the day: {part:.0%}")
 for name, model in trained.items():
