@@ -1,0 +1,107 @@
+# %% [markdown]
+# # Chapter 2: the Transformer
+#
+# In 2014 a network read a sentence into one vector and wrote the translation from it. In 2017 it
+# did so without recurrence, and better. What had to be found in between, and which part does what?
+#
+# <small>Book 2 · before this page: [attention in ten minutes](../00_start/01_ten_minutes.ipynb) ·
+# 5 min to read · all its pages together: 7 hours</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules and find_spec("deepdive") is None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "git+https://deepdive.example/deepdive.git"], check=True)
+    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        if find_spec(name) is None:
+            subprocess.run([*pip, name], check=True)
+from deepdive.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% tags=["fold"]
+from deepdive.diagrams import arrow, cells, links, svg, text
+from deepdive.plotting import show
+
+words, answer = ["the", "black", "cat"], ["le", "chat", "noir"]
+
+
+def squeezed():
+    body = [text(60 + 60 * i, 22, word, 17, "key") for i, word in enumerate(words)]
+    body += [arrow(60 + 60 * i, 34, 105 + 15 * i, 66) for i in range(3)]
+    body += [cells(75, 84, [0.3, 0.8, 0.1], "value")]
+    body += [arrow(105 + 15 * i, 101, 60 + 60 * i, 133) for i in range(3)]
+    return body + [text(60 + 60 * i, 146, word, 17, "query") for i, word in enumerate(answer)]
+
+
+# %% tags=["fold"]
+attended = links(words, answer, [[0.9, 0, 0], [0, 0.1, 0.9], [0, 0.9, 0.1]])
+itself = links(words, words, [[0.6, 0, 0.4], [0, 0.5, 0.5], [0.1, 0.4, 0.5]])
+titles = ["one vector", "attention", "self-attention, in layers"]
+panels = ["".join(squeezed()), attended, itself]
+body = []
+for i, (title, panel) in enumerate(zip(titles, panels, strict=True)):
+    body += [text(120 + 250 * i, 14, title, 15, bold=True)]
+    body += [f'<g transform="translate({250 * i},26)">{panel}</g>']
+show(
+    svg(740, 200, body),
+    "Three pictures. Left: three English words are squeezed into one vector, from which three "
+    "French words are written. Middle: each French word is linked to English words. Right: the "
+    "words of one sentence are linked to each other.",
+)
+
+# %% [markdown]
+# *Left, the encoder-decoder: all of the source passes through one vector. Middle, attention: each
+# word written chooses what it needs. Right, self-attention: the words of one sentence choose from
+# each other, and no recurrence is left.*
+#
+# The chapter follows these three pictures. Each page asks one question, works it out by hand on a
+# few numbers, builds it in a few lines, checks it against the library, and measures.
+#
+# ## What to know before
+#
+# | you should be able to | if not |
+# |---|---|
+# | read a dot product as *how alike* | [the maths](../00_start/02_maths.ipynb) |
+# | read shapes, and predict a broadcast | [the torch](../00_start/03_torch.ipynb) |
+# | say which of the two you need | [ten questions](../00_start/04_diagnostic.ipynb) |
+#
+# ## The map
+#
+# | page | about | question | minutes |
+# |---|---|---|---|
+# | 2.1 | [Encoder and decoder](01_seq2seq.ipynb) | What is left of the first word? | 30 |
+# | 2.2 | [Attention](02_attention.ipynb) | Which words matter for the next one? | 25 |
+# | 2.3 | [Score functions](03_scores.ipynb) | Which score bridges two spaces? | 25 |
+# | 2.4 | [Alignment](04_alignment.ipynb) | Does attention mend the forgetting? | 30 |
+# | 2.5 | [Self-attention](05_self_attention.ipynb) | What does a word take from others? | 30 |
+# | 2.6 | [Multi-head attention](06_multi_head.ipynb) | What do two heads see, one not? | 30 |
+# | 2.7 | [Masks](07_masks.ipynb) | Who may look at whom? | 25 |
+# | 2.8 | [Positions](08_positions.ipynb) | Where does a word stand? | 25 |
+# | 2.9 | [Residuals and norms](09_residuals_norms.ipynb) | What lets a gradient arrive? | 25 |
+# | 2.10 | [Feed-forward networks](10_feed_forward.ipynb) | What works on each word alone? | 20 |
+# | 2.11 | [The encoder](11_encoder.ipynb) | What does a stack of layers build? | 30 |
+# | 2.12 | [The decoder](12_decoder.ipynb) | How is the next word written? | 30 |
+# | 2.13 | [Training](13_training.ipynb) | What is made small, and what did it cost? | 25 |
+# | 2.14 | [Decoding](14_decoding.ipynb) | How do chances become a sentence? | 30 |
+# | 2.15 | [What a layer costs](15_complexity.ipynb) | What does a longer text cost? | 30 |
+# | 2.16 | [What matters in a Transformer](16_variations.ipynb) | Which settings matter? | 25 |
+#
+# ## Three ways through
+#
+# - **An evening.** 2.2 attention, 2.5 self-attention, 2.6 multi-head attention, 2.12 the decoder:
+#   what a Transformer computes, and nothing about how it is trained.
+# - **A course of three weeks.** Week one: 2.1 to 2.4, from the RNN's failure to an alignment. Week
+#   two: 2.5 to 2.12, the parts and the whole. Week three: 2.13 to 2.16, training, writing, cost.
+#   Each page ends in exercises; [case study 2](../../casestudies/02_translation.ipynb) is the
+#   project.
+# - **With a task at hand.** 2.7 masks, 2.13 training and 2.14 decoding: most mistakes live there,
+#   and each of these pages shows one in code.
+#
+# At the end stand a summary and ten questions: [what the chapter
+# showed](18_closing.ipynb).

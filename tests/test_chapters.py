@@ -1,0 +1,30 @@
+"""Chapters as wholes: what their opening pages say of the others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deepdive.pages import Page, discover
+
+ROOT = Path(__file__).resolve().parent.parent
+OPENINGS = [page for page in discover(ROOT) if page.source.stem == "00_opening"]
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=lambda page: page.number)
+def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(opening: Page) -> None:
+    text = opening.source.read_text(encoding="utf-8")
+    row = re.compile(r"^# \| (\S+) \| \[([^\]]+)\]\((\S+)\.ipynb\) \| [^|]+\? \| (\d+) \|$", re.M)
+    listed = {m[3]: (m[1], m[2], int(m[4])) for m in row.finditer(text)}
+    chapter = [p for p in discover(ROOT) if p.source.parent == opening.source.parent]
+    ends = {"00_opening", "18_closing"}
+    expected = {
+        page.source.stem: (page.number, page.summary().title, page.summary().minutes)
+        for page in chapter
+        if page.source.stem not in ends and page.notebook.is_file()
+    }
+    assert listed == expected
+    hours = round(sum(minutes for _, _, minutes in listed.values()) / 60)
+    assert f"all its pages together: {hours} hours" in text
