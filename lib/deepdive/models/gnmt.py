@@ -10,7 +10,8 @@ Parent: Bahdanau's encoder-decoder (`deepdive.models.attention_seq2seq.rnnsearch
 - many languages by one network, which stays as it is: the source begins with a token that names
   the language wanted (`ask_for`).
 
-Not as in the paper: the output layer is tied to the target's embedding; the refinement by
+Not as in the paper: the output layer is tied to the target's embedding, after a projection of its
+own (an LSTM's bounded states cannot be both state and output row); the refinement by
 reinforcement learning and the quantised arithmetic (sections 5 and 6) are left out. The decoder
 starts from zeros. Its beam search is `deepdive.decoding`, with `coverage` for equation 14.
 
@@ -27,7 +28,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention
-from deepdive.embeddings import TokenEmbedding
+from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.layers.dropout import Dropout
@@ -39,7 +40,6 @@ from deepdive.models.seq2seq import (
     check_pairs,
     embeddings,
     run_pairs,
-    tied_head,
 )
 from deepdive.recurrent import LSTM, RNN, Bidirectional, RecurrentState
 from deepdive.recurrent.residual import FIRST, ResidualStack, check_widths, say_nothing
@@ -188,7 +188,10 @@ def gnmt(
     layers = [LSTM((d_hidden if i else d_model) + d_memory, d_hidden) for i in range(n_layers)]
     attention = AdditiveAttention(d_hidden, d_memory)
     decoder = GNMTDecoder(target, layers, attention, dropout, first)
-    return GNMT(encoder, decoder, tied_head(target, d_hidden, dropout))
+    head = nn.Sequential(
+        Dropout(dropout), nn.Linear(d_hidden, d_model), TiedHead(target, bias=True)
+    )
+    return GNMT(encoder, decoder, head)
 
 
 def ask_for(
