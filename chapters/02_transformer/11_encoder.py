@@ -51,7 +51,7 @@ show(
 #
 # An **encoder** turns a row that depends on the token alone into a row that depends on the whole
 # sequence. It repeats one layer: look around (self-attention), then think alone (feed-forward). You
-# know all the parts. On this page you put them together in ten lines, count the parameters of the
+# know all the parts. On this page you put them together in nine lines, count the parameters of the
 # paper's model with a pencil, and train an encoder on brackets, to read what each layer knows.
 
 # %% [markdown]
@@ -110,7 +110,7 @@ print("after the layer:", *(f"{value:.3f}" for value in after))
 # $-1.5/\sqrt{0.75} = -1.732$.
 
 # %% [markdown]
-# ## In code: ten lines
+# ## In code: nine lines
 #
 # $$x \leftarrow \mathrm{norm}_1(x + \mathrm{attn}(x)) \qquad
 # x \leftarrow \mathrm{norm}_2(x + \mathrm{ff}(x))$$
@@ -278,6 +278,8 @@ _, test = batches(600, seed=2)
 " ".join(" ([{x"[mark] for mark in test[0][0]), test[0][1]
 
 # %% [markdown]
+# *The list gives the place of each partner, counted from 0; −1 stands at open brackets.*
+#
 # The model: embedding and position, layers, and one linear layer that names the kind. Here the norm
 # stands *before* each sublayer (`PreNorm`), which learns faster at this size.
 
@@ -537,8 +539,8 @@ assert far[2] > far[1] + 0.05
 # *All depths agree next door. Far away the second layer pays.*
 #
 # The paper's table 3 (rows C) says the same of translation: 2, 4, 6 and 8 layers gave 23.7, 25.3,
-# 25.8 and 25.5 BLEU. That was 100,000 steps with eight cards, this is a toy; the shape, much from
-# the second step and little from the later ones, is the same.
+# 25.8 and 25.5 BLEU. That was 100,000 steps on eight GPUs, this is a toy; what both show is that
+# each further step up gains less.
 
 # %% [markdown]
 # ## The factor $\sqrt d$, measured

@@ -57,7 +57,7 @@ show(
 # alone do not say which number it is. A decoder layer takes the two looks one after the other, and
 # then thinks about each row by itself: **masked self-attention, cross-attention, feed-forward.**
 #
-# On this page you write the layer in twelve lines, put the whole Transformer together, train one
+# On this page you write the layer in eleven lines, put the whole Transformer together, train one
 # that translates numbers, look at what it looks at, and take each part out to see what breaks.
 
 # %% [markdown]
@@ -106,7 +106,7 @@ heatmap(allowed, tokens, tokens, title="1 = may look", digits=0)
 # never sees what is written. The steps at the bottom right are the causal mask.*
 
 # %% [markdown]
-# ## In code: twelve lines
+# ## In code: eleven lines
 #
 # The parts are those of the pages before. $x$ holds the target's rows, (B, T, d_model), and memory
 # the source's, (B, S, d_model); $T$ and $S$ need not be equal.

@@ -318,7 +318,7 @@ for number, said in recordings(3, [4], 0.0, seed=5):
 
 # %% [markdown]
 # A reading is right when every digit is said and the rule is kept. The model is the Transformer of
-# the page on the decoder, with two layers.
+# [the page on the decoder](12_decoder.ipynb), with two layers.
 
 # %%
 from torch.nn.utils.rnn import pad_sequence
