@@ -50,10 +50,10 @@ show(
 # %% [markdown]
 # ## The idea: read, hand over, write
 #
-# | part | what it does | what it is given |
+# | part | what it is or makes | from what |
 # |---|---|---|
 # | encoder | a state after each source word | the source |
-# | bridge | the last of these states | nothing else |
+# | **bridge** | the last of these states, and nothing else | the encoder |
 # | decoder | a state, and from it a word, at each step | the bridge, and its own words |
 #
 # A network with such a state is **recurrent**: the same weights are used at each step, so that it
@@ -84,7 +84,7 @@ for t, h_t in enumerate(states, 1):
 
 # %% [markdown]
 # With a pencil (and a table of tanh): $\tanh 1 = 0.7616$, then $\tanh(0.3808) = 0.3634$, then
-# $\tanh(0.1817) = 0.1797$. Two steps later less than a quarter of the 1 is left.
+# $\tanh(0.1817) = 0.1797$. Two steps later less than a fifth of the 1 is left.
 #
 # Learning depends on another number: how much does $h_3$ change when $x_1$ changes? The chain rule
 # multiplies one factor a step. The derivative of $\tanh$ is $1 - h^2$:
@@ -92,8 +92,9 @@ for t, h_t in enumerate(states, 1):
 # $$\frac{d h_3}{d x_1} = w\,(1 - h_1^2) \cdot u\,(1 - h_2^2) \cdot u\,(1 - h_3^2)
 # = 0.4200 \cdot 0.4340 \cdot 0.4839 = 0.0882$$
 #
-# A factor for each step, each at most $u$. Twenty words on, the derivative is at most $0.5^{19}$ of
-# what it was: two millionths. Autograd agrees with the pencil:
+# After the first factor, at most $w$, each further step brings one that is at most $u$. Between the
+# first and the last of twenty words there are 19 steps, so the derivative is at most $0.5^{19}$:
+# two millionths. Autograd agrees with the pencil:
 
 # %%
 (slope,) = torch.autograd.grad(states[2], x)
@@ -106,8 +107,8 @@ print("d h3 / d x1, x2, x3:", *(f"{s:.4f}" for s in slope))
 # ## In code: two loops and a bridge
 #
 # With vectors, $w$ and $u$ become matrices $W$ and $U$, and a token becomes a row of a table, its
-# **embedding**. A reader is a loop. An encoder-decoder is two readers, and a layer that turns each
-# decoder state into one score a word:
+# **embedding**. A reader is a loop. An encoder-decoder is two readers, and a last layer, the head.
+# It turns each decoder state into scores, one for each word of the vocabulary:
 
 
 # %%
@@ -162,8 +163,8 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # %% [markdown]
 # ## Training: who writes what the decoder reads?
 #
-# The decoder is trained to give each right word a high probability, given the words before it and
-# the bridge $b$:
+# The decoder is trained to give each of the $T$ right words $y_t$ a high probability, given the
+# words before it and the bridge $b$:
 #
 # $$p(y_1 \ldots y_T \mid \text{source}) = \prod_{t=1}^{T} p(y_t \mid y_1 \ldots y_{t-1}, b)$$
 #
@@ -176,7 +177,10 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # | must give `target[:, 1:]` | le | chat | noir | dort | end |
 #
 # The task on this page is to **copy**: read a word, then write it. It has no difficulty but one: to
-# remember. The words are generated, random letters from a to j.
+# remember. The words are generated, random letters from a to j. `reversal` gives each with its
+# mirror image, which a later section needs. `BucketBatches` puts words of like length into one
+# batch and fills the shorter ones up with id 0, the padding. `BOS` and `EOS` are the begin and the
+# end mark.
 
 # %%
 from deepdive.data import BucketBatches
@@ -203,8 +207,9 @@ def batched(pairs, max_tokens=600):
 [(spell(source), spell(word)) for source, word in copying(3, 3, 6, seed=1)]
 
 # %% [markdown]
-# Two ways to train, then. `forced` reads the right letters; `on_its_own` reads what it has written.
-# A prediction before they compete.
+# Two ways to train, then. `forced` reads the right letters; `on_its_own` reads what it has written:
+# `begin` reads the source, `step` reads one token and gives the scores of the next. `source != 0`
+# marks what is no padding. A prediction before they compete.
 
 # %%
 from deepdive.objectives import cross_entropy
@@ -264,15 +269,17 @@ assert final["forced"] < final["on_its_own"]
 print("final loss:", ", ".join(f"{name} {loss:.2f}" for name, loss in final.items()))
 
 # %% [markdown]
-# Teacher forcing is faster in the clock too. All target words are known, so the loop over the
-# target needs no choice between its steps. Its price is paid later: in use the decoder reads its
-# own words, and a state that follows a mistake is one that it never saw in training. The name for
-# this gap is **exposure bias** (Ranzato et al. 2016).
+# Each loss is taken as that model was trained, so the forced one also had the easier question.
+# Teacher forcing has a price, and it is paid later. In use the decoder reads its own words, and a
+# state that follows a mistake is one that it never saw in training. The name for this gap is
+# **exposure bias** (Ranzato et al. 2016).
 
 # %% [markdown]
 # ### Common mistake: forgetting the shift
 #
-# "The decoder reads the target" invites this line. The loss falls faster than ever:
+# "The decoder reads the target" invites the line marked *wrong*. The loss falls faster than ever.
+# So let the model write alone, a **free run**: `greedy` takes the letter with the highest score
+# and reads it next.
 
 
 # %%
@@ -295,24 +302,26 @@ assert max(cheat_loss, cheat_right) < 0.05
 print(f"loss {cheat_loss:.4f}, and {cheat_right:.1%} of new words copied")
 
 # %% [markdown]
-# **Symptom:** a loss near zero after a hundred steps, and nonsense when the model writes alone.
-# The letter that it must give is the letter that it reads, so it never looks at the bridge.
+# **Symptom:** a loss near zero after 150 steps, and nonsense when the model writes alone. The
+# letter that it must give is the letter that it reads, so it need not look at the bridge.
 #
-# **Mend:** read `target[:, :-1]`, predict `target[:, 1:]`, and check that the begin mark is never
-# predicted. A loss that looks too good is a bug until a free run says otherwise.
+# **Mend:** read `target[:, :-1]`, predict `target[:, 1:]`, and check that the first token read is
+# the begin mark. A loss that looks too good is a bug until a free run says otherwise.
 
 # %% [markdown]
 # ## Why it forgets, measured: gradient against distance
 #
-# Feed sixty random rows to a fresh layer, 64 wide. Ask how strongly its last state answers to each
-# row: the norm of the gradient at a row, divided by that at the last one. Three layers are to be
-# compared. The Elman layer you know. The other two have **gates**, numbers between 0 and 1 that are
-# computed from token and state, and multiply:
+# Feed sixty random rows, in place of embeddings, to a fresh layer, 64 wide. Ask how strongly its
+# last state answers to each row: the norm of the gradient at a row, divided by that at the last
+# one. (A gradient belongs to one number; we take a random mixture of the state's 64.) Three layers
+# are to be compared. The Elman layer you know. The other two have **gates**, numbers between 0 and
+# 1 that are computed from token and state, and multiply:
 #
-# - **GRU** (Cho et al. 2014): $h_t = z_t\,h_{t-1} + (1 - z_t)\,n_t$. Where $z_t$ is near 1 the
-#   state passes as it is, and its derivative is near 1; the new content is $n_t$.
+# - **GRU** (Cho et al. 2014): $h_t = z_t\,h_{t-1} + (1 - z_t)\,n_t$. The new content $n_t$ is
+#   computed as in an Elman layer, with a second gate on the state. Where $z_t$ is near 1 the old
+#   state passes as it is, and its derivative is near 1.
 # - **LSTM** (Hochreiter and Schmidhuber 1997): a second state $c_t = f_t\,c_{t-1} + i_t\,g_t$, with
-#   a gate $f$ for keeping and another, $i$, for adding $g$. Shown is
+#   a gate $f$ for keeping and another, $i$, for adding the new content $g$. Shown to the outside is
 #   $h_t = o_t \tanh c_t$, with a third.
 
 # %% tags=["fold"]
@@ -345,11 +354,13 @@ assert max(fresh["RNN"][-1], fresh["GRU"][-1]) < 1e-8 < fresh["LSTM"][-1] < 1e-3
 
 # %% [markdown]
 # (`RNN` is the library's name for the Elman layer.) The straight fall on a log scale below is
-# a product of like factors, as by hand. The second surprise: a fresh GRU forgets as
-# fast as an Elman layer. Its gates start half open, and half of a half of a half is soon nothing.
+# a product of like factors, as by hand. The second surprise: a fresh GRU forgets about as fast as
+# an Elman layer. Its keeping gate starts near one half, and the other paths add little. The LSTM's
+# starts at a bias of 1, so near $1 / (1 + e^{-1}) = 0.73$, and fades more slowly.
+#
 # Gates do not keep by themselves. They *can* keep. So set the bias of the keeping gate to 4, which
-# makes it $1 / (1 + e^{-4}) = 0.98$. The Elman layer has no gate; all we can do is to make $U$
-# larger or smaller.
+# makes it about $1 / (1 + e^{-4}) = 0.98$. The Elman layer has no gate; all we can do is to make
+# $U$ larger or smaller.
 
 # %%
 from torch.nn.init import constant_
@@ -392,19 +403,23 @@ with_alt(
 )
 
 # %% [markdown]
-# *Left: three fresh layers fall along straight lines, by a fixed factor a token. Right: with gates
-# near 1 the gradient arrives; an Elman layer either vanishes or explodes.*
+# *Left: three fresh layers fall along nearly straight lines, by a fixed factor a token. Right: with
+# gates near 1 the gradient arrives; in an Elman layer it vanishes or explodes.* (The printed `0.0`
+# is a share too small for a 32-bit number.)
 #
 # In an Elman layer one matrix both computes and keeps. If $U$ is small the gradient vanishes; if it
 # is large the gradient explodes, and with it the step of training (clipping the norm tames that).
 # The gates separate the two jobs. Training can open them where something must be kept.
+#
+# That is a first answer to the question above. A fresh Elman layer that has read twenty words
+# answers to the first with less than a hundredth of what it gives the last: read it off at 19.
 
 # %% [markdown]
 # ## Why it forgets, measured: accuracy against length
 #
 # The gradient says what *can* be learned. What *is* learned? Train the three kinds alike to copy
-# words, then test on new words of each length: how many letters stand in their place? Guessing
-# gives one in ten.
+# words, then test on new words of each length, in a free run: how many letters stand in their
+# place? Guessing gives one in ten.
 
 # %%
 from deepdive.profile import pick
@@ -460,11 +475,12 @@ with_alt(
 # The Elman network hardly learns to copy at all.*
 #
 # The letters of a word are drawn independently, so each costs the same to remember, and the bridge
-# has 64 numbers whatever the length. With more training or a wider state the fall moves to the
-# right (exercise 4). Cho et al. (2014) saw it in translation: the BLEU of their encoder-decoder
-# fell with the length of the sentence.
+# has 64 numbers whatever the length (the LSTM's $h$ and $c$ 64 each). Does a wider state move the
+# fall to the right? That is exercise 4. Cho et al. (2014) saw the fall in translation. The **BLEU**
+# of their encoder-decoder, a score from 0 to 100 for likeness to a human's translation, fell with
+# the length of the sentence.
 #
-# Has training opened the gates? Measure the gradient again, fresh and trained, now on words: the
+# Has training learned to keep? Measure the gradient again, fresh and trained, now on words: the
 # share that reaches the first letter.
 
 # %%
@@ -491,9 +507,10 @@ print("largest factor by which Elman's U stretches a state:", *(f"{s:.2f}" for s
 assert stretch[1] > 1.1 * stretch[0]
 
 # %% [markdown]
-# It has: more of the gradient arrives than before. In the Elman network too, where $U$ has grown,
-# and yet that one cannot copy. A gradient that arrives is needed, but it is not a memory that can
-# be read. And in the beginning, when everything is still to be learned, it hardly arrives.
+# More of the gradient arrives than before. (A share above 1: the last state answers to the first
+# letter more than to the last.) In the Elman network too, where $U$ has grown, and yet that one
+# cannot copy. A gradient that arrives is needed, but it is not a memory that can be read. And in
+# the beginning, when everything is still to be learned, it hardly arrives.
 
 # %% [markdown]
 # ## A trick: read the source backwards
@@ -560,8 +577,9 @@ with_alt(
 # the word, where the distance became short; the last letters stay lost.*
 #
 # Nothing was added to the network. Turned round, the weakest of the three gets about as many
-# letters of the longest words right as the LSTM that reads forwards. The first letters are learned
-# first, over one step and then over three, and they show the way to the rest.
+# letters of the longest words right as the LSTM that reads forwards. The dotted LSTM shows another
+# thing: forwards, where all letters wait alike, it does best on the first. That one is written
+# first, before the decoder has read any mistake of its own.
 #
 # The paper's numbers, English to French on WMT 2014, four layers of 1000 (section 3.3):
 #
@@ -570,11 +588,13 @@ with_alt(
 # | read forwards | 5.8 | 25.9 | 35.61 |
 # | read backwards | 4.7 | 30.6 | 35.85 |
 #
-# Reproduced here: the direction of the effect, on copying, with a model about 7,000 times smaller.
-# Not reproduced: translation, and the size of the gain.
+# Reproduced here: the direction of the effect, on copying, with an LSTM about 7,000 times smaller
+# (53 thousand weights; theirs had 384 million). Not reproduced: translation, and the size of the
+# gain.
 #
 # It is a trick, not a cure. The total distance is the same, and one vector still carries
-# everything. Languages that put the verb last would need another trick.
+# everything. Where the first word written needs the last word of the source, the trick takes it
+# farther away.
 
 # %% [markdown]
 # ## What differs
@@ -596,13 +616,64 @@ with_alt(
 # ## In practice
 #
 # - **Mask the padding.** In a batch the short sources end in padding. The state must stand still
-#   there, or a word gives another bridge in company than alone. The library's layers take `mask`.
+#   there, or a word gives another bridge in a batch than alone. The library's layers take `mask`.
 # - **Clip the gradient** (`fit` does, at norm 1). Recurrent nets are where clipping comes from.
-# - **Start the LSTM's forget bias at 1** or more (Gers et al. 2000). Ours starts at 1, torch's
-#   at 0.
+# - **Start the LSTM's forget bias at 1** or more: the bias of $f$ (Gers et al. 2000). Ours starts
+#   at 1, torch's near 0.
 # - **Test a free run**, not the loss alone. Teacher forcing hides what happens after a mistake.
 # - **State what a result is a share of**: words without a mistake, or letters in place. The first
 #   is much stricter.
+
+# %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. What does the decoder know of the source, and how does that grow with the sentence?
+#
+#    <details><summary>Answer</summary>
+#
+#    The bridge, the encoder's last state, and nothing else. It does not grow: 64 numbers on this
+#    page, for one letter as for twelve.
+#
+#    </details>
+# 2. In the network of one number, with $w = 1$ and $u = 0.5$, how large can $d h_5 / d x_1$ be at
+#    most?
+#
+#    <details><summary>Answer</summary>
+#
+#    $1/16$. Four steps lie between $x_1$ and $h_5$, each with a factor of at most $u$, and
+#    $0.5^4 = 0.0625$.
+#
+#    </details>
+# 3. A loss falls to nearly zero, but alone the model copies nothing: the shift was forgotten. What
+#    did the decoder read when it had to give *noir* in *le chat noir dort*, and what should it
+#    have read?
+#
+#    <details><summary>Answer</summary>
+#
+#    It read *noir*, the answer itself. It should have read *chat*, the right word before it, even
+#    where it would have written another: that is teacher forcing.
+#
+#    </details>
+# 4. A fresh GRU has gates, and its gradient still faded about as fast as the Elman layer's. Why,
+#    and what changed that?
+#
+#    <details><summary>Answer</summary>
+#
+#    Its keeping gate starts near one half, and a half at each step is soon nothing. With a bias of
+#    4 the gate is near 0.98, and the gradient arrived over 59 steps.
+#
+#    </details>
+# 5. Reading the source backwards leaves the mean distance at $S$. Which letters did the Elman
+#    network gain by it, and which not?
+#
+#    <details><summary>Answer</summary>
+#
+#    The first ones: letter 1 now travels one step instead of $S$. The last letters stayed lost, for
+#    the last of all travels $2S - 1$.
+#
+#    </details>
 
 # %% [markdown]
 # ## Exercises
@@ -636,7 +707,17 @@ with_alt(
 #    steps. The sum over $t$ is $S(S + 1) - S = S^2$, the mean $S$, the largest $2S - 1$.
 #
 #    </details>
-# 4. *(measure, 10 min)* Double `d_hidden`. How far does the cliff move? And with twice the steps?
+# 4. *(measure, 10 min)* Double `d_hidden`. How far does the fall move? And with twice the steps?
+#
+#    <details><summary>Answer</summary>
+#
+#    Write 128 in `new_model`, or `2 * steps` in `learn`. For each kind note the longest word of
+#    which half the letters are right, and compare with the lines above. Both changes should move
+#    it to the right; neither removes it. Doubling the state makes each $U$ four times as large,
+#    $128^2$ numbers for $64^2$; doubling the steps doubles the time. Repeat with another seed
+#    before you believe a move of one letter.
+#
+#    </details>
 # 5. *(code, 10 min)* Train on words that must be written backwards (`reversal` as it is). Which
 #    curve of this page do you expect to see?
 #
@@ -673,7 +754,8 @@ print("answers 1 and 2 hold")
 # ## Further reading
 #
 # - Sutskever, Vinyals, Le (2014), *Sequence to Sequence Learning with Neural Networks*: section 3.3
-#   on reading backwards, table 1 for the numbers above.
+#   on reading backwards; its perplexities and BLEU are in the table above, the re-ranking in its
+#   table 2.
 # - Cho et al. (2014), *Learning Phrase Representations using RNN Encoder-Decoder*: section 2.3, the
 #   GRU's first appearance; and *On the Properties of Neural Machine Translation*, figure 4: BLEU
 #   against length.
