@@ -66,10 +66,10 @@ show(
 # %% [markdown]
 # ## Blind to order
 #
-# Shuffle the words that enter self-attention, and the same vectors come out, shuffled alike
-# ([shown there](05_self_attention.ipynb)). The feed-forward layer and the norm treat each row
-# alone, so a whole encoder has this property. It sees a bag of words. Is that a loss? It depends on
-# the task. Take two:
+# Shuffle the words that enter self-attention, and the same vectors come out, shuffled alike (the
+# [page on self-attention](05_self_attention.ipynb) shows it). The other parts of an encoder, on the
+# next pages, treat each row alone. So a whole encoder has this property: it sees a bag of words. Is
+# that a loss? It depends on the task. Take two:
 #
 # - **reverse**: write the word's letters backwards;
 # - **sort**: write them in alphabetical order.
@@ -107,6 +107,9 @@ batches = BucketBatches((source, target), max_tokens=400, seed=1)
 len(source), source[0], target[0], target[1]
 
 # %% [markdown]
+# The first source begins with 30, which asks for the reverse. Its target is the same letters
+# backwards, between 1 (begin) and 2 (end). The last list is the target of the sorted word.
+#
 # The model is that of the [attention page](02_attention.ipynb), with two heads. What it does about
 # positions is an argument. `Position()` is the scheme that does nothing.
 
@@ -180,9 +183,9 @@ for length in range(3, 7):
     assert in_order > right + 0.2
 
 # %% [markdown]
-# It knows *which* letters, and guesses their order: four letters have $4! = 24$ orders, and about
-# one guess in 24 is right. Sorting needs no order in the source, so there it does far
-# better.
+# It knows *which* letters, and guesses their order. Four letters have $4! = 24$ orders, so a guess
+# is right once in 24 times, 4.2% (the last column). Sorting needs no order in the source, so there
+# it does far better.
 
 # %% [markdown]
 # ## The idea: a row of clocks
@@ -233,7 +236,8 @@ show(
 # | 1 | 0.841 | 0.540 | 0.010 | 1.000 |
 # | 2 | 0.909 | -0.416 | 0.020 | 1.000 |
 #
-# In general, pair $i$ of $d/2$ pairs stands in the columns $2i$ and $2i + 1$:
+# In general, let $pos$ be the place and $d$ the number of dimensions. Hand $i$, counted from 0,
+# turns by $1 / 10000^{2i/d}$ a step. Its pair stands in the columns $2i$ and $2i + 1$:
 #
 # $$\mathrm{PE}[pos, 2i] = \sin\!\left(\frac{pos}{10000^{2i/d}}\right) \qquad
 # \mathrm{PE}[pos, 2i+1] = \cos\!\left(\frac{pos}{10000^{2i/d}}\right)$$
@@ -297,7 +301,7 @@ with_alt(
 # - cosine: $-0.841 \cdot 0.841 + 0.540 \cdot 0.540 = -0.416$
 #
 # That is the third row of the table above. For all hands, put the 2 x 2 blocks on the diagonal of
-# one matrix $R_k$:
+# one matrix $R_k$. (In code an encoding is a row, so it is multiplied by the transpose.)
 
 
 # %%
@@ -348,12 +352,13 @@ with_alt(
 )
 
 # %% [markdown]
-# *One curve, whatever the place: near places are more alike. It is the same to the left and to the
-# right, so the bare dot product cannot tell before from after.*
+# *One curve, whatever the place: the dot product depends on the distance alone. Near places are,
+# on the whole, more alike than far ones. The curve is the same to the left and to the right, so
+# the bare dot product cannot tell before from after.*
 #
 # A head can, because its query matrix may turn. Let the query be $R_{-3}\,\mathrm{PE}[pos]$, which
 # is $\mathrm{PE}[pos - 3]$. Its best key is then three places back, at every place, with one fixed
-# matrix:
+# matrix. (`scale=1.0` leaves out the division by $\sqrt d$, so the weights are sharp.)
 
 # %%
 from deepdive.inspect import record
@@ -443,7 +448,7 @@ with_alt(
 # %% [markdown]
 # *8 dimensions, 200 places. Level: a distance looks the same everywhere. Swinging: it does not.*
 #
-# So the two forms are not two spellings of one thing. As printed there, the encoding still gives
+# So the two forms are not two spellings of one thing. In Fleuret's form the encoding still gives
 # every place another vector, and a model can learn from it, but no matrix moves it by $k$. Take the
 # exponent $2i/d$ in both lines.
 #
@@ -499,8 +504,8 @@ except ValueError as error:
     print(str(error).replace(": ", ":\n  "))
 
 # %% [markdown]
-# Train both kinds on the two tasks. The learned table has 16 rows; with words of up to 6 letters
-# training reaches only the first seven.
+# Train both kinds on the two tasks. The learned table has 16 rows. The task stands at place 0 and
+# the letters from place 1 on, so words of up to 6 letters train only the first seven rows.
 
 # %%
 schemes = {"sinusoidal": SinusoidalPosition, "learned": lambda d: LearnedPosition(16, d)}
@@ -556,12 +561,14 @@ print("reversed, 8 letters:", *(f"{name} {rows[5][0]:.0%}" for name, rows in gra
 print("sorted, 8 letters:  ", *(f"{name} {rows[5][2]:.0%}" for name, rows in grades.items()))
 
 # %% [markdown]
-# *Grey: lengths seen in training. Right of it, every curve falls.*
+# *Grey: lengths seen in training. Right of it, every curve falls, or lies on the floor already.*
 #
-# The KAIST slide's hope holds for one letter at most: two letters beyond training, both kinds of
-# position are at zero. (The paper says only that sines *may* allow it.) And positions can hurt:
-# sorting does not need the order of the source, and the model that never had places loses least.
-# Where does it go wrong? Look at the maps of a word that fits and of one too long.
+# The KAIST slide's hope holds for one letter at most. Two letters beyond training, both kinds of
+# position hardly reverse a word. (The paper says only that sines *may* allow it.) And positions can
+# hurt. Sorting does not need the order of the source, and the model without positions loses least.
+#
+# Where does it go wrong? Look at how the decoder attends to the source, for a word that fits and
+# for one that is too long.
 
 # %%
 def look(model, word):
@@ -585,7 +592,7 @@ look(models["sinusoidal"], "waterfall")
 # does not.*
 #
 # Training never went beyond place 6. Over many words of nine letters: where does the first letter
-# written look, in each model? Its answer lies at place 9.
+# written look, in each model? Its answer, the last letter, lies at place 9.
 
 # %%
 new = [word for word, _ in reversal(200, length=(9, 9), vocab=26, seed=3)]
@@ -647,14 +654,65 @@ print(f"4 letters reversed: {as_trained[0]:.0%} as trained, {swapped[0]:.0%} wit
 # - **Add positions to the embeddings before the first layer**, after the embeddings were multiplied
 #   by $\sqrt d$; otherwise the waves (entries up to 1) drown the words (entries about
 #   $1/\sqrt d$).
-# - **Compute the angles in float32 or float64**, then cast. bfloat16 has 8 bits: place 257 becomes
-#   256 there.
+# - **Compute the angles in float32 or float64**, then cast. bfloat16 keeps 8 binary digits: place
+#   257 becomes 256 there.
 # - **Pad on the right** with absolute positions, or pass the positions: padding on the left moves
 #   every word to another place.
 # - **Test at the lengths you will meet**, by length. An average over a test set of short sentences
 #   hides the cliff.
 # - **A causal decoder is not blind**: row $t$ sees $t + 1$ keys, and a model can read its place off
-#   that ([masks](07_masks.ipynb)). The decoder on this page had no other clue.
+#   that ([masks](07_masks.ipynb)). The model without positions had no other clue.
+
+# %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. The model without positions knows the letters of a five-letter word. What share of such words
+#    can it reverse by guessing, and why?
+#
+#    <details><summary>Answer</summary>
+#
+#    One in $5! = 120$: the letters are right, and any of their 120 orders may come out. The table
+#    shows this fall with the length, while sorting stays far better.
+#
+#    </details>
+# 2. With $d = 4$, by how many radians does the slow hand turn from place 100 to place 300? And
+#    from 500 to 700?
+#
+#    <details><summary>Answer</summary>
+#
+#    It turns by 1/100 a step, so by 2 radians, both times. The turn depends on the distance
+#    alone, so one matrix $R_{200}$ does it at every place.
+#
+#    </details>
+# 3. The dot product of two encodings is the same for 3 places back and 3 places on. How does a
+#    head look 3 places back all the same?
+#
+#    <details><summary>Answer</summary>
+#
+#    Its query matrix turns the query by $R_{-3}$, so the query is the encoding of $pos - 3$. That
+#    key fits best, at every place, with one fixed matrix.
+#
+#    </details>
+# 4. In words of nine letters, where did the first letter written look, and where should it have
+#    looked?
+#
+#    <details><summary>Answer</summary>
+#
+#    At the end of the trained words: place 6, or with sines a place or two beyond it. The last
+#    letter stands at place 9. The model learned places, not "the last one".
+#
+#    </details>
+# 5. Trained weights were loaded strictly into a model with the other layout. Nothing was missing,
+#    and yet it no longer reversed. Why?
+#
+#    <details><summary>Answer</summary>
+#
+#    The encoding has no parameters, so it is not in the file, and no check can miss it. The
+#    weights read columns by number, and the same columns now hold other waves.
+#
+#    </details>
 
 # %% [markdown]
 # ## Exercises
@@ -672,8 +730,8 @@ print(f"4 letters reversed: {as_trained[0]:.0%} as trained, {swapped[0]:.0%} wit
 #
 #    <details><summary>Answer</summary>
 #
-#    Sine: $-0.416 \cdot 0.841 + 0.909 \cdot 0.540 = 0.141$. Cosine: $-0.909 \cdot 0.841 - 0.416
-#    \cdot 0.540 = -0.989$. Yes, to rounding.
+#    Sine: $-0.416 \cdot 0.841 + 0.909 \cdot 0.540 = 0.141$.
+#    Cosine: $-0.909 \cdot 0.841 - 0.416 \cdot 0.540 = -0.989$. Yes, to rounding.
 #
 #    </details>
 # 3. *(derive, 6 min)* What is the dot product of a place with itself? With the place $k$ further,
@@ -693,8 +751,32 @@ print(f"4 letters reversed: {as_trained[0]:.0%} as trained, {swapped[0]:.0%} wit
 #    Filter `words` by length. Place 7 is now seen; only the length is new.
 #
 #    </details>
+#
+#    <details><summary>Answer</summary>
+#
+#    Print `exam(model, n)` for 6, 7 and 8 letters side by side. No turn of a hand is new now: at
+#    place 7 each hand points halfway between its places 6 and 8. So a rule that finds the end of
+#    words of 6 and of 8 can find it at place 7 too.
+#
+#    Is 7 near its neighbours? Then the model fills gaps, and fails only beyond its range. Is 7
+#    far below? Then it knows each length by heart. Do the same with `LearnedPosition`: its row 7
+#    is trained, but was never the row of the end.
+#
+#    </details>
 # 5. *(measure, 15 min)* Give the learned table the waves as its first values, and train. Are the
 #    trained rows still waves? Compare the dot products before and after.
+#
+#    <details><summary>Answer</summary>
+#
+#    Rows 7 to 15 are: no word reaches them, so no gradient does, and they stay as they were, to
+#    the last digit. Rows 0 to 6 are not.
+#
+#    Before training, the dot products of rows 1 and 4, 2 and 5, 3 and 6 are equal, since the
+#    distance is 3 each time. After it they differ: each row got a gradient of its own, and
+#    nothing in the loss ties these pairs together. The turn was put in by hand; training does
+#    not keep it.
+#
+#    </details>
 
 # %%
 # The answers to 1, 2 and 3, checked.
