@@ -4,7 +4,8 @@
 # A Transformer learns by guessing the next word of sentences that are already translated. What
 # number is made small, with steps of what size, and what did it cost?
 #
-# <small>Book 2.4 · before this page: the encoder, the decoder, cross-entropy · 25 min to read · a
+# <small>Book 2.4 · before this page: [the encoder](11_encoder.ipynb), [the
+# decoder](12_decoder.ipynb), [cross-entropy](../00_start/02_maths.ipynb) · 25 min to read · a
 # laptop is enough</small>
 
 # %% tags=["setup"]
@@ -64,7 +65,7 @@ show(
 # | $p$ | 0.5 | 0.25 | 0.8 | 0.1 | 0.9 | |
 # | $-\ln p$ | 0.693 | 1.386 | 0.223 | 2.303 | 0.105 | 0.942 |
 #
-# The mean is the **cross-entropy**. Its power, $e^{0.942} = 2.57$, is the **perplexity**: on
+# The mean is the **cross-entropy**. Its exponential, $e^{0.942} = 2.57$, is the **perplexity**: on
 # average the model was as unsure as among two or three words with equal chances. In code, from
 # logits:
 
@@ -129,9 +130,9 @@ for count in (0, 5, 20):
     print(f"{count:>2} of padding: wrong {wrong_loss(*pair):.3f}, right {cross_entropy(*pair):.3f}")
 
 # %% [markdown]
-# **Symptom:** the loss looks good, and jumps with the lengths in the batch. Short sentences beside
-# long ones are trained less. **Mend:** leave padding out, and divide by the number of real tokens.
-# **Test:** add a column of padding, and see the loss stay.
+# **Symptom:** the loss looks good, and jumps with the lengths in the batch. Words in a batch with
+# much padding are trained less. **Mend:** leave padding out, and divide by the number of real
+# tokens. **Test:** add a column of padding, and see the loss stay.
 
 # %%
 assert (cross_entropy(*padded(logits, targets, 20)) - by_hand).abs() < 1e-5
@@ -147,6 +148,8 @@ print("the right loss does not know how much padding there was")
 #
 # $$q_v = (1 - \epsilon) \cdot [v = \mathrm{target}] + \epsilon / V \qquad
 # \mathrm{loss} = -\sum_v q_v \ln p_v$$
+#
+# The bracket is 1 for the target and 0 for the other words.
 #
 # By hand, four words and $\epsilon = 0.1$: the target gets $0.9 + 0.025 = 0.925$, the others
 # $0.025$ each. The loss is smallest when $p = q$. Then the target's logit stands
@@ -186,11 +189,13 @@ with_alt(
 )
 
 # %% [markdown]
-# *The dots are where smoothing wants the logits to stay.*
+# *The dots are where smoothing wants the logits to stay: for 0.1 the 3.61 found by hand, to the
+# nearest point of the curve.*
 #
 # Vaswani et al. use $\epsilon = 0.1$ and write that it "hurts perplexity, as the model learns to be
 # more unsure, but improves accuracy and BLEU". Test smoothing 0, 0.1 and 0.3 on a model with too
-# little data: the words of numbers, English to French, generated, a few hundred pairs.
+# little data: the words of numbers, English to French, generated, a few hundred pairs. (The
+# schedule of the rate, `inverse_sqrt`, is explained further below.)
 
 # %%
 from deepdive.data import BucketBatches
@@ -305,14 +310,15 @@ with_alt(
 
 # %% [markdown]
 # *On the dotted diagonal confidence and truth agree. Below it a model is too sure, above it too
-# modest.*
+# modest. The error printed above weighs each point by its guesses; without smoothing nearly all of
+# them lie at the point far right.*
 #
-# Of the paper's four claims, two are reproduced (BLEU, explained below, was not measured): the
-# model is more unsure, and the cross-entropy is worse. Accuracy gains nothing that 400 numbers
-# could show. Nor does calibration: the confidence is now too low, by about as much as the smoothing
-# took. A number has one French name, so a model that is sure is right to be. A sentence has many
-# translations, and there a model that is sure is often wrong: Müller et al. (2019) find calibration
-# improved. Smooth where targets are only one of several right ones.
+# Of the four claims in that sentence, two are reproduced: the model is more unsure, and the
+# cross-entropy is worse. (BLEU, explained below, was not measured.) Accuracy gains nothing that 400
+# numbers could show. Nor does calibration: the confidence is now too low, by about as much as the
+# smoothing took. A number has one French name, so a model that is sure is right to be. A sentence
+# has many translations, and there a model that is sure is often wrong: Müller et al. (2019) find
+# calibration improved. Smooth where targets are only one of several right ones.
 #
 # Does attention change too?
 
@@ -388,16 +394,19 @@ with_alt(
 # *A longer warm-up also lowers the peak, and after it the lines meet: the fall does not know how
 # long the rise was.*
 #
-# Why rise at all? The page before, on residuals and norms, measured it: the paper's own placement
-# of the norm needs it. And Adam's first step is of full size, whatever the gradient (next section).
+# Why rise at all? [Residuals and norms](09_residuals_norms.ipynb) measured it: with the paper's own
+# placement of the norm, deeper stacks learn worse at full speed from the first step. And Adam's
+# first step is of full size, whatever the gradient (next section).
 
 # %% [markdown]
 # ## Adam, and its second beta
 #
-# Adam keeps two running averages for each weight: $m$ of the gradient, with $\beta_1 = 0.9$, and
-# $v$ of its square. A step is $\mathrm{lr} \cdot m / \sqrt v$. In the first step $m = g$ and
-# $v = g^2$ (after the correction for the empty start), so every weight moves by exactly the rate,
-# whatever its gradient:
+# Adam keeps two running averages for each weight: $m$ of the gradient $g$ and $v$ of its square. At
+# each step $m$ becomes $\beta_1 m + (1 - \beta_1) g$, and $v$ becomes
+# $\beta_2 v + (1 - \beta_2) g^2$. Both start at 0, so at step $t$ they are divided by
+# $1 - \beta^t$. A step is $\mathrm{lr} \cdot m / \sqrt v$. With $\beta_1 = 0.9$ the first $m$ is
+# $0.1\,g$, divided by $1 - 0.9$: just $g$. In the same way $v = g^2$. So every weight first moves
+# by exactly the rate, whatever its gradient:
 
 # %%
 for gradient in (0.001, 1000.0):
@@ -494,9 +503,11 @@ assert learned["loss"] > learned["unshifted"] + 0.5
 # ## What it cost
 #
 # Table 2 of the paper compares translators by quality (BLEU: the overlap with a human translation,
-# 0 to 100) and by training cost, in floating-point operations. All three lectures print it. Its
+# 0 to 100) and by training cost, in floating-point operations. All three lectures print it. The
+# rivals are recurrent (GNMT, Deep-Att, and MoE with its experts) or convolutional (ConvS2S). A
 # footnote says where the operations come from: training time, times the number of GPUs, times what
-# such a GPU keeps up: 2.8, 3.7, 6.0 and 9.5 TFLOPS for K80, K40, M40 and P100.
+# such a GPU keeps up: 2.8, 3.7, 6.0 and 9.5 TFLOPS for K80, K40, M40 and P100. One TFLOPS is
+# $10^{12}$ operations a second.
 #
 # By hand, the base model: 12 hours on 8 P100s. $12 \cdot 3600 = 43{,}200$ s, times 8, times
 # $9.5 \cdot 10^{12}$, is $3.28 \cdot 10^{18}$. The table prints $3.3 \cdot 10^{18}$.
@@ -533,13 +544,14 @@ days = {name: singles[name] / 6e12 / 86_400 for name in ("ConvS2S En-De", "ConvS
 print("in days of one M40:", ", ".join(f"{name} {n:.1f}" for name, n in days.items()))
 
 # %% [markdown]
-# An ensemble is counted as eight models. For ConvS2S we print the days that the
+# An ensemble, several models that vote, is counted as eight. For ConvS2S we print the days that the
 # column implies; its times and Deep-Att's are not in our sources.
 #
 # So the column measures *time on hardware*, not work done. How much work was it? Count: one token
 # of source and one of target, forward and back, on the `meta` device, which follows shapes and
-# computes nothing. By hand, each weight that a token passes costs 2 operations forward and 4 back;
-# base has 63 million: $6 \cdot 63 \cdot 10^6 = 3.8 \cdot 10^8$ for base.
+# computes nothing. By hand, each weight that a token passes costs 2 operations forward and 4 back.
+# A source and a target token together pass nearly all 63 million weights of base once:
+# $6 \cdot 63 \cdot 10^6 = 3.8 \cdot 10^8$.
 
 # %%
 from deepdive.flops import count_flops
@@ -612,7 +624,7 @@ with_alt(
 )
 
 # %% [markdown]
-# *Up is better, left is cheaper; eight times the cost is an ensemble.*
+# *Up is better, left is cheaper; "x 8" marks an ensemble of eight models.*
 
 # %% [markdown]
 # ## What differs
@@ -624,7 +636,7 @@ with_alt(
 # | $\beta_2$ | 0.98 | 0.95 to 0.999 | 0.98 |
 # | clipping | not mentioned | at 1 | at 1 |
 # | batch | 25,000 + 25,000 tokens | 0.5 to 4 million tokens | 400 |
-# | dropout | 0.1 base, 0.3 big | 0 to 0.1 | 0 |
+# | dropout: share of numbers set to 0 at random | 0.1 base, 0.3 big | 0 to 0.1 | 0 |
 
 # %% [markdown]
 # ## In practice
@@ -637,6 +649,53 @@ with_alt(
 # - **Accumulate gradients** when memory is short: the mean must then run over the tokens of all
 #   parts.
 # - **Look at what it writes** early. A loss cannot see a missing shift.
+
+# %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Why can a Transformer train all words of a sentence in one pass, and a recurrent network not?
+#
+#    <details><summary>Answer</summary>
+#
+#    Under teacher forcing it reads the true words, so no guess waits for another, and the causal
+#    mask hides each answer. A recurrent network's states still wait for each other.
+#
+#    </details>
+# 2. You add ten columns of padding to a batch. What happens to the right loss, and what to a plain
+#    mean over all places?
+#
+#    <details><summary>Answer</summary>
+#
+#    The right loss stays. The plain mean falls once the model predicts padding almost surely,
+#    though nothing was learned.
+#
+#    </details>
+# 3. On new numbers, what did label smoothing do to confidence, to cross-entropy and to calibration?
+#
+#    <details><summary>Answer</summary>
+#
+#    Confidence fell and cross-entropy rose. The model became too modest, so calibration was worse:
+#    here each number has one right name.
+#
+#    </details>
+# 4. The rate of the base model peaks at step 4,000. What part of the peak is left at step 64,000?
+#
+#    <details><summary>Answer</summary>
+#
+#    A quarter: after the warm-up it falls as $t^{-0.5}$, and $\sqrt{16} = 4$.
+#
+#    </details>
+# 5. The paper prints $3.3 \cdot 10^{18}$ operations for base, and we count fewer. What does each
+#    number count?
+#
+#    <details><summary>Answer</summary>
+#
+#    The paper's is time, times GPUs, times the speed that a GPU keeps up: what was paid. Ours is
+#    the products that the model needs.
+#
+#    </details>
 
 # %% [markdown]
 # ## Exercises
