@@ -64,14 +64,15 @@ show(
 #
 # Query, key and value are three vectors with three jobs. A key says what a word *offers*, a query
 # what is *wanted*, a value what is *handed over* when the two fit. A model makes all three from the
-# words' vectors, by three learned matrices; on this page they are simply given.
+# words' vectors, by three learned matrices; until the model below they are simply given.
 
 # %% [markdown]
 # ## By hand: three words, four dimensions
 #
 # Take *the black cat*. To keep the arithmetic on one line, the four dimensions of the keys have
 # meanings that we choose: noun, adjective, animal, article. (A trained model chooses its own, and
-# they rarely have names.) The translator wants a noun, and would take an adjective:
+# they rarely have names.) The translator wants a noun, and would take an adjective. The values need
+# no meanings: each word hands over ones in places of its own, so that you can see its share.
 
 # %%
 import torch
@@ -114,13 +115,14 @@ show(
 )
 
 # %% [markdown]
-# *Read it row by row, left to right. Only the last step brings the rows together.*
+# *Read it row by row, left to right. The rows meet twice: in the softmax's sum, and in the mix.*
 
 # %% [markdown]
 # ## In code: four lines
 #
 # Many queries at once are the rows of a matrix $Q$ with $T$ rows; keys and values are the $S$ rows
-# of $K$ and $V$. One matrix product computes all $T \times S$ scores:
+# of $K$ and $V$. With $d$ numbers in each query and key, one matrix product computes all
+# $T \times S$ scores:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
 #
@@ -176,7 +178,8 @@ predict(
 # %% [markdown]
 # Measure it. For each number of dimensions, draw a thousand queries with seven keys each, and look
 # at two things: the largest weight, and how strongly the weights still answer to a change of the
-# scores (the size of the softmax's derivative).
+# scores. For the second take the 7 × 7 derivatives of the weights by the scores (the Jacobian),
+# and their norm.
 
 # %%
 dimensions = [4, 16, 64, 256, 1024]
@@ -241,10 +244,11 @@ print(f"d = 1024, with:    largest weight {scaled[0][-1]:.2f}, derivative {scale
 # | general | $q^\top W k$ | $d_q d_k$ | Luong 2015 |
 # | additive | $u^\top \tanh(W_q q + W_k k + b)$ | $d_h (d_q + d_k + 2)$ | Bahdanau 2015 |
 #
-# *General* compares a query and keys from spaces of different size. *Additive* is a small network
-# for each pair, with $d_h$ numbers inside ($u$ and $b$ have as many). It needs memory for
-# $T \times S \times d_h$ numbers, where the others need $T \times S$. At the numbers from above,
-# with $W$ the identity, they say:
+# Here $q$ and $k$ stand as columns, with $d_q$ and $d_k$ numbers. *General* compares a query and
+# keys from spaces of different size. *Additive* is a small network for each pair, with $d_h$
+# numbers inside ($u$ and $b$ have as many). It needs memory for $T \times S \times d_h$ numbers,
+# where the others need $T \times S$. At the numbers from above, with $W$ the identity, they give
+# the three words these weights:
 
 # %%
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
@@ -266,7 +270,8 @@ for name, mechanism in family.items():
 
 # %% [markdown]
 # With $W$ the identity, *general* is *dot*. Without the square root *cat* gets more than its two
-# thirds. The untrained additive score knows nothing yet.
+# thirds. The untrained additive score knows nothing yet. The [next page](03_scores.ipynb) compares
+# them.
 #
 # `record` is how this library looks inside. The weights pass through a named **hook point**;
 # whoever records it gets the tensor that was used. Nothing is stored on the module, and with nobody
@@ -293,7 +298,8 @@ heatmap(seen["weights"][0][0, 0], tokens, tokens, digits=2, title="with a paddin
 
 # %% [markdown]
 # *Queries down, keys across. The last column is zero for every query, and each row still sums to
-# one.*
+# one.* (Large on the diagonal: a random vector fits itself best. The padding's own row is computed
+# too; nobody uses it.)
 
 # %% [markdown]
 # ### Common mistake: masking after the softmax
@@ -340,10 +346,10 @@ print("masked before the softmax: nothing moved. Masked after it: the output cha
 # %% [markdown]
 # ## A model whose attention can be read
 #
-# Now train one. The task: spell a word backwards. To write letter $t$ of the answer, the model
-# must look at letter $n - 1 - t$ of the source, so we know what the weights *should* be. (It can:
-# each letter's vector also carries its position.) The words are generated: random letters, 4 to 10
-# of them.
+# Now train one. The task: spell a word of $n$ letters backwards. Counted from 0, letter $t$ of the
+# answer is letter $n - 1 - t$ of the source. There the model must look, so we know what the weights
+# *should* be. (It can: each letter's vector also carries its position.) The words are generated:
+# random letters, 4 to 10 of them.
 
 # %%
 import string
@@ -440,8 +446,8 @@ heatmap(weights[0, 0], rows, list("attention"), title="cross-attention, by lette
 # copies. The last row writes the end of the word; it has nothing to copy, and looks where it
 # likes.*
 #
-# One word may be luck. Count over all test words how often the largest weight of a row lies on the
-# mirrored letter:
+# (In the name of the hook point, the star stands for any layer; here there is one.) One word may be
+# luck. Count over all test words how often the largest weight of a row lies on the mirrored letter:
 
 # %%
 hits = total = 0
@@ -522,8 +528,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #
 # Under forced weights the letters that come out are the source's, in the source's own order. The
 # letters handed over are not the reason: with the same ones and its own weights the model
-# seldom goes forwards. What the map does not decide is where the word ends; that decision is made
-# elsewhere too.
+# seldom goes forwards. (With its own it is not perfect either: it never saw a word half written
+# in the wrong order.) What the map does not decide alone is where the word ends.
 #
 # So the weights decide *which letter is copied*. Chapter 7 returns to this: weights that look
 # meaningful are not always the cause, and only an intervention like this one tells.
@@ -539,8 +545,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # | steps from any word to the output | 1 | 1 | 1 | up to n |
 # | work for n words | 1 | n | n for each query | n |
 #
-# The last line is the price. Every query meets every key: twice the words, four times the work.
-# Chapter 5 is about that.
+# The last line is the price. Every query meets every key: with twice the words asking and twice the
+# words answering, four times the work. Chapter 5 is about that.
 
 # %% [markdown]
 # ## In practice
@@ -555,6 +561,54 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # - **Do not read one map as a proof.** Count over many inputs, and intervene.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Score, weigh, mix: which of the three steps is new when *additive* takes the place of the
+#    scaled dot product?
+#
+#    <details><summary>Answer</summary>
+#
+#    The score only. Weighing (a softmax) and mixing (a weighted average of the values) stay.
+#
+#    </details>
+# 2. Five queries and seven keys are 16 numbers wide, the seven values 20. Which shapes have the
+#    weights and the output, and what sums to one?
+#
+#    <details><summary>Answer</summary>
+#
+#    The weights are (5, 7) and the output is (5, 20). Each row of the weights sums to one.
+#
+#    </details>
+# 3. Queries and keys have 64 independent entries of variance 1. How large is a dot product
+#    typically, and what did the measurement show for softmaxes of such scores as $d$ grows?
+#
+#    <details><summary>Answer</summary>
+#
+#    $\sqrt{64} = 8$. The largest of seven weights rose towards 1 and the derivative fell towards 0,
+#    so that such a softmax can hardly learn. Divided by $\sqrt d$, both stayed level.
+#
+#    </details>
+# 4. Why is it too late to set the weights of the padding to zero after the softmax?
+#
+#    <details><summary>Answer</summary>
+#
+#    The padding has already had its part in the softmax's sum. The other weights no longer sum to
+#    one, and they change with whatever lies under the padding.
+#
+#    </details>
+# 5. What did forcing the weights onto the other diagonal show that the map and the count could
+#    not?
+#
+#    <details><summary>Answer</summary>
+#
+#    That the weights are a cause: the letters came out in the source's own order, though the model
+#    had learned to reverse. They do not alone decide where the word ends.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
 # 1. *(pencil, 3 min)* Let the query be $(0, 2, 0, 0)$ with the keys from above. Which word gets the
@@ -566,13 +620,13 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #    9.389. *black* gets 7.389 / 9.389 = 0.787.
 #
 #    </details>
-# 2. *(predict, 3 min)* Multiply all scores by 10. What do the weights approach? And multiplied by
-# 0?
+# 2. *(predict, 3 min)* Multiply all scores by 10. What do the weights approach? And multiplied
+#    by 0?
 #
 #    <details><summary>Answer</summary>
 #
-#    By 10: a single 1 at the largest score, the dictionary. By 0: all equal, the plain average. The
-#    factor is an inverse temperature.
+#    By 10: a single 1 at the largest score, the dictionary. By 0: all equal, the plain average.
+#    (One over this factor is called the temperature.)
 #
 #    </details>
 # 3. *(derive, 8 min)* Add the same number $c$ to all scores of a query. What happens to the
@@ -584,8 +638,28 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #    of a query, so it changes no weight and its gradient is zero.
 #
 #    </details>
-# 4. *(code, 10 min)* Train the reversal model with `scale=1` in its attentions and a model 256
-#    wide. How many steps until the loss is below 0.1, with and without the square root?
+# 4. *(code, 10 min)* Train the reversal model 256 wide, with the square root and without. (Each of
+#    its three attentions has an attribute `scale`; set to 1, nothing is divided.) How many steps
+#    until the loss is below 0.1?
+#
+#    <details><summary>Answer</summary>
+#
+#    Build it with `d_model=256`. For the second run, before `fit`:
+#
+#    ```python
+#    from deepdive.attention import MultiHeadAttention
+#
+#    for part in model.modules():
+#        if isinstance(part, MultiHeadAttention):
+#            part.scale = 1.0
+#    ```
+#
+#    `history.losses` has one loss a step. You can see the handicap before the first one. In fresh
+#    models, on words of 7 letters, the largest weight of a cross-attention row was about 0.3 with
+#    the root and 0.9 without, and the norm of the derivative 0.37 against 0.12. Repeat with
+#    another seed and rate before you believe a difference in steps.
+#
+#    </details>
 
 # %%
 # The answers to 1 and 2, checked.
