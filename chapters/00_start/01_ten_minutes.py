@@ -63,7 +63,8 @@ show(
 )
 
 # %% [markdown]
-# *Compare the sound with each animal. The one that fits hands over its colour.*
+# *Compare the sound with each animal. The one that fits hands over its colour. The numbers are
+# shares: here the cow has all.*
 #
 # A Python dictionary could do this if you wrote down who moos. **Attention** is a dictionary that
 # learns what fits what, from right answers alone. It is what the Transformer, the program behind
@@ -85,6 +86,8 @@ show(
 # The cow fits best. These numbers are the **scores**. Next they become shares, the **weights**.
 # Raise $2.718$ (the number $e$) to each score; all results are positive, and a score higher by one
 # gives a power 2.7 times as large. Then divide by the sum, so that the shares add up to one.
+#
+# In code `keys @ moo` makes all three dot products at once, one for each row of `keys`.
 
 # %%
 import torch
@@ -120,7 +123,8 @@ show(
 # %% [markdown]
 # ## In code: three lines
 #
-# With the animals' arrows as the rows of a table, one product gives all scores.
+# The same steps as one function. The library's class does them for many sentences at once: each
+# `None` adds a side of length 1 for that, and `scale=1.0` leaves the scores as they are.
 
 
 # %%
@@ -257,8 +261,8 @@ with_alt(
 )
 
 # %% [markdown]
-# *Orange: sounds. Blue: animals. After training each sound leans towards its own animal and away
-# from the others.*
+# *Orange: sounds. Blue: animals. After training each sound leans towards its own animal. Where two
+# animals are neighbours, a sound may point past its own, further from the other.*
 #
 # Nobody wrote down that cows moo. Turning the *moo* arrow towards the cow was the way to be right
 # about the colours. Does it hold on a thousand scenes that it has not seen? Count how often its
@@ -294,7 +298,7 @@ assert learned.diagonal().min() > 0.9
 heatmap(learned, sounds, animals, digits=2, title="weights: sound down, animal across")
 
 # %% [markdown]
-# *Each row is one sound; it sums to one. Nearly all of it lies on one animal.*
+# *Each row is one sound; before rounding it sums to one. Nearly all of it lies on one animal.*
 
 # %% tags=["fold"]
 from deepdive.predictions import predict
@@ -326,7 +330,8 @@ print(f"in the opposite order the answers change by less than 0.00001: {bool(mov
 
 # %% [markdown]
 # Any number, in any order. That order does not count is a gift and a problem: to attention alone,
-# *dog bites man* and *man bites dog* are the same three words. Chapter 2 shows the mend, positions.
+# *dog bites man* and *man bites dog* are the same three words. The mend is to tell each word its
+# place: [positions](../02_transformer/08_positions.ipynb).
 
 # %% [markdown]
 # ## The surprise
@@ -372,7 +377,7 @@ show(
 # be learned like that.
 #
 # Where a model must keep two answers apart, it uses several attentions side by side, each with its
-# own arrows. They are called heads, and have a page of their own in chapter 2.
+# own arrows. They are called heads: [multi-head attention](../02_transformer/06_multi_head.ipynb).
 
 # %% [markdown]
 # ## What differs
@@ -385,8 +390,50 @@ show(
 # | number and order of entries | any | any |
 #
 # In a Transformer each word plays all the parts: it asks (query), offers (key) and hands over
-# (value). The arrows are longer, 64 numbers or so. The three lines are the same, with one square
-# root that [the page on attention](../02_transformer/02_attention.ipynb) explains.
+# (value). That is [self-attention](../02_transformer/05_self_attention.ipynb). The arrows are
+# longer, 64 numbers or so. The three lines are the same, with one square root that [the page on
+# attention](../02_transformer/02_attention.ipynb) explains.
+
+# %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. In the game with the flags, what is the query, what are the keys, what the values?
+#
+#    <details><summary>Answer</summary>
+#
+#    The sound's arrow asks, the animals' arrows are the keys, their colours the values.
+#
+#    </details>
+# 2. One score is higher by one than another. How many times larger is its weight?
+#
+#    <details><summary>Answer</summary>
+#
+#    About 2.7 times, whoever else stands there.
+#
+#    </details>
+# 3. Which numbers does training change?
+#
+#    <details><summary>Answer</summary>
+#
+#    The arrows of the sounds and of the animals; the three steps have nothing to learn.
+#
+#    </details>
+# 4. Why does attention mix, instead of choosing the one that fits best?
+#
+#    <details><summary>Answer</summary>
+#
+#    A mixture changes smoothly with the arrows, so an error can tell which way to turn each.
+#
+#    </details>
+# 5. All five animals stood on the stage. What did the weights show, though no pair was ever named?
+#
+#    <details><summary>Answer</summary>
+#
+#    Each sound gave nearly all its weight to its own animal.
+#
+#    </details>
 
 # %% [markdown]
 # ## Exercises

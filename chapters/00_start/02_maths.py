@@ -2,7 +2,7 @@
 # # The maths
 #
 # The next word is *dog*. A model expected *cat* with 67% and *dog* with 24%. How wrong is that, as
-# one number, and which way should each of its own numbers move?
+# one number, and which way should each number inside the model move?
 #
 # <small>Book 2, what it takes as known · before this page: attention in ten minutes · 25 min to
 # read · a laptop is enough</small>
@@ -48,13 +48,14 @@ show(
 )
 
 # %% [markdown]
-# *Left to right: from vectors to one number that says how wrong. Right to left: what each vector
-# should do about it.*
+# *Left to right: from vectors to shares, and, compared with what was wanted, to one number that
+# says how wrong. Right to left: what each vector should do about it.*
 #
-# Four tools carry the pages after this one. The **dot product** says how well
-# two vectors fit. The **softmax** turns scores into shares. **Cross-entropy** says how wrong the
-# shares are. The **chain rule** says who is to blame. Each has a picture and a sum that you can do
-# with a pencil.
+# A **vector** is a list of numbers, an arrow of the page before; it has as many **dimensions** as
+# numbers. Four tools carry the pages after this one. The **dot product** says how well two vectors
+# fit. The **softmax** turns scores into shares. **Cross-entropy** says how wrong the shares are.
+# The **chain rule** says who is to blame. Each has a picture and a sum that you can do with a
+# pencil.
 
 # %% [markdown]
 # ## 1. The dot product: how well do two vectors fit?
@@ -109,7 +110,8 @@ with_alt(
 # at 180°.*
 #
 # It also grows with the lengths. Make $b$ twice as long and the product doubles, at the same angle.
-# So a long key gets attention from many queries. Dividing by both lengths leaves the cosine.
+# So a long key gets a high score from every query on its side. Dividing by both lengths leaves the
+# cosine.
 
 # %% tags=["fold"]
 from deepdive.predictions import predict
@@ -143,17 +145,19 @@ for d, found in spread.items():
     print(f"{d:>5} dimensions: cosines spread by {found:.3f}; 1 / sqrt(d) = {d**-0.5:.3f}")
 
 # %% [markdown]
-# *4,000 random pairs each. The spread of the cosine is $1/\sqrt d$.*
+# *4,000 random pairs each. The spread of the cosine, how far from 0 it typically lies (its standard
+# deviation), is $1/\sqrt d$ in $d$ dimensions.*
 #
 # That is why a model can keep fifty thousand words in a few hundred dimensions: there is room for
-# far more *nearly* separate directions than dimensions. A dot product is the cosine times both
-# lengths, here about $\sqrt d$ each, so it spreads by $\sqrt d$; attention divides by that.
+# far more directions *nearly* at right angles than dimensions. A dot product is the cosine times
+# both lengths. A length is the root of $d$ squares, here 1 each on average, so about $\sqrt d$. The
+# dot product spreads by $\sqrt d \cdot \sqrt d / \sqrt d = \sqrt d$; attention divides by that.
 
 # %% [markdown]
 # ## 2. The softmax: from scores to shares
 #
-# Scores may be any numbers. Shares must be positive and sum to one. Raise $e$ to each score, then
-# divide by the sum:
+# Scores may be any numbers. Shares must be positive and sum to one. Raise $e$ to each score $s_i$,
+# then divide by the sum over all of them:
 #
 # $$p_i = \frac{e^{s_i}}{\sum_j e^{s_j}}$$
 #
@@ -204,8 +208,8 @@ stepper(make("softmax", seed=3))
 # %% [markdown]
 # ### Common mistake: powers that are too large
 #
-# The formula as it stands works until a score is large. Scores of 1,000 are not rare in a model
-# that goes wrong.
+# The formula as it stands works until a score is large. A training that goes wrong can reach scores
+# of 1,000.
 
 # %%
 large = torch.tensor([1002.0, 1001.0, 1000.0])
@@ -222,7 +226,8 @@ assert torch.allclose(softmax(large - large.max()), softmax(scores), atol=1e-6)
 # %% [markdown]
 # ## 3. Cross-entropy: how wrong are the shares?
 #
-# The right word was *dog*, with a share of 0.245. The loss is the model's **surprise** at it:
+# The right word was *dog*, with a share of 0.245. The loss is the model's **surprise** at it, the
+# **cross-entropy**. The logarithm $\ln$ undoes the power: $\ln e^s = s$.
 #
 # $$\mathrm{loss} = -\ln p_\mathrm{right}$$
 #
@@ -246,10 +251,11 @@ with_alt(
 )
 
 # %% [markdown]
-# *One score less is one loss more, exactly: 0.41, 1.41, 2.41. The logarithm undoes the power.*
+# *A score lower by one costs one more, exactly: 0.41, 1.41, 2.41.*
 #
 # For a text, average the losses of its words. $e^{\mathrm{loss}}$ is the **perplexity**: the model
-# is as unsure as if it chose among so many equal words. For *dog* it is $1 / 0.245 = 4.1$.
+# is as unsure as if it chose among so many equally likely words. For *dog* it is
+# $1 / 0.245 = 4.1$.
 
 
 # %%
@@ -286,11 +292,13 @@ print(f"perplexity {two.mean().exp():.1f}")
 # ## 4. The chain rule: who is to blame?
 #
 # A machine of two parts: $s = w x$, then $\mathrm{loss} = (s - y)^2$. With $w = 2$, $x = 3$ and
-# $y = 4$ it gives $s = 6$ and a loss of 4. How does the loss answer to a nudge of $w$?
+# $y = 4$, the number that was wanted, it gives $s = 6$ and a loss of 4. How does the loss answer to
+# a nudge of $w$?
 #
-# Ask each part alone. $s$ moves 3 for each 1 that $w$ moves, since $x = 3$. The loss moves
-# $2 (s - y) = 4$ for each 1 that $s$ moves. Along a chain the factors **multiply**:
-# $4 \cdot 3 = 12$.
+# Ask each part alone. $s$ moves 3 for each 1 that $w$ moves, since $x = 3$. That rate is its
+# **slope** by $w$, written $\partial s / \partial w$. The slope of a square $u^2$ is $2u$, so for a
+# small step the loss moves $2 (s - y) = 4$ times as far as $s$. Along a chain the factors
+# **multiply**: $4 \cdot 3 = 12$.
 #
 # | part | its own slope | here |
 # |---|---|---|
@@ -319,8 +327,9 @@ print(f"by a nudge of {nudge}: {measured:.3f}; by torch: {w.grad:.0f}")
 #
 # Now the chain that all language models share: scores, softmax, surprise. The slopes of its parts
 # are long, their product is short. The logarithm of a quotient is a difference, so the loss is
-# $\ln \sum_j e^{s_j} - s_\mathrm{right}$. The slope of the first term by $s_i$ is
-# $e^{s_i} / \sum_j e^{s_j} = p_i$. The second takes 1 away at the right word:
+# $\ln \sum_j e^{s_j} - s_\mathrm{right}$. The slope of $\ln u$ is $1/u$, that of $e^s$ is $e^s$. So
+# the slope of the first term by $s_i$ is $e^{s_i} / \sum_j e^{s_j} = p_i$. The second takes 1 away
+# at the right word:
 #
 # $$\frac{\partial\,\mathrm{loss}}{\partial s_i} = p_i - y_i$$
 #
@@ -373,7 +382,7 @@ with_alt(figure, "Shares over 40 steps: dog rises above 0.8, cat falls far, the 
 # *Forty steps of $s \leftarrow s - 0.2\,(p - y)$. The closer* dog *comes to one, the smaller the
 # steps.*
 #
-# Look at *the*: it even gains at first, since what *cat* loses goes to both others.
+# Look at *the*: it even gains a little at first, since what *cat* loses goes to both others.
 
 # %% [markdown]
 # ### And further back: how an error turns an arrow
@@ -385,7 +394,7 @@ with_alt(figure, "Shares over 40 steps: dog rises above 0.8, cat falls far, the 
 #
 # A step against it moves the right key **towards** the query, by what its share lacks, and each
 # wrong key away from it, by the share that it took. The arrows of the page before were turned by
-# the chain rule too, from another loss: the distance of colours.
+# the chain rule too, from another loss: the distance of colours. Here the step is half a slope:
 
 # %%
 query = torch.tensor([1.0, 2.0])
@@ -428,17 +437,67 @@ with_alt(
 # | tool | takes | gives | its slope |
 # |---|---|---|---|
 # | dot product $q \cdot k$ | two vectors | one score, any number | by $k$: $q$ |
-# | softmax | scores | shares, positive, sum 1 | $p_i (1 - p_i)$ by its own score |
+# | softmax | scores | shares, positive, sum 1 | $p_i (1 - p_i)$ by its own score (exercise 4) |
 # | cross-entropy | shares, the right word | one loss, 0 or more | with softmax: $p - y$ |
 # | chain rule | the slopes of the parts | the slope of the whole | - |
 #
 # ## In practice
 #
 # - **Give the loss scores, not shares.** `cross_entropy` applies the softmax itself, with the
-#   largest score taken away. A softmax before it is applied twice, and learns slowly.
+#   largest score taken away. With a softmax of your own before it there are two. Shares differ by 1
+#   at most, so after the second no word has more than 2.718 times the share of another.
 # - **Compare a loss with $\ln V$**, the loss of a model that knows nothing about $V$ words: for
 #   10,000 words 9.2. A first loss far above it means that the first scores are too large.
 # - **Check a slope by a nudge** whenever you wrote it by hand.
+
+# %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Two random vectors have 100 numbers each, with mean 0 and mean square 1. How large, typically,
+#    are their cosine and their dot product?
+#
+#    <details><summary>Answer</summary>
+#
+#    The cosine about $1/\sqrt{100} = 0.1$, so nearly a right angle. The dot product about
+#    $\sqrt{100} = 10$, which is why attention divides by $\sqrt d$.
+#
+#    </details>
+# 2. Why may you take the largest score away before a softmax, and what does it save you from?
+#
+#    <details><summary>Answer</summary>
+#
+#    Only differences of scores count, so the shares stay. No power exceeds 1 then, and no `nan` can
+#    come of infinity divided by infinity.
+#
+#    </details>
+# 3. A model gives five words the same score. What is its perplexity, and does it matter which word
+#    was right?
+#
+#    <details><summary>Answer</summary>
+#
+#    5, whichever was right: each has a share of 1/5, the loss is $-\ln(1/5)$, and its power is 5.
+#
+#    </details>
+# 4. The right word has a share of 0.9. What is the slope of the loss by its score, and what does a
+#    step do?
+#
+#    <details><summary>Answer</summary>
+#
+#    $0.9 - 1 = -0.1$. A step against it raises that score, but only a little: what is nearly right
+#    is hardly moved.
+#
+#    </details>
+# 5. The chain rule went back to the three keys, and each made one step. In which direction did each
+#    move, and which moved least?
+#
+#    <details><summary>Answer</summary>
+#
+#    All moved along the query's direction: *dog*, the right one, with it, the others against it.
+#    *the* moved least, for it had taken the smallest share.
+#
+#    </details>
 
 # %% [markdown]
 # ## Exercises

@@ -55,9 +55,9 @@ show(
 # *Splitting into heads cuts the columns and keeps the rows. It is easily done wrong without an
 # error; below you will see how, and how to notice.*
 #
-# A **tensor** is a block of numbers with a **shape**, the lengths of its sides. Many bugs on the
-# way to a first model are a shape that is not what you thought. Some raise an error. The others
-# train.
+# A **token** is a word or a piece of one, here a row; its numbers are its **features**. A
+# **tensor** is a block of numbers with a **shape**, the lengths of its sides. Many bugs on the way
+# to a first model are a shape that is not what you thought. Some raise an error. The others train.
 
 # %% [markdown]
 # ## 1. Shapes have names
@@ -71,8 +71,12 @@ show(
 # | d_model | features of a token | 512 |
 # | $H$, d_head | heads, features of a head | 8, 64 |
 #
+# The three sides of a batch of sentences are $B$, $T$ and d_model.
+#
 # A matrix product joins the **last** side of the left with the **second last** of the right, and
-# leaves the sides before them alone: $(B, T, d) \times (B, d, S)$ gives $(B, T, S)$.
+# leaves the sides before them alone: $(B, T, d) \times (B, d, S)$ gives $(B, T, S)$. The side $d$
+# where they meet is summed away. Keys come as rows, $(S, d)$, so swap their last two sides first:
+# `transpose(-2, -1)`.
 
 # %%
 import torch
@@ -110,7 +114,8 @@ assert attempt(lambda: torch.randn(8, 5, 2) @ torch.randn(8, 3, 2)) is RuntimeEr
 
 # %% [markdown]
 # **Read it so:** the two shapes are printed; find the two sides that should have met. In the first
-# message they stand in the middle, $1\times2$ and $3\times2$: 2 is not 3. **Mend:**
+# message they stand in the middle, $1\times2$ and $3\times2$: 2 is not 3. The second, with a batch,
+# says how the right one should begin, with 8 and 2, and how it does, with 8 and 3. **Mend:**
 # `k.transpose(-2, -1)`. Negative numbers count from the end, so the line works with and without a
 # batch.
 #
@@ -139,7 +144,9 @@ show(
 # *The column is repeated to the right, the row downwards. Nothing is copied in memory.*
 #
 # This is how one padding mask, which marks the blanks that fill up short sentences, serves all
-# heads and all queries: its shape is $(B, 1, 1, S)$, and scores have $(B, H, T, S)$.
+# heads and all queries: its shape is $(B, 1, 1, S)$, and scores have $(B, H, T, S)$. Below, `~`
+# means *not*, and `masked_fill` writes a very low score where a blank stands. The last line gives
+# the mask's sides in the wrong order.
 
 # %%
 column, row = torch.tensor([[10], [20], [30]]), torch.tensor([1, 2, 3, 4])
@@ -149,6 +156,9 @@ assert scores.masked_fill(~mask, -1e9).shape == (2, 4, 5, 7)
 assert attempt(lambda: scores + torch.ones(2, 7, 1, 1)) is RuntimeError
 
 # %% [markdown]
+# **Read it so:** count the sides from 0. Side 1 has length 4 here and 7 there, and neither is 1,
+# which torch calls *singleton*.
+#
 # ### Mistake 2: the side that stretched in silence
 #
 # A model gives $B$ predictions as a column, $(B, 1)$. The right answers came as a plain list,
@@ -206,8 +216,9 @@ f"the difference has shape {tuple(outcome)} where (64,) was meant"
 # %% [markdown]
 # ## 3. einops: say what you mean
 #
-# `view`, `transpose` and `permute` name sides by number. `einops.rearrange` names them in words,
-# and checks them. Splitting into heads, merging back:
+# `view`, `transpose` and `permute` name sides by number. `einops.rearrange` names them by letters
+# or words, and checks them. Brackets join two sides in one: `(h d)` is `h` blocks of `d` features.
+# Splitting into heads, merging back:
 
 # %%
 from einops import rearrange
@@ -250,8 +261,9 @@ show(
 # *Cut across the rows: "head 0" has token 0 and half of token 1, and nothing of token 2.*
 #
 # **Symptom:** no error. The model trains, but a causal mask, which keeps a token from reading later
-# ones, no longer hides the future, since row 0 of "head 1" holds token 1. **Mend:** `rearrange`.
-# And a test that works for every layer: change one token, and see which rows move.
+# ones, no longer hides the future, since row 0 of "head 1" holds token 1. That `reshape` is the
+# line of the page's first question. **Mend:** `rearrange`. And a test that works for every layer:
+# change one token, and see which rows move.
 
 # %%
 changed = x.clone()
@@ -275,14 +287,16 @@ assert moved.tolist() == [[False] * 3, [False, True, True]]
 assert attempt(lambda: heads.view(1, 3, 4)) is RuntimeError
 
 # %% [markdown]
-# **Read it so:** the tensor was transposed, its numbers no longer lie row after row. The message
-# suggests `reshape`, which runs, and gives the mixture of mistake 3. Merge heads with `rearrange`.
+# **Read it so:** the tensor was transposed, its numbers no longer lie row after row. The rest of
+# the message, cut here, suggests `reshape`, which runs, and mixes tokens as in mistake 3. Merge
+# heads with `rearrange`.
 
 # %% [markdown]
 # ## 4. Autograd: the chain, kept for you
 #
-# Every result remembers what it was made from. `backward()` walks that chain to the start and puts
-# the slope of the loss into `.grad` of each parameter: the chain rule of the page before.
+# Every result made from a tensor with `requires_grad=True` remembers what it was made from.
+# `backward()` walks that chain to the start and puts the slope of the loss, the **gradient**, into
+# `.grad` of each parameter: the chain rule of the page before.
 
 # %%
 w = torch.tensor(2.0, requires_grad=True)
@@ -293,10 +307,13 @@ before = loss.grad_fn.next_functions[0][0]
 print("made by", type(loss.grad_fn).__name__, "from", type(before).__name__)
 
 # %% [markdown]
+# The square (`Pow`) was made from the difference (`Sub`): the chain, read backwards.
+#
 # ### Mistake 4: gradients that add up
 #
 # `backward` **adds** to `.grad`. That is wanted when one parameter is used twice, or when a large
-# batch comes in parts. It is not wanted from one step to the next.
+# batch comes in parts. It is not wanted from one step to the next; the optimizer's `zero_grad()`
+# clears all gradients.
 
 # %% tags=["fold"]
 predict(
@@ -319,6 +336,7 @@ assert attempt(lambda: loss.backward()) is RuntimeError
 # then thrown away. **Read it so:** you called `backward` twice on one result; compute it again.
 #
 # How bad is it to forget `zero_grad()`? Walk down the parabola $(3w - 4)^2$, with it and without.
+# For one parameter, `w.grad = None` does the same.
 
 # %%
 paths = {}
@@ -360,8 +378,8 @@ with_alt(
 # %% [markdown]
 # ### Mistake 5: grading a model that is still training
 #
-# Dropout sets random features to zero while training. It does so until the model is told that the
-# lesson is over.
+# Dropout sets random features to zero while training, here each with a chance of one half. It does
+# so until the model is told that the lesson is over.
 
 # %%
 model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.Linear(4, 1))
@@ -375,7 +393,7 @@ assert len(in_eval) == 1
 print(f"20 calls, one input: {len(in_training)} answers in training, {len(in_eval)} after eval()")
 
 # %% [markdown]
-# **Symptom:** two calls with the same input differ, and the scores are worse than they should be.
+# **Symptom:** two calls with the same input differ, and so do two grades of the same model.
 # **Mend:** `model.eval()` before grading, `model.train()` before going on. `torch.no_grad()` is
 # another switch: it keeps no chain, and saves memory. It does not stop dropout.
 
@@ -390,9 +408,10 @@ print(f"20 calls, one input: {len(in_training)} answers in training, {len(in_eva
 # | `backward through the graph a second time` | one result, two walks: compute it again |
 # | `element 0 of tensors does not require grad` | the chain was cut: `no_grad`, `.item()` |
 # | `Expected ... Long, Int; but got ... Float` | token ids came as floats: `.long()` |
-# | `index out of range in self` | a token id beyond the table: compare with `vocab_size` |
+# | `index out of range in self` | a token id beyond the table: compare with its number of rows |
 #
-# The last three, for you to recognise:
+# A token's id is the number of its row in such a table, an `nn.Embedding`. The last three messages,
+# for you to recognise:
 
 # %%
 table = nn.Embedding(10, 4)
@@ -411,6 +430,52 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 # - **Fix the seed**, then change one thing at a time.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Torch says `mat1 and mat2 shapes cannot be multiplied (4x6 and 5x6)`. Which two sides should
+#    have met, and which shape comes after the mend?
+#
+#    <details><summary>Answer</summary>
+#
+#    6 and 5, the two in the middle. Transpose the right one: (4, 6) with (6, 5) gives (4, 5).
+#
+#    </details>
+# 2. Why does adding (4, 3) and (4) raise an error, while (4, 1) and (4) run in silence?
+#
+#    <details><summary>Answer</summary>
+#
+#    Aligned to the right, 3 meets 4, and neither is 1. In the second pair 1 meets 4 and stretches,
+#    and the result is (4, 4), which was hardly meant.
+#
+#    </details>
+# 3. One token was changed before the heads were split. Which rows moved with `rearrange`, and which
+#    with `reshape`?
+#
+#    <details><summary>Answer</summary>
+#
+#    With `rearrange` that token's row, in every head. With `reshape` one head did not notice, and
+#    the other moved in two rows.
+#
+#    </details>
+# 4. How did $w$ walk down the parabola without `zero_grad()`, and why?
+#
+#    <details><summary>Answer</summary>
+#
+#    It swung past the best value and back, as far as it began: each step went along the sum of all
+#    slopes so far.
+#
+#    </details>
+# 5. Under `torch.no_grad()` two calls with the same input still differ. Which switch is missing?
+#
+#    <details><summary>Answer</summary>
+#
+#    `model.eval()`: it turns dropout off. `no_grad()` only keeps no chain.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
 # 1. *(pencil, 3 min)* Shapes $(8, 1, 6)$ and $(5, 1)$: what is the shape of their sum?
@@ -421,7 +486,7 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 #
 #    </details>
 # 2. *(pencil, 3 min)* `rearrange(x, "b t (h d) -> (b h) t d", h=2)` with $x$ of shape
-#    $(3, 5, 8)$: which shape comes out, and where is head 1 of sentence 2?
+#    $(3, 5, 8)$: which shape comes out, and where is head 1 of sentence 2, both counted from 0?
 #
 #    <details><summary>Answer</summary>
 #
@@ -434,8 +499,8 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 #    <details><summary>Answer</summary>
 #
 #    Each column: every *key* shares itself among the queries. With one query, $T = 1$, all weights
-#    are 1. A printed row of ones shows it. It stays unseen if all scores are equal and $T = S$:
-#    rows sum to one as well.
+#    are 1. A printed row of ones shows it. It stays unseen if all scores are equal and $T = S$,
+#    since then the rows sum to one as well.
 #
 #    </details>
 # 4. *(code, 8 min)* Write mistake 2 for a loss with a batch of one. Does it show?
