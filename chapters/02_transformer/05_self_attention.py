@@ -67,8 +67,9 @@ show(
 # ## By hand: three words, three matrices
 #
 # The four numbers of an embedding get meanings that we choose: water, money, vague, article.
-# *Bank* has a bit of water, a bit of money, and is vague. (A trained model chooses its own
-# numbers, and they rarely have names.)
+# *Bank* has a bit of water, a bit of money, and is vague. The four numbers of a query or a key
+# mean: water, money, article, noun. The two of a value: water, money. (A trained model chooses its
+# own numbers, and they rarely have names.)
 
 # %%
 import torch
@@ -105,8 +106,9 @@ show(
 # $(1, 1, -2, 0)$: $1 + 1 - 2 + 0 = 0$. The whole query is $(2, 2, 0, 0)$: water or money, either
 # is welcome.
 #
-# The third row of $W_k$ takes the vagueness off the key. *Bank* has $1 - 1 = 0$ to offer in water
-# and in money; *river* offers $(2, 0, 0, 2)$.
+# The third row of $W_k$, $(-1, -1, 0, 0)$, belongs to *vague*: what is vague offers less. *Bank*
+# has $1 - 1 = 0$ to offer in water and in money, and only says that it is a noun: $(0, 0, 0, 2)$.
+# *River* offers $(2, 0, 0, 2)$: water, and a noun.
 #
 # Next the scores. Query times key, for all pairs at once, divided by $\sqrt 4 = 2$ (a query has
 # four numbers):
@@ -173,6 +175,10 @@ print("bank in the river bank:", [f"{v:.2f}" for v in Z[2]])
 print("bank in the bank loan: ", [f"{v:.2f}" for v in again[1]])
 
 # %% [markdown]
+# So the neighbour decides. *River* or *loan* gets the weight 0.787, *bank* itself and *the* get
+# 0.107 each.
+
+# %% [markdown]
 # ## In code, with shapes
 #
 # With $T$ words, $d_\text{model}$ numbers a word, and $d$ numbers a query:
@@ -204,8 +210,9 @@ assert torch.allclose(self_attention(X, W_q, W_k, W_v), Z)
 self_attention(X, W_q, W_k, W_v)
 
 # %% [markdown]
-# In the library, `MultiHeadAttention(d_model, 1)` holds the three matrices, and one more after
-# the mixing. With that one set to the identity, and the same $W$ in both, the numbers must agree:
+# In the library, `MultiHeadAttention(d_model, 1)` holds the three matrices ($W_k$ and $W_v$ side by
+# side, as `kv`), and one more after the mixing, `out`. With that one set to the identity, and the
+# same $W$ in both, the numbers must agree:
 
 # %%
 from deepdive.attention import MultiHeadAttention
@@ -340,7 +347,7 @@ for name, answer in tasks.items():
 # %% [markdown]
 # The largest digit does not depend on the order, and needs no positions. The first
 # one does: without positions the reader can only guess one of five, 20%. No amount of training
-# helps a reader that cannot tell the orders apart. Look at what the two readers learned:
+# helps a reader that cannot tell the orders apart. Look at what two of the four readers learned:
 
 # %% tags=["fold"]
 from deepdive.inspect import record
@@ -418,8 +425,8 @@ f"the same estimate to 1e-6: {bool(difference < 1e-6)}"
 # %% [markdown]
 # In the library a mechanism is three steps, and this one changes only the `score`. So
 # a kernel smoother is a few lines, and masks and `record` come with it. One number a coordinate is
-# learned: $1/h$, kept as its logarithm. It multiplies queries and keys alike: $W_q = W_k$,
-# diagonal.
+# learned: $1/h$, kept as its logarithm. It multiplies queries and keys alike. So $W_q = W_k$, and
+# the matrix is diagonal: each number of an input is scaled on its own.
 
 
 # %%
@@ -506,10 +513,10 @@ alone, left_out = learn_width(None), learn_width(others)
 # %% [markdown]
 # ### Common mistake: letting a point predict itself
 #
-# The first line is the trap. **Symptom:** a training error near zero and a curve that runs through
-# every noisy point. **Mend:** a mask that takes the diagonal away, the second line. Each point is
-# then predicted from the others only. (A language model has the same problem and the same kind of
-# mend: the page on masks.)
+# The first line printed is the trap. **Symptom:** a training error near zero and a curve that runs
+# through every noisy point. **Mend:** a mask that takes the diagonal away, the second line. Each
+# point is then predicted from the others only. (A language model has the same problem and the same
+# kind of mend: the page on [masks](07_masks.ipynb).)
 #
 # Compare with widths that nobody learned:
 
@@ -555,11 +562,11 @@ with_alt(
 )
 
 # %% [markdown]
-# *Above: the estimates. Below: their attention weights. The width of the dark band is the width
-# of the kernel; each row sums to one.*
+# *Above: the estimates. Below: their attention weights, one row for each place from left (top) to
+# right (bottom). The dark band is as wide as the kernel; each row sums to one.*
 #
-# The learned width beats both. The last line printed has seen the true curve, and shows
-# what is left to gain: fifty noisy points say only so much about the width.
+# The learned width beats both fixed ones. The best of 20 widths was chosen with the true curve in
+# sight, and shows what is left to gain: fifty noisy points say only so much about the width.
 #
 # ### What a learned projection buys
 #
@@ -630,6 +637,57 @@ print("1/h =", ", ".join(f"{v:.2f}" for v in inverse))
 # - **Ask what a row may see.** If the target of a row stands in the input, mask it.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. The attention page took the query from one sequence, the keys and values from another. Where
+#    do they come from in self-attention, and whom does a word ask?
+#
+#    <details><summary>Answer</summary>
+#
+#    All three come from the same rows $X$, by three matrices. Every word asks every word, itself
+#    included.
+#
+#    </details>
+# 2. A sentence has $T = 10$ words, with $d_\text{model} = 16$ and $d = 8$. What are the shapes of
+#    $W_q$ and of the scores? Which grows when $T$ doubles?
+#
+#    <details><summary>Answer</summary>
+#
+#    $W_q$ is 16 × 8 and the scores are 10 × 10. With $T = 20$ the scores are 20 × 20, four times
+#    as many numbers; the matrices stay as they are.
+#
+#    </details>
+# 3. Without $W_q$ and $W_k$, where did the words of the random sentences look first, and why?
+#
+#    <details><summary>Answer</summary>
+#
+#    All at themselves: no vector of length 1 has a larger dot product with another than with
+#    itself. With random matrices it was about one word in ten, as by chance.
+#
+#    </details>
+# 4. The reader of the largest digit had no positions. Why was it nearly always right, and where
+#    did its rows look?
+#
+#    <details><summary>Answer</summary>
+#
+#    The largest digit is the same in every order, so a set is enough. In nearly every test
+#    sequence that digit drew the most weight, wherever it stood.
+#
+#    </details>
+# 5. Read kernel regression as attention: what are the query, the keys and the values? What did
+#    learning four widths find out?
+#
+#    <details><summary>Answer</summary>
+#
+#    The query is the new place $q$, the keys are the $x_i$, the values the $y_i$. Three of the
+#    four $1/h$ became small, so only a distance in the first input counts: learned scores choose
+#    what near means.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* *The river loan*: replace *bank* by *loan*, $(0, 2, 0, 0)$, in the worked
@@ -673,6 +731,24 @@ print("1/h =", ", ".join(f"{v:.2f}" for v in inverse))
 # 5. *(code, 12 min)* Train the reader on a third task: the *last but one* digit. Which positions
 #    does it need? Then train it to say whether the digits rise from left to right. Is one layer
 #    enough?
+#
+#    <details><summary>Answer</summary>
+#
+#    *Last but one:* the code of the fourth place must differ from the other four. Nothing else
+#    about the order is needed. (With sequences of several lengths it would need the distance from
+#    the end.)
+#
+#    *Rising:* 252 of the 30,240 sequences rise, 1 in 120. Always saying no is right in 99.2%, so
+#    train on as many that rise as that do not.
+#
+#    One layer can do it; here is one by hand. Give a pair the score $L$ if the digit asked is the
+#    larger one, and another $L$ if it stands before. Give a digit with itself $1.5 L$. With a
+#    large $L$ each row looks at itself, unless a larger digit stands before it: that one has
+#    $2 L$. Let the value be the place, 1 to 5. If all rise, the average over the rows is 3; if
+#    not, it is 2.8 or less. A linear layer can tell the two apart. Does training find such
+#    weights? Measure it.
+#
+#    </details>
 
 # %%
 # The answers to 1, 2 and 4, checked.
