@@ -310,8 +310,8 @@ with_alt(
 
 # %% [markdown]
 # *On the dotted diagonal confidence and truth agree. Below it a model is too sure, above it too
-# modest. The error printed above weighs each point by its guesses; without smoothing nearly all of
-# them lie at the point far right.*
+# modest. The error printed above weighs each point by its guesses; without smoothing most of them
+# lie at the point far right.*
 #
 # Of the four claims in that sentence, two are reproduced: the model is more unsure, and the
 # cross-entropy is worse. (BLEU, explained below, was not measured.) Accuracy gains nothing that 400
