@@ -71,7 +71,8 @@ show(
 
 # %% [markdown]
 # *Bottom: eight words. Thin: who reads whom. Thick: the way from the first word to the last output.
-# Convolution and restricted attention read three words at a time, and need several layers.*
+# Convolution and restricted attention read three words at a time, and need several layers. Dilated:
+# with gaps between the three words, which widen from layer to layer.*
 #
 # Vaswani et al. compare the four in their table 1. It is printed in nearly every course:
 #
@@ -148,6 +149,8 @@ counted
 # query asks, no key answers: how much a neighbour counts is fixed after training.
 #
 # $$y_t = \sum_{j} W_j \, x_{t + j - \mathrm{left}}$$
+#
+# It reads `left` words before its own; $j$ counts the words read, from 0 to $k - 1$.
 
 
 # %%
@@ -169,7 +172,7 @@ f"largest difference below 1e-6: {bool((by_loop - layer(words)).abs().max() < 1e
 
 # %% [markdown]
 # **Restricted self-attention** is attention under a mask: a query meets the keys of its own
-# neighbourhood only. The mask `Window(left, right)` says which.
+# neighbourhood only. The mask `Window(left, right)` says how many of them before and after.
 
 # %% tags=["fold"]
 from deepdive.inspect import record
@@ -300,7 +303,8 @@ for name, (a, b) in printed.items():
 #
 # The table's self-attention is the part *between* the words. A real layer first projects every word
 # to query, key and value, and joins the heads at the end: four $d \times d$ matrices, $8 n d^2$
-# operations. They do not care how long the text is.
+# operations. A block adds a feed-forward layer of inner width $4 d$: another $16 n d^2$. A word
+# pays the same for them however long the text is.
 
 # %%
 from deepdive.attention import MultiHeadAttention
@@ -350,7 +354,8 @@ assert 30 / (6 * 512 + 30) < 0.01
 # Two products can run side by side if neither needs the other's result. What cannot be hurried, by
 # any number of processors, is the longest chain in which each waits for the one before. Autograd
 # keeps a record of who needed whose result. So the chain can be read off: it is the deepest way
-# through the graph.
+# through the graph. (`record` asks for the weights, so attention runs step by step here. Otherwise
+# one call, a **fused kernel**, does all its steps and shows one.)
 
 
 # %%
@@ -602,9 +607,10 @@ with_alt(
 )
 
 # %% [markdown]
-# *Left: operations cross where $n = d = 64$. Middle: on the clock the recurrent layer stays the
-# slowest for much longer. Right: from $d = 64$ to 128 the recurrent layer makes four times the
-# operations, but its time grows far less: most of it is the cost of starting 512 products.*
+# *Left: operations by formula, for restricted $4 r n d$; self-attention and recurrent cross where
+# $n = d = 64$. Middle: on the clock the recurrent layer stays the slowest for much longer. Right:
+# from $d = 64$ to 128 the recurrent layer makes four times the operations, but its time grows far
+# less: most of it is the cost of starting 512 products.*
 
 # %%
 slower = [n for n, a, b in zip(lengths, time_n["self-attention"], time_n["recurrent"], strict=True)
@@ -655,12 +661,13 @@ assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, memory["self-attention"
 
 # %% [markdown]
 # **A word on the difference.** The table has no column for memory; people fill it in with $n^2$.
-# That is true of attention in three steps, which keeps every weight: $n^2 + 2nd$ numbers here, so
-# the slope is 1.72 and not yet 2. A fused kernel does all three in one call. The fused kernel keeps
-# only its inputs, its output, and one number a row, and computes the weights again when the
-# gradient asks: $n$ to the 1, at the price of some operations twice. (Rabe and Staats 2021; Dao et
-# al. 2022.) The restricted form keeps its overlapping stretches of keys: more than the fused full
-# form does, at every length measured.
+# That is true of attention in three steps (scores, softmax, mixing), which keeps every weight:
+# $n^2 + 2nd$ numbers here, so the slope is below 2 at these lengths. A fused kernel does all three
+# in one call. It keeps only its inputs, its output, and one number a row: $2nd + n$ here, where
+# query, key and value are the same rows. It computes the weights again when the gradient asks: $n$
+# to the 1, at the price of some operations twice. (Rabe and Staats 2021; Dao et al. 2022.) The
+# restricted form keeps its overlapping stretches of keys: more than the fused full form does, at
+# every length measured.
 
 # %% [markdown]
 # ## Beside the printed table
@@ -683,13 +690,14 @@ for name, (a, b) in printed.items():
 torch.set_num_threads(threads)
 
 # %% [markdown]
-# *Exponents: 2 means that doubling makes it four times as much. One core, one text, float32.*
+# *Exponents: 0 means that it does not grow, 2 that doubling makes it four times as much. One core,
+# one text, float32.*
 #
 # | entry | holds? | a word |
 # |---|---|---|
 # | operations | yes | for what happens between the words; the matrices come on top |
 # | steps in a row | yes | a softmax over $n$ counts as one step |
-# | longest way | yes, dilated | plain convolutions need $n / k$ layers |
+# | longest way | yes, dilated | plain convolutions need $(n - 1) / (k - 1)$ layers |
 # | clock against $n$ | nearly | from some hundred words on; below, starting costs dominate |
 # | clock against $d$ | less | the recurrent layer's small products waste most of the core |
 # | memory (not in the table) | $n$, not $n^2$ | since fused kernels compute the weights again |
@@ -710,6 +718,53 @@ torch.set_num_threads(threads)
 # - **Stack restricted layers with care.** $L$ layers of $r$ words see $L (r - 1)$ words back.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. A block has $d = 100$. For how many words does the $n^2$ term cost as much as all the matrices?
+#
+#    <details><summary>Answer</summary>
+#
+#    For $n = 6 d = 600$: then $4 n^2 d = 24 n d^2$.
+#
+#    </details>
+# 2. A mask leaves each query 33 keys. What else must a layer do to become cheaper?
+#
+#    <details><summary>Answer</summary>
+#
+#    Not compute the forbidden scores: cut the queries into blocks, and multiply each block with its
+#    own stretch of keys only. The mask alone saved no operation.
+#
+#    </details>
+# 3. In which of the four layers did the measured chain of waiting operations grow with the text,
+#    and what does a faster machine with more processors do about it?
+#
+#    <details><summary>Answer</summary>
+#
+#    In the recurrent one, by three operations a word. More processors change nothing, since each
+#    step needs the result before it.
+#
+#    </details>
+# 4. A text has 27 words, and a convolution reads three at a time, looking back. How many layers
+#    until the last word hears of the first: plain, and dilated?
+#
+#    <details><summary>Answer</summary>
+#
+#    Plain: $(27 - 1) / (3 - 1) = 13$. Dilated: $\log_3 27 = 3$.
+#
+#    </details>
+# 5. Does training attention need memory that grows as $n^2$? What did the hook on saved tensors
+#    show?
+#
+#    <details><summary>Answer</summary>
+#
+#    Only in three steps, where every weight is kept. The fused kernel kept numbers in proportion to
+#    $n$, and computes the weights again for the gradient.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
 # 1. *(pencil, 3 min)* A text has $n = 1000$ words, a layer $d = 100$. How many operations make
@@ -721,7 +776,8 @@ torch.set_num_threads(threads)
 #
 #    </details>
 # 2. *(derive, 5 min)* A stack of six layers of restricted attention, $r = 33$ words each, looking
-#    back. How many words back can the last output see? How many layers for 1,000 words?
+#    back. How many words back can the last output see? How many layers for a text of 1,000
+#    words?
 #
 #    <details><summary>Answer</summary>
 #
@@ -749,6 +805,15 @@ torch.set_num_threads(threads)
 #    </details>
 # 5. *(extend, 20 min)* Let every second layer of a stack be full attention and the others
 #    restricted. What are its operations, and its longest way?
+#
+#    <details><summary>Answer</summary>
+#
+#    A pair of layers costs $4 n^2 d + 4 r n d$ between the words, against $8 n^2 d$: about half,
+#    and still the square. At $n = 1024$, $d = 64$, $r = 33$ that is, with the counts above,
+#    $268 + 17 = 285$ million in place of 537. Any two words meet in the full layer: one hop, as
+#    without restriction.
+#
+#    </details>
 
 # %%
 # The answers to 2 and 3, checked.
