@@ -128,7 +128,8 @@ show(
 # $16.9 / 17.96 = 0.941$. The output of *eat* is the two halves side by side: $(0.94, 0.00)$ from
 # head 1, $(0.00, 0.94)$ from head 2. First half: a cat eats. Second half: fish is eaten.
 #
-# Now turn the sentence round. One head gives $(0.33, 0.33, 0.33, 0.33)$ for both.
+# Now turn the sentence round. One head gives $(0.33, 0.33, 0.33, 0.33)$ for both, so it cannot tell
+# who eats. Two heads give two different vectors:
 
 # %%
 def output_of_eat(X, n_heads):
@@ -220,9 +221,10 @@ assert right.shape == wrong.shape
 # Head 0 should hold the first half of every word. In the wrong form it holds all of word 1, cut in
 # pieces, and head 1 all of word 2. The heads have become the words.
 #
-# **Symptom:** no error. With other sizes a head holds one word and a quarter of the next, and the
-# model trains, badly. **The test that finds it** is a leak: under a mask by which a word sees
-# only itself and those before it (`Causal`), no other word may reach the first.
+# **Symptom:** no error. With 5 words of 16 numbers and 4 heads, a head holds 20 numbers: one word
+# and a quarter of the next. The model trains, badly. **The test that finds it** looks for a leak.
+# Under a mask by which a word sees only itself and those before it (`Causal`, on the
+# [next page](07_masks.ipynb)), no other word may reach the first.
 
 # %%
 from deepdive.attention import SoftmaxAttention
@@ -524,7 +526,8 @@ assert wrong["sharp"][3] < 0.05 < wrong["soft"][3]
 print(f"d_head = 8: sharp map {wrong['sharp'][3]:.1%}, soft map {wrong['soft'][3]:.1%} misplaced")
 
 # %% [markdown]
-# *Sharp maps need few dimensions, soft ones nearly as many as there are words.*
+# *For the sharp map a few dimensions are enough. The soft map gains from each further one, and is
+# near the floor only at 16 or more.*
 #
 # So the toy was kind to narrow heads: only one row of each map is read, and for one row a width of
 # 1 is enough. In a model of fixed width, more heads mean narrower ones, and at some point each head
@@ -536,7 +539,7 @@ print(f"d_head = 8: sharp map {wrong['sharp'][3]:.1%}, soft map {wrong['soft'][3
 # ## Remove a head: what breaks?
 #
 # Take the reader of four digits with four heads. `ablate` sets what one head hands over to zero,
-# and leaves the rest of the trained model as it is.
+# and leaves the rest of the trained model as it is. (The code counts the heads from 0.)
 
 # %% tags=["fold"]
 predict(
@@ -574,7 +577,8 @@ figure.axes[0].set(xlabel="place", ylabel="")
 show(figure)
 
 # %% [markdown]
-# *Compare row by row: removing a head hurts the digits at the places that it looks at.*
+# *Above: the share of right answers. Below: the weights of the whole model. Compare "without 0"
+# with "head 0", and so on: removing a head hurts the digits at the places that it looks at.*
 
 # %%
 costs = (table[0] - table[1:]).flatten()  # what each removal costs each digit, 4 * 4
@@ -596,8 +600,8 @@ print(f"correlation of weight and cost over 4 heads and 4 places: {agreement:.2f
 # ## What differs: heads that share keys and values
 #
 # When a decoder writes word by word, it keeps the keys and values of all earlier words in a
-# **cache**. (It has a part of the page on decoding.) Each head keeps its own. **Grouped** queries
-# let several query heads share one key-value head; **multi-query** has one for all.
+# **cache** (more on the [decoding page](14_decoding.ipynb)). Each head keeps its own. **Grouped**
+# queries let several query heads share one key-value head; **multi-query** has one for all.
 
 # %%
 from deepdive.attention import Slot
@@ -647,6 +651,54 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 #   it saves little.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Why can one head not tell *cats eat fish* from *fish eat cats*?
+#
+#    <details><summary>Answer</summary>
+#
+#    Its weights sum to one and give one average: (0.33, 0.33, 0.33, 0.33) for both sentences. An
+#    average forgets who gave what.
+#
+#    </details>
+# 2. Two sentences of 10 words go through 8 heads with $d_\text{model} = 512$. What is
+#    $d_\text{head}$, and what are the shapes of the cut queries and of the weights?
+#
+#    <details><summary>Answer</summary>
+#
+#    $d_\text{head} = 512 / 8 = 64$. The queries are (2, 8, 10, 64), the weights (2, 8, 10, 10).
+#    The heads are one more axis, like the batch.
+#
+#    </details>
+# 3. From 1 head to 16 heads of the same model, what did the count leave unchanged, and what grew?
+#
+#    <details><summary>Answer</summary>
+#
+#    Parameters and operations in products stayed the same. The weights grew sixteenfold, since
+#    each head has a map of its own.
+#
+#    </details>
+# 4. Two heads both average the first two places. When can the two digits still be told apart?
+#
+#    <details><summary>Answer</summary>
+#
+#    When their proportions differ. Two averages are then two equations for two unknowns, and a
+#    linear layer solves them; one head has a single equation.
+#
+#    </details>
+# 5. A sentence has 24 words and a head has $d_\text{head} = 8$. What is the highest rank of its
+#    scores, and which map did such a head fit worse?
+#
+#    <details><summary>Answer</summary>
+#
+#    8. The soft map: part of its weight stayed in the wrong place, while the sharp map fitted
+#    well.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* In *fish eat cats*, what do head 1 and head 2 hand over to *eat*? Where in
@@ -665,8 +717,8 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 #    <details><summary>Answer</summary>
 #
 #    Four matrices of $d_\text{model}^2$: 1,048,576. With one key-value head $W_k$ and $W_v$ shrink
-#    to $d_\text{model} \cdot d_\text{head}$ each: $2 \cdot 512^2 + 2 \cdot 512 \cdot 64 =
-#    589{,}824$.
+#    to $d_\text{model} \cdot d_\text{head}$ each:
+#    $2 \cdot 512^2 + 2 \cdot 512 \cdot 64 = 589{,}824$.
 #
 #    </details>
 # 3. *(derive, 10 min)* Show that $d_\text{head} = 2$ is enough for every sharp map: give queries
@@ -691,6 +743,21 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 #    </details>
 # 5. *(code, 12 min)* Give the one-head reader of two digits a hidden layer of 64 with a ReLU
 #    before its output. How many pairs does it get right now, and what weights does it choose?
+#
+#    <details><summary>Answer</summary>
+#
+#    It can get all 100 pairs, with unequal weights: say 2/3 for the first place, 1/3 for the
+#    second. Let $x$ be a digit's share of the average: 2/3 if it came first, 1/3 if second, 1 if
+#    both, else 0.
+#
+#    First answer: the digit with the largest $x$. Second answer: the digit with the largest
+#    $3x - 6\,\mathrm{relu}(x - 1/3) + 6\,\mathrm{relu}(x - 2/3)$, which is 1 at 1/3 and at 1, and
+#    0 at 0 and at 2/3. That takes three units a digit, 30 of the 64.
+#
+#    With half and half no layer can do it: both orders give the same average. So `looked_at` must
+#    show two unequal weights wherever `hits` shows nearly all pairs right. Print both.
+#
+#    </details>
 
 # %%
 # The answers to 1, 2 and 3, checked.
