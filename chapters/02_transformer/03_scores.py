@@ -53,8 +53,8 @@ show(
 #
 # A dot product asks how far two arrows point the same way. That has a meaning only if both are
 # drawn in one coordinate system. A decoder's state and an encoder's states are not: two networks
-# made them. So the score functions that came first had something to learn. On this page you see
-# all four at work on one example, meet a rotation that one of them cannot bridge, and find a
+# made them. So the first score function, the additive one, had something to learn. On this page you
+# see four at work on one example, meet a rotation that two of them cannot bridge, and find a
 # difference that has nothing to do with rotation.
 
 # %% [markdown]
@@ -67,8 +67,11 @@ show(
 # | general | $q\, W k^\top$ | $W$: d_q × d_k | Luong 2015 |
 # | additive | $u \cdot \tanh(W_q q + W_k k + b)$ | $u$, $W_q$, $W_k$, $b$ | Bahdanau 2015 |
 #
-# The book has them in sections 2.3.2.1 to 2.3.2.3, the last under "linear, MLP, or additive".
-# Everything after the score is the same: softmax, then the average of the values.
+# On this page $q$ and $k$ are rows, as in the code; on the page before they stood as columns.
+# *Additive* is written as Bahdanau had it, the matrices before the vectors. d_q and d_k are the
+# widths of query and key, d_h that of the hidden layer. The book has the four in sections 2.3.2.1
+# to 2.3.2.3, the last under "linear, MLP, or additive". Everything after the score is the same:
+# softmax, then the average of the values.
 
 # %% [markdown]
 # ## By hand: one query, three keys
@@ -200,7 +203,8 @@ assert torch.allclose(concat, split, atol=1e-4)
 # ### Common mistake: leaving out the tanh
 #
 # The additive score without its nonlinearity, $u \cdot (W_q q + W_k k)$, looks like a cheaper form
-# of the same thing. Watch the rows:
+# of the same thing. Measure how much the weights of one key vary from query to query (the standard
+# deviation, for the key where it is largest):
 
 
 # %%
@@ -224,10 +228,10 @@ assert linear.std(0).max() < 1e-5 < 1e-2 < right.std(0).max()
 # %% [markdown]
 # ## A rotation that dot cannot bridge
 #
-# Now as a task. Ten things have ten random meanings, vectors of 8 numbers. The keys are the
-# meanings. Each thing also sends a query: its meaning, with some noise. Query $t$ should put its
-# largest weight on key $t$. Then turn all keys by an angle, and see how often dot still finds the
-# right one.
+# Now as a task. Ten things have ten random meanings, vectors of 8 numbers, all equally long for
+# now. The keys are the meanings. Each thing also sends a query: its meaning, with some noise. Query
+# $t$ should put its largest weight on key $t$. Then turn all keys by an angle (in four planes, two
+# of the 8 coordinates each), and see how often dot still finds the right one.
 
 # %%
 from torch.nn.functional import normalize
@@ -265,7 +269,8 @@ def accuracy(mechanism, data):
 f"no rotation: dot finds {accuracy(DotAttention(), draw(500, torch.eye(d))):.1%}"
 
 # %% [markdown]
-# To train a score, let the weight of query $t$ on key $t$ become large:
+# To train a score, let the weight of query $t$ on key $t$ become large: the loss is the
+# cross-entropy, minus its logarithm.
 
 # %%
 from deepdive.optim import adam, constant
@@ -378,8 +383,8 @@ show(heads(torch.stack(maps), things, things, names=["dot", "general, trained"])
 # ## Which learns faster?
 #
 # Three scores can learn the task: general, additive, and the Transformer's way, two projections and
-# a scaled dot product. Give each three learning rates, keep its best, and count the steps until
-# 80% of the keys are found.
+# a scaled dot product. Give each the same learning rates to try, keep its best run, and count the
+# steps until 80% of the keys are found, looking at every tenth.
 #
 # One more thing is varied. So far all meanings had the same length. In a second round they have
 # not: some keys are long, some short.
@@ -456,16 +461,18 @@ with_alt(
 # *Left: no score learns much faster than another. Right: two stop where plain dot stood, and
 # additive goes on.*
 #
-# So speed is not what tells them apart here. What they can *express* is. Every bilinear score
-# $q W k^\top$ grows with the length of the key. The score that would be right here, minus the
-# squared distance, is $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$, and $-|k|^2$ is no product of
-# $q$ and $k$. Additive, a network, finds something that serves. The other way out is to make all
-# keys equally long; Transformers come near it with layer norm, which has a page of its own.
+# So speed is not what tells them apart here. What they can *express* is. General and projected dot
+# are **bilinear**: with either vector twice as long, the score $q W k^\top$ is twice as large. So a
+# long wrong key can beat a short right one. The score that would be right here is minus the squared
+# distance, $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$. The term $-|q|^2$ is the same for all keys
+# and cancels in the softmax; $-|k|^2$ does not, and no $W$ can make it. Additive, a network, finds
+# something that serves. The other way out is to make all keys equally long. Transformers come near
+# it with [layer norm](09_residuals_norms.ipynb).
 #
-# What do the sources say? Luong et al. (2015) found dot better for their global attention, general
-# for their local one, and could not get concat to work well. Britz et al. (2017), with many runs,
-# found additive slightly but consistently better. Vaswani et al. (2017) chose the dot product for
-# its cost. So cost is next.
+# What do the sources say? Luong et al. (2015) found dot better where the whole source is looked at,
+# general where only a window of it is, and could not get concat to work well. Britz et al. (2017),
+# with many runs, found additive slightly but consistently better. Vaswani et al. (2017) chose the
+# dot product for its cost. So cost is next.
 
 # %% [markdown]
 # ## What do they cost?
@@ -473,6 +480,7 @@ with_alt(
 # Measure them at one width, for sentences that grow. (Dot costs what scaled dot costs.) Take the
 # processor time for one forward and backward pass, and the memory that is *kept* between them.
 # PyTorch keeps the tensors that the backward pass needs; a hook can weigh each as it is put away.
+# `record` makes the library take its explicit steps, not the fused call, which keeps no weights.
 
 # %%
 import time
@@ -524,8 +532,8 @@ with_alt(
 )
 
 # %% [markdown]
-# *All rise about as steeply. Additive lies higher by a factor near d_h = 64: one hidden vector for
-# each pair of words.*
+# *Additive lies far higher in both. In memory the gap grows with the length, towards d_h = 64: one
+# hidden vector for each pair of words.*
 
 # %%
 from math import log
@@ -550,17 +558,16 @@ print(f"additive / scaled dot: {additive_time / dot_time:.0f} x the time,", end=
 print(f"{additive_memory / dot_memory:.0f} x the memory")
 
 # %% [markdown]
-# The scores grow as $n^2$. The exponent of the cheap ones is lower at these lengths, since $q$, $k$
-# and $v$, which grow as $n$, are a good part of what they keep.
+# The memory for the scores grows as $n^2$. The exponent of the cheap ones is lower at these
+# lengths, since $q$, $k$ and $v$, which grow as $n$, are a good part of what they keep.
 #
-# In products they are nearly alike. Vaswani et al. say so, in section 3.2.1: the two are "similar
-# in theoretical complexity", and the dot product is "much faster and more space-efficient in
-# practice". The count leaves out the tanh, one for each pair and hidden unit, and above all the way
+# In operations counted they are nearly alike. Vaswani et al. say so, in section 3.2.1: the two are
+# "similar in theoretical complexity", and the dot product is "much faster and more space-efficient
+# in practice". The count leaves out the tanh, one for each pair and hidden unit, and above all the way
 # of those numbers to memory and back. A matrix product never writes them down.
 #
-# General costs a product more than dot for each query, and next to nothing for each pair. That is
-# why a Transformer can afford to have many of them: it puts its learning before the pairs, not
-# into them.
+# General costs one product with $W$ more than dot for each query, and nothing more for each pair. A
+# Transformer does the same: it puts its learning before the pairs, not into them.
 #
 # A recurrent decoder asks one query at a time, so $T = 1$, and projects its keys once. Then
 # additive needs $S \times d_h$ numbers a step, and the factor hurts little. Bahdanau's choice was
@@ -591,6 +598,57 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 # - **Compare scores at their own best learning rate.** At one rate for all, the order can turn.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. With the $W$ of the worked numbers, which scores do general and dot give the query $(1, 3)$ and
+#    the key $(2, 0)$?
+#
+#    <details><summary>Answer</summary>
+#
+#    General 6: $W$ swaps the query's numbers, $(1, 3)\, W = (3, 1)$, and
+#    $3 \cdot 2 + 1 \cdot 0 = 6$. Dot compares cat with dog: $1 \cdot 2 + 3 \cdot 0 = 2$.
+#
+#    </details>
+# 2. A Transformer's score is a scaled dot product, which bridges no rotation. Why can a
+#    Transformer bridge one all the same?
+#
+#    <details><summary>Answer</summary>
+#
+#    It projects queries and keys first, and a dot product after two projections is general with
+#    $W = W_q W_k^\top$. After training at 90 degrees general's $W$ was nearly the turn, times a
+#    number.
+#
+#    </details>
+# 3. Why do all queries get the same weights when the tanh is left out of the additive score?
+#
+#    <details><summary>Answer</summary>
+#
+#    The score is then a number for the query plus a number for the key. The query's number is the
+#    same for all keys, so the softmax cancels it.
+#
+#    </details>
+# 4. With keys of different lengths general stopped where plain dot stood, and additive went on.
+#    What could additive take into account that no $W$ can?
+#
+#    <details><summary>Answer</summary>
+#
+#    The length of the key. The right score subtracts $|k|^2$; $q W k^\top$ is proportional to the
+#    key, so it cannot hold a square of it.
+#
+#    </details>
+# 5. Self-attention over 500 words, $d_h = 64$: how many times as large as dot's largest tensor is
+#    additive's, and why did this hurt Bahdanau's decoder little?
+#
+#    <details><summary>Answer</summary>
+#
+#    64 times: T × S × d_h numbers against T × S. His decoder asks one query at a time, so that
+#    $T = 1$ and S × d_h numbers a step are enough.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* Worked numbers, query $(0, 2)$, a dog. What do dot and general give the three
@@ -606,8 +664,8 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 #
 #    <details><summary>Answer</summary>
 #
-#    General $1{,}000 \cdot 2{,}000 = 2{,}000{,}000$. Additive $1{,}000 \cdot (1{,}000 + 2{,}000 +
-#    2) = 3{,}002{,}000$.
+#    General $1{,}000 \cdot 2{,}000 = 2{,}000{,}000$. Additive
+#    $1{,}000 \cdot (1{,}000 + 2{,}000 + 2) = 3{,}002{,}000$.
 #
 #    </details>
 # 3. *(derive, 8 min)* The keys are turned by a rotation $R$. Which $W$ gives general the scores
@@ -615,9 +673,9 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 #
 #    <details><summary>Answer</summary>
 #
-#    The keys are $k R$. With $W = R$: $q R (k R)^\top = q R R^\top k^\top = q k^\top$, since $R
-#    R^\top = 1$ for a rotation. For another invertible matrix $M$ it is $W = (M^{-1})^\top$; for
-#    one that is not invertible there may be none.
+#    The keys are $k R$. With $W = R$: $q R (k R)^\top = q R R^\top k^\top = q k^\top$, since
+#    $R R^\top$ is the identity for a rotation. For another invertible matrix $M$ it is
+#    $W = (M^{-1})^\top$; for one that is not invertible there may be none.
 #
 #    </details>
 # 4. *(predict, 4 min)* Dot at 180 degrees finds nothing. Multiply its scores by −1. What does it
@@ -625,11 +683,21 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 #
 #    <details><summary>Answer</summary>
 #
-#    All: a half turn in every plane is a change of sign. At 90 degrees the trick is of no use.
+#    Nearly all: a half turn in every plane is a change of sign. At 90 degrees the trick is of no
+#    use: the right key scores about 0, with either sign.
 #
 #    </details>
 # 5. *(code, 10 min)* Append $-|k|^2 / 2$ to each key as a ninth number, and a 1 to each query.
 #    Train general, 9 wide, on keys of different lengths. Does it pass its limit?
+#
+#    <details><summary>Answer</summary>
+#
+#    Yes. Without a turn the score with $W = 1$ is $q \cdot k - |k|^2 / 2$. That is
+#    $(|q|^2 - |q - k|^2) / 2$: for one query it orders the keys by their distance. With turned keys
+#    $W$ is the turn, and a 1 for the ninth number. Trained at 90 degrees with a rate of 0.01, it
+#    found more than 95% after 100 steps. The cell below checks dot, which needs no training.
+#
+#    </details>
 
 # %%
 # The answers to 2, 3, 4 and 5, checked.
