@@ -76,7 +76,7 @@ show(
 #
 # A masked score is minus infinity *before* the softmax, so its power is 0 and the rest still sums
 # to 1. (Multiplying *after* the softmax is the mistake shown on the attention page.) With $M$ the
-# mask,
+# mask, $t$ the query and $s$ the key:
 #
 # $$\mathrm{weights} = \mathrm{softmax}(\mathrm{scores}'), \qquad \mathrm{scores}'_{ts} =
 # \mathrm{scores}_{ts} \text{ if } M_{ts} \text{ else } -\infty$$
@@ -119,8 +119,9 @@ print("mask (B, H, T, S):", tuple(bools.shape), " largest difference below 1e-6:
 #
 # Without the mask one would have to cut the text after each word, and run the model once for each
 # prefix: T passes. With the mask, row $t$ of *one* pass must be what a pass over the first $t + 1$
-# words alone would give. Is it? Take a decoder, untrained, and a text of 40 tokens. (Its
-# `base=20` gives it waves for short texts; positions have [their own page](08_positions.ipynb).)
+# words alone would give. Is it? Take a decoder, untrained, and a text of 40 tokens. Its other
+# parts have later pages of their own, [positions](08_positions.ipynb) the next one (`base=20` suits
+# them to short texts). Here only the mask counts.
 
 # %%
 from torch import nn
@@ -167,10 +168,10 @@ print(f"loss, one pass: {one_pass:.5f}   40 passes: {many_passes:.5f}")
 print(f"rows computed:  {40}              {sum(range(1, 41))}")
 
 # %% [markdown]
-# The same loss, and (asserted above) the same gradient, for 40 rows of work in place of 820. This
-# is what Straka's slide means by "because of the masked attention, training can be performed in
-# parallel". And "inference is still sequential": a new word cannot be a question before it has
-# been written.
+# The same loss, and (asserted above) the same gradient, for 40 rows of work in place of
+# $1 + 2 + \dots + 40 = 820$. This is what Straka's slide means by "because of the masked attention,
+# training can be performed in parallel". And "inference is still sequential": a new word cannot be
+# a question before it has been written.
 
 # %% [markdown]
 # ## What leaks without it
@@ -277,8 +278,9 @@ for t in (0, 5, 10, 15, 18, 19):
           f"{cross_entropy(logits[:, t : t + 1], after[:, t : t + 1]):.2f}")  # fmt: skip
 
 # %% [markdown]
-# *The last position, 19, asks the only honest question in the window: its answer lies outside.
-# There the loss is of the masked model's size.* The maps show how the model answers the others:
+# The model with the low loss cannot write. Its loss by position says why. *The last position, 19,
+# asks the only honest question in the window: its answer lies outside. There the loss is of the
+# masked model's size.* The maps show how the model answers the others:
 
 # %%
 from deepdive.inspect import record
@@ -297,7 +299,7 @@ heads(torch.stack(list(maps.values())), ticks, ticks, names=list(maps))
 
 # %% [markdown]
 # *One head each, the one that looks most at the next word. Left, causal: nothing right of the
-# diagonal. Right, no mask: words look to the right, most of all at the very next one, the answer.*
+# diagonal. Right, no mask: many words look at the very next one, the answer.*
 #
 # A leak shows itself in training by a loss that is too good. One test finds it before training:
 # **change a token, and look which earlier rows move.** With a causal mask none may.
@@ -368,7 +370,8 @@ with_alt(
 # | `Padding(real)` | real tokens only | every batch of unequal lengths |
 # | `Causal() & Padding(real)` | both | a decoder's batch |
 # | <code>Causal() &#124; Prefix(n)</code> | the first n open to all | prefix models, chapter 6 |
-# | `Window(left, right, dilation)` | itself, `left` before, `right` after | long texts, chapter 5 |
+# | `Window(left, right)` | itself, `left` before, `right` after | long texts, chapter 5 |
+# | `Window(left, dilation=k)` | the same, in steps of k words | long texts, chapter 5 |
 # | <code>Window &#124; Global(at)</code> | and a few that see all | Longformer, chapter 5 |
 # | `Segments(ids)` | its own segment | several short texts in one row |
 # | `Dense(bools)` | what you wrote | anything else |
@@ -391,7 +394,7 @@ with_alt(
 #
 # And while it writes, one word at a time, there is one query, and the keys are all words so far.
 # Queries then stand at the *end* of the keys, so `Causal()` puts the corner of its triangle at the
-# right:
+# right. (Below, two new words at once, so that a corner can be seen.)
 
 # %%
 source = torch.tensor([[5, 9, 7, 4, 0]])  # four words and a padding
@@ -547,6 +550,54 @@ print("row 0, bools joined by &: ", joined.tolist())
 #   the fused kernels and chapter 5 skip it.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. A text has 10 tokens. How many rows does one pass with the causal mask compute, and how many
+#    do the 10 passes over its prefixes? What do both agree in?
+#
+#    <details><summary>Answer</summary>
+#
+#    10 rows against $1 + 2 + \dots + 10 = 55$. The loss is the same, and so is its gradient.
+#
+#    </details>
+# 2. At which position of the window was the loss of the model without a mask not small? Why?
+#
+#    <details><summary>Answer</summary>
+#
+#    The last: its answer lies outside the window, so it cannot be copied. All others could look
+#    at the next word.
+#
+#    </details>
+# 3. Which test finds a leak before any training, and what did it show for the two models?
+#
+#    <details><summary>Answer</summary>
+#
+#    Change one token and see which rows move. With the causal mask only that row and later ones
+#    moved; without it earlier ones moved too.
+#
+#    </details>
+# 4. A decoder's 3 words attend to a source of 5 tokens, of which the last is padding. What is the
+#    shape of the mask, how many of its bools are True, and why is it not causal?
+#
+#    <details><summary>Answer</summary>
+#
+#    3 × 5, with $3 \cdot 4 = 12$ True: only the padding is hidden. The whole source is known
+#    before the first word is written.
+#
+#    </details>
+# 5. `nn.MultiheadAttention` got a padding mask with True for the real words. Where did the words
+#    look, and what warned of it?
+#
+#    <details><summary>Answer</summary>
+#
+#    At the padding, with weight 1: there True means may *not* attend. Nothing warned, and the
+#    shapes and the sums of the rows were right.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
 # 1. *(pencil, 3 min)* How many of the 64 squares are dark in `Causal()`, and in `Causal() &
@@ -587,8 +638,9 @@ print("row 0, bools joined by &: ", joined.tolist())
 #
 #    <details><summary>Answer</summary>
 #
-#    Only the last position asks an honest question. It is one in 5 instead of one in 20, so its
-#    loss of a little over 1 adds four times as much to the mean.
+#    Only the last position asks an honest question. It is one in 5 instead of one in 20. So its
+#    loss, of the masked model's size, adds four times as much to the mean: a fifth of it instead
+#    of a twentieth.
 #
 #    </details>
 
