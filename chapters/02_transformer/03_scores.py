@@ -563,8 +563,8 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 #
 # In operations counted they are nearly alike. Vaswani et al. say so, in section 3.2.1: the two are
 # "similar in theoretical complexity", and the dot product is "much faster and more space-efficient
-# in practice". The count leaves out the tanh, one for each pair and hidden unit, and above all the way
-# of those numbers to memory and back. A matrix product never writes them down.
+# in practice". The count leaves out the tanh, one for each pair and hidden unit. Above all it
+# leaves out the way of those numbers to memory and back. A matrix product never writes them down.
 #
 # General costs one product with $W$ more than dot for each query, and nothing more for each pair. A
 # Transformer does the same: it puts its learning before the pairs, not into them.
