@@ -92,14 +92,14 @@ for wanted, s in (("a unit", 1.0), ("a ten", -1.0)):
 
 # %% [markdown]
 # With a pencil, for *five* and $s = 1$: the hidden units are $\tanh(1 - 1 + 1) = 0.7616$ and
-# $\tanh(1 + 1 + 1) = 0.9951$, the score is $3 \cdot 0.7616 - 3 \cdot 0.9951 = -0.7005$. For
+# $\tanh(1 + 1 + 1) = 0.9951$, the score is $3 \cdot 0.7616 - 3 \cdot 0.9951 = -0.700$. For
 # *ninety*: $\tanh(-1)$ and $\tanh(1)$ give $-4.57$. For *hundred*: $\tanh 0$ and $\tanh 2$ give
 # $-2.892$. The powers are $0.4964$, $0.0104$, $0.0555$ with sum $0.5622$, so *five* gets
 # $0.4964 / 0.5622 = 0.883$.
 #
 # A state that wants a ten, $s = -1$, turns to *ninety* with the same weights. One hidden unit could
 # not do it: $u \tanh(s + h)$ would prefer the same word for every $s$. That is why the score needs
-# a hidden layer, or a product as in [attention scores](03_scores.ipynb).
+# more units than one, or a product as in [score functions](03_scores.ipynb).
 
 # %%
 assert torch.allclose(ask(1.0)[1], torch.tensor([0.0986, 0.0184, 0.8829]), atol=1e-4)
@@ -116,8 +116,10 @@ print("the pencil was right")
 # $$c_t = \sum_j \alpha_{tj} h_j \qquad s_t = \mathrm{GRU}([y_{t-1}; c_t],\, s_{t-1}) \qquad
 # o_t = \mathrm{maxout}(W_o [c_t; s_t; y_{t-1}])$$
 #
-# Maxout takes the larger of each two numbers. The first state is made from the encoder's
-# right-to-left state at the first word, which has seen the whole sentence.
+# Here $\alpha_{tj}$ is the weight of source word $j$ at step $t$, $c_t$ the context, $y_{t-1}$ the
+# embedding of the word just written; $[a; b]$ puts vectors side by side. Maxout takes the larger of
+# each two numbers. The first state is made from the encoder's right-to-left state at the first
+# word, which has seen the whole sentence. In the code $b$ sits inside `W_q`.
 
 
 # %%
@@ -325,8 +327,9 @@ assert min(found["digit or teen"], found["tens"]) > max(0.9, found["scale"] + 0.
 
 # %% [markdown]
 # What must be looked up is found, nearly without exception. For *hundert* and *tausend* it is
-# otherwise: after a digit they are sure, so nothing holds the weights to a word. Training saw
-# pairs of sentences only. No alignment was ever shown.
+# otherwise. After a digit one of the two is often due, and the encoder's state at that digit, which
+# has read both ways, can tell which. So nothing holds the weights to a word. Training saw pairs of
+# sentences only. No alignment was ever shown.
 
 # %% [markdown]
 # ### Common mistake: naming the rows after the words that were read
@@ -416,8 +419,8 @@ assert scale["hundert"] > 0.8 * scale.total()
 # "hundert", with all weight on the last word of the source.*
 #
 # For the words that are looked up, the map is the cause: move the weight, and the word moves with
-# it. For *hundert* it is not: the weight may lie anywhere, and the word is still written, because
-# the digit before it was. A map is evidence only where an intervention says so.
+# it. For *hundert* it is not: with all weight on the last word it is still written, for the state
+# already knows that it is due. A map is evidence only where an intervention says so.
 
 # %% [markdown]
 # ## Does attention mend forgetting?
@@ -503,7 +506,7 @@ with_alt(
 # trained on short words. How a model can know places better is a later page,
 # [positions](08_positions.ipynb).
 #
-# Bahdanau et al. found the same in BLEU, English to French, for models trained on sentences of up
+# Bahdanau et al. found such a gap in BLEU, English to French, for models trained on sentences of up
 # to 30 or 50 words (their table 1, all test sentences):
 #
 # | trained on up to | plain | with attention |
@@ -511,8 +514,9 @@ with_alt(
 # | 30 words | 13.93 | 21.50 |
 # | 50 words | 17.82 | 26.75 |
 #
-# Reproduced here: the gap, and that it grows with length (their figure 2). Not reproduced:
-# translation at their size, with 1,000 states in each direction.
+# Reproduced here: the gap, and that it grows with length up to the longest in training (compare
+# their figure 2). Not reproduced: translation at their size, with states of 1,000 numbers in each
+# direction.
 
 # %% [markdown]
 # ## Dates, and Luong's order
@@ -539,8 +543,8 @@ dates[:3]
 # |---|---|---|
 # | who asks | the state before the step, $s_{t-1}$ | the state after it, $s_t$ |
 # | the context enters | the recurrence, and the output | the output only |
-# | score | additive | a product |
-# | training | one step after another | all steps at once |
+# | score | additive | a scaled dot product |
+# | training | one call for each step | one call for the whole target |
 # | the decoder starts from | the right-to-left state at the first word | the encoder's end |
 
 # %%
@@ -576,8 +580,8 @@ axes.legend()
 with_alt(figure, "Loss against steps on a log scale; Bahdanau's falls earlier than Luong's.")
 
 # %% [markdown]
-# *As many weights, batches and steps: Bahdanau's loss falls earlier, though each of its steps takes
-# longer.*
+# *About as many weights, the same batches and steps: Bahdanau's loss falls earlier. The seconds are
+# printed above.*
 
 # %% tags=["fold"]
 from deepdive.plotting import heads
@@ -607,13 +611,15 @@ for name, model in trained.items():
 
 # %% [markdown]
 # Nobody said that the day of the week is of no use. The models found that out as they found the
-# alignment: what does not help to lower the loss gets no weight.
+# alignment: what does not help to lower the loss gets less weight than its share, with Bahdanau
+# hardly any.
 #
-# So what does the order of the step change? With the context in the recurrence the state knows what
-# it has seen, and needs fewer steps of training here. Luong et al. tried that as well: on English
-# to German attention took their model from 14.0 to 16.8 BLEU, and feeding the context back into the
-# recurrence to 18.1 (their table 1). But then the steps must be run one by one. The Transformer
-# kept what runs in one call, and dropped the recurrence.
+# So what does the order of the step change? Bahdanau's model needs fewer steps of training here.
+# But order and score differ at once, so this run cannot say which it is (exercise 4). What speaks
+# for the order: with the context in the recurrence the state knows what it has seen. Luong et al.
+# tried that as well. On English to German, attention took their model from 14.0 to 16.8 BLEU, and
+# feeding the context back into the recurrence to 18.1 (their table 1). But then the steps must be
+# run one by one. The Transformer kept what runs in one call, and dropped the recurrence.
 
 # %% [markdown]
 # ## In practice
@@ -627,6 +633,57 @@ for name, model in trained.items():
 #   next length.
 # - **Say which words the map speaks for.** Content words needed it; words that follow from grammar
 #   did not.
+
+# %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. A source of 6 words, states of $d = 64$ numbers in each direction. How many numbers cross from
+#    the encoder to the decoder with attention, and how many without?
+#
+#    <details><summary>Answer</summary>
+#
+#    $6 \cdot 2 \cdot 64 = 768$ with attention, since every state is kept, in both directions.
+#    Without, 64: one last state.
+#
+#    </details>
+# 2. Who asks, with Bahdanau and with Luong, and why can only one of the two run over the whole
+#    target in one call?
+#
+#    <details><summary>Answer</summary>
+#
+#    With Bahdanau $s_{t-1}$ asks, and the context goes into the recurrence, so each step waits for
+#    the one before. With Luong $s_t$ asks, and the recurrence never sees a context.
+#
+#    </details>
+# 3. No alignment was shown in training. Which German words looked first at the English word that
+#    means the same, and which did not?
+#
+#    <details><summary>Answer</summary>
+#
+#    Digits, teens and tens, nearly always. *hundert* and *tausend* far less often: they need no
+#    look-up, since the state already knows that they are due.
+#
+#    </details>
+# 4. All weight was put on a wrong source word, once where a unit was due and once where *hundert*
+#    was due. What was written, and what does that say of the map?
+#
+#    <details><summary>Answer</summary>
+#
+#    The ten that was looked at, instead of the unit; but *hundert* all the same. The map is a cause
+#    where a word must be looked up, and no evidence where it need not be.
+#
+#    </details>
+# 5. With attention every letter is one step away. Why do copies still get worse beyond the lengths
+#    of training?
+#
+#    <details><summary>Answer</summary>
+#
+#    The letters are there, but the decoder must know where to look. That knowledge sits in a
+#    recurrent state which has learned it only for the places seen in training.
+#
+#    </details>
 
 # %% [markdown]
 # ## Exercises
@@ -660,11 +717,37 @@ for name, model in trained.items():
 #    $u$, $2 S d$ for the mix. Together $2 S d^2 + T (d^2 + 3 S d)$.
 #
 #    </details>
-# 4. *(code, 10 min)* Give Luong's model the additive score: `attention_seq2seq(...,
-#    score=AdditiveAttention)`. What comes with the score and what with the order: the sharp map, or
-#    the better accuracy?
+# 4. *(code, 10 min)* Give Luong's model the additive score. Which comes with the score and which
+#    with the order: the loss that falls earlier, or the little weight on the name of the day?
+#
+#    <details><summary>Answer</summary>
+#
+#    Add a third rival to `rivals`, and import `AdditiveAttention` from `deepdive.attention`:
+#
+#    ```python
+#    "Luong, additive": lambda n: attention_seq2seq(
+#        n, d_model=32, d_hidden=128, score=AdditiveAttention
+#    ),
+#    ```
+#
+#    It differs from Luong's in the score alone, and from Bahdanau's mainly in the order. Compare
+#    the loss and the weight on the name of the day. What moves to Bahdanau's values came with the
+#    score; what stays at Luong's came with the order. It has 33,024 more weights than Luong's,
+#    and one seed is one run: repeat with another before you decide.
+#
+#    </details>
 # 5. *(measure, 15 min)* Translate into French instead: `number_translation("en", "fr", ...)`. Where
 #    do the three words *quatre vingt quinze* look when *ninety five* is the source?
+#
+#    <details><summary>Answer</summary>
+#
+#    Cut the French words with `re.findall("[a-z]+", french)`. No alignment word by word is right
+#    here: four twenties and fifteen. *quatre vingt* says *ninety* (or *eighty*), *quinze* says the
+#    rest of *ninety* and *five* together. So let the map say where each looks, and `write_forced`
+#    what it needs: put the weight of *quinze* on *five* alone, then on *ninety* alone. Where it is
+#    written all the same, the map was no evidence, as with *hundert*.
+#
+#    </details>
 
 # %%
 # The answers to 1 and 2, checked.
