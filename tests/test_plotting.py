@@ -68,7 +68,7 @@ def test_all_heads_share_one_scale() -> None:
 def test_every_number_of_heads_can_be_drawn(count: int) -> None:
     figure = heads(WEIGHTS.expand(count, 2, 3), ROWS, COLS, names=[str(i) for i in range(count)])
     assert sum(bool(axes.images) for axes in figure.axes) >= count
-    assert plotting._png(figure)
+    assert plotting.png(figure)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_in_a_notebook_figures_and_drawings_carry_their_text(
 
 
 def test_the_same_figure_gives_the_same_bytes() -> None:
-    first, second = (plotting._png(heatmap(WEIGHTS, ROWS, COLS)) for _ in range(2))
+    first, second = (plotting.png(heatmap(WEIGHTS, ROWS, COLS)) for _ in range(2))
     assert first == second
 
 

@@ -7,12 +7,11 @@ import itertools
 import math
 import random
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
+from browser import after_scripts, chromium
 from click.testing import CliRunner
 from torch import Tensor
 from torch.testing import assert_close
@@ -251,17 +250,6 @@ def test_the_sheets_are_listed() -> None:
 # --- in a browser -----------------------------------------------------------------------------
 
 
-def chromium(folder: Path, *arguments: str) -> str:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("needs chromium or google-chrome")
-    command = [program, "--headless", "--no-sandbox", "--disable-gpu"]
-    command += [f"--user-data-dir={folder / 'profile'}", "--disable-background-networking"]
-    return subprocess.run(
-        [*command, *arguments], capture_output=True, text=True, check=True, timeout=300
-    ).stdout
-
-
 def test_each_sheet_and_each_key_is_one_page_of_a4(tmp_path: Path) -> None:
     path, printed = tmp_path / "all.html", tmp_path / "all.pdf"
     sheets = [make(name, seed) for name in SHEETS for seed in (0, 1)]
@@ -278,10 +266,7 @@ def test_each_sheet_and_each_key_is_one_page_of_a4(tmp_path: Path) -> None:
 def test_the_stepper_plays_one_number_after_the_other(tmp_path: Path) -> None:
     sheet = make("attention", 3)
     click = "<script>for (let i = 0; i < 4; i++) document.querySelectorAll('button')[1].click()"
-    path = tmp_path / "page.html"
-    body = f"<meta charset=utf-8><body>{stepper(sheet).html}{click}</script>"
-    path.write_text(body, encoding="utf-8")
-    after = html.unescape(chromium(tmp_path, "--dump-dom", path.as_uri()))
+    after = after_scripts(tmp_path, f"{stepper(sheet).html}{click}</script>")
     (dots,) = sheet.steps[1].grids
     (scores,) = sheet.steps[2].grids
     assert len(dots.work[0]) == 3

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from browser import after_scripts
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from deepdive.predictions import advise, predict, score
@@ -199,21 +199,7 @@ Browse = Callable[[str], str]
 @pytest.fixture
 def browse(tmp_path: Path) -> Browse:
     """The text of a page after its scripts have run."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("needs chromium or google-chrome")
-
-    def run(body: str) -> str:
-        path = tmp_path / "page.html"
-        path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{body}")
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-        command += [f"--user-data-dir={tmp_path / 'profile'}", "--disable-background-networking"]
-        done = subprocess.run(
-            [*command, path.as_uri()], capture_output=True, text=True, check=True, timeout=60
-        )
-        return html.unescape(done.stdout.split("<body>")[1])
-
-    return run
+    return partial(after_scripts, tmp_path)
 
 
 CHOOSE = """<script>

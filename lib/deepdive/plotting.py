@@ -155,20 +155,22 @@ def show(figure: Figure | str, alt: str = "") -> None:
     from IPython.display import display
 
     kind = "image/svg+xml" if isinstance(figure, str) else "image/png"
-    data = figure if isinstance(figure, str) else _png(figure)
+    data = figure if isinstance(figure, str) else png(figure)
     show_bundle: Any = display  # it declares no types
     show_bundle({kind: data, "text/plain": alt}, metadata={kind: {"alt": alt}}, raw=True)
 
 
 def _bundle(figure: Figure, include: Any = None, exclude: Any = None) -> Any:
     alt = getattr(figure, "alt", "")
-    data = {"image/png": _png(figure), "text/plain": alt or repr(figure)}
+    data = {"image/png": png(figure), "text/plain": alt or repr(figure)}
     return data, {"image/png": {"alt": alt}}
 
 
-def _png(figure: Figure) -> bytes:
+def png(figure: Figure, *, tight: bool = True) -> bytes:
+    """Return the figure as PNG, its empty margins trimmed if `tight`; the same at each call."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", bbox_inches="tight", metadata={"Software": None})
+    box = "tight" if tight else None
+    figure.savefig(buffer, format="png", bbox_inches=box, metadata={"Software": None})
     return buffer.getvalue()
 
 

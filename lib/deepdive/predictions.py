@@ -5,24 +5,10 @@ by hand. In the rendered site, committing also opens the next output tagged `sur
 """
 
 import hashlib
-import json
-import re
 from collections.abc import Sequence
 from html import escape
 
-
-class Html:
-    """HTML for a notebook's output, with a plain form for terminals and scripts."""
-
-    def __init__(self, html: str, plain: str) -> None:
-        self.html = html
-        self.plain = plain
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.plain
+from deepdive.markup import Html, marked, script
 
 
 def predict(
@@ -52,17 +38,17 @@ def predict(
     digest = hashlib.sha256((key + question).encode()).hexdigest()[:10]
     radios = "".join(
         f'<label style="display:block"><input type="radio" name="p{digest}" value="{i}"> '
-        f"{_text(option)}</label>"
+        f"{marked(option)}</label>"
         for i, option in enumerate(options)
     )
     html = _PREDICT.format(
         id=f"p{digest}",
-        label=_text(label),
-        question=_text(question),
+        label=marked(label),
+        question=marked(question),
         radios=radios,
-        answer=_text(options[answer]),
-        explain=_text(explain),
-        script=_script(_COMMIT, id=f"p{digest}", key=f"deepdive:{key or digest}", answer=answer),
+        answer=marked(options[answer]),
+        explain=marked(explain),
+        script=script(_COMMIT, id=f"p{digest}", key=f"deepdive:{key or digest}", answer=answer),
     )
     lines = [f"{label}: {question}", *(f"  ( ) {option}" for option in options)]
     return Html(html, "\n".join(lines))
@@ -72,8 +58,8 @@ def score(chapter: str = "") -> Html:
     """How many of the predictions whose key begins with `chapter` the reader got right."""
     name = f"s{hashlib.sha256(chapter.encode()).hexdigest()[:10]}"
     html = f'<p id="{name}">Your predictions are kept in this browser.</p>'
-    script = _script(_SCORE, id=name, prefix=f"deepdive:{chapter}")
-    return Html(html + script, "Your predictions are kept in the browser.")
+    counted = script(_SCORE, id=name, prefix=f"deepdive:{chapter}")
+    return Html(html + counted, "Your predictions are kept in the browser.")
 
 
 def advise(topics: Sequence[tuple[str, str, str, str]]) -> Html:
@@ -89,8 +75,8 @@ def advise(topics: Sequence[tuple[str, str, str, str]]) -> Html:
         raise ValueError("topics is empty: give (key, topic, where, link) for each prediction")
     name = f"a{hashlib.sha256(repr(list(topics)).encode()).hexdigest()[:10]}"
     rows = "".join(
-        f'<tr data-key="{escape(f"deepdive:{key}")}"><td>{i}</td><td>{_text(topic)}</td>'
-        f'<td><a href="{escape(link)}">{_text(where)}</a></td><td class="advice">read</td></tr>'
+        f'<tr data-key="{escape(f"deepdive:{key}")}"><td>{i}</td><td>{marked(topic)}</td>'
+        f'<td><a href="{escape(link)}">{marked(where)}</a></td><td class="advice">read</td></tr>'
         for i, (key, topic, where, link) in enumerate(topics, start=1)
     )
     html = (
@@ -99,17 +85,7 @@ def advise(topics: Sequence[tuple[str, str, str, str]]) -> Html:
         f"<tbody>{rows}</tbody></table></div>"
     )
     plain = "\n".join(f"{i}. {topic}: {where}" for i, (_, topic, where, _) in enumerate(topics, 1))
-    return Html(html + _script(_ADVISE, id=name), plain)
-
-
-def _text(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
-
-
-def _script(body: str, **values: str | int) -> str:
-    # "<" escaped, so that no text can close the script element
-    given = json.dumps(values).replace("<", "\\u003c")
-    return f"<script>(given => {{{body}}})({given})</script>"
+    return Html(html + script(_ADVISE, id=name), plain)
 
 
 _PREDICT = """\

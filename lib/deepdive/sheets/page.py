@@ -10,7 +10,7 @@ import re
 from html import escape
 
 from deepdive.diagrams import ROLES
-from deepdive.predictions import Html
+from deepdive.markup import STEPS, Html, script
 from deepdive.sheets.model import Grid, Sheet, Step
 
 _STYLE = """
@@ -48,29 +48,19 @@ body { margin: 8mm auto; max-width: 182mm; padding: 0 4mm; }
 """
 
 _PLAY = """
-const box = document.getElementById(given.id), cells = [...box.querySelectorAll("td[data-work]")];
-const said = box.querySelector(".said"), buttons = [...box.querySelectorAll("button")];
-let at = 0;
+const cells = [...box.querySelectorAll("td[data-work]")], last = cells.length;
+const said = box.querySelector(".said"), place = box.querySelector(".place");
 const show = () => {
   cells.forEach((cell, i) => {
     cell.toggleAttribute("data-hidden", i >= at);
     cell.classList.toggle("now", i === at - 1);
   });
   said.textContent = at ? cells[at - 1].dataset.work : "Press Next, or the right arrow key.";
-  buttons[0].disabled = at === 0;
-  buttons[1].disabled = buttons[2].disabled = at === cells.length;
-  box.querySelector(".place").textContent = `${at} of ${cells.length}`;
+  place.textContent = `${at} of ${last}`;
+  dim(more, at === last);
 };
-const go = to => { at = Math.max(0, Math.min(cells.length, to)); show(); };
-buttons[0].onclick = () => go(at - 1);
-buttons[1].onclick = () => go(at + 1);
-buttons[2].onclick = () => go(cells.length);
-box.addEventListener("keydown", event => {
-  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (by) { go(at + by); event.preventDefault(); }
-});
-box.querySelector(".controls").hidden = false;
-show();
+more.onclick = () => go(last);
+go(0);
 """
 
 
@@ -124,14 +114,13 @@ def _key(sheet: Sheet) -> str:
 def _player(sheet: Sheet) -> str:
     name = f"sheet-{sheet.name}-{sheet.seed}"
     steps = (_step(i, step, filled=True, play=True) for i, step in enumerate(sheet.steps))
-    script = f"<script>(given => {{{_PLAY}}})({{id: {name!r}}})</script>"
     return (
         f'<div class="sheet" id="{name}" role="group" aria-label="{escape(sheet.title)}">'
         f"<p>{escape(sheet.question)}</p>"
         '<p class="controls" hidden><button type="button">Back</button>'
         '<button type="button">Next</button><button type="button">All</button>'
         '<span class="place"></span></p><p class="said" role="status" aria-live="polite"></p>'
-        f"{''.join(steps)}</div>{script}"
+        f"{''.join(steps)}</div>{script(STEPS + _PLAY, id=name)}"
     )
 
 
