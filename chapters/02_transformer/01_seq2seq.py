@@ -45,16 +45,14 @@ show(
 # turn a sequence into a sequence of another length: **seq2seq**.
 #
 # On this page you build one, train it to copy words, and measure in two ways how it forgets. The
-# next page is the cure.
+# next page has the cure by itself, attention; [page 2.4](04_alignment.ipynb) puts it into this
+# network and measures again.
 
 # %% [markdown]
 # ## The idea: read, hand over, write
 #
-# | part | what it is or makes | from what |
-# |---|---|---|
-# | encoder | a state after each source word | the source |
-# | **bridge** | the last of these states, and nothing else | the encoder |
-# | decoder | a state, and from it a word, at each step | the bridge, and its own words |
+# The thick arrow is the **bridge**: the last of the encoder's states, and nothing else. The decoder
+# makes its states, and from each a word, out of the bridge and its own words.
 #
 # A network with such a state is **recurrent**: the same weights are used at each step, so that it
 # can read sentences of any length. The price is in the picture. The first word must survive every
@@ -68,7 +66,7 @@ show(
 #
 # $$h_t = \tanh(w\,x_t + u\,h_{t-1})$$
 #
-# Let the state be a single number, with $w = 1$ and $u = 0.5$. Say a 1 and then two zeros:
+# Let the state be a single number, with $w = 1$ and $u = 0.5$. Let it read a 1 and then two zeros:
 
 # %%
 import torch
@@ -107,8 +105,9 @@ print("d h3 / d x1, x2, x3:", *(f"{s:.4f}" for s in slope))
 # ## In code: two loops and a bridge
 #
 # With vectors, $w$ and $u$ become matrices $W$ and $U$, and a token becomes a row of a table, its
-# **embedding**. A reader is a loop. An encoder-decoder is two readers, and a last layer, the head.
-# It turns each decoder state into scores, one for each word of the vocabulary:
+# **embedding**. A reader is a loop. An encoder-decoder is two readers, and a last layer. It turns
+# each decoder state into scores, one for each word of the vocabulary. Before the softmax code calls
+# them **logits**. (The layer is `head` in code; it has nothing to do with attention heads.)
 
 
 # %%
@@ -133,13 +132,13 @@ def encoder_decoder(encoder, decoder, head, source, target):
     start = torch.zeros(len(source), encoder.U.in_features)
     _, bridge = encoder(source, start)  # all states but the last are thrown away
     states, _ = decoder(target, bridge)
-    return head(states)  # (B, T, vocab): scores of the next word
+    return head(states)  # (B, T, vocab): the logits of the next word
 
 
 # %% [markdown]
 # The library's `seq2seq` is the same, for any kind of recurrent layer. Give both the same weights;
-# they must give the same scores. (The library multiplies embeddings by $\sqrt{d}$, and uses the
-# target's embedding as the last layer too.)
+# they must give the same scores. (The library multiplies embeddings by $\sqrt{d}$, for which
+# [2.11](11_encoder.ipynb) has the reason, and uses the target's embedding as the last layer too.)
 
 # %%
 from deepdive.models.seq2seq import seq2seq
@@ -164,9 +163,9 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # ## Training: who writes what the decoder reads?
 #
 # The decoder is trained to give each of the $T$ right words $y_t$ a high probability, given the
-# words before it and the bridge $b$:
+# words before it and the bridge, the state $h_S$ after the last of $S$ source words:
 #
-# $$p(y_1 \ldots y_T \mid \text{source}) = \prod_{t=1}^{T} p(y_t \mid y_1 \ldots y_{t-1}, b)$$
+# $$p(y_1 \ldots y_T \mid \text{source}) = \prod_{t=1}^{T} p(y_t \mid y_1 \ldots y_{t-1}, h_S)$$
 #
 # The words before it are known in training: they stand in the data. So the decoder reads *those*,
 # whatever it would have written itself. This is **teacher forcing**. In code it is a shift by one:
@@ -178,16 +177,16 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 #
 # The task on this page is to **copy**: read a word, then write it. It has no difficulty but one: to
 # remember. The words are generated, random letters from a to j. `reversal` gives each with its
-# mirror image, which a later section needs. `BucketBatches` puts words of like length into one
-# batch and fills the shorter ones up with id 0, the padding. `BOS` and `EOS` are the begin and the
-# end mark.
+# mirror image, which a later section needs. `BOS` and `EOS` are the begin and the end mark.
+# (`BucketBatches`, and below `fit`, `adam`, `cosine`, `greedy` and `pick`, are
+# [names that all pages use](../00_start/03_torch.ipynb).)
 
 # %%
 from deepdive.data import BucketBatches
 from deepdive.data.generated import reversal
 from deepdive.tokenizers import BOS, EOS
 
-letters = ["", "", "", "", *"abcdefghij"]  # ids 0 to 3 are special tokens
+letters = ["", "", "", "", *"abcdefghij"]  # ids 0 to 3: padding, begin, end, unknown
 
 
 def spell(ids):
@@ -201,17 +200,20 @@ def copying(n, shortest, longest, seed, turned=False):
 
 def batched(pairs, max_tokens=600):
     target = [[BOS, *word, EOS] for _, word in pairs]
-    return BucketBatches(([s for s, _ in pairs], target), max_tokens=max_tokens, seed=1)
+    sources = [source for source, _ in pairs]  # shorter words are filled up with id 0
+    return BucketBatches((sources, target), max_tokens=max_tokens, seed=1)
 
 
 [(spell(source), spell(word)) for source, word in copying(3, 3, 6, seed=1)]
 
 # %% [markdown]
 # Two ways to train, then. `forced` reads the right letters; `on_its_own` reads what it has written:
-# `begin` reads the source, `step` reads one token and gives the scores of the next. `source != 0`
-# marks what is no padding. A prediction before they compete.
+# `begin` reads the source, `step` reads one token and gives the logits of the next. `source != 0`
+# marks what is no padding. Both are judged alike, in a **free run**: the model writes alone.
+# `greedy` takes the letter with the highest score and reads it next.
 
 # %%
+from deepdive.decoding import greedy
 from deepdive.objectives import cross_entropy
 
 
@@ -229,16 +231,22 @@ def on_its_own(model, batch):
     return cross_entropy(torch.cat(logits, 1), target[:, 1:])
 
 
+def share_right(model, length=4, n=200):
+    pairs = copying(n, length, length, seed=2)
+    written = greedy(model, torch.tensor([s for s, _ in pairs]), max_length=length + 2)
+    return sum(w == word for w, (_, word) in zip(written, pairs, strict=True)) / n
+
+
 # %% tags=["fold"]
 from deepdive.predictions import predict
 
 predict(
     "Two equal models are trained for the same number of steps. One reads the right letters while "
-    "it learns, the other reads its own, right or wrong. Which has the lower loss in the end?",
+    "it learns, the other its own, right or wrong. Then both write alone. Which copies more words?",
     [
-        "the one that reads its own: it practises what it will have to do",
-        "the one that reads the right letters",
-        "no difference: the loss asks for the same letters",
+        "the one that read its own: it practised what it now has to do",
+        "the one that read the right letters",
+        "no difference: the loss asked for the same letters",
     ],
     answer=1,
     explain="In the beginning its own letters are noise, and it must learn to ignore them. The "
@@ -247,7 +255,6 @@ predict(
 )
 
 # %% tags=["surprise"]
-from deepdive.decoding import greedy
 from deepdive.optim import adam, cosine
 from deepdive.training import fit
 
@@ -264,13 +271,17 @@ def new_model(kind=GRU):
 
 
 short = batched(copying(5_000, 1, 6, seed=1), max_tokens=400)
-final = {loss.__name__: run(loss, 250, new_model(), short) for loss in (forced, on_its_own)}
-assert final["forced"] < final["on_its_own"]
-print("final loss:", ", ".join(f"{name} {loss:.2f}" for name, loss in final.items()))
+copied = {}
+for loss in (forced, on_its_own):
+    model = new_model()
+    final = run(loss, 250, model, short)
+    copied[loss.__name__] = share_right(model)
+    print(f"{loss.__name__:>10}: loss {final:.2f}, words copied {copied[loss.__name__]:.0%}")
+assert copied["forced"] > copied["on_its_own"]
 
 # %% [markdown]
-# Each loss is taken as that model was trained, so the forced one also had the easier question.
-# Teacher forcing has a price, and it is paid later. In use the decoder reads its own words, and a
+# The losses answer unlike questions. The free run asks both the same: words of four letters, copied
+# without a mistake. Teacher forcing has a price too. In use the decoder reads its own words, and a
 # state that follows a mistake is one that it never saw in training. The name for this gap is
 # **exposure bias** (Ranzato et al. 2016).
 
@@ -278,8 +289,7 @@ print("final loss:", ", ".join(f"{name} {loss:.2f}" for name, loss in final.item
 # ### Common mistake: forgetting the shift
 #
 # "The decoder reads the target" invites the line marked *wrong*. The loss falls faster than ever.
-# So let the model write alone, a **free run**: `greedy` takes the letter with the highest score
-# and reads it next.
+# So look at a free run.
 
 
 # %%
@@ -287,12 +297,6 @@ def not_shifted(model, batch):
     source, target = batch
     logits = model(source, target[:, 1:], source != 0)  # wrong: it reads what it must write
     return cross_entropy(logits, target[:, 1:])
-
-
-def share_right(model, length=4, n=200):
-    pairs = copying(n, length, length, seed=2)
-    written = greedy(model, torch.tensor([s for s, _ in pairs]), max_length=length + 2)
-    return sum(w == word for w, (_, word) in zip(written, pairs, strict=True)) / n
 
 
 cheat = new_model()
@@ -315,7 +319,8 @@ print(f"loss {cheat_loss:.4f}, and {cheat_right:.1%} of new words copied")
 # last state answers to each row: the norm of the gradient at a row, divided by that at the last
 # one. (A gradient belongs to one number; we take a random mixture of the state's 64.) Three layers
 # are to be compared. The Elman layer you know. The other two have **gates**, numbers between 0 and
-# 1 that are computed from token and state, and multiply:
+# 1 that multiply: $\sigma(a) = 1/(1+e^{-a})$ of a sum $a$ from token and state. In a fresh layer
+# the sum is near 0 where no bias is set, and $\sigma(0) = 1/2$: half open.
 #
 # - **GRU** (Cho et al. 2014): $h_t = z_t\,h_{t-1} + (1 - z_t)\,n_t$. The new content $n_t$ is
 #   computed as in an Elman layer, with a second gate on the state. Where $z_t$ is near 1 the old
@@ -330,8 +335,8 @@ predict(
     "the first, in an Elman network?",
     ["about 1/60", "about 1 in 10,000", "about 1 in 10,000,000,000"],
     answer=2,
-    explain="Each step multiplies by about 0.68, and 0.68 to the power 59 is about 1e-10. Not a "
-    "long sentence, and the first word can teach the encoder nothing.",
+    explain="Each step multiplies by about two thirds, and that to the power 59 is below 1e-10. "
+    "Not a long sentence, and the first word can teach the encoder nothing.",
     key="02_transformer/gradient-distance",
 )
 
@@ -355,12 +360,13 @@ assert max(fresh["RNN"][-1], fresh["GRU"][-1]) < 1e-8 < fresh["LSTM"][-1] < 1e-3
 # %% [markdown]
 # (`RNN` is the library's name for the Elman layer.) The straight fall on a log scale below is
 # a product of like factors, as by hand. The second surprise: a fresh GRU forgets about as fast as
-# an Elman layer. Its keeping gate starts near one half, and the other paths add little. The LSTM's
-# starts at a bias of 1, so near $1 / (1 + e^{-1}) = 0.73$, and fades more slowly.
+# an Elman layer. A half comes through its keeping gate, the rest of the factor above through $n_t$
+# and the gates, which read the state too. The LSTM's keeping gate starts at a bias of 1, so near
+# $\sigma(1) = 0.73$, and the gradient fades more slowly.
 #
 # Gates do not keep by themselves. They *can* keep. So set the bias of the keeping gate to 4, which
-# makes it about $1 / (1 + e^{-4}) = 0.98$. The Elman layer has no gate; all we can do is to make
-# $U$ larger or smaller.
+# makes it about $\sigma(4) = 0.98$. The Elman layer has no gate; all we can do is to make $U$
+# larger or smaller.
 
 # %%
 from torch.nn.init import constant_
@@ -405,7 +411,8 @@ with_alt(
 # %% [markdown]
 # *Left: three fresh layers fall along nearly straight lines, by a fixed factor a token. Right: with
 # gates near 1 the gradient arrives; in an Elman layer it vanishes or explodes.* (The printed `0.0`
-# is a share too small for a 32-bit number.)
+# is a share too small for a 32-bit number. The LSTM's share even grows: its gates and $g$ read the
+# state, and add to what $f$ lets through.)
 #
 # In an Elman layer one matrix both computes and keeps. If $U$ is small the gradient vanishes; if it
 # is large the gradient explodes, and with it the step of training (clipping the norm tames that).
@@ -446,9 +453,6 @@ def by_length(model, turned=False):
     return [in_place(model, n, turned).float().mean().item() for n in lengths]
 
 
-# %% [markdown]
-# Every kind gets the same words, the same number of steps and the same rate.
-
 # %%
 models = {kind.__name__: learn(kind) for kind in (RNN, GRU, LSTM)}
 forwards = {name: by_length(model) for name, (model, _) in models.items()}
@@ -476,9 +480,10 @@ with_alt(
 #
 # The letters of a word are drawn independently, so each costs the same to remember, and the bridge
 # has 64 numbers whatever the length (the LSTM's $h$ and $c$ 64 each). Does a wider state move the
-# fall to the right? That is exercise 4. Cho et al. (2014) saw the fall in translation. The **BLEU**
-# of their encoder-decoder, a score from 0 to 100 for likeness to a human's translation, fell with
-# the length of the sentence.
+# fall to the right? That is exercise 4. Cho et al. saw the fall in translation, in their second
+# paper of 2014 (see below). The **BLEU** of their encoder-decoder fell with the length of the
+# sentence. (BLEU says, from 0 to 100, how far a translation shares its groups of one to four words
+# with a human's.)
 #
 # Has training learned to keep? Measure the gradient again, fresh and trained, now on words: the
 # share that reaches the first letter.
@@ -569,7 +574,8 @@ with_alt(
     figure,
     "Left: letters in place against length, Elman network and LSTM, source read forwards and "
     "backwards; backwards is higher, for the Elman network by far. Right: the same by place in the "
-    "longest words; backwards the first letters are nearly all right, Elman's last ones all wrong.",
+    "longest words; backwards the Elman network's first letters are nearly all right, its last "
+    "ones all wrong; the LSTM keeps some of the last.",
 )
 
 # %% [markdown]
@@ -579,11 +585,13 @@ with_alt(
 # Nothing was added to the network. Turned round, the weakest of the three gets about as many
 # letters of the longest words right as the LSTM that reads forwards. The dotted LSTM shows another
 # thing: forwards, where all letters wait alike, it does best on the first. That one is written
-# first, before the decoder has read any mistake of its own.
+# first, before the decoder has read any mistake of its own. (Why the LSTM's curves can rise again
+# at the last letters, these figures do not say.)
 #
-# The paper's numbers, English to French on WMT 2014, four layers of 1000 (section 3.3):
+# The paper's numbers, English to French on WMT 2014, four layers of 1000 (section 3.3; the last
+# column from its table 2):
 #
-# | | perplexity | BLEU | BLEU when it only re-ranks another system's output |
+# | | perplexity | BLEU | BLEU when it chooses among 1000 translations of an older system |
 # |---|---|---|---|
 # | read forwards | 5.8 | 25.9 | 35.61 |
 # | read backwards | 4.7 | 30.6 | 35.85 |
@@ -592,9 +600,8 @@ with_alt(
 # (53 thousand weights; theirs had 384 million). Not reproduced: translation, and the size of the
 # gain.
 #
-# It is a trick, not a cure. The total distance is the same, and one vector still carries
-# everything. Where the first word written needs the last word of the source, the trick takes it
-# farther away.
+# It is a trick, not a cure: one vector still carries everything. Where the first word written needs
+# the last word of the source, the trick takes it farther away.
 
 # %% [markdown]
 # ## What differs
@@ -618,8 +625,8 @@ with_alt(
 # - **Mask the padding.** In a batch the short sources end in padding. The state must stand still
 #   there, or a word gives another bridge in a batch than alone. The library's layers take `mask`.
 # - **Clip the gradient** (`fit` does, at norm 1). Recurrent nets are where clipping comes from.
-# - **Start the LSTM's forget bias at 1** or more: the bias of $f$ (Gers et al. 2000). Ours starts
-#   at 1, torch's near 0.
+# - **Start the LSTM's forget bias**, that of $f$, **at 1** or more (Gers et al. 2000). torch's is
+#   near 0.
 # - **Test a free run**, not the loss alone. Teacher forcing hides what happens after a mistake.
 # - **State what a result is a share of**: words without a mistake, or letters in place. The first
 #   is much stricter.
@@ -661,8 +668,9 @@ with_alt(
 #
 #    <details><summary>Answer</summary>
 #
-#    Its keeping gate starts near one half, and a half at each step is soon nothing. With a bias of
-#    4 the gate is near 0.98, and the gradient arrived over 59 steps.
+#    Its keeping gate starts near one half. The other paths add something, but a fixed share is
+#    still lost at each step. With a bias of 4 the gate is near 0.98, and the gradient arrived over
+#    59 steps.
 #
 #    </details>
 # 5. Reading the source backwards leaves the mean distance at $S$. Which letters did the Elman
@@ -749,13 +757,13 @@ print("answers 1 and 2 hold")
 # trained on the right words shifted by one. The gradient between two words is a product with one
 # factor for each step between them, so it fades fast unless gates keep it up, and copies get worse
 # with every letter. Reading the source backwards brings the first words near to their use, but all
-# still passes through one vector: the [next page](02_attention.ipynb) removes that.
+# still passes through one vector. [Attention](02_attention.ipynb) removes that, and
+# [page 2.4](04_alignment.ipynb) measures it on these copies.
 #
 # ## Further reading
 #
 # - Sutskever, Vinyals, Le (2014), *Sequence to Sequence Learning with Neural Networks*: section 3.3
-#   on reading backwards; its perplexities and BLEU are in the table above, the re-ranking in its
-#   table 2.
+#   on reading backwards, table 2 for the last column above.
 # - Cho et al. (2014), *Learning Phrase Representations using RNN Encoder-Decoder*: section 2.3, the
 #   GRU's first appearance; and *On the Properties of Neural Machine Translation*, figure 4: BLEU
 #   against length.

@@ -41,11 +41,11 @@ show(
 #
 # The answer is a set of weights, one for each source word, that sum to one. *chat* needs *cat*
 # most, *black* a little (which cat?), *sleeps* hardly at all. The word after it needs other
-# weights. A recurrent network that squeezes the whole sentence into one vector has no such choice:
-# it hands the same summary to every output word.
+# weights. A network that squeezes the whole sentence into one vector, as on
+# [the page before](01_seq2seq.ipynb), has no such choice: every output word gets the same summary.
 #
 # **Attention** computes the weights from the words themselves. On this page you compute one set by
-# hand, write the code in four lines, see what goes wrong without a certain square root, and train
+# hand, write the code in three lines, see what goes wrong without a certain square root, and train
 # a model whose weights you can read.
 
 # %% [markdown]
@@ -68,6 +68,9 @@ show(
 
 # %% [markdown]
 # ## By hand: three words, four dimensions
+#
+# You have done this sum with [a cow](../00_start/01_ten_minutes.ipynb). New here: four dimensions
+# and a square root. If it sits, go on to the code.
 #
 # Take *the black cat*. To keep the arithmetic on one line, the four dimensions of the keys have
 # meanings that we choose: noun, adjective, animal, article. (A trained model chooses its own, and
@@ -118,11 +121,12 @@ show(
 # *Read it row by row, left to right. The rows meet twice: in the softmax's sum, and in the mix.*
 
 # %% [markdown]
-# ## In code: four lines
+# ## In code: three lines
 #
-# Many queries at once are the rows of a matrix $Q$ with $T$ rows; keys and values are the $S$ rows
-# of $K$ and $V$. With $d$ numbers in each query and key, one matrix product computes all
-# $T \times S$ scores:
+# Vectors are rows on all pages, as in the code: the dot product of $q$ and $k$ is $q\,k^\top$.
+# (Texts that use columns write $W_q x$ where we write $x W_q$.) Many queries are the $T$ rows of a
+# matrix $Q$; keys and values are the $S$ rows of $K$ and $V$. With $d$ numbers in each query and
+# key, one matrix product computes all $T \times S$ scores:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
 #
@@ -133,7 +137,7 @@ show(
 def attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5  # (T, S)
     weights = scores.softmax(dim=-1)  # (T, S), each row sums to 1
-    return weights @ v  # (T, d)
+    return weights @ v  # (T, width of v)
 
 
 assert torch.allclose(attention(query[None], keys, values)[0], output)
@@ -142,8 +146,7 @@ attention(query[None], keys, values)
 # %% [markdown]
 # The same three steps stand in the library as `SoftmaxAttention`, one method each: `score`,
 # `weigh`, `mix`. Its tensors are (B, H, T, d): B sentences, and H heads, attentions side by side.
-# The page's four lines and the library's class must give the same numbers. From here on we use the
-# class.
+# Our three lines and the library's class must give the same numbers. From here on we use the class.
 
 # %%
 from deepdive.attention import SoftmaxAttention
@@ -156,11 +159,11 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # %% [markdown]
 # ## Why the square root?
 #
-# Suppose the entries of $q$ and $k$ are independent, with mean 0 and variance 1. Each product
-# $q_i k_i$ then has mean 0 and variance 1, and a sum of $d$ of them has variance $d$. So a dot
-# product in 1,024 dimensions is typically as large as $\sqrt{1024} = 32$. Between two keys whose
-# scores are 32 apart, the weights differ by a factor of $e^{32}$. Dividing by $\sqrt d$ brings the
-# variance back to 1, whatever $d$.
+# Let the entries of $q$ and $k$ be independent, with mean 0 and variance (spread squared) 1. Then
+# their dot product spreads by $\sqrt d$, as in [the maths](../00_start/02_maths.ipynb): variances
+# add up, and $d$ products of variance 1 have variance $d$. In 1,024 dimensions that is
+# $\sqrt{1024} = 32$. Between two keys whose scores are 32 apart, the weights differ by a factor of
+# $e^{32}$. Dividing by $\sqrt d$ brings the variance back to 1, whatever $d$.
 
 # %% tags=["fold"]
 from deepdive.predictions import predict
@@ -178,8 +181,8 @@ predict(
 # %% [markdown]
 # Measure it. For each number of dimensions, draw a thousand queries with seven keys each, and look
 # at two things: the largest weight, and how strongly the weights still answer to a change of the
-# scores. For the second take the 7 × 7 derivatives of the weights by the scores (the Jacobian),
-# and their norm.
+# scores. The slope of weight $w_i$ by score $j$ is $w_i(1 - w_i)$ where $i = j$, else $-w_i w_j$.
+# All 49 together are the **Jacobian**; take its norm.
 
 # %%
 dimensions = [4, 16, 64, 256, 1024]
@@ -218,6 +221,10 @@ with_alt(
     "derivative falls towards 0; with it both stay level.",
 )
 
+# %% [markdown]
+# *Left: without the square root one key takes all. Right: there the derivative vanishes, and with
+# it the gradient that could correct the choice.*
+
 # %%
 assert plain[0][-1] > 0.9 > 0.6 > scaled[0][-1]
 assert scaled[1][-1] > 5 * plain[1][-1]
@@ -225,9 +232,6 @@ print(f"d = 1024, without: largest weight {plain[0][-1]:.2f}, derivative {plain[
 print(f"d = 1024, with:    largest weight {scaled[0][-1]:.2f}, derivative {scaled[1][-1]:.3f}")
 
 # %% [markdown]
-# *Left: without the square root one key takes all. Right: there the derivative vanishes, and with
-# it the gradient that could correct the choice.*
-#
 # That is the reason for $\sqrt d$: not the size of the numbers as such, but a softmax that can
 # still learn. A model starts undecided, and earns its certainty by training.
 
@@ -239,16 +243,14 @@ print(f"d = 1024, with:    largest weight {scaled[0][-1]:.2f}, derivative {scale
 #
 # | name | score of $q$ and $k$ | parameters | from |
 # |---|---|---|---|
-# | dot | $q^\top k$ | none | Luong 2015 |
-# | scaled dot | $q^\top k / \sqrt d$ | none | Vaswani 2017 |
-# | general | $q^\top W k$ | $d_q d_k$ | Luong 2015 |
-# | additive | $u^\top \tanh(W_q q + W_k k + b)$ | $d_h (d_q + d_k + 2)$ | Bahdanau 2015 |
+# | dot | $q\,k^\top$ | none | Luong 2015 |
+# | scaled dot | $q\,k^\top / \sqrt d$ | none | Vaswani 2017 |
+# | general | $q\,W k^\top$ | $d_q d_k$ | Luong 2015 |
+# | additive | $u \cdot \tanh(q A_q + k A_k + b)$ | $d_a (d_q + d_k + 2)$ | Bahdanau 2015 |
 #
-# Here $q$ and $k$ stand as columns, with $d_q$ and $d_k$ numbers. *General* compares a query and
-# keys from spaces of different size. *Additive* is a small network for each pair, with $d_h$
-# numbers inside ($u$ and $b$ have as many). It needs memory for $T \times S \times d_h$ numbers,
-# where the others need $T \times S$. At the numbers from above, with $W$ the identity, they give
-# the three words these weights:
+# A query has $d_q$ numbers, a key $d_k$: *general* and *additive* compare spaces of different size.
+# *Additive* is a small network for each pair, with $d_a$ numbers inside ($u$ and $b$ have as many).
+# At the numbers from above, with $W$ the identity, they give the three words these weights:
 
 # %%
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
@@ -273,9 +275,9 @@ for name, mechanism in family.items():
 # thirds. The untrained additive score knows nothing yet. The [next page](03_scores.ipynb) compares
 # them.
 #
-# `record` is how this library looks inside. The weights pass through a named **hook point**;
-# whoever records it gets the tensor that was used. Nothing is stored on the module, and with nobody
-# looking the three steps run as one fused call.
+# You have met `record`. The weights pass through a named **hook point**; whoever records it gets
+# the tensor that was used. With nobody looking, the three steps run as one call of a faster,
+# ready-made routine (they are *fused*).
 
 # %% [markdown]
 # ## Masks: what must not be seen
@@ -298,8 +300,8 @@ heatmap(seen["weights"][0][0, 0], tokens, tokens, digits=2, title="with a paddin
 
 # %% [markdown]
 # *Queries down, keys across. The last column is zero for every query, and each row still sums to
-# one.* (Large on the diagonal: a random vector fits itself best. The padding's own row is computed
-# too; nobody uses it.)
+# one.* (Large on the diagonal: there query and key are the same random vector. The padding's own
+# row is computed too; nobody uses it.)
 
 # %% [markdown]
 # ### Common mistake: masking after the softmax
@@ -358,7 +360,7 @@ from deepdive.data import BucketBatches
 from deepdive.data.generated import reversal
 from deepdive.tokenizers import BOS, EOS
 
-letters = ["", "", "", "", *string.ascii_lowercase]  # ids 0 to 3 are special tokens
+letters = ["", "", "", "", *string.ascii_lowercase]  # ids 0 to 3: padding, begin, end, unknown
 
 
 def spell(ids):
@@ -375,8 +377,8 @@ batches = BucketBatches((source, target), max_tokens=400, seed=1)
 # The model is the smallest Transformer that the library builds: one layer in the encoder, which
 # reads the word, one in the decoder, which writes the answer, one head. Its parts have pages of
 # their own. Here only one matters: in the decoder, each output letter sends a query to the letters
-# of the source. This is **cross-attention**: the
-# queries come from one sequence, the keys and values from another.
+# of the source. This is **cross-attention**: the queries come from one sequence, the keys and
+# values from another.
 
 # %%
 from deepdive.models.transformer import transformer
@@ -402,8 +404,7 @@ first, last = (sum(part) / 20 for part in (history.losses[:20], history.losses[-
 f"loss {first:.2f} in the first 20 steps, {last:.3f} in the last 20 of {steps:,}"
 
 # %% [markdown]
-# Try it on words that it has never seen. The decoder writes one letter at a time, always the most
-# probable one.
+# Try it on words that it has never seen.
 
 # %%
 from deepdive.decoding import greedy
@@ -447,7 +448,7 @@ heatmap(weights[0, 0], rows, list("attention"), title="cross-attention, by lette
 # likes.*
 #
 # (In the name of the hook point, the star stands for any layer; here there is one.) One word may be
-# luck. Count over all test words how often the largest weight of a row lies on the mirrored letter:
+# luck. Over all test words, how often does the largest weight of a row lie on the mirrored letter?
 
 # %%
 hits = total = 0
@@ -466,9 +467,11 @@ print(f"{hits / total:.1%} of {total} letters give their largest weight to the o
 #
 # A map that looks right proves little: the model might copy by some other way. So reach in.
 # Replace the weights by ones of our own, a perfect diagonal from top left to bottom right, and
-# leave the rest of the trained model as it is. To see each choice alone, hand the decoder the
-# word's letters in their own order as what was written so far, and ask at each place what comes
-# next: once under the forced weights, once under the model's own.
+# leave the rest of the trained model as it is. If the weights decide the order, the word comes out
+# forwards.
+#
+# The decoder also reads what has been written so far. We tell it each time: the word forwards. Then
+# we ask for the next letter, once under forced weights and once under the model's own.
 
 # %% tags=["fold"]
 predict(
@@ -526,13 +529,13 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # %% [markdown]
 # *A dot is the end mark; the percentages are over the letters of 100 test words.*
 #
-# Under forced weights the letters that come out are the source's, in the source's own order. The
-# letters handed over are not the reason: with the same ones and its own weights the model
-# seldom goes forwards. (With its own it is not perfect either: it never saw a word half written
-# in the wrong order.) What the map does not decide alone is where the word ends.
+# Under forced weights the letters that come out are the source's, in the source's own order. Under
+# its own weights only part of them comes out backwards: what it finds written so far, the word
+# forwards, is nothing that it met in training. That is why both runs share it: only the weights
+# differ. What the map does not decide alone is where the word ends.
 #
-# So the weights decide *which letter is copied*. Chapter 7 returns to this: weights that look
-# meaningful are not always the cause, and only an intervention like this one tells.
+# So the weights decide *which letter is copied*. Weights that look meaningful are not always the
+# cause; only an intervention like this one tells.
 
 # %% [markdown]
 # ## What differs
@@ -546,7 +549,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # | work for n words | 1 | n | n for each query | n |
 #
 # The last line is the price. Every query meets every key: with twice the words asking and twice the
-# words answering, four times the work. Chapter 5 is about that.
+# words answering, four times the work. [Page 2.15](15_complexity.ipynb) measures it; what to do
+# about it is chapter 5 (in preparation).
 
 # %% [markdown]
 # ## In practice
@@ -554,9 +558,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # - **Say what True means.** Here True = may attend. In `torch.nn.MultiheadAttention` it is the
 #   opposite, and a flipped mask raises no error there. Ours refuses a mask that leaves a whole
 #   row without a real token.
-# - **Mask before the softmax**, and test it by changing what lies under the padding.
 # - **Compute the softmax in float32** when the model runs in half precision.
-# - **Use the fused kernel** for speed and the explicit steps for looking. They must agree; in this
+# - **Use the fused routine** for speed and the explicit steps for looking. They must agree; in this
 #   library a test holds them to it.
 # - **Do not read one map as a proof.** Count over many inputs, and intervene.
 
@@ -620,13 +623,12 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #    9.389. *black* gets 7.389 / 9.389 = 0.787.
 #
 #    </details>
-# 2. *(predict, 3 min)* Multiply all scores by 10. What do the weights approach? And multiplied
-#    by 0?
+# 2. *(predict, 3 min)* Multiply all scores by 10, then by 0. What do the weights approach?
 #
 #    <details><summary>Answer</summary>
 #
 #    By 10: a single 1 at the largest score, the dictionary. By 0: all equal, the plain average.
-#    (One over this factor is called the temperature.)
+#    (One over this factor is the temperature $\tau$.)
 #
 #    </details>
 # 3. *(derive, 8 min)* Add the same number $c$ to all scores of a query. What happens to the
@@ -634,7 +636,7 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #
 #    <details><summary>Answer</summary>
 #
-#    Nothing: $e^{s+c} = e^c e^s$, and $e^c$ cancels. A key bias $b$ adds $q^\top b$ to every score
+#    Nothing: $e^{s+c} = e^c e^s$, and $e^c$ cancels. A key bias $b$ adds $q\,b^\top$ to every score
 #    of a query, so it changes no weight and its gradient is zero.
 #
 #    </details>

@@ -60,18 +60,16 @@ show(
 # %% [markdown]
 # ## Four scores
 #
-# | name | score of $q$ and $k$ | learned | from |
-# |---|---|---|---|
-# | dot | $q \cdot k$ | nothing | Luong 2015 |
-# | scaled dot | $q \cdot k / \sqrt d$ | nothing | Vaswani 2017 |
-# | general | $q\, W k^\top$ | $W$: d_q × d_k | Luong 2015 |
-# | additive | $u \cdot \tanh(W_q q + W_k k + b)$ | $u$, $W_q$, $W_k$, $b$ | Bahdanau 2015 |
+# The four of [the page before](02_attention.ipynb), and what each learns:
 #
-# On this page $q$ and $k$ are rows, as in the code; on the page before they stood as columns.
-# *Additive* is written as Bahdanau had it, the matrices before the vectors. d_q and d_k are the
-# widths of query and key, d_h that of the hidden layer. The book has the four in sections 2.3.2.1
-# to 2.3.2.3, the last under "linear, MLP, or additive". Everything after the score is the same:
-# softmax, then the average of the values.
+# | name | score of $q$ and $k$ | learned |
+# |---|---|---|
+# | dot | $q\, k^\top$ | nothing |
+# | scaled dot | $q\, k^\top / \sqrt d$ | nothing |
+# | general | $q\, W k^\top$ | $W$: d_q × d_k |
+# | additive | $u \cdot \tanh(q A_q + k A_k + b)$ | $A_q$: d_q × d_a, $A_k$: d_k × d_a, $u$, $b$ |
+#
+# Everything after the score is the same: softmax, then the average of the values.
 
 # %% [markdown]
 # ## By hand: one query, three keys
@@ -103,9 +101,9 @@ dot, scaled, general
 # threshold, so it comes out positive only when both say it:
 
 # %%
-W_q, W_k = torch.eye(2), torch.tensor([[0.0, 1], [1, 0]])
+A_q, A_k = torch.eye(2), torch.tensor([[0.0, 1], [1, 0]])
 b, u = torch.tensor([-3.0, -3]), torch.tensor([1.0, 1])
-hidden = torch.tanh(query @ W_q.T + keys @ W_k.T + b)  # (3, 2)
+hidden = torch.tanh(query @ A_q + keys @ A_k + b)  # (3, 2)
 additive = hidden @ u
 for word, row, score in zip(words, hidden, additive, strict=True):
     print(f"{word}: hidden {row[0]:.3f} {row[1]:.3f}, score {score:.3f}")
@@ -143,7 +141,7 @@ show(figure)
 # |---|---|---|
 # | dot, scaled dot | T × S | $d$ |
 # | general | T × S | $d$, and $d^2$ once for each query |
-# | additive | T × S × d_h | $d_h$, as many tanh, and $d\, d_h$ once for each query and key |
+# | additive | T × S × d_a | $d_a$, as many tanh, and $d\, d_a$ once for each query and key |
 
 
 # %%
@@ -155,16 +153,17 @@ def general_score(q, k, W):
     return q @ W @ k.T
 
 
-def additive_score(q, k, W_q, W_k, b, u):
-    return torch.tanh((q @ W_q.T + b)[:, None] + (k @ W_k.T)[None]) @ u  # inside: (T, S, d_h)
+def additive_score(q, k, A_q, A_k, b, u):
+    return torch.tanh((q @ A_q + b)[:, None] + (k @ A_k)[None]) @ u  # inside: (T, S, d_a)
 
 
-assert torch.allclose(additive_score(query[None], keys, W_q, W_k, b, u)[0], additive)
-additive_score(query[None], keys, W_q, W_k, b, u)
+assert torch.allclose(additive_score(query[None], keys, A_q, A_k, b, u)[0], additive)
+additive_score(query[None], keys, A_q, A_k, b, u)
 
 # %%
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention, SoftmaxAttention
 
+# The library's W_q, W_k, d_hidden are our A_q, A_k, d_a; torch stores matrices turned (.T).
 q, k, v = torch.randn(5, 8), torch.randn(7, 8), torch.randn(7, 8)
 library = {
     "dot": (DotAttention(), lambda m: dot_score(q, k)),
@@ -172,7 +171,7 @@ library = {
     "general": (GeneralAttention(8), lambda m: general_score(q, k, m.W.weight.T)),
     "additive": (
         AdditiveAttention(8, d_hidden=16),
-        lambda m: additive_score(q, k, m.W_q.weight, m.W_k.weight, m.W_q.bias, m.u.weight[0]),
+        lambda m: additive_score(q, k, m.W_q.weight.T, m.W_k.weight.T, m.W_q.bias, m.u.weight[0]),
     ),
 }
 for name, (mechanism, score) in library.items():
@@ -181,39 +180,41 @@ for name, (mechanism, score) in library.items():
         difference = (theirs - softmax(score(mechanism), dim=-1) @ v).abs().max()
     assert difference < 1e-6
     parameters = sum(p.numel() for p in mechanism.parameters())
-    print(f"{name:>10}: equal to 1e-6, {parameters:>3} parameters for d = 8, d_h = 16")
+    print(f"{name:>10}: equal to 1e-6, {parameters:>3} parameters for d = 8, d_a = 16")
 
 # %% [markdown]
 # Two identities tie the family together. A Transformer multiplies queries and keys by $W_q$ and
 # $W_k$ before the dot product: $(q W_q)\cdot(k W_k) = q\,(W_q W_k^\top)\,k^\top$. So its scaled dot
 # product *is* a general score, with $W$ written as a product. And Luong's third score, *concat*,
-# $u \cdot \tanh(W [q; k])$, is the additive one with $W_q$ and $W_k$ side by side:
+# $u \cdot \tanh([q; k]\, A)$ with query and key put end to end, is the additive one with $A_q$
+# above $A_k$:
 
 # %%
-A, B = torch.randn(2, 8, 8)
-assert torch.allclose(dot_score(q @ A, k @ B), general_score(q, k, A @ B.T), atol=1e-4)
-W, u8 = torch.randn(8, 16), torch.randn(8)
+W_q, W_k = torch.randn(2, 8, 8)
+assert torch.allclose(dot_score(q @ W_q, k @ W_k), general_score(q, k, W_q @ W_k.T), atol=1e-4)
+A, u8 = torch.randn(16, 8), torch.randn(8)
+A_q, A_k = A.split(8)  # the rows that meet q, and those that meet k
 both = torch.cat([q[:, None].expand(5, 7, 8), k[None].expand(5, 7, 8)], dim=-1)  # [q; k]
-concat = torch.tanh(both @ W.T) @ u8
-split = additive_score(q, k, W[:, :8], W[:, 8:], torch.zeros(8), u8)
+concat = torch.tanh(both @ A) @ u8
+split = additive_score(q, k, A_q, A_k, torch.zeros(8), u8)
 assert torch.allclose(concat, split, atol=1e-4)
 "projected dot = general; concat = additive"
 
 # %% [markdown]
 # ### Common mistake: leaving out the tanh
 #
-# The additive score without its nonlinearity, $u \cdot (W_q q + W_k k)$, looks like a cheaper form
+# The additive score without its nonlinearity, $u \cdot (q A_q + k A_k)$, looks like a cheaper form
 # of the same thing. Measure how much the weights of one key vary from query to query (the standard
 # deviation, for the key where it is largest):
 
 
 # %%
-def linear_score(q, k, W_q, W_k, u):
-    return ((q @ W_q.T)[:, None] + (k @ W_k.T)[None]) @ u  # wrong: no tanh
+def linear_score(q, k, A_q, A_k, u):
+    return ((q @ A_q)[:, None] + (k @ A_k)[None]) @ u  # wrong: no tanh
 
 
-linear = softmax(linear_score(q, k, A, B, u8), dim=-1)
-right = softmax(additive_score(q, k, A, B, torch.zeros(8), u8), dim=-1)
+linear = softmax(linear_score(q, k, A_q, A_k, u8), dim=-1)
+right = softmax(additive_score(q, k, A_q, A_k, torch.zeros(8), u8), dim=-1)
 for name, weights in (("without tanh", linear), ("with tanh", right)):
     print(f"{name:>12}: five queries differ in their weights by {weights.std(0).max():.3f}")
 assert linear.std(0).max() < 1e-5 < 1e-2 < right.std(0).max()
@@ -222,8 +223,7 @@ assert linear.std(0).max() < 1e-5 < 1e-2 < right.std(0).max()
 # **Symptom:** every query has the same weights. The score is a sum of a number for the query and a
 # number for the key. The first is the same for all keys, so the softmax cancels it. Nothing is left
 # of the query. **Mend:** the tanh, which bends their sum, so that query and key no longer come
-# apart. The book's heading "linear, MLP, or additive" names three things; the first alone does not
-# work.
+# apart.
 
 # %% [markdown]
 # ## A rotation that dot cannot bridge
@@ -360,7 +360,12 @@ W = mechanism.W.weight.detach().T  # score = q @ W @ k.T
 likeness = torch.corrcoef(torch.stack([W.flatten(), rotation(90.0).flatten()]))[0, 1].item()
 assert likeness > 0.9
 coordinates = [str(i) for i in range(d)]
-figure = heatmap(W, coordinates, coordinates, title=f"W; correlation with the turn {likeness:.3f}")
+title = f"W; correlation with the turn {likeness:.3f}"
+alt = (
+    "W, queries down, keys across: in each plane of two coordinates one negative entry above the "
+    "diagonal and one positive below it; all others near 0."
+)
+figure = heatmap(W, coordinates, coordinates, title=title, alt=alt)
 figure.axes[0].set(xlabel="coordinate of the key", ylabel="coordinate of the query")
 show(figure)
 
@@ -383,8 +388,8 @@ show(heads(torch.stack(maps), things, things, names=["dot", "general, trained"])
 # ## Which learns faster?
 #
 # Three scores can learn the task: general, additive, and the Transformer's way, two projections and
-# a scaled dot product. Give each the same learning rates to try, keep its best run, and count the
-# steps until 80% of the keys are found, looking at every tenth.
+# a scaled dot product. Give each the same learning rates to try (in `ci` one), keep its best run,
+# and count the steps until 80% of the keys are found, looking at every tenth.
 #
 # One more thing is varied. So far all meanings had the same length. In a second round they have
 # not: some keys are long, some short.
@@ -405,9 +410,10 @@ class Projected(SoftmaxAttention):
 learners = {
     "general": lambda: GeneralAttention(d),
     "projected dot": lambda: Projected(d),
-    "additive, d_h = 32": lambda: AdditiveAttention(d, d_hidden=32),
+    "additive, d_a = 32": lambda: AdditiveAttention(d, d_hidden=32),
 }
-rates, curves, turn = pick(ci=(1e-2,), laptop=(3e-3, 1e-2, 3e-2), gpu=(1e-2,)), {}, rotation(90.0)
+several = (3e-3, 1e-2, 3e-2)
+rates, curves, turn = pick(ci=(1e-2,), laptop=several, gpu=several), {}, rotation(90.0)
 for name, make in learners.items():
     for equal in (True, False):
         tried = [train(make(), turn, equal, lr) for lr in rates]
@@ -438,7 +444,7 @@ for (name, equal), curve in curves.items():
     print(f"{name:>18}, {kind:>17}: 80% after {first} steps, in the end {curve[-1]:.1%}")
     assert curve[-1] > (0.95 if equal or "additive" in name else 0.8)
 for name in ("general", "projected dot"):
-    assert curves[name, False][-1] < 0.94 < curves["additive, d_h = 32", False][-1]
+    assert curves[name, False][-1] < 0.94 < curves["additive, d_a = 32", False][-1]
 
 # %% tags=["fold"]
 figure = Figure(figsize=(7.4, 3))
@@ -463,8 +469,9 @@ with_alt(
 #
 # So speed is not what tells them apart here. What they can *express* is. General and projected dot
 # are **bilinear**: with either vector twice as long, the score $q W k^\top$ is twice as large. So a
-# long wrong key can beat a short right one. The score that would be right here is minus the squared
-# distance, $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$. The term $-|q|^2$ is the same for all keys
+# long wrong key can beat a short right one. The query is the meaning plus noise, so the right key
+# is the *nearest* one, and the right score is minus the squared distance:
+# $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$. The term $-|q|^2$ is the same for all keys
 # and cancels in the softmax; $-|k|^2$ does not, and no $W$ can make it. Additive, a network, finds
 # something that serves. The other way out is to make all keys equally long. Transformers come near
 # it with [layer norm](09_residuals_norms.ipynb).
@@ -478,7 +485,7 @@ with_alt(
 # ## What do they cost?
 #
 # Measure them at one width, for sentences that grow. (Dot costs what scaled dot costs.) Take the
-# processor time for one forward and backward pass, and the memory that is *kept* between them.
+# processor time for one forward and backward pass, and the bytes that are *kept* between them.
 # PyTorch keeps the tensors that the backward pass needs; a hook can weigh each as it is put away.
 # `record` makes the library take its explicit steps, not the fused call, which keeps no weights.
 
@@ -527,12 +534,12 @@ for i, axes in enumerate(figure.subplots(1, 2)):
 axes.legend()
 with_alt(
     figure,
-    "Time and memory against the number of words, on logarithmic axes, for d = 64. Scaled dot and "
-    "general lie together; additive lies far above them in both, and rises as steeply.",
+    "Time and bytes kept against the number of words, on logarithmic axes, for d = 64. Scaled dot "
+    "and general lie together; additive lies far above them in both, and rises as steeply.",
 )
 
 # %% [markdown]
-# *Additive lies far higher in both. In memory the gap grows with the length, towards d_h = 64: one
+# *Additive lies far higher in both. In bytes the gap grows with the length, towards d_a = 64: one
 # hidden vector for each pair of words.*
 
 # %%
@@ -545,32 +552,33 @@ some = torch.randn(3, 1, 1, n, 64)  # queries, keys, values
 for name, measured in costs.items():
     with torch.no_grad():
         operations = count_flops(lambda name=name: makers[name]()(*some))
-    (_, before), (seconds, memory) = measured[-2:]
-    power = log(memory / before) / log(lengths[-1] / lengths[-2])
-    print(f"{name:>10}, {n} words: {1000 * seconds:7.1f} ms, {memory:7.1f} MiB", end=", ")
+    (_, before), (seconds, kept) = measured[-2:]
+    power = log(kept / before) / log(lengths[-1] / lengths[-2])
+    print(f"{name:>10}, {n} words: {1000 * seconds:7.1f} ms, {kept:7.1f} MiB", end=", ")
     print(f"growing as n^{power:.1f}, {operations / 1e6:.0f} million operations forward")
-(dot_time, dot_memory), (additive_time, additive_memory) = (
+(dot_time, dot_kept), (additive_time, additive_kept) = (
     costs[name][-1] for name in ("scaled dot", "additive")
 )
-assert additive_memory > 10 * dot_memory
+assert additive_kept > 10 * dot_kept
 assert additive_time > 2 * dot_time
 print(f"additive / scaled dot: {additive_time / dot_time:.0f} x the time,", end=" ")
-print(f"{additive_memory / dot_memory:.0f} x the memory")
+print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 
 # %% [markdown]
-# The memory for the scores grows as $n^2$. The exponent of the cheap ones is lower at these
+# What is kept of the scores grows as $n^2$. The exponent of the cheap ones is lower at these
 # lengths, since $q$, $k$ and $v$, which grow as $n$, are a good part of what they keep.
 #
 # In operations counted they are nearly alike. Vaswani et al. say so, in section 3.2.1: the two are
 # "similar in theoretical complexity", and the dot product is "much faster and more space-efficient
 # in practice". The count leaves out the tanh, one for each pair and hidden unit. Above all it
-# leaves out the way of those numbers to memory and back. A matrix product never writes them down.
+# leaves out that each of those numbers is written down and read again. A matrix product never
+# writes them down.
 #
 # General costs one product with $W$ more than dot for each query, and nothing more for each pair. A
 # Transformer does the same: it puts its learning before the pairs, not into them.
 #
 # A recurrent decoder asks one query at a time, so $T = 1$, and projects its keys once. Then
-# additive needs $S \times d_h$ numbers a step, and the factor hurts little. Bahdanau's choice was
+# additive needs $S \times d_a$ numbers a step, and the factor hurts little. Bahdanau's choice was
 # right for his model; with self-attention, where every word asks, it no longer was.
 
 # %% [markdown]
@@ -578,19 +586,19 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 #
 # | | dot | scaled dot | general | additive |
 # |---|---|---|---|---|
-# | parameters | 0 | 0 | d_q d_k | d_h (d_q + d_k + 2) |
+# | parameters | 0 | 0 | d_q d_k | d_a (d_q + d_k + 2) |
 # | query and key of different width | no | no | yes | yes |
 # | bridges a rotation | no | no, unless projected before | yes | yes |
 # | can subtract the length of a key | no | no | no | yes |
 # | size of a score | grows as √d | near 1 | learned | at most the sum of \|u\| |
-# | kept for the backward pass | T × S | T × S, or nothing when fused | T × S | T × S × d_h |
+# | kept for the backward pass | T × S | T × S, or nothing when fused | T × S | T × S × d_a |
 # | used in | Luong | Transformer | Luong | Bahdanau |
 
 # %% [markdown]
 # ## In practice
 #
-# - **Use the scaled dot product after learned projections.** It is general in disguise, and fused
-#   kernels exist for it.
+# - **Use the scaled dot product after learned projections.** It is general in disguise, and fast
+#   ready-made routines exist for it.
 # - **Do not take a bare dot product of states from two networks.** If accuracy is *below* chance,
 #   suspect a rotation.
 # - **Keep the lengths of the keys alike**, by a norm, before a dot product.
@@ -638,13 +646,13 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 #    key, so it cannot hold a square of it.
 #
 #    </details>
-# 5. Self-attention over 500 words, $d_h = 64$: how many times as large as dot's largest tensor is
+# 5. Self-attention over 500 words, $d_a = 64$: how many times as large as dot's largest tensor is
 #    additive's, and why did this hurt Bahdanau's decoder little?
 #
 #    <details><summary>Answer</summary>
 #
-#    64 times: T × S × d_h numbers against T × S. His decoder asks one query at a time, so that
-#    $T = 1$ and S × d_h numbers a step are enough.
+#    64 times: T × S × d_a numbers against T × S. His decoder asks one query at a time, so that
+#    $T = 1$ and S × d_a numbers a step are enough.
 #
 #    </details>
 
@@ -660,7 +668,7 @@ print(f"{additive_memory / dot_memory:.0f} x the memory")
 #
 #    </details>
 # 2. *(derive, 5 min)* Queries of width 1,000, keys of width 2,000. How many parameters has general?
-#    Additive with $d_h = 1{,}000$, as Bahdanau had it?
+#    Additive with $d_a = 1{,}000$, as Bahdanau had it?
 #
 #    <details><summary>Answer</summary>
 #
@@ -720,11 +728,13 @@ print(f"answers 2, 3 and 4 hold; for 5, dot with the ninth number finds {passed:
 # A dot product compares only what is drawn in one coordinate system; general learns the way from
 # one to the other, additive learns a small network for each pair. Learned projections before a dot
 # product are general written as a product, for an extra cost that does not grow with the pairs.
-# Additive can express more, such as the length of a key, and pays with $d_h$ numbers for every pair
+# Additive can express more, such as the length of a key, and pays with $d_a$ numbers for every pair
 # of words.
 #
 # ## Further reading
 #
+# - The book: the four are in sections 2.3.2.1 to 2.3.2.3. Of the last one's heading, "linear, MLP,
+#   or additive", the first alone does not work (see the common mistake).
 # - Bahdanau, Cho, Bengio (2015), *Neural Machine Translation by Jointly Learning to Align and
 #   Translate*, appendix A.1.2: the additive score, and why the keys are projected once.
 # - Luong, Pham, Manning (2015), *Effective Approaches to Attention-based Neural Machine

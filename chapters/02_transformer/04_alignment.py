@@ -65,10 +65,10 @@ show(
 # Bahdanau's score is *additive*, a small network with one hidden layer for each pair of a state $s$
 # and an encoder state $h$:
 #
-# $$\mathrm{score}(s, h) = u^\top \tanh(W_q s + b + W_k h)$$
+# $$\mathrm{score}(s, h) = u \cdot \tanh(s A_q + h A_k + b)$$
 #
 # Take states of one number. Encoder: *hundred* 0, *ninety* -1 (a ten), *five* +1 (a unit). A
-# decoder that wants a unit has $s = +1$. Two hidden units, $W_q = W_k = (1, 1)$, $b = (-1, 1)$,
+# decoder that wants a unit has $s = +1$. Two hidden units, $A_q = A_k = (1, 1)$, $b = (-1, 1)$,
 # $u = (3, -3)$:
 
 # %%
@@ -114,18 +114,21 @@ print("the pencil was right")
 # word:
 #
 # $$c_t = \sum_j \alpha_{tj} h_j \qquad s_t = \mathrm{GRU}([y_{t-1}; c_t],\, s_{t-1}) \qquad
-# o_t = \mathrm{maxout}(W_o [c_t; s_t; y_{t-1}])$$
+# o_t = \mathrm{maxout}([c_t; s_t; y_{t-1}]\, W_o)$$
 #
-# Here $\alpha_{tj}$ is the weight of source word $j$ at step $t$, $c_t$ the context, $y_{t-1}$ the
-# embedding of the word just written; $[a; b]$ puts vectors side by side. Maxout takes the larger of
-# each two numbers. The first state is made from the encoder's right-to-left state at the first
-# word, which has seen the whole sentence. In the code $b$ sits inside `W_q`.
+# Here $\alpha_{tj}$, the softmax over $j$ of $\mathrm{score}(s_{t-1}, h_j)$, is the weight of
+# source word $j$ at step $t$; $y_{t-1}$ is the embedding of the word just written. On this page $s$
+# is a state, not a score, and $c$ the context, not the LSTM's cell. $[a; b]$ puts vectors end to
+# end. Maxout takes the larger of each two numbers. The first state is made from the encoder's
+# right-to-left state at the first word, which has seen the whole sentence. In the code $A_q$ (with
+# $b$) and $A_k$ are `W_q` and `W_k`. ($o_t$ follows the paper's equation 4; its appendix A.2.2 has
+# $s_{t-1}$ there.)
 
 
 # %%
 def bahdanau(part, cell, tokens, memory):
     """Decode tokens (B, T) with the weights in `part`; memory (B, S, 2 d) holds the h."""
-    keys = part.attention.W_k(memory)  # (B, S, d_hidden), once
+    keys = part.attention.W_k(memory)  # (B, S, d_a), once
     s = torch.tanh(part.W_s(memory[:, 0].chunk(2, dim=-1)[1]))  # (B, d)
     outputs, maps = [], []
     for y in part.embedding(tokens).unbind(1):
@@ -218,7 +221,7 @@ def loss(model, batch):
 
 
 def learn(model, data, steps):
-    both = ([s for s, _ in data], [[BOS, *t, EOS] for _, t in data])
+    both = ([source for source, _ in data], [[BOS, *target, EOS] for _, target in data])
     schedule = cosine(5e-3, warmup=20, total=steps)
     batches = BucketBatches(both, max_tokens=600, seed=1)
     return fit(model, batches, loss, steps=steps, optimizer=adam(model), schedule=schedule)
@@ -235,7 +238,7 @@ def translate(model, source):
 torch.manual_seed(0)
 translator = rnnsearch(len(source_words), len(target_words), d_model=32, d_hidden=64)
 history = learn(translator, train, pick(ci=150, laptop=300, gpu=600))
-right = sum(translate(translator, s) == t for s, t in test) / len(test)
+right = sum(translate(translator, source) == target for source, target in test) / len(test)
 assert right > 0.9
 print(f"{right:.1%} of {len(test)} new numbers translated without a mistake")
 
@@ -248,7 +251,7 @@ predict(
     ["all of them", "the digits and the tens: neun, vier, drei, siebzig", "none in particular"],
     answer=1,
     explain="tausend and hundert follow from what was written; there is nothing to look up. Rows "
-    "like these often look at what comes next. The map shows what is needed, not what corresponds.",
+    "like these may look anywhere. The map shows what is needed, not what corresponds.",
     key="02_transformer/alignment-map",
 )
 
@@ -279,8 +282,8 @@ heatmap(look(translator, source, target), rows, columns, title="by word written"
 # A crossing like this one stands in figure 3 of Bahdanau's paper, where *European Economic Area*
 # becomes *zone économique européenne*.
 #
-# One map may be luck. The right alignment follows from the two grammars: word for word, without
-# *and* and *und*, and *X und Y* taken crosswise. Count over all test numbers, by kind of word.
+# The right alignment follows from the two grammars: word for word, without *and* and *und*, and
+# *X und Y* taken crosswise. Count over all test numbers, by kind of word.
 
 
 # %%
@@ -328,8 +331,8 @@ assert min(found["digit or teen"], found["tens"]) > max(0.9, found["scale"] + 0.
 # %% [markdown]
 # What must be looked up is found, nearly without exception. For *hundert* and *tausend* it is
 # otherwise. After a digit one of the two is often due, and the encoder's state at that digit, which
-# has read both ways, can tell which. So nothing holds the weights to a word. Training saw pairs of
-# sentences only. No alignment was ever shown.
+# has read both ways, can tell which. So nothing holds the weights to a word. No alignment was ever
+# shown in training.
 
 # %% [markdown]
 # ### Common mistake: naming the rows after the words that were read
@@ -444,9 +447,10 @@ def copying(n, shortest, longest, seed):
 def in_place(model, length, n=100):
     """The share of letters of n new words that stand in their place."""
     pairs = copying(n, length, length, seed=2)
-    written = greedy(model, torch.tensor([s for s, _ in pairs]), max_length=length)
-    rows = [[*word, *[EOS] * length][:length] for word in written]
-    return (torch.tensor(rows) == torch.tensor([t for _, t in pairs])).float().mean().item()
+    words = torch.tensor([word for word, _ in pairs])
+    written = greedy(model, words, max_length=length)
+    rows = torch.tensor([[*word, *[EOS] * length][:length] for word in written])
+    return (rows == words).float().mean().item()
 
 
 # %% tags=["fold"]
@@ -488,23 +492,22 @@ figure = Figure(figsize=(6.2, 3.2))
 axes = figure.add_subplot()
 for (name, shares), mark in zip(curves.items(), ("o:", "s-"), strict=True):
     axes.plot(lengths, shares, mark, label=name, markersize=4)
-axes.axvline(longest + 0.5, color="#8a8a8a", linewidth=1)
-axes.text(longest + 0.7, 0.02, "never seen in training", fontsize=9, color="#8a8a8a")
+axes.axvspan(0.5, longest + 0.5, color="0.5", alpha=0.15, lw=0)  # the lengths of training
 axes.set(xlabel="letters in the word", ylabel="letters in their place", ylim=(-0.03, 1.03))
 axes.legend()
 with_alt(
     figure,
-    "Letters in their place against length. With attention nearly all are right up to the longest "
-    "trained length, and fewer and fewer beyond; the plain model falls from the start.",
+    "Letters in their place against length, the trained lengths grey. With attention nearly all "
+    "are right in the grey, and fewer and fewer beyond; the plain model falls from the start.",
 )
 
 # %% [markdown]
-# *Within the trained lengths attention holds level. To the right of the line it falls too.*
+# *Grey: the lengths of training. Within them attention holds level; beyond them it falls too.*
 #
 # So the answer is yes, and no. The distance between words is gone: every letter is one step away.
 # What remains is to know *where* to look, and that knowledge sits in a recurrent state that was
-# trained on short words. How a model can know places better is a later page,
-# [positions](08_positions.ipynb).
+# trained on short words. [Positions](08_positions.ipynb) takes it up for models without recurrence,
+# and finds the same cliff, steeper.
 #
 # Bahdanau et al. found such a gap in BLEU, English to French, for models trained on sentences of up
 # to 30 or 50 words (their table 1, all test sentences):
@@ -564,7 +567,7 @@ for name, build in rivals.items():
     history = learn(trained[name], learned, pick(ci=200, laptop=300, gpu=2000))
     seconds, losses[name] = time.process_time() - began, history.curve(10)
     size = sum(p.numel() for p in trained[name].parameters())
-    right = sum(translate(trained[name], s) == t for s, t in new) / len(new)
+    right = sum(translate(trained[name], date) == form for date, form in new) / len(new)
     print(f"{name}: {size:,} weights, {seconds:.0f} s, {right:.1%} of new dates right")
     assert name == "Luong" or right > 0.8
 half = len(losses["Luong"]["loss"]) // 2
@@ -617,18 +620,17 @@ for name, model in trained.items():
 # So what does the order of the step change? Bahdanau's model needs fewer steps of training here.
 # But order and score differ at once, so this run cannot say which it is (exercise 4). What speaks
 # for the order: with the context in the recurrence the state knows what it has seen. Luong et al.
-# tried that as well. On English to German, attention took their model from 14.0 to 16.8 BLEU, and
-# feeding the context back into the recurrence to 18.1 (their table 1). But then the steps must be
-# run one by one. The Transformer kept what runs in one call, and dropped the recurrence.
+# tried that as well. On English to German, attention (scored by place alone, over all words) took
+# their model from 14.0 to 16.8 BLEU. Feeding the mix of context and state back into the recurrence
+# took it to 18.1 (their table 1, section 3.3). But then the steps must be run one by one. The
+# Transformer kept what runs in one call, and dropped the recurrence.
 
 # %% [markdown]
 # ## In practice
 #
 # - **Mask the padding of the source** in the attention, not only in the encoder. `rnnsearch` takes
 #   `src_mask` and does both.
-# - **Project the keys once**, before the loop over the target. They stay as they are.
-# - **Name the rows by what is written**, and mark a map against known alignments before you trust
-#   one without.
+# - **Mark a map against known alignments** before you trust one without.
 # - **Test longer than you trained.** An accuracy within the trained lengths says nothing about the
 #   next length.
 # - **Say which words the map speaks for.** Content words needed it; words that follow from grammar
@@ -713,8 +715,8 @@ for name, model in trained.items():
 #
 #    <details><summary>Answer</summary>
 #
-#    Keys: $S \cdot 2d \cdot d$, before the first word. Each step: $d^2$ for the query, $S d$ for
-#    $u$, $2 S d$ for the mix. Together $2 S d^2 + T (d^2 + 3 S d)$.
+#    Keys: $S \cdot 2d \cdot d$ (each $h_j$ has $2d$ numbers), before the first word. Each step:
+#    $d^2$ for the query, $S d$ for $u$, $2 S d$ for the mix. Together $2 S d^2 + T (d^2 + 3 S d)$.
 #
 #    </details>
 # 4. *(code, 10 min)* Give Luong's model the additive score. Which comes with the score and which
@@ -730,10 +732,10 @@ for name, model in trained.items():
 #    ),
 #    ```
 #
-#    It differs from Luong's in the score alone, and from Bahdanau's mainly in the order. Compare
-#    the loss and the weight on the name of the day. What moves to Bahdanau's values came with the
-#    score; what stays at Luong's came with the order. It has 33,024 more weights than Luong's,
-#    and one seed is one run: repeat with another before you decide.
+#    It differs from Luong's in the score alone (and has 33,024 more weights), from Bahdanau's
+#    mainly in the order. In two runs of ours (300 steps, seeds 0 and 1) its loss halfway lay
+#    between the two, so the score brings a part of the fall. The weight on the name of the day
+#    stayed near Luong's in one run and came near Bahdanau's in the other: one seed decides nothing.
 #
 #    </details>
 # 5. *(measure, 15 min)* Translate into French instead: `number_translation("en", "fr", ...)`. Where
@@ -778,5 +780,5 @@ print("still right with equal weights:", ", ".join(f"{k} {v:.0%}" for k, v in ke
 # - Luong, Pham, Manning (2015), *Effective Approaches to Attention-based Neural Machine
 #   Translation*: section 3.1 for the order, section 5.4 for alignments marked against human ones.
 # - Koehn, Knowles (2017), *Six Challenges for Neural Machine Translation*, section 3.5: attention
-#   that is off by one and still translates well.
-# - Jain, Wallace (2019), *Attention is not Explanation*: why a map alone proves little; chapter 7.
+#   that is off by one, in one language pair (German-English), and still translates well.
+# - Jain, Wallace (2019), *Attention is not Explanation*: why a map alone proves little.
