@@ -46,8 +46,8 @@ show(
 # included, and takes over a weighted average of what they hand over. Its new vector depends on the
 # sentence that it stands in.
 #
-# You compute one by hand, as products of small matrices. Then two questions: does self-attention
-# know the order of the words, and what did statistics call it sixty years ago?
+# You compute one by hand, as products of small matrices. Then: does self-attention know the order
+# of the words? At the end, for a second reading: what did statistics call it sixty years ago?
 
 # %% [markdown]
 # ## The idea: one word, three roles
@@ -148,9 +148,6 @@ show(
 # $7.389 / 9.389 = 0.787$. The new vector of *bank* is
 # $0.107\,(0, 0) + 0.787\,(2, 0) + 0.107\,(1, 1) = (1.68, 0.11)$: mostly water.
 #
-# (The KAIST slides mix the values with "the scores". They mean the weights: the softmax stands in
-# between.)
-#
 # The others ask too. *The* wants a noun and finds two, *river* and *bank*, half each. *River* looks
 # for its article.
 
@@ -195,8 +192,8 @@ print("bank in the bank loan: ", [f"{v:.2f}" for v in again[1]])
 # | scores, weights | T × T | 3 × 3 |
 #
 # The three matrices know nothing of $T$: the same ones serve a sentence of three words and of
-# three hundred. Only the scores grow with the sentence, and they grow as $T^2$. (Words are rows
-# here. Texts that write a word as a column have $q = W_q x$: the same numbers, transposed.)
+# three hundred. Only the scores grow with the sentence, and they grow as $T^2$
+# ([2.15](15_complexity.ipynb) shows when that matters).
 
 
 # %%
@@ -276,8 +273,8 @@ print("shuffled input, shuffled output, for 3 words and for 300")
 # How fatal, on a task? A reader sees five different digits in any order. In one task it names the
 # *largest*, in the other the *first*. The reader is one self-attention, an average over the
 # five rows, and a linear layer; it sees either the bare embeddings, or embeddings to which a code
-# of the position was added. (The code has a page of its own, on positions. Here it only needs to
-# be different at each place.)
+# of the position was added. (The code has [a page of its own](08_positions.ipynb). Here it only
+# needs to be different at each place.)
 
 # %%
 from torch import nn
@@ -288,16 +285,16 @@ from deepdive.embeddings import TokenEmbedding
 class Reader(nn.Module):
     def __init__(self, position=None):
         super().__init__()
-        self.embedding = TokenEmbedding(10, 32, scale=32**0.5)
+        self.embedding = TokenEmbedding(10, 32, scale=32**0.5)  # numbers near 1: see 2.11
         self.position = position
         self.attention = MultiHeadAttention(32, 1)
-        self.head = nn.Linear(32, 10)
+        self.out = nn.Linear(32, 10)
 
     def forward(self, digits):  # (B, 5)
         x = self.embedding(digits)  # (B, 5, 32)
         if self.position is not None:
             x = self.position.embed(x, torch.arange(5))
-        return self.head(self.attention(x).mean(1))  # (B, 10)
+        return self.out(self.attention(x).mean(1))  # (B, 10)
 
 
 # %%
@@ -367,7 +364,7 @@ show(heads(torch.stack(maps), names, names, names=titles))
 # *Queries down, keys across. Left: all rows look at the 9, wherever it stands. Right: the rows find
 # the first place through the code that was added there.*
 #
-# One sequence may be luck. Count over all test sequences which digit draws the most weight:
+# Count over all test sequences which digit draws the most weight:
 
 # %%
 for (name, placed), goal in {
@@ -386,23 +383,52 @@ assert accuracy["first", True] > 0.95
 assert 0.1 < accuracy["first", False] < 0.3
 
 # %% [markdown]
+# ## What differs
+#
+# | | attention to a source | self-attention | recurrent layer |
+# |---|---|---|---|
+# | queries from | the target | the sequence itself | none |
+# | keys and values from | the source | the sequence itself | none |
+# | learned | W_q, W_k, W_v | W_q, W_k, W_v | two matrices |
+# | knows the order | no | no, without positions | yes |
+# | steps from any word to any other | 1 | 1 | up to T |
+# | all rows at once | yes, in training | yes | no, one after another |
+# | numbers kept for T words | T · S scores | T · T scores | one state |
+#
+# The KAIST slides ([the lectures](00_opening.ipynb)) give a layer of self-attention $O(T^2 d)$
+# operations and 1 step, a recurrent one $O(T d^2)$ and $O(T)$. [2.15](15_complexity.ipynb) counts.
+
+# %% [markdown]
+# ## In practice
+#
+# - **Print the shapes.** In self-attention $T = S$, so a softmax over the wrong axis, or $K Q^\top$
+#   for $Q K^\top$, raises no error. Test with rows that must sum to one.
+# - **Add positions** unless the input is a set, and test it: shuffle the input, and the output
+#   must change.
+# - **Keep one matrix for all three** when you write it for speed: one product $X\,[W_q W_k W_v]$,
+#   then a split. Keep them apart while you read.
+# - **Ask what a row may see.** If the target of a row stands in the input, mask it.
+
+# %% [markdown]
 # ## An older name: kernel regression
+#
+# No later page needs this section: on a first reading go on to the *Five questions*.
 #
 # In 1964 Nadaraya and Watson, independently, estimated a curve from noisy points $(x_i, y_i)$.
 # At a new place $q$, average the $y_i$; let near points count more than far ones:
 #
 # $$\hat y(q) = \frac{\sum_i \kappa(q, x_i)\, y_i}{\sum_j \kappa(q, x_j)}
-# \qquad \kappa(q, x) = e^{-(q - x)^2 / 2h^2}$$
+# \qquad \kappa(q, x) = e^{-(q - x)^2 / 2\sigma^2}$$
 #
 # The kernel $\kappa$ is $e$ to the power of a score; dividing by the sum is the softmax. So this is
 # attention: the query is the place $q$, the keys are the $x_i$, the values the $y_i$. The
-# **width** $h$ says how far "near" reaches. Only the score is not a dot product. Or is it?
+# **width** $\sigma$ says how far "near" reaches. Only the score is not a dot product. Or is it?
 # Multiply out:
 #
-# $$-\frac{(q - x)^2}{2h^2} = \frac{q\,x - x^2/2}{h^2} - \frac{q^2}{2h^2}$$
+# $$-\frac{(q - x)^2}{2\sigma^2} = \frac{q\,x - x^2/2}{\sigma^2} - \frac{q^2}{2\sigma^2}$$
 #
 # The last term is the same for all keys, so the softmax cancels it. What is left is the dot product
-# of a query $(q, -1)/h^2$ with a key $(x, x^2/2)$.
+# of a query $(q, -1)/\sigma^2$ with a key $(x, x^2/2)$.
 
 # %%
 from deepdive.attention import SoftmaxAttention
@@ -425,8 +451,8 @@ f"the same estimate to 1e-6: {bool(difference < 1e-6)}"
 # %% [markdown]
 # In the library a mechanism is three steps, and this one changes only the `score`. So
 # a kernel smoother is a few lines, and masks and `record` come with it. One number a coordinate is
-# learned: $1/h$, kept as its logarithm. It multiplies queries and keys alike. So $W_q = W_k$, and
-# the matrix is diagonal: each number of an input is scaled on its own.
+# learned: $1/\sigma$, kept as its logarithm. It multiplies queries and keys alike. So $W_q = W_k$,
+# and the matrix is diagonal: each number of an input is scaled on its own.
 
 
 # %%
@@ -522,17 +548,17 @@ alone, left_out = learn_width(None), learn_width(others)
 
 # %%
 smoothers = {
-    "fixed, h = 0.02": Smoother(0.02),
-    "fixed, h = 1": Smoother(1.0),
-    f"learned, h = {width_of(left_out):.2f}": left_out,
+    "fixed, σ = 0.02": Smoother(0.02),
+    "fixed, σ = 1": Smoother(1.0),
+    f"learned, σ = {width_of(left_out):.2f}": left_out,
 }
 errors = {name: distance(smoother) for name, smoother in smoothers.items()}
 narrow, wide, learned = errors.values()
 assert learned < 0.75 * min(narrow, wide)
 for name, error in errors.items():
     print(f"{name:>18}: mean squared distance from the true curve {error:.3f}")
-best, h = min((distance(Smoother(h / 20)), h / 20) for h in range(1, 21))
-print(f"best of 20 widths, chosen with the true curve in sight: h = {h:.2f}, {best:.3f}")
+best, width = min((distance(Smoother(n / 20)), n / 20) for n in range(1, 21))
+print(f"best of 20 widths, chosen with the true curve in sight: σ = {width:.2f}, {best:.3f}")
 
 # %% tags=["fold"]
 from matplotlib.figure import Figure
@@ -551,14 +577,14 @@ for (name, smoother), (top, bottom) in zip(smoothers.items(), axes.T, strict=Tru
     image = bottom.imshow(
         seen["mechanism.weights"][0][0, 0], aspect="auto", vmin=0, vmax=0.3, cmap="Blues"
     )
-    bottom.set(xlabel="key: point, from left to right", yticks=[])
+    bottom.set(xlabel="key: point, from left to right", yticks=[0, 199], yticklabels=["0", "5"])
 axes[0, 0].legend(fontsize="small")
 axes[1, 0].set_ylabel("query: place q")
 figure.colorbar(image, ax=axes[1].tolist(), shrink=0.8)
 with_alt(
     figure,
-    "Three smoothers. The narrow one runs through every point, and its weights are a thin broken "
-    "line; the wide one is too flat, its weights a broad haze; the learned one follows the curve.",
+    "Three smoothers. The narrow one runs through every point, its weights a thin broken line; the "
+    "wide one is too flat, its weights a haze; the learned one follows the curve with small bumps.",
 )
 
 # %% [markdown]
@@ -590,7 +616,7 @@ def far(smoother):
         return (smoother(asked, inputs, target) - (2 * asked[:, 0]).sin()).square().mean().item()
 
 
-best = min(far(Smoother(h, inputs=4)) for h in (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0))
+best = min(far(Smoother(width, inputs=4)) for width in (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0))
 free = Smoother(1.0, inputs=4)
 fit(free, [(inputs, target)], loss, steps=200, optimizer=adam(free), schedule=constant(0.05))
 inverse = free.log_inverse.exp().tolist()
@@ -598,43 +624,16 @@ assert far(free) < best / 4
 assert inverse[0] > 4 * max(inverse[1:])
 print(f"one width for all inputs, the best of eight: {best:.3f}")
 print(f"four widths, learned: {far(free):.3f};", end=" ")
-print("1/h =", ", ".join(f"{v:.2f}" for v in inverse))
+print("1/σ =", ", ".join(f"{v:.2f}" for v in inverse))
 
 # %% [markdown]
 # The fixed kernel was even allowed to choose its width on the test points, and still lost. The
-# learned one has found which input matters: for the other three $1/h$ is small, so a distance
-# there counts little.
+# learned one has found which input matters: for the other three $1/\sigma$ is small, so a
+# distance there counts little.
 #
 # Self-attention goes three steps further. $W_q$ and $W_k$ are whole matrices, not diagonals. They
 # differ, so looking need not be mutual. And the kernel $e^{q \cdot k / \sqrt d}$ is no longer a
 # distance: a long key is near to every query that points its way.
-
-# %% [markdown]
-# ## What differs
-#
-# | | kernel regression | attention to a source | self-attention | recurrent layer |
-# |---|---|---|---|---|
-# | queries from | new places | the target | the sequence itself | none |
-# | keys and values from | the data | the source | the sequence itself | none |
-# | learned | a width | W_q, W_k, W_v | W_q, W_k, W_v | two matrices |
-# | knows the order | no | no | no, without positions | yes |
-# | steps from any word to any other | 1 | 1 | 1 | up to T |
-# | all rows at once | yes | yes, in training | yes | no, one after another |
-# | numbers kept for T words | S a query | T · S scores | T · T scores | one state |
-#
-# The lecture slides of KAIST compare a layer of self-attention and a recurrent one: $O(T^2 d)$ and
-# $O(T d^2)$ operations, 1 and $O(T)$ steps. The page on complexity measures them.
-
-# %% [markdown]
-# ## In practice
-#
-# - **Print the shapes.** In self-attention $T = S$, so a softmax over the wrong axis, or $K Q^\top$
-#   for $Q K^\top$, raises no error. Test with rows that must sum to one.
-# - **Add positions** unless the input is a set, and test it: shuffle the input, and the output
-#   must change.
-# - **Keep one matrix for all three** when you write it for speed: one product $X\,[W_q W_k W_v]$,
-#   then a split. Keep them apart while you read.
-# - **Ask what a row may see.** If the target of a row stands in the input, mask it.
 
 # %% [markdown]
 # ## Five questions
@@ -676,14 +675,14 @@ print("1/h =", ", ".join(f"{v:.2f}" for v in inverse))
 #    sequence that digit drew the most weight, wherever it stood.
 #
 #    </details>
-# 5. Read kernel regression as attention: what are the query, the keys and the values? What did
-#    learning four widths find out?
+# 5. (The last section.) Read kernel regression as attention: what are the query, the keys and the
+#    values? What did learning four widths find out?
 #
 #    <details><summary>Answer</summary>
 #
 #    The query is the new place $q$, the keys are the $x_i$, the values the $y_i$. Three of the
-#    four $1/h$ became small, so only a distance in the first input counts: learned scores choose
-#    what near means.
+#    four $1/\sigma$ became small, so only a distance in the first input counts: learned scores
+#    choose what near means.
 #
 #    </details>
 
@@ -719,8 +718,8 @@ print("1/h =", ", ".join(f"{v:.2f}" for v in inverse))
 #    are free. The next page comes back to this rank.
 #
 #    </details>
-# 4. *(predict, 3 min)* The width of the kernel goes to infinity. What does the estimate approach?
-#    And when it goes to zero, at a place between two points?
+# 4. *(predict, 3 min)* The width $\sigma$ of the kernel goes to infinity. What does the estimate
+#    approach? And when it goes to zero, at a place between two points?
 #
 #    <details><summary>Answer</summary>
 #
@@ -759,7 +758,7 @@ wrong = (Q @ K.T / 2).softmax(dim=-2)
 assert torch.allclose(wrong[shuffle][:, shuffle], (Q[shuffle] @ K[shuffle].T / 2).softmax(-2))
 assert not torch.allclose(wrong.sum(-1), torch.ones(3), atol=0.1)
 with torch.no_grad():
-    flat, steps_ = (Smoother(h)(grid[:, None], x[:, None], y) for h in (1e3, 1e-3))
+    flat, steps_ = (Smoother(width)(grid[:, None], x[:, None], y) for width in (1e3, 1e-3))
 assert torch.allclose(flat, y.mean().expand(200), atol=1e-3)
 nearest = y[(grid[:, None] - x).abs().argmin(-1)]
 assert (steps_ - nearest).abs().median() < 1e-3

@@ -32,7 +32,7 @@ from deepdive.plotting import show
 words = ["cats", "eat", "fish"]
 body = []
 for i, (title, of_eat) in enumerate(
-    {"one head": [0.5, 0, 0.5], "head 1 of 2": [1, 0, 0], "head 2 of 2": [0, 0, 1]}.items()
+    {"one head": [0.5, 0, 0.5], "head 0 of 2": [1, 0, 0], "head 1 of 2": [0, 0, 1]}.items()
 ):
     picture = links(words, words, [[0] * 3, of_eat, [0] * 3], chosen=1)
     body.append(f'<g transform="translate({i * 210 + 10},24)">{picture}</g>')
@@ -40,11 +40,12 @@ for i, (title, of_eat) in enumerate(
 show(
     svg(620, 196, body),
     "The verb eat looks at cats eat fish three times. One head: links of half strength to cats "
-    "and fish. Head 1 of 2: one strong link to cats. Head 2 of 2: one strong link to fish.",
+    "and fish. Head 0 of 2: one strong link to cats. Head 1 of 2: one strong link to fish.",
 )
 
 # %% [markdown]
-# *One head splits its weight between the two nouns. Two heads need not.*
+# *One head splits its weight between the two nouns. Two heads need not. Heads are counted from 0,
+# as in code.*
 #
 # The weights of a head sum to one, and its output is one average. An average forgets who gave
 # what: half *cats* and half *fish* is the same vector in either order. **Multi-head attention**
@@ -94,7 +95,7 @@ def attend(q, k, v):
     return weights, weights @ v
 
 
-for name, start, end in (("one head", 0, 4), ("head 1", 0, 2), ("head 2", 2, 4)):
+for name, start, end in (("one head", 0, 4), ("head 0", 0, 2), ("head 1", 2, 4)):
     part = slice(start, end)
     weights, mixed = attend(Q[:, part], K[:, part], V[:, part])
     print(f"{name:>8}: weights of eat", *(f"{w:.3f}" for w in weights[1]), end="   ")
@@ -104,7 +105,7 @@ for name, start, end in (("one head", 0, 4), ("head 1", 0, 2), ("head 2", 2, 4))
 from deepdive.diagrams_matrices import Matrix, falk
 
 pictures = []
-for name, part in (("1", slice(0, 2)), ("2", slice(2, 4))):
+for name, part in (("0", slice(0, 2)), ("1", slice(2, 4))):
     q, k = Q[:, part], K[:, part]
     pictures.append(
         falk(
@@ -116,17 +117,17 @@ for name, part in (("1", slice(0, 2)), ("2", slice(2, 4))):
     )
 show(
     svg(500, 210, [pictures[0], f'<g transform="translate(260,0)">{pictures[1]}</g>']),
-    "Two products. Q1 times K1 transposed: the row of eat is 4, 0, minus 4. Q2 times K2 "
+    "Two products. Q0 times K0 transposed: the row of eat is 4, 0, minus 4. Q1 times K1 "
     "transposed: the row of eat is minus 4, 0, 4.",
 )
 
 # %% [markdown]
-# *Head 1 finds who stands before the verb, head 2 who stands after it. Added up, the two rows of*
+# *Head 0 finds who stands before the verb, head 1 who stands after it. Added up, the two rows of*
 # eat *are zero: that is the one head's score.*
 #
-# By pencil for head 1: $4/\sqrt2 = 2.83$, $e^{2.83} = 16.9$, $e^0 = 1$, $e^{-2.83} = 0.06$, and
+# By pencil for head 0: $4/\sqrt2 = 2.83$, $e^{2.83} = 16.9$, $e^0 = 1$, $e^{-2.83} = 0.06$, and
 # $16.9 / 17.96 = 0.941$. The output of *eat* is the two halves side by side: $(0.94, 0.00)$ from
-# head 1, $(0.00, 0.94)$ from head 2. First half: a cat eats. Second half: fish is eaten.
+# head 0, $(0.00, 0.94)$ from head 1. First half: a cat eats. Second half: fish is eaten.
 #
 # Now turn the sentence round. One head gives $(0.33, 0.33, 0.33, 0.33)$ for both, so it cannot tell
 # who eats. Two heads give two different vectors:
@@ -146,9 +147,9 @@ for n_heads in (1, 2):
 # %% [markdown]
 # ## In code: cut, attend, join
 #
-# $$\mathrm{head}_h = \mathrm{Attention}(X W_q^{(h)}, X W_k^{(h)}, X W_v^{(h)})$$
+# $$\mathrm{head}_i = \mathrm{Attention}(X W_q^{(i)}, X W_k^{(i)}, X W_v^{(i)})$$
 #
-# $$\mathrm{MultiHead}(X) = [\mathrm{head}_1, \dots, \mathrm{head}_H]\, W_o$$
+# $$\mathrm{MultiHead}(X) = [\mathrm{head}_0, \dots, \mathrm{head}_{H-1}]\, W_o$$
 #
 # Nobody keeps $H$ small matrices. One matrix makes the queries of all heads, and the cut is a
 # change of shape, with $d_\text{head} = d_\text{model} / H$:
@@ -202,7 +203,8 @@ f"largest difference from the library's below 1e-6: {bool(difference < 1e-6)}"
 # %% [markdown]
 # ### Common mistake: cutting with one `view`
 #
-# The shape that attention wants is (B, H, T, d_head), and `view` gives just that. It runs.
+# The shape that attention wants is (B, H, T, d_head), and `view` gives just that. It runs. (This is
+# mistake 3 of [the torch](../00_start/03_torch.ipynb), now inside an attention.)
 
 
 # %%
@@ -211,20 +213,19 @@ def split_wrong(rows, n_heads):
     return rows.view(B, n_heads, T, d_model // n_heads)  # wrong: no transpose
 
 
-rows = torch.tensor([[[10.0, 11, 12, 13], [20, 21, 22, 23]]])  # word 1 is tens, word 2 twenties
+rows = torch.tensor([[[10.0, 11, 12, 13], [20, 21, 22, 23]]])  # first word: tens, second: twenties
 right, wrong = split(rows, 2), split_wrong(rows, 2)
 print("right: head 0 has", right[0, 0].tolist(), "and head 1", right[0, 1].tolist())
 print("wrong: head 0 has", wrong[0, 0].tolist(), "and head 1", wrong[0, 1].tolist())
 assert right.shape == wrong.shape
 
 # %% [markdown]
-# Head 0 should hold the first half of every word. In the wrong form it holds all of word 1, cut in
-# pieces, and head 1 all of word 2. The heads have become the words.
+# Head 0 should hold the first half of every word. In the wrong form it holds all of the first word,
+# cut in pieces: the heads have become the words.
 #
-# **Symptom:** no error. With 5 words of 16 numbers and 4 heads, a head holds 20 numbers: one word
-# and a quarter of the next. The model trains, badly. **The test that finds it** looks for a leak.
-# Under a mask by which a word sees only itself and those before it (`Causal`, on the
-# [next page](07_masks.ipynb)), no other word may reach the first.
+# **Symptom:** no error; the model trains, badly. **The test that finds it** looks for a leak, here
+# through the attention. Under a mask by which a word sees only itself and those before it
+# (`Causal`, on the [next page](07_masks.ipynb)), no other word may reach the first.
 
 # %%
 from deepdive.attention import SoftmaxAttention
@@ -243,14 +244,14 @@ assert moved[split] == 0.0
 assert moved[split_wrong] > 0.05
 
 # %% [markdown]
-# **Mend:** cut the last axis, then move the heads forward: `unflatten`, then `transpose`. And back
-# in the other order: `transpose`, then `flatten`.
+# **Mend:** cut the last axis, then move the heads forward: `unflatten`, then `transpose`
+# (`rearrange(x, "b t (h d) -> b h t d", h=H)` says the same). And back in the other order.
 
 # %% [markdown]
 # ## What do heads cost?
 #
-# The slides of KAIST say "same amount of computation as single-head self-attention". Count it: one
-# layer, 256 wide, a sentence of 128 words.
+# The KAIST slides ([the lectures](00_opening.ipynb)) say "same amount of computation as single-head
+# self-attention". Count it: one layer, 256 wide, a sentence of 128 words.
 
 # %%
 from deepdive.flops import count_flops
@@ -270,7 +271,7 @@ assert len(set(counts.values())) == 1
 # %% [markdown]
 # The slides are right about parameters and about the operations in products: a cut is free. The
 # last column is what they leave out. Each head has a map of its own, so the numbers that go
-# through the softmax grow with the heads, and so does the memory of code that keeps the maps.
+# through the softmax grow with the heads, and so do the bytes kept where code keeps the maps.
 
 # %% [markdown]
 # ## What one head cannot do
@@ -295,12 +296,12 @@ class Reader(nn.Module):
         self.embedding = TokenEmbedding(11, 32, scale=32**0.5)  # ten digits and "?"
         self.position = LearnedPosition(9, 32)  # a vector for each place, learned
         self.attention = MultiHeadAttention(32, n_heads, **more)
-        self.head = nn.Linear(32, 10 * places)
+        self.out = nn.Linear(32, 10 * places)
 
     def forward(self, tokens):  # (B, 9)
         x = self.position.embed(self.embedding(tokens), torch.arange(9))
         answer = self.attention(x)[:, -1]  # (B, 32), the row of "?"
-        return self.head(answer).unflatten(-1, (-1, 10))  # (B, places, 10)
+        return self.out(answer).unflatten(-1, (-1, 10))  # (B, places, 10)
 
 
 def draw(n):
@@ -372,7 +373,7 @@ def looked_at(reader):  # (H, 9): the weights of "?", averaged over the test seq
 
 places = [*"12345678", "?"]
 maps = torch.cat([looked_at(one), looked_at(two)])
-names = ["one head", "head 1 of 2", "head 2 of 2"]
+names = ["one head", "head 0 of 2", "head 1 of 2"]
 figure = heatmap(maps, names, places, digits=2, title="where ? looks")
 figure.axes[0].set(xlabel="place", ylabel="")
 show(figure)
@@ -432,8 +433,7 @@ assert score.get(32, 1.0) > 0.8  # trained where the profile has the time
 # Each head more is one more place that can be read apart. (The last line is for a later section.)
 #
 # The sources have such a column for real translation. Vaswani et al., table 3, rows A: English to
-# German, the width of all heads together held at 512. BLEU rates a translation from 0 to 100; more
-# is better.
+# German, the width of all heads together held at 512 ([BLEU](01_seq2seq.ipynb): more is better).
 #
 # | heads | 1 | 4 | 8 | 16 | 32 |
 # |---|---|---|---|---|---|
@@ -464,9 +464,10 @@ for d_head in (1, 2, 4, 8, 16, 32, 64):
 
 # %% [markdown]
 # The scores have just the rank that their width allows. The softmax raises the rank, since it is
-# not linear, but full rank does not mean that every map can be made. Bhojanapalli et al. (2020)
-# prove both sides: with $d_\text{head} \ge T$ a head can produce *any* positive matrix of weights,
-# and below that there are some that it cannot.
+# not linear. (In the first line it would be 48 too; the rest is lost in rounding.) But full rank
+# does not mean that every map can be made. Bhojanapalli et al. (2020) prove both sides: with
+# $d_\text{head} \ge T$ a head can produce *any* positive matrix of weights, and below that there
+# are some that it cannot.
 #
 # Which ones? Take two kinds of maps for 24 words. In a *sharp* one each word looks at one other.
 # In a *soft* one each word spreads its weight, differently from the others. Fit queries and keys
@@ -517,7 +518,7 @@ axes.legend()
 with_alt(
     figure,
     "Share of misplaced weight against d_head for 24 words. For the sharp map it is small from a "
-    "few dimensions on; for the soft map it falls steadily and reaches zero only near 24.",
+    "few dimensions on; for the soft map it falls steadily and is near zero only from 16 on.",
 )
 
 # %%
@@ -539,7 +540,7 @@ print(f"d_head = 8: sharp map {wrong['sharp'][3]:.1%}, soft map {wrong['soft'][3
 # ## Remove a head: what breaks?
 #
 # Take the reader of four digits with four heads. `ablate` sets what one head hands over to zero,
-# and leaves the rest of the trained model as it is. (The code counts the heads from 0.)
+# and leaves the rest of the trained model as it is.
 
 # %% tags=["fold"]
 predict(
@@ -606,7 +607,7 @@ print(f"correlation of weight and cost over 4 heads and 4 places: {agreement:.2f
 # %%
 from deepdive.attention import Slot
 
-past, kept = torch.randn(1, 100, 512), {}  # 100 words, the width of the paper's base model
+past, kept = torch.randn(1, 100, 512), {}  # 100 words, as wide as the paper's model
 for name, n_kv_heads in (("multi-head", 8), ("grouped", 2), ("multi-query", 1)):
     layer, slot = MultiHeadAttention(512, 8, n_kv_heads=n_kv_heads), Slot()
     with torch.no_grad():
@@ -647,7 +648,7 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 # - **Scale by the root of the head's width**, not of the model's.
 # - **Test the cut with a leak**, as above. A wrong one trains.
 # - **Remove a head before you name it.** A map says where a head looks, not what depends on it.
-# - **Share key-value heads for decoding**, where the cache is what fills the memory. In training
+# - **Share key-value heads for decoding**, where the cache is most of the bytes kept. In training
 #   it saves little.
 
 # %% [markdown]
@@ -701,12 +702,12 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In *fish eat cats*, what do head 1 and head 2 hand over to *eat*? Where in
+# 1. *(pencil, 4 min)* In *fish eat cats*, what do heads 0 and 1 hand over to *eat*? Where in
 #    the joined vector stands who is eaten?
 #
 #    <details><summary>Answer</summary>
 #
-#    Head 1 looks before the verb and finds *fish*: (0.00, 0.94). Head 2 looks behind it and finds
+#    Head 0 looks before the verb and finds *fish*: (0.00, 0.94). Head 1 looks behind it and finds
 #    *cats*: (0.94, 0.00). The joined vector is (0.00, 0.94, 0.94, 0.00); the eaten stands in the
 #    second half.
 #
