@@ -59,25 +59,28 @@ show(
 # |---|---|---|---|---|
 # | attention | yes | yes, linearly | only in its softmax | 1.05 million |
 # | feed-forward | no | yes | yes | 2.10 million |
+#
+# The *base* model is that of Vaswani et al.: 6 layers in the encoder and 6 in the decoder,
+# $d_{model} = 512$, 8 heads, $d_{ff} = 2048$.
 
 # %% [markdown]
 # ## By hand: two dimensions, three inner units
 #
-# $$\mathrm{ff}(x) = W_{out}\,\max(0,\; W_{in}\, x + b_{in}) + b_{out}$$
+# $$\mathrm{ff}(x) = \max(0,\; x\, W_{in} + b_{in})\; W_{out} + b_{out}$$
 #
 # The row $x$ has $d_{model}$ numbers, the inner row $d_{ff}$: 512 and 2,048 in the picture. Here
 # they are 2 and 3. The $\max$ acts on each inner number, and each is called a **unit**.
 #
-# Take $W_{in}$ with the rows $(1, 1)$, $(-1, 1)$, $(1, -1)$, $b_{in} = (0, 0, -1)$, $W_{out}$ with
-# the rows $(1, 0, -1)$, $(0.5, 2, 1)$, $b_{out} = (0, 1)$ and $x = (2, -1)$. The three inner units
-# compute
+# Take $W_{in}$ with the columns $(1, 1)$, $(-1, 1)$, $(1, -1)$, one a unit, $b_{in} = (0, 0, -1)$,
+# $W_{out}$ with the rows $(1, 0.5)$, $(0, 2)$, $(-1, 1)$, again one a unit, $b_{out} = (0, 1)$ and
+# $x = (2, -1)$. The three units compute
 #
 # - $1 \cdot 2 + 1 \cdot (-1) + 0 = 1$,
 # - $-1 \cdot 2 + 1 \cdot (-1) + 0 = -3$, which becomes 0: this unit is silent,
 # - $1 \cdot 2 - 1 \cdot (-1) - 1 = 2$.
 #
-# So the inner row is $(1, 0, 2)$. The output is $1 \cdot 1 + 0 - 1 \cdot 2 = -1$ and
-# $0.5 \cdot 1 + 0 + 1 \cdot 2 + 1 = 3.5$.
+# So the inner row is $(1, 0, 2)$. The output is
+# $1 \cdot (1, 0.5) + 2 \cdot (-1, 1) + (0, 1) = (-1, 3.5)$.
 
 
 # %%
@@ -85,12 +88,12 @@ import torch
 
 
 def feed_forward(x, w_in, b_in, w_out, b_out):
-    inner = (x @ w_in.T + b_in).clamp(min=0)  # (..., d_ff)
-    return inner @ w_out.T + b_out  # (..., d_model)
+    inner = (x @ w_in + b_in).clamp(min=0)  # (..., d_ff)
+    return inner @ w_out + b_out  # (..., d_model)
 
 
-w_in, b_in = torch.tensor([[1.0, 1], [-1, 1], [1, -1]]), torch.tensor([0.0, 0, -1])
-w_out, b_out = torch.tensor([[1.0, 0, -1], [0.5, 2, 1]]), torch.tensor([0.0, 1])
+w_in, b_in = torch.tensor([[1.0, -1, 1], [1, 1, -1]]), torch.tensor([0.0, 0, -1])
+w_out, b_out = torch.tensor([[1.0, 0.5], [0, 2], [-1, 1]]), torch.tensor([0.0, 1])
 feed_forward(torch.tensor([2.0, -1]), w_in, b_in, w_out, b_out)
 
 # %% [markdown]
@@ -105,27 +108,27 @@ from deepdive.layers import FeedForward
 
 torch.manual_seed(0)
 ff, x = FeedForward(16, 64), torch.randn(2, 5, 16)  # (B, T, d_model)
-parts = (ff.inner.weight, ff.inner.bias, ff.out.weight, ff.out.bias)
-by_hand = feed_forward(x, *parts)
-inner = F.conv1d(x.transpose(1, 2), parts[0][:, :, None], parts[1]).relu()  # (B, d_ff, T)
-convolved = F.conv1d(inner, parts[2][:, :, None], parts[3]).transpose(1, 2)
+w_in, w_out = ff.inner.weight, ff.out.weight  # torch keeps them turned: (d_ff, d_model)
+by_hand = feed_forward(x, w_in.T, ff.inner.bias, w_out.T, ff.out.bias)
+inner = F.conv1d(x.transpose(1, 2), w_in[:, :, None], ff.inner.bias).relu()  # (B, d_ff, T)
+convolved = F.conv1d(inner, w_out[:, :, None], ff.out.bias).transpose(1, 2)
 assert (by_hand - ff(x)).abs().max() < 1e-6
 assert (convolved - ff(x)).abs().max() < 1e-6
 assert torch.allclose(ff(x.flip(1)), ff(x).flip(1), atol=1e-6)  # each word alone
 "three ways, one result"
 
 # %% [markdown]
-# ## A memory: keys that fit, values that are added
+# ## Keys that fit, values that are added
 #
-# Read the equation unit by unit. Unit $i$ has a row of $W_{in}$, call it its key $k_i$, and a
-# column of $W_{out}$, its value $v_i$. Without the biases:
+# Read the equation unit by unit. Unit $i$ has a column of $W_{in}$, call it its key $k_i$, and a
+# row of $W_{out}$, its value $v_i$. Without the biases:
 #
 # $$\mathrm{ff}(x) = \sum_i \max(0,\; x \cdot k_i)\; v_i$$
 #
 # Compare attention: $\sum_s \mathrm{softmax}_s(q \cdot k_s)\, v_s$. The form is the same. But these
 # keys and values are *weights*: learned once, the same for every sentence, and they need not
 # compete, since no softmax makes them share. Geva et al. (2021) call the layer a key-value memory.
-# In our example, key 3 is $(1, -1)$, with bias $-1$. It fits rows whose first number is larger than
+# In the example, key 3 is $(1, -1)$, with bias $-1$. It fits rows whose first number is larger than
 # the second by more than 1, and for them adds a multiple of $(-1, 1)$.
 
 # %% [markdown]
@@ -184,8 +187,8 @@ with_alt(
 # %% [markdown]
 # *Mind the two scales on the right: the second approximation errs some forty times as much.*
 #
-# Straka's slide reads GELU as dropout with a chance that depends on the input: keep $x$ with chance
-# $\Phi(x)$, else 0. The mean of many such draws should be GELU:
+# GELU can be read as a draw: keep $x$ with chance $\Phi(x)$, else 0. The mean of many such draws
+# should be GELU:
 
 # %%
 points = torch.tensor([-1.0, 0.5, 1.0])
@@ -233,7 +236,7 @@ print(f"after 12 layers off by at most {off[0]:.4f} (tanh), {off[1]:.3f} (sigmoi
 # Newer models, T5's second version and Llama among them, multiply two inner branches, number by
 # number. One of them passes the bend and acts as a **gate**:
 #
-# $$\mathrm{ff}(x) = W_{out} \left(f(W_{gate}\, x) \cdot W_{in}\, x\right)$$
+# $$\mathrm{ff}(x) = \left(f(x\, W_{gate}) \cdot x\, W_{in}\right) W_{out}$$
 #
 # By hand, one unit: the branch gives 3, the gate before the bend 0.5. With the sigmoid (GLU):
 # $0.622 \cdot 3 = 1.867$. With $f(z) = z\,\sigma(z)$, which torch calls `silu` (SwiGLU):
@@ -256,8 +259,8 @@ assert weights[0] == weights[1]
 # ## Where the weights of a Transformer are
 #
 # By hand for the base model, matrices and biases:
-# $2 \cdot 512 \cdot 2048 + 2048 + 512 = 2{,}099{,}712$ in each feed-forward network. Each attention
-# has four square matrices: $4 \cdot 512^2 + 4 \cdot 512 = 1{,}050{,}624$.
+# $2 \cdot 512 \cdot 2048 + 2048 + 512 = 2{,}099{,}712$ in each feed-forward network. An attention,
+# with four matrices of 512 by 512, has half as many.
 
 # %% tags=["fold"]
 from deepdive.predictions import predict
@@ -427,7 +430,7 @@ heads(maps, places, places, names=["one head, by place"])
 #
 # There are only $12 \cdot 12$ pairs of hours, so we can ask each of the 192 units how strongly it
 # fires for each pair, on average over the places. That is its key, seen from outside. And its
-# value: which answer does its column of $W_{out}$ speak for most, read through the output layer?
+# value: which answer does its row of $W_{out}$ speak for most, read through the output layer?
 
 # %%
 relu_model = models["ReLU"]
@@ -465,8 +468,8 @@ with_alt(
 # *Blue: pairs for which the unit fires. Dots: pairs whose right answer is the one that its value
 # pushes most.*
 #
-# Is it a memory, then? Count. For every unit: for the pairs of which answer does it fire most, and
-# is that the answer that it speaks for?
+# Does each unit keep one sum, then? Count. For every unit: for the pairs of which answer does it
+# fire most, and is that the answer that it speaks for?
 
 # %%
 answer = (torch.arange(12)[:, None] + torch.arange(12)) % 12  # (12, 12)
@@ -488,7 +491,8 @@ assert own[alive].mean() < 0.5
 # times. Find the strongest: one that rises 6 times is a step of 2 hours.
 
 # %%
-waves = torch.fft.rfft(strength.mean(1), dim=0)[1:].abs().square()  # (6, 192): 1 to 6 a round
+# How much of each unit's strength rises and falls 1, 2, ... 6 times a round: every 12 to 2 hours.
+waves = torch.fft.rfft(strength.mean(1), dim=0)[1:].abs().square()  # (6, 192)
 part = waves.amax(0) / waves.sum(0)
 count = Counter((12 / (1 + waves.argmax(0)[alive])).tolist())
 print(", ".join(f"{units} units every {hours:g} h" for hours, units in sorted(count.items())))
@@ -497,9 +501,9 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 # %% [markdown]
 # A unit that fires every two hours knows only odd from even; one that fires every six cannot tell 3
 # from 9. No unit holds one sum, and together they vote for it. So the layer has the *form* of a
-# memory, and what it keeps here are coarse facts about two hours. Nanda et al. (2023) find waves in
-# a model that adds modulo 113, and take it apart. In language models Geva et al. find units whose
-# key a reader can put into words.
+# look-up, and what its keys know are coarse facts about two hours. Nanda et al. (2023) find waves
+# in a model that adds modulo 113, and take it apart. In language models Geva et al. find units
+# whose key a reader can put into words.
 
 # %% [markdown]
 # ## What differs
@@ -512,17 +516,18 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 # | SwiGLU | $z\,\sigma(z)$ on the gate | 3 | $8/3\,d_{model}$ | Llama |
 # | mixture of experts | any | 2 or 3 an expert | any, 1 or 2 experts a word | Switch, Mixtral |
 #
-# The last one keeps many networks and sends each word to one or two. Chapter 5 returns to it.
+# The last one keeps many networks and sends each word to one or two.
 
 # %% [markdown]
 # ## In practice
 #
 # - **Widen by four**, or by 8/3 when gated, rounded to a multiple of 64.
 # - **Name the GELU** in the configuration, and test against the original.
-# - **Long sentences pay for attention, short ones for this layer.** For $n$ words the products with
-#   the attention maps take $2 n^2 d$ multiplications, this layer $8 n d^2$: equal at $n = 4 d$.
-# - **Memory:** the inner rows are the largest of all activations in short sentences. They can be
-#   computed in chunks of words, since no word needs another.
+# - **Long texts pay for attention, short ones for this layer.** For $T$ words the products with the
+#   attention maps take $4 T^2 d$ operations (a product and its sum make two), this layer
+#   $16 T d^2$: equal at $T = 4 d$. [2.15](15_complexity.ipynb) has the other parts.
+# - **Bytes kept:** in short sentences the inner rows take the most. They can be computed in chunks
+#   of words, since no word needs another.
 
 # %% [markdown]
 # ## Five questions
@@ -589,7 +594,7 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 #
 #    <details><summary>Answer</summary>
 #
-#    $W_{out} W_{in}$, of size $d_{model} \times d_{model}$ and rank $d_{model}$ at most. An inner
+#    $W_{in} W_{out}$, of size $d_{model} \times d_{model}$ and rank $d_{model}$ at most. An inner
 #    layer wider than $d_{model}$ gains nothing.
 #
 #    </details>
@@ -622,11 +627,11 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 
 # %%
 # The answers to 1 to 3, checked.
-keys, values = torch.tensor([[1.0, -1], [-1, 1]]), torch.ones(1, 2)
+keys, values = torch.tensor([[1.0, -1], [-1, 1]]), torch.ones(2, 1)
 pair = torch.tensor([[2.0, 5.0], [7.0, 3.0]])
 assert feed_forward(pair, keys, torch.zeros(2), values, torch.zeros(1)).flatten().tolist() == [3, 4]
 linear = models["no bend"][0].stack.blocks[0].ff
-assert torch.linalg.matrix_rank(linear.out.weight @ linear.inner.weight) <= 48
+assert torch.linalg.matrix_rank(linear.inner.weight.T @ linear.out.weight.T) <= 48
 assert (3 * 4096 * 11_008, 4 * 4096**2) == (135_266_304, 67_108_864)
 print("answers 1 to 3 hold")
 
@@ -635,7 +640,7 @@ print("answers 1 to 3 hold")
 #
 # The feed-forward network works on each word alone: widen, bend, narrow. Without the bend it is one
 # matrix, and our model could not add on a clock. It holds two thirds of the weights of an encoder
-# layer, and can be read as a memory of keys that fit and values that are added.
+# layer, and can be read as keys that fit and values that are added.
 #
 # ## Further reading
 #

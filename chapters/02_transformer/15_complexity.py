@@ -83,10 +83,10 @@ show(
 # | convolutional, $k$ words wide | $k n d^2$ | $1$ | $\log_k n$ |
 # | self-attention, restricted to $r$ words | $r n d$ | $1$ | $n / r$ |
 #
-# There are $n$ words of $d$ numbers; each entry is meant up to a constant factor. The table is an
-# argument, not a measurement: it says how things grow, not how long they take. On this page every
-# entry's growth with $n$ and $d$ is measured, and then the clock and the memory, which the table
-# does not mention.
+# There are $n$ words of $d$ numbers, in the paper's letters: $n$ is the $T$ of the pages before,
+# and $k$ a convolution's width, not a key. Each entry is meant up to a constant factor. The table
+# says how things grow, not how long they take. On this page every entry's growth with $n$ and $d$
+# is measured, and then the clock and the bytes kept, which the table does not mention.
 
 # %% [markdown]
 # ## By hand: four words, two numbers each
@@ -197,8 +197,8 @@ heads(torch.stack(maps), sentence, sentence, names=["self-attention", "restricte
 # %% [markdown]
 # ### Common mistake: paying for what the mask forbids
 #
-# With the mask, a query of a text of 1,024 words has 33 keys left. So the layer is 31 times as
-# cheap?
+# With the mask, a query of a text of 1,024 words has 33 keys left: its own and 32 before it. (From
+# here on the window looks back only, as a decoder must.) So the layer is 31 times as cheap?
 
 # %% tags=["fold"]
 from deepdive.predictions import predict
@@ -223,7 +223,7 @@ assert masked == full
 print(f"full {full:,}, masked {masked:,}, printed r n d would be 4 x {r * n * d:,}")
 
 # %% [markdown]
-# **Symptom:** the right numbers, and no gain at all in time or memory. **Mend:** do not compute
+# **Symptom:** the right numbers, and no gain at all in time or bytes. **Mend:** do not compute
 # what is thrown away. Cut the queries into blocks; a block meets one stretch of keys, in one
 # product. That is `WindowAttention`, and the mask is its definition:
 
@@ -295,8 +295,8 @@ for name, (a, b) in printed.items():
     print(f"{name:>15}     {fitted[0]:.2f}        {a}          {fitted[1]:.2f}        {b}")
 
 # %% [markdown]
-# All eight agree with the table. So the table is right, about what it counts. But what it counts
-# is not a layer.
+# **Measured against printed:** all eight agree. So the table is right, about what it counts. But
+# what it counts is not a layer.
 
 # %% [markdown]
 # ### What the table leaves out
@@ -342,11 +342,22 @@ for n in (30, 128, 512, 3072, 16384):
     local = 1 + share  # d log(cost) / d log(n)
     print(f"{n:>5}   {share:>16.1%}       {local:>20.2f}")
 assert 30 / (6 * 512 + 30) < 0.01
+for times, beside in ((2, 8), (4, 16), (6, 24)):  # the table below
+    n = times * d
+    assert 4 * n**2 * d == beside * n * d**2
 
 # %% [markdown]
-# **A word on the difference.** For sentences a block's cost is linear in $n$: the projections and
+# **Measured against printed.** For sentences a block's cost is linear in $n$: the projections and
 # the feed-forward layer are nearly all of it. The square shows itself from some thousand tokens on.
-# That is why it troubled nobody in 2017, and everybody later (chapter 5).
+# That is why it troubled nobody in 2017, and everybody later.
+#
+# From which $n$ on? It depends on what stands beside the square, $4 n^2 d$ for scores and mixing:
+#
+# | compared with | operations | equal at |
+# |---|---|---|
+# | the four projections | $8 n d^2$ | $n = 2 d$ |
+# | the feed-forward layer | $16 n d^2$ | $n = 4 d$ |
+# | both: all else in the block | $24 n d^2$ | $n = 6 d$ |
 
 # %% [markdown]
 # ## Steps that wait for each other
@@ -354,11 +365,11 @@ assert 30 / (6 * 512 + 30) < 0.01
 # Two products can run side by side if neither needs the other's result. What cannot be hurried, by
 # any number of processors, is the longest chain in which each waits for the one before. Autograd
 # keeps a record of who needed whose result. So the chain can be read off: it is the deepest way
-# through the graph. (`record` asks for the weights, so attention runs step by step here. Otherwise
-# one call, a **fused kernel**, does all its steps and shows one.)
+# through the graph (`depth`, in the folded cell). `record` asks for the weights, so attention runs
+# step by step here. Otherwise one call, a **fused kernel**, does all its steps and shows one.
 
 
-# %%
+# %% tags=["fold"]
 def depth(y):
     """The longest chain of operations that ends in y."""
     longest, waiting = {None: 0}, [y.grad_fn]
@@ -373,6 +384,7 @@ def depth(y):
     return longest[y.grad_fn]
 
 
+# %%
 def chain(layer, n, d=4):
     points = "*states" if isinstance(layer, RNN) else "*weights"
     x = torch.randn(1, n, d, requires_grad=True)
@@ -392,10 +404,10 @@ for name, layer in cores(4).items():
     assert grows == (3 if name == "recurrent" else 0)
 
 # %% [markdown]
-# **A word on the difference: none.** The recurrent layer's chain grows by three operations a word
-# (multiply, add, squash); the others' chains do not grow. What is hidden in "1" is a softmax over
-# $n$ keys: a sum of $n$ numbers takes $\log_2 n$ steps even with $n$ processors. The table, and
-# everybody, calls that one step.
+# **Measured against printed:** they agree. The recurrent layer's chain grows by three operations a
+# word (multiply, add, squash); the others' chains do not grow. What is hidden in "1" is a softmax
+# over $n$ keys: a sum of $n$ numbers takes $\log_2 n$ steps even with $n$ processors. The table,
+# and everybody, calls that one step.
 
 # %% [markdown]
 # ## The way from word to word
@@ -490,6 +502,44 @@ with_alt(
 # *Hops from each word to each earlier one; empty: never (the future). Look at the corner at the
 # bottom left, last word to first. Self-attention: 1. Recurrent: one for each word passed.*
 
+# %% tags=["fold"]
+from deepdive.diagrams import ROLES
+from deepdive.film import film
+
+BOX = '<rect x="{}" y="{}" width="18" height="18" rx="3" fill="{}" fill-opacity="{}" stroke="{}"/>'
+
+
+def reach(layers):
+    """Of which of the ten words the last one has heard after so many layers (recurrent: steps)"""
+    body = []
+    for row, (name, found) in enumerate(ways.items()):
+        body.append(text(62, 16 + 27 * row, name, 14))
+        for s, hops_away in enumerate(found[-1].tolist()):
+            color = ROLES["query" if s == 9 else "key"]
+            filled = 0.85 if s == 9 or 0 < hops_away <= layers else 0
+            body.append(BOX.format(130 + 23 * s, 6 + 27 * row, color, filled, color))
+    return svg(370, 142, body)
+
+
+# %% tags=["fold"]
+frames, captions = [], []
+for layers in (0, 1, 2, 3, 4, 5, 9):
+    heard = [1 + int(((f[-1, :9] > 0) & (f[-1, :9] <= layers)).sum()) for f in ways.values()]
+    frames.append(reach(layers))
+    captions.append(f"after {layers}: {', '.join(map(str, heard))} of 10 words")
+assert heard == [10] * 5
+film(
+    frames,
+    captions,
+    "Five rows of ten words; those that the last word has heard of are filled. After one layer "
+    "all in self-attention, two in the recurrent row, three in the others. After three the dilated "
+    "row is full, after five convolution and restricted, after nine steps the recurrent row.",
+)
+
+# %% [markdown]
+# *Filled: what the last word (right) has heard of, after so many layers, or steps of the recurrent
+# one; the numbers under the picture are counted, from top to bottom.*
+
 # %%
 texts = pick(ci=(8, 16, 32), laptop=(8, 16, 32, 64), gpu=(8, 16, 32, 64))
 longest = {n: {name: int(found.max()) for name, found in way(n).items()} for n in texts}
@@ -506,7 +556,7 @@ for name, formula in expected.items():
     assert all(longest[n][name] == formula(n) for n in texts)
 
 # %% [markdown]
-# **A word on the difference.**
+# **Measured against printed:**
 #
 # - The table's $\log_k n$ holds for dilated convolutions only. Plain ones need $(n - 1) / (k - 1)$
 #   layers; the paper says so in its text, the courses' tables do not.
@@ -620,11 +670,11 @@ print(f"clock: self-attention is faster up to n = {max(slower)} of those measure
 assert max(slower) >= 256
 
 # %% [markdown]
-# ## Memory
+# ## Bytes kept
 #
 # Training keeps what the backward pass will need. Autograd lets us watch: every tensor that is
-# saved passes through a hook. We add up their sizes, each memory once, the layer's own weights left
-# out.
+# saved passes through a hook. We add up their numbers, four bytes each. A tensor that is saved
+# twice counts once, and the layer's own weights do not count.
 
 
 # %%
@@ -652,15 +702,15 @@ def kept_in_steps(layer, x):
 
 # %%
 texts = [128, 256, 512, 1024]
-memory = against(kept, [(n, 64) for n in texts])
+numbers = against(kept, [(n, 64) for n in texts])
 in_steps = [kept_in_steps(OneHead(SoftmaxAttention()), torch.randn(1, n, 64)) for n in texts]
 print(f"{'numbers kept':>28}", *(f"{f'n = {n}':>10}" for n in texts), "  n to the")
-for name, sizes in {**memory, "self-attention, 3 steps": in_steps}.items():
+for name, sizes in {**numbers, "self-attention, 3 steps": in_steps}.items():
     print(f"{name:>28}", *(f"{size:>10,.0f}" for size in sizes), f"{slope(texts, sizes):>8.2f}")
-assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, memory["self-attention"])
+assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, numbers["self-attention"])
 
 # %% [markdown]
-# **A word on the difference.** The table has no column for memory; people fill it in with $n^2$.
+# **Measured against printed.** The table has no such column; people fill it in with $n^2$.
 # That is true of attention in three steps (scores, softmax, mixing), which keeps every weight:
 # $n^2 + 2nd$ numbers here, so the slope is below 2 at these lengths. A fused kernel does all three
 # in one call. It keeps only its inputs, its output, and one number a row: $2nd + n$ here, where
@@ -686,7 +736,7 @@ for name, (a, b) in printed.items():
     clock_d = slope(widths[half_d:], time_d[name][half_d:])
     print(f"{name:>15}   {a}    {b}     {slope([64, 128, 256, 512], by_n[name]):4.1f} "
           f"{slope([32, 64, 128, 256], by_d[name]):4.1f}   {clock:4.1f} {clock_d:4.1f}   "
-          f"{slope(texts, memory[name]):4.1f}      {'       '.join(steps[name])}")
+          f"{slope(texts, numbers[name]):4.1f}      {'       '.join(steps[name])}")
 torch.set_num_threads(threads)
 
 # %% [markdown]
@@ -700,7 +750,7 @@ torch.set_num_threads(threads)
 # | longest way | yes, dilated | plain convolutions need $(n - 1) / (k - 1)$ layers |
 # | clock against $n$ | nearly | from some hundred words on; below, starting costs dominate |
 # | clock against $d$ | less | the recurrent layer's small products waste most of the core |
-# | memory (not in the table) | $n$, not $n^2$ | since fused kernels compute the weights again |
+# | bytes kept (not in the table) | $n$, not $n^2$ | since fused kernels compute the weights again |
 #
 # *Scale: single layers, $d \le 512$, one thread of a CPU. The table's claim that self-attention is
 # cheaper while $n < d$ was reproduced for operations. On the clock it holds for far longer texts.*
@@ -708,8 +758,7 @@ torch.set_num_threads(threads)
 # %% [markdown]
 # ## In practice
 #
-# - **Count before you optimise.** Below $n = 6d$ most operations of a block are its matrices. A
-#   cheaper attention gains little there.
+# - **Count before you optimise.** Far below $n = 6 d$ a cheaper attention gains little.
 # - **A mask is a definition, not a saving.** Check with `count_flops` that a "sparse" layer makes
 #   fewer products.
 # - **Compare at your own $n$ and $d$.** Exponents say who wins in the end, not where the lines
@@ -754,8 +803,7 @@ torch.set_num_threads(threads)
 #    Plain: $(27 - 1) / (3 - 1) = 13$. Dilated: $\log_3 27 = 3$.
 #
 #    </details>
-# 5. Does training attention need memory that grows as $n^2$? What did the hook on saved tensors
-#    show?
+# 5. Does training attention keep bytes that grow as $n^2$? What did the hook on saved tensors show?
 #
 #    <details><summary>Answer</summary>
 #
@@ -827,8 +875,9 @@ print("answers 2 and 3 hold; never heard of each other:", (centred == 0).nonzero
 #
 # Self-attention links every pair of words in one step and pays with $n^2 d$ operations; a recurrent
 # layer pays $n d^2$ and makes everybody wait. In a real block the square is invisible until $n$
-# comes near $6d$, and fused kernels keep memory linear. Restricting attention to $r$ words makes
-# the cost linear, if the forbidden products are really not made, and the way long again.
+# comes near $6 d$, and fused kernels keep only bytes in proportion to $n$. Restricting attention to
+# $r$ words makes the cost linear, if the forbidden products are really not made, and the way long
+# again.
 #
 # ## Further reading
 #
@@ -838,6 +887,6 @@ print("answers 2 and 3 hold; never heard of each other:", (centred == 0).nonzero
 #   convolutions that translate.
 # - Gehring et al. (2017), *Convolutional Sequence to Sequence Learning*, section 3: the strongest
 #   rival of its year.
-# - Dao et al. (2022), *FlashAttention*, section 3: why memory is no longer the square.
+# - Dao et al. (2022), *FlashAttention*, section 3: why the bytes are no longer the square.
 # - Beltagy et al. (2020), *Longformer*, section 3: restricted attention in blocks, with a few
-#   global words. Chapter 5 has a page on it.
+#   global words.
