@@ -4,8 +4,9 @@
 # Four animals hold one flag each. You hear *moo*: which colour do you call? And how can a program
 # learn to answer, if nobody tells it which animal moos?
 #
-# <small>Book 2.3, the idea only · before this page: a little Python · 10 min to read · a laptop is
-# enough</small>
+# <small>Book 2.3, the idea only (a section of the printed book that these pages accompany; the
+# pages have numbers of their own) · before this page: a little Python · 10 min to read · a laptop
+# is enough · not new to you? [Ten questions](04_diagnostic.ipynb) say what to skip</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -51,6 +52,7 @@ def stage(sound, animals, flags, weights, answer):
 
 
 # %% tags=["fold"]
+# Further cells use COLOURS, and stage and show from the cell above.
 COLOURS = {"red": (0.85, 0.1, 0.1), "blue": (0.1, 0.2, 0.85), "yellow": (0.95, 0.85, 0.1)}
 COLOURS |= {"green": (0.1, 0.6, 0.2), "white": (1.0, 1.0, 1.0)}
 
@@ -123,8 +125,9 @@ show(
 # %% [markdown]
 # ## In code: three lines
 #
-# The same steps as one function. The library's class does them for many sentences at once: each
-# `None` adds a side of length 1 for that, and `scale=1.0` leaves the scores as they are.
+# The same steps as one function. These pages come with a small library, `deepdive`. Its attention
+# works on many sentences at once: each `None` adds a side of length 1 for that. `scale=1.0`
+# switches off a division of the scores that comes later.
 
 
 # %%
@@ -262,7 +265,8 @@ with_alt(
 
 # %% [markdown]
 # *Orange: sounds. Blue: animals. After training each sound leans towards its own animal. Where two
-# animals are neighbours, a sound may point past its own, further from the other.*
+# animals are neighbours, a sound may point past its own, further from the other. The arrows also
+# grew (mind the axes): longer arrows, sharper choice.*
 #
 # Nobody wrote down that cows moo. Turning the *moo* arrow towards the cow was the way to be right
 # about the colours. Does it hold on a thousand scenes that it has not seen? Count how often its
@@ -284,7 +288,8 @@ print(f"right in {accuracy(4):.1%} of 1,000 new scenes")
 # %% [markdown]
 # ## Look: who listens to whom
 #
-# Put all five on the stage and read the weights, for each of the five sounds.
+# Put all five on the stage and read the weights, for each of the five sounds. `record` keeps what
+# a named part of a model computes while the model runs.
 
 # %%
 from deepdive.inspect import record
@@ -456,7 +461,7 @@ show(
 #
 #    </details>
 # 3. *(code, 5 min)* Let three red cows and one blue cow come. Which colour is called? Then make the
-#    *moo* arrow ten times as long. What changes?
+#    *moo* arrow ten times as long (`model.sounds.weight.data[1] *= 10`). What changes?
 #
 #    <details><summary>Answer</summary>
 #

@@ -36,7 +36,7 @@ numbers = zip([[0, 1], [1, 0], [-2, 1]], [2, 1, 0], [0.67, 0.24, 0.09], [0, 1, 0
 for i, (key, score, share, wanted) in enumerate(numbers):
     y = 56 + 44 * i
     rows += [text(16, y, words[i], 14), cells(44, y, key, "key"), cells(200, y, [score], "score")]
-    rows += [arrow(112, y, 192, y), arrow(236, y, 306, y), arrow(354, y, 424, y)]
+    rows += [arrow(112, y, 192, y), arrow(236, y, 306, y), text(389, y, "against", 12)]
     rows += [cells(312, y, [share], "weight", 36), cells(430, y, [wanted], "output")]
     rows.append(arrow(466, y, 534, 100))
 rows += [cells(540, 100, [1.41], "output", 40), text(150, 40, "q = (1, 2)", 12, "query")]
@@ -44,12 +44,14 @@ rows += [arrow(560, 206, 60, 206, "query"), text(310, 190, "chain rule", 14, "qu
 show(
     svg(600, 222, rows),
     "Three keys become scores 2, 1, 0 by a dot product with the query (1, 2), then shares 0.67, "
-    "0.24, 0.09 by a softmax, then one loss, 1.41. The chain rule goes all the way back.",
+    "0.24, 0.09 by a softmax, then, against what was wanted (0, 1, 0), one loss, 1.41. The chain "
+    "rule goes all the way back.",
 )
 
 # %% [markdown]
-# *Left to right: from vectors to shares, and, compared with what was wanted, to one number that
-# says how wrong. Right to left: what each vector should do about it.*
+# *The numbers of the page before, now for three words. Left to right: from vectors to shares, and,
+# compared with what was wanted, to one number that says how wrong. Right to left: what each vector
+# should do about it.*
 #
 # A **vector** is a list of numbers, an arrow of the page before; it has as many **dimensions** as
 # numbers. Four tools carry the pages after this one. The **dot product** says how well two vectors
@@ -166,7 +168,10 @@ for d, found in spread.items():
 #
 # - Only **differences** count. Of two scores, the one higher by 1 has 2.718 times the share of the
 #   other.
-# - **Temperature** $T$ divides the scores first. Cold ($T$ small) sharpens, heat levels.
+# - **Temperature** $\tau$ divides the scores first. Cold ($\tau$ small) sharpens, heat levels.
+#
+# Shares have other names on later pages: a *weight* in attention, a *probability* or *chance* of a
+# word. All are numbers from 0 to 1 that sum to one.
 
 
 # %%
@@ -179,7 +184,7 @@ scores = torch.tensor([2.0, 1.0, 0.0])
 assert torch.allclose(softmax(scores), scores.softmax(0), atol=1e-6)
 assert torch.allclose(softmax(scores), softmax(scores + 5), atol=1e-6)
 for temperature in (0.25, 1, 4):
-    print(f"T = {temperature:<4}:", *(f"{p:.3f}" for p in softmax(scores, temperature)))
+    print(f"temperature {temperature:<4}:", *(f"{p:.3f}" for p in softmax(scores, temperature)))
 
 # %% tags=["fold"]
 figure = Figure(figsize=(7.2, 2.3))
@@ -187,7 +192,7 @@ panels = figure.subplots(1, 4, sharey=True)
 for axes, temperature in zip(panels, (0.05, 0.25, 1, 4), strict=True):
     bars = axes.bar(words, softmax(scores, temperature).numpy(), color=["C0", "C1", "C2"])
     axes.bar_label(bars, fmt="%.2f", fontsize=8)
-    axes.set(title=f"T = {temperature}", ylim=(0, 1.15), yticks=[0, 0.5, 1])
+    axes.set(title=f"τ = {temperature}", ylim=(0, 1.15), yticks=[0, 0.5, 1])
 with_alt(
     figure,
     "Bars of three shares at four temperatures. At 0.05 the first has everything; at 4 the three "
@@ -197,8 +202,9 @@ with_alt(
 # %% [markdown]
 # *The same three scores, cold to hot. The winner stays the winner; how much it wins changes.*
 #
-# Towards $T = 0$ the softmax becomes "take the largest", from which its name comes: a soft maximum.
-# Play the same steps with other numbers here; `deepdive sheet softmax` prints them on paper.
+# Towards $\tau = 0$ the softmax becomes "take the largest", from which its name comes: a soft
+# maximum. Play the same steps with other numbers here; `deepdive sheet softmax` prints them on
+# paper.
 
 # %% tags=["fold"]
 from deepdive.sheets import make, stepper
@@ -267,7 +273,7 @@ def surprise(scores, right):
 
 
 loss = surprise(scores, right=1)
-library = cross_entropy(scores[None, None], torch.tensor([[1]]))  # (B, T, vocab), (B, T)
+library = cross_entropy(scores[None, None], torch.tensor([[1]]))  # one sentence, one word of three
 assert torch.allclose(loss, library, atol=1e-6)
 print(f"loss {loss:.3f}, perplexity {loss.exp():.2f}; the library's loss agrees to 1e-6")
 
@@ -295,10 +301,11 @@ print(f"perplexity {two.mean().exp():.1f}")
 # $y = 4$, the number that was wanted, it gives $s = 6$ and a loss of 4. How does the loss answer to
 # a nudge of $w$?
 #
-# Ask each part alone. $s$ moves 3 for each 1 that $w$ moves, since $x = 3$. That rate is its
-# **slope** by $w$, written $\partial s / \partial w$. The slope of a square $u^2$ is $2u$, so for a
-# small step the loss moves $2 (s - y) = 4$ times as far as $s$. Along a chain the factors
-# **multiply**: $4 \cdot 3 = 12$.
+# Ask each part alone. $s$ moves 3 for each 1 that $w$ moves, with $x = 3$ held still. That rate is
+# its **slope** by $w$, written $\partial s / \partial w$. The slope of a square $u^2$ is $2u$, so
+# for a small step the loss moves $2 (s - y) = 4$ times as far as $s$. Along a chain the factors
+# **multiply**: $4 \cdot 3 = 12$. The slopes by all numbers of a model together are the
+# **gradient**.
 #
 # | part | its own slope | here |
 # |---|---|---|
@@ -533,8 +540,8 @@ with_alt(
 #    <details><summary>Answer</summary>
 #
 #    At one half, where it is 1/4. Near 0 and near 1 it vanishes: a softmax that is sure no longer
-#    learns from itself. Attention has no logarithm behind its softmax to undo that, and divides by
-#    $\sqrt d$ to stay out of there.
+#    learns from itself. The logarithm in the loss undoes that. Inside attention there is none, so
+#    it divides by $\sqrt d$ to stay out of there.
 #
 #    </details>
 

@@ -4,7 +4,7 @@
 # A batch of sentences is a block of numbers with three sides. Which side is what, and which line of
 # a program mixes them up without an error?
 #
-# <small>Book 2, what its code takes as known · before this page: the maths · 25 min to read · a
+# <small>Chapter 2, what its code takes as known · before this page: the maths · 25 min to read · a
 # laptop is enough</small>
 
 # %% tags=["setup"]
@@ -71,7 +71,8 @@ show(
 # | d_model | features of a token | 512 |
 # | $H$, d_head | heads, features of a head | 8, 64 |
 #
-# The three sides of a batch of sentences are $B$, $T$ and d_model.
+# The three sides of a batch of sentences are $B$, $T$ and d_model. A **head** is one of several
+# attentions side by side; each gets its own slice of the features.
 #
 # A matrix product joins the **last** side of the left with the **second last** of the right, and
 # leaves the sides before them alone: $(B, T, d) \times (B, d, S)$ gives $(B, T, S)$. The side $d$
@@ -105,7 +106,7 @@ def attempt(action):
     try:
         action()
     except Exception as error:
-        print(fill(shorten(f"{type(error).__name__}: {error}", 150), 84, subsequent_indent="  "))
+        print(fill(shorten(f"{type(error).__name__}: {error}", 200), 84, subsequent_indent="  "))
         return type(error)
 
 
@@ -143,16 +144,16 @@ show(
 # %% [markdown]
 # *The column is repeated to the right, the row downwards. Nothing is copied in memory.*
 #
-# This is how one padding mask, which marks the blanks that fill up short sentences, serves all
-# heads and all queries: its shape is $(B, 1, 1, S)$, and scores have $(B, H, T, S)$. Below, `~`
-# means *not*, and `masked_fill` writes a very low score where a blank stands. The last line gives
-# the mask's sides in the wrong order.
+# This is how one padding mask serves all heads and all queries. It is True at words and False at
+# the blanks that fill up short sentences. Its shape is $(B, 1, 1, S)$, and scores have
+# $(B, H, T, S)$. Below, `~` means *not*, and `masked_fill` gives each blank minus infinity as a
+# score, so its share is zero. The last line gives the mask's sides in the wrong order.
 
 # %%
 column, row = torch.tensor([[10], [20], [30]]), torch.tensor([1, 2, 3, 4])
 assert (column + row).tolist() == total
 scores, mask = torch.randn(2, 4, 5, 7), torch.ones(2, 1, 1, 7, dtype=torch.bool)
-assert scores.masked_fill(~mask, -1e9).shape == (2, 4, 5, 7)
+assert scores.masked_fill(~mask, float("-inf")).shape == (2, 4, 5, 7)
 assert attempt(lambda: scores + torch.ones(2, 7, 1, 1)) is RuntimeError
 
 # %% [markdown]
@@ -205,7 +206,7 @@ wrong, right = found.values()
 assert abs(wrong[1]) < 0.1
 assert abs(right[1] - 2) < 0.1
 assert wrong[0][-1] < wrong[0][0]
-outcome = (x.detach() - y).shape
+outcome = (x - y).shape
 f"the difference has shape {tuple(outcome)} where (64,) was meant"
 
 # %% [markdown]
@@ -287,9 +288,8 @@ assert moved.tolist() == [[False] * 3, [False, True, True]]
 assert attempt(lambda: heads.view(1, 3, 4)) is RuntimeError
 
 # %% [markdown]
-# **Read it so:** the tensor was transposed, its numbers no longer lie row after row. The rest of
-# the message, cut here, suggests `reshape`, which runs, and mixes tokens as in mistake 3. Merge
-# heads with `rearrange`.
+# **Read it so:** the tensor was transposed, its numbers no longer lie row after row. The message
+# suggests `reshape`, which runs, and mixes tokens as in mistake 3. Merge heads with `rearrange`.
 
 # %% [markdown]
 # ## 4. Autograd: the chain, kept for you
@@ -378,8 +378,8 @@ with_alt(
 # %% [markdown]
 # ### Mistake 5: grading a model that is still training
 #
-# Dropout sets random features to zero while training, here each with a chance of one half. It does
-# so until the model is told that the lesson is over.
+# Dropout sets random features to zero while training, so that the model relies on none alone; here
+# each with a chance of one half. It does so until the model is told that the lesson is over.
 
 # %%
 model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.Linear(4, 1))
@@ -395,7 +395,7 @@ print(f"20 calls, one input: {len(in_training)} answers in training, {len(in_eva
 # %% [markdown]
 # **Symptom:** two calls with the same input differ, and so do two grades of the same model.
 # **Mend:** `model.eval()` before grading, `model.train()` before going on. `torch.no_grad()` is
-# another switch: it keeps no chain, and saves memory. It does not stop dropout.
+# another switch: it keeps no chain, and saves its bytes. It does not stop dropout.
 
 # %% [markdown]
 # ## Messages and what they mean
@@ -418,6 +418,22 @@ table = nn.Embedding(10, 4)
 assert attempt(lambda: torch.tensor(1.0).backward()) is RuntimeError
 assert attempt(lambda: table(torch.tensor([1.0]))) is RuntimeError
 assert attempt(lambda: table(torch.tensor([10]))) is IndexError
+
+# %% [markdown]
+# ## Six names that all pages use
+#
+# | in the library | what it does | more |
+# |---|---|---|
+# | `fit` | trains, one batch a step, and returns the losses | 2.13 |
+# | `pick(ci=, laptop=, gpu=)` | gives the size that belongs to the profile printed above | |
+# | `BucketBatches` | makes batches of sentences of like length, `max_tokens` at most | 2.13 |
+# | `adam`, `cosine` | the optimizer; its rate, up for `warmup` steps, then down | 2.13 |
+# | `greedy` | lets a model write, always the most probable word next | 2.14 |
+# | `record` | keeps what a named part of a model computes | 2.2 |
+#
+# 2.2 is [attention](../02_transformer/02_attention.ipynb), 2.13
+# [training](../02_transformer/13_training.ipynb), 2.14
+# [decoding](../02_transformer/14_decoding.ipynb).
 
 # %% [markdown]
 # ## In practice

@@ -3,7 +3,7 @@
 #
 # Which of the first pages do you need, and which would only tell you what you know?
 #
-# <small>Before book 2 · before this page: nothing · 10 min to read · paper and a pencil
+# <small>Before chapter 2 · before this page: nothing · 10 min to read · paper and a pencil
 # help</small>
 
 # %% tags=["setup"]
@@ -214,15 +214,17 @@ topics = [
 advise([(f"00_start/diagnostic-{i}", *topic) for i, topic in enumerate(topics, start=1)])
 
 # %% [markdown]
-# Right on 1 to 8: start with chapter 2. Right on all ten: read its pages for their experiments, and
-# skip the parts worked by hand. Six or more otherwise: read what the table names. Below six of ten:
-# read the four pages in order. They take an hour and a half, and nothing later assumes more.
+# Right on 1 to 8: start with [chapter 2](../02_transformer/00_opening.ipynb). Right on all ten:
+# read its pages for their experiments, and skip the parts worked by hand. Six or more otherwise:
+# read what the table names. Below six of ten: read the three pages here, then chapter 2 from its
+# start; its page 2.2 is the one on attention. The three take an hour, and nothing later assumes
+# more.
 
 # %% [markdown]
 # ## The answers, computed
 #
-# Questions 1 to 5, 9 and 10 are computed here; the torch page shows 6 to 8. Open the code when you
-# have committed.
+# All ten are computed here; the torch page shows 6 to 8 step by step. Open the code when you have
+# committed.
 
 # %% tags=["fold"]
 import torch

@@ -4,8 +4,8 @@
 # A trained model gives every possible next word a probability. A reader wants a whole sentence.
 # How does one come from the other, and is the most probable sentence the one to want?
 #
-# <small>Book 2.4.6 and 2.5 · before this page: the decoder · 30 min to read · a laptop is
-# enough</small>
+# <small>Book 2.4.6 and 2.5 · before this page: [the decoder](12_decoder.ipynb) and
+# [masks](07_masks.ipynb) · 30 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -28,6 +28,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 from deepdive.diagrams import arrow, svg, text
 from deepdive.plotting import show
 
+# Further cells read this tree: words so far -> the next words and their probabilities.
 after = {
     "": {"the": 0.5, "a": 0.4, "cats": 0.1},
     "the": {"cat": 0.4, "dog": 0.35, "bird": 0.25},
@@ -68,9 +69,9 @@ show(
 # *Read from left to right: each arrow carries the probability of a word, given the words before
 # it. A sentence's probability is the product along its path.*
 #
-# The model offers one arrow at a time. Whoever takes the thickest arrow first lands at 0.2, and
-# never learns that the other branch led to 0.36. Choosing a path through this tree is
-# **decoding**. With 30,000 words and 20 steps the tree has more leaves than there are atoms, so
+# The model shows the arrows of one place at a time. Whoever takes the most probable arrow each time
+# lands at 0.2, and never learns that the other branch led to 0.36. Choosing a path through this
+# tree is **decoding**. With 30,000 words and 20 steps the tree has $30{,}000^{20}$ leaves, so
 # nobody looks at them all.
 #
 # This page has four ways to choose (greedy, beam search, sampling, and sampling from a cut
@@ -87,7 +88,8 @@ show(
 #
 # In the library a model that can be decoded has two methods. `begin` returns an empty state.
 # `step` takes the newest tokens, remembers them in the state, and returns the scores of the next
-# one. Our tree can have both, so that everything below works on it as on a Transformer:
+# one (logits; here $\log p$). Our tree can have both, so that everything below works on it as on a
+# Transformer:
 
 # %%
 import math
@@ -148,9 +150,10 @@ assert ours == greedy(Tree(), max_length=5)[0]
 # %% [markdown]
 # ## Beam search: keep a few paths open
 #
-# Keep the best `width` unfinished paths, the **beams**. Extend each by every word; of all the
-# extensions keep the best `width` again. One of the best that has ended is set aside; the best set
-# aside wins. Because products of many small numbers underflow, add logarithms:
+# Keep the best `width` unfinished paths, the **beams**. Extend each by every word. Paths that have
+# ended, and are among the best `width` extensions, are set aside; the best `width` of the others go
+# on. At the end the best path set aside wins. Because products of many small numbers underflow, add
+# logarithms (log means ln, here and in code):
 # $\log p(y) = \sum_t \log p(y_t \mid y_1 \dots y_{t-1})$.
 #
 # By hand, with width 2:
@@ -213,7 +216,8 @@ for width in (1, 2, 3):
 # - **temperature** $\tau$: divide the scores by $\tau$, so $p_i$ becomes $p_i^{1/\tau}$, rescaled
 #   to sum to one;
 # - **top-k**: keep the $k$ most probable words, rescale;
-# - **top-p** (the *nucleus*): keep the fewest words, from the top, that hold at least $p$.
+# - **top-p** (the *nucleus*): keep the fewest words, from the top, that together have at least the
+#   probability $p$, rescale.
 #
 # By hand: let the next word have probabilities 0.40, 0.25, 0.15, 0.10, 0.06, 0.04.
 #
@@ -343,19 +347,17 @@ model = transformer(9, len(names), residual=PreNorm, **sizes)
 steps = 600
 schedule = cosine(5e-3, warmup=50, total=steps)
 history = fit(model, batches, loss, steps=steps, optimizer=adam(model), schedule=schedule)
-f"loss {sum(history.losses[-50:]) / 50:.3f} nats a token after {steps} steps"
+f"loss {sum(history.losses[-50:]) / 50:.3f} a token after {steps} steps"
 
 # %% [markdown]
-# The loss does not go to zero, and should not: nobody can know the next language. A
-# digit after the first costs $\log 2 = 0.69$ at best, the first $\log 3 = 1.10$, the end mark next
-# to nothing. Over all tokens the best possible mean is 0.665.
+# The loss does not go to zero, and should not: nobody can know the next language. A digit after the
+# first costs $\log 2 = 0.69$ at best. The first costs $\log 3 = 1.10$ and a little for the chance
+# of silence; the end mark costs nothing. Over all tokens the best possible mean is 0.665.
 #
 # How sure is the model of an empty reading? The first step tells: the probability of the end token
 # right after the beginning.
 
 # %%
-
-
 def right(number, said):
     language, digit = zip(*(divmod(i - 4, 5) for i in said), strict=True) if said else ((), ())
     return [d + 1 for d in digit] == number and language[0] not in language[1:]
@@ -390,8 +392,8 @@ print(f"each first word  {(1 - empty) / 3:.3f} on average")
 from deepdive.predictions import predict
 
 predict(
-    "We decode 140 new numbers of 2 to 8 digits by beam search, and rank by log p. Which widths "
-    "read well?",
+    "We decode 140 numbers of 2 to 8 digits by beam search, and rank by log p. Which widths read "
+    "well?",
     [
         "the wider the better: a wide beam comes nearer to the most probable answer",
         "1 to 3 read well, 4 and more badly",
@@ -453,7 +455,7 @@ for name, style in zip(settings, ("o-", "s--", "^:"), strict=True):
 mean = [sum(h.log_prob for h in found["log p alone", w]) / len(test) for w in widths]
 other.plot(widths, mean, "o-")
 left.set(title="share of right readings", xlabel="beam width", ylim=(0, 1.05))
-other.set(title="mean log p of what was found, no penalty", xlabel="beam width")
+other.set(title="log p of the answers, no penalty", xlabel="beam width")
 for axes in (left, other):
     axes.set_xscale("log", base=2)
     axes.set_xticks(widths, widths)
@@ -478,8 +480,8 @@ for name in ("log p alone", "Wu, alpha 0.6"):
     assert shares[-1] > 0.8 or name != "log p alone"
 
 # %% [markdown]
-# *Left: the answers get worse. Right: at the same time the search gets better at what it was asked
-# to do. The fault is in the question.*
+# *Left: the answers get worse. Right: the* $\log p$ *of whole answers, averaged over the numbers.
+# It rises: the search gets better at what it was asked to do. The fault is in the question.*
 #
 # The switch lies near where the pencil put it, between four digits and five. Wu's penalty with
 # $\alpha = 0.6$ moves it up, and the mean log-probability removes it. Up to width 3 nothing
@@ -526,10 +528,10 @@ assert results["temperature 2"][0] < results["temperature 1"][0] - 0.1
 
 # %% [markdown]
 # *kinds: different readings among 40 of one number, right or wrong.* At temperature 1
-# the empty readings come about as often as the model says. Top-p cuts them, and keeps the variety:
-# three words hold 0.97 at the first step, and two nearly all later. Top-k with $k = 2$ forbids one
-# language of three at the start, for no reason. Heat lets in words that the model knows to be
-# wrong.
+# the empty readings come about as often as the model says. Top-p 0.95 cuts them, and keeps the
+# variety: three words hold 0.97 at the first step, and two nearly all later. Top-k with $k = 2$
+# forbids one language of three at the start, for no reason. A high temperature lets in words that
+# the model knows to be wrong.
 
 # %% [markdown]
 # ## The cache: why step by step need not be slow
@@ -541,39 +543,34 @@ assert results["temperature 2"][0] < results["temperature 1"][0] - 0.1
 
 # %% tags=["fold"]
 from deepdive.diagrams import ROLES
+from deepdive.film import film
+
+BOX = '<rect x="{}" y="{}" width="20" height="22" rx="3" fill="{}" fill-opacity="{}" stroke="{}"/>'
 
 
-def strip(top, cached, title):
-    body = [text(70, top + 27, title, 15, bold=True)]
-    for t in range(1, 6):
-        left = 60 + 105 * t
-        for row, role in enumerate(("query", "key", "value")):
-            for s in range(t):
-                new = s == t - 1 or not cached
-                if not new and role == "query":
-                    continue  # an old query is never needed again
-                fill = f'fill="{ROLES[role]}" fill-opacity="{0.8 if new else 0.12}"'
-                body.append(
-                    f'<rect x="{left + 16 * s}" y="{top + 18 * row}" width="13" height="14" '
-                    f'rx="2" {fill} stroke="{ROLES[role]}"/>'
-                )
-    return body
+def after_step(t):
+    body = [text(145, 14, "no cache", 15, bold=True), text(295, 14, "cache", 15, bold=True)]
+    for y, role in ((29, "query"), (57, "key"), (85, "value")):
+        body.append(text(38, y + 12, {"query": "queries"}.get(role, f"{role}s"), 14, role))
+        for s in range(t):
+            body.append(BOX.format(85 + 24 * s, y, ROLES[role], 0.85, ROLES[role]))
+            if s == t - 1 or role != "query":  # an old query is never needed again
+                full = 0.85 if s == t - 1 else 0.2
+                body.append(BOX.format(235 + 24 * s, y, ROLES[role], full, ROLES[role]))
+    return svg(365, 118, body)
 
 
-# %% tags=["fold"]
-film = strip(34, False, "no cache") + strip(120, True, "cache")
-film += [text(60 + 105 * t + 8 * t, 14, f"step {t}", 14) for t in range(1, 6)]
-named = ((42, "queries", "query"), (60, "keys", "key"), (78, "values", "value"))
-film += [text(697, y + top, name, 14, role) for y, name, role in named for top in (0, 86)]
-show(
-    svg(735, 185, film),
-    "Five steps. Without a cache, step t computes t queries, keys and values. With it, one of "
-    "each; the older keys and values are kept, drawn pale, and no older query is needed.",
+film(
+    [after_step(t) for t in range(1, 6)],
+    [f"after step {t}: {t * (t + 1) // 2} computed, with the cache {t}" for t in range(1, 6)],
+    "Five steps. Without a cache, step t computes t columns of a query, a key and a value; with "
+    "it, one. The older keys and values are kept, drawn pale, and no older query is needed.",
 )
 
 # %% [markdown]
-# *Full colour: computed in this step. Pale: kept from before. Without the cache the steps compute
-# $1 + 2 + 3 + 4 + 5 = 15$ rows, with it 5; for $n$ words $n(n + 1)/2$ rows against $n$.*
+# *A column is one word, which is a row of the page's matrices. Full colour: computed in this step;
+# pale: kept from before. Without the cache the steps compute $1 + 2 + 3 + 4 + 5 = 15$ rows, with it
+# 5; for $T$ words $T(T + 1)/2$ against $T$.*
 #
 # In code, for one head: the cache is two growing lists. Note that the step has no mask. The rows
 # that it must not see do not exist yet.
@@ -645,13 +642,22 @@ for name in layers:
     triangle.append(torch.cat(padded, dim=2)[0])  # (2, 6, 6)
 rows = ["start", *(names[i] for i in read[0, 1:].tolist())]
 titles = [f"layer {i}, head {h}" for i in (1, 2) for h in (0, 1)]
-assert torch.cat(triangle)[:, 2:, 1].mean(1).max() > 0.4  # some head, on the first word said
 heads(torch.cat(triangle), rows, rows, names=titles)
 
 # %% [markdown]
 # *Self-attention, queries down: the words that go in, each to predict the next. One row came from
-# each step. Some head looks back at the second column, the first word, whose language is now
-# forbidden.*
+# each step.*
+#
+# Some head should look back at the second column: the first word, whose language is now forbidden.
+# Over 20 numbers, how much weight lies there, from the second word on? Spread evenly it were 0.24.
+
+# %%
+said = [torch.tensor([BOS, *reading]) for reading in greedy(model, five[::40])]
+with torch.no_grad(), record(model, "decoder.*.attn.mechanism.weights") as many:
+    model(five[::40], pad_sequence(said, batch_first=True))
+back = torch.cat([maps[0][:, :, 2:6, 1].mean((0, 2)) for maps in many.values()])  # (4,): the heads
+assert back.max() > 0.35
+print(", ".join(f"{title}: {share:.2f}" for title, share in zip(titles, back, strict=True)))
 
 # %% tags=["fold"]
 cross = [torch.cat(seen[f"{i}.cross.mechanism.weights"], dim=2)[0] for i in layers]
@@ -667,7 +673,7 @@ predict(
     "A decoder writes 500 words. How many times more rows go through its layers without the cache?",
     ["about 2 times", "about 20 times", "about 250 times"],
     answer=2,
-    explain="500 · 501 / 2 = 125,250 rows against 500: (n + 1) / 2 times. The time saved is less, "
+    explain="500 · 501 / 2 = 125,250 rows against 500: (T + 1) / 2 times. The time saved is less, "
     "because one row at a time uses a processor badly. See below.",
     key="02_transformer/cache-rows",
 )
@@ -677,10 +683,11 @@ predict(
 #
 # Take a decoder-only language model with $L$ layers and $N$ weights in its matrices. A row costs
 # $2N$ operations, plus $4 L d\,t$ for attention to $t$ keys ($2dt$ for the scores, $2dt$ for the
-# mixing, in each layer). So $n$ words cost
+# mixing, in each layer). Without the cache step $t$ computes $t$ rows, and each is scored against
+# all $t$ keys: the mask hides, but saves nothing. So $T$ words cost
 #
-# $$\text{cached: } \; 2Nn + 4Ld\,\tfrac{n(n+1)}{2} \qquad
-# \text{not cached: } \; 2N\,\tfrac{n(n+1)}{2} + 4Ld \sum_{t=1}^{n} t^2$$
+# $$\text{cached: } \; 2NT + 4Ld\,\tfrac{T(T+1)}{2} \qquad
+# \text{not cached: } \; 2N\,\tfrac{T(T+1)}{2} + 4Ld \sum_{t=1}^{T} t^2$$
 #
 # Check the formula against operations counted as they run, then measure the time.
 
@@ -697,26 +704,26 @@ N -= 1024 * d  # the positions are looked up, not multiplied
 
 
 @torch.inference_mode()
-def cached(n):
+def cached(T):
     state, token = language.begin(), torch.tensor([[BOS]])
-    for _ in range(n):
+    for _ in range(T):
         token = language.step(token, state)[:, -1:].argmax(-1)
 
 
 @torch.inference_mode()
-def not_cached(n):
+def not_cached(T):
     tokens = torch.tensor([[BOS]])
-    for _ in range(n):
+    for _ in range(T):
         tokens = torch.cat([tokens, language(tokens)[:, -1:].argmax(-1)], dim=1)
 
 
 # %%
-n = 24
-rows = n * (n + 1) // 2
-squares = sum(t * t for t in range(1, n + 1))
-counted = count_flops(lambda: cached(n)), count_flops(lambda: not_cached(n))
-assert counted == (2 * N * n + 4 * L * d * rows, 2 * N * rows + 4 * L * d * squares)
-f"{n} words, million operations: {counted[0] / 1e6:.0f} cached, {counted[1] / 1e6:.0f} not"
+T = 24
+rows = T * (T + 1) // 2
+squares = sum(t * t for t in range(1, T + 1))
+counted = count_flops(lambda: cached(T)), count_flops(lambda: not_cached(T))
+assert counted == (2 * N * T + 4 * L * d * rows, 2 * N * rows + 4 * L * d * squares)
+f"{T} words, million operations: {counted[0] / 1e6:.0f} cached, {counted[1] / 1e6:.0f} not"
 
 # %%
 from time import process_time
@@ -726,10 +733,10 @@ from deepdive.profile import pick
 lengths = pick(ci=[16, 64, 160], laptop=[16, 32, 64, 128, 256, 384], gpu=[16, 64, 256, 512])
 seconds = {cached: [], not_cached: []}
 cached(8), not_cached(8)  # the first call is slow: warm up
-for n in lengths:
+for T in lengths:
     for way, times in seconds.items():
         start = process_time()
-        way(n)
+        way(T)
         times.append(process_time() - start)
 ratio = seconds[not_cached][-1] / seconds[cached][-1]
 assert 1.5 < ratio < (lengths[-1] + 1) / 2
@@ -738,11 +745,11 @@ f"{lengths[-1]} words: {ratio:.1f} times slower without the cache"
 # %% tags=["fold"]
 figure = Figure(figsize=(7.2, 2.9))
 left, other = figure.subplots(1, 2)
-ns = range(8, lengths[-1] + 1, 8)
-with_it = [2 * N * n + 2 * L * d * n * (n + 1) for n in ns]
-without = [N * n * (n + 1) + 2 / 3 * L * d * n * (n + 1) * (2 * n + 1) for n in ns]
-left.plot(ns, without, "--", label="not cached")
-left.plot(ns, with_it, label="cached")
+drawn = range(8, lengths[-1] + 1, 8)
+with_it = [2 * N * T + 2 * L * d * T * (T + 1) for T in drawn]
+without = [N * T * (T + 1) + 2 / 3 * L * d * T * (T + 1) * (2 * T + 1) for T in drawn]
+left.plot(drawn, without, "--", label="not cached")
+left.plot(drawn, with_it, label="cached")
 other.plot(lengths, seconds[not_cached], "s--", label="not cached")
 other.plot(lengths, seconds[cached], "o-", label="cached")
 left.set(title="operations, by the formula", xlabel="words written", yscale="log")
@@ -750,20 +757,21 @@ other.set(title="processor seconds, measured", xlabel="words written", yscale="l
 left.legend()
 with_alt(
     figure,
-    "Operations and seconds against words written, on log scales. Without the cache both rise "
+    "Operations and seconds against words written, on a log scale. Without the cache both rise "
     "steeply; with it they rise slowly. The gap in seconds is smaller than in operations.",
 )
 
 # %% [markdown]
-# *The gap widens with the length. In seconds it is smaller than in operations: with one row at a
-# time, much of a step goes into starting the operations and fetching the weights.*
+# *The gap widens with the length. For 500 words it is 250 times the rows. In seconds it is far
+# less: with one row at a time, much of a step goes into starting the operations and fetching the
+# weights.*
 #
-# The cache is paid for in memory: $2 \cdot L \cdot n \cdot d$ numbers for each sentence, and each
-# beam counts as a sentence. For GPT-2's smallest model (12 layers, 768 wide) at 1,024 words:
+# The cache is paid for in bytes kept: $2 \cdot L \cdot T \cdot d$ numbers for each sentence, and
+# each beam counts as a sentence. For GPT-2's smallest model (12 layers, 768 wide) at 1,024 words:
 
 # %%
 numbers = 2 * 12 * 1024 * 768
-f"{numbers:,} numbers, {4 * numbers / 2**20:.0f} MiB a row in float32"
+f"{numbers:,} numbers, {4 * numbers / 2**20:.0f} MiB a sentence in float32"
 
 # %% [markdown]
 # ### Common mistake: beams move, the cache stays
@@ -818,9 +826,9 @@ assert counts["broken", 8][1] > 0.1
 assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 
 # %% [markdown]
-# **Symptom:** none at width 1, so a test with greedy decoding passes. With beams
-# fewer are right: here the announcer comes back to her first language, because the cache holds the
-# first word of another beam. It looks like a weak model.
+# **Symptom:** none at width 1, so a test with greedy decoding passes. With beams fewer are right:
+# here the announcer comes back to her first language, because the cache holds the first word of
+# another beam. It looks like a weak model.
 #
 # **Mend:** always call `state.reorder(index)`. **The test that finds it:** score the answer again
 # by one full pass, without a cache. It must get the log-probability that the search reported.
@@ -834,7 +842,7 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 # | finds it | always | not always | by construction |
 # | same answer twice | yes | yes | only with the same seed |
 # | rows through the model a step | 1 | `width` | 1 |
-# | fails by | one early choice | finding a short, bad mode | one unlucky draw |
+# | fails by | one early choice | finding a short, bad answer | one unlucky draw |
 # | used for | short, certain answers | translation, speech | stories, dialogue, variants |
 
 # %% [markdown]
@@ -851,9 +859,61 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 #   classic mistake, and this test finds it too.
 
 # %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. The first word is *red* (0.6) or *blue* (0.4). After *red* the best word has 0.3, after *blue*
+#    0.9. What does greedy find, and what a beam of width 2?
+#
+#    <details><summary>Answer</summary>
+#
+#    Greedy takes *red* and ends with $0.6 \cdot 0.3 = 0.18$. Two beams keep *blue* as well and find
+#    $0.4 \cdot 0.9 = 0.36$.
+#
+#    </details>
+# 2. The next word has probabilities 0.5, 0.3, 0.1, 0.1. Which words does top-p 0.7 keep, and with
+#    which probabilities?
+#
+#    <details><summary>Answer</summary>
+#
+#    The first two: 0.5 is not yet 0.7, and 0.8 is enough. Divided by 0.8 they become 0.625 and
+#    0.375.
+#
+#    </details>
+# 3. With a wide beam the announcer's answers became more probable and fewer of them were right.
+#    Where is the fault?
+#
+#    <details><summary>Answer</summary>
+#
+#    In the question, not in the search. So many right readings share the probability that from five
+#    digits on the empty one is the most probable answer, and a wide beam finds it.
+#
+#    </details>
+# 4. Why may the key and the value of an earlier word be kept, and why does a step with the cache
+#    need no mask?
+#
+#    <details><summary>Answer</summary>
+#
+#    Under a causal mask a row depends only on itself and the rows before it, so it never changes
+#    again. The rows that the mask would hide do not exist yet.
+#
+#    </details>
+# 5. The search that did not reorder its cache read as well as the right one at width 1 and worse at
+#    width 8. Why, and which test finds it?
+#
+#    <details><summary>Answer</summary>
+#
+#    With one beam there is nothing to reorder; with eight a row goes on with the keys of another
+#    beam. Scoring the answer again by one full pass gives another $\log p$ than the search
+#    reported.
+#
+#    </details>
+
+# %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Change *a cat* to 0.5 and *a dog* to 0.5. Which sentence is now the most
+# 1. *(pencil, 4 min)* After *a*, let *cat* and *dog* have 0.5 each. Which sentence is now the most
 #    probable, and does greedy find it?
 #
 #    <details><summary>Answer</summary>
@@ -881,6 +941,15 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 #    </details>
 # 4. *(code, 10 min)* Train the announcer with `lost=0.0`. What do the three curves do now? What is
 #    the remedy of choice: a penalty, or clean data?
+#
+#    <details><summary>Answer</summary>
+#
+#    Silence now wins only if the model gives it more than one right reading: with eight digits
+#    $\frac13 \cdot \left(\frac12\right)^7 = 0.0026$. A model that never saw an empty text gives it
+#    far less, so all three curves should stay near 1 at every width. Clean data takes the fault
+#    away; a penalty leaves it in the model.
+#
+#    </details>
 
 # %%
 # The answers to 2 and 3, checked.
