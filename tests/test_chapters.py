@@ -28,3 +28,26 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
     assert listed == expected
     hours = round(sum(minutes for _, _, minutes in listed.values()) / 60)
     assert f"all its pages together: {hours} hours" in text
+
+
+ENDS = {"00_opening", "18_closing", "04_diagnostic"}
+TAUGHT = [
+    page
+    for page in discover(ROOT)
+    if page.source.parent.parent.name == "chapters" and page.source.stem not in ENDS
+]
+
+
+@pytest.mark.parametrize("heading", ["Five questions", "Exercises"])
+@pytest.mark.parametrize("page", TAUGHT, ids=lambda page: page.name)
+def test_a_page_asks_and_every_answer_opens(page: Page, heading: str) -> None:
+    text = page.source.read_text(encoding="utf-8")
+    cells = [cell for cell in text.split("\n# %%") if f"\n# ## {heading}\n" in cell]
+    assert len(cells) == 1, f"{page.name} has {len(cells)} cells with ## {heading}"
+    asked = cells[0].split(f"# ## {heading}\n")[1].split("\n# ## ")[0]
+    items = re.split(r"^# \d+\. ", asked, flags=re.M)[1:]
+    assert len(items) == 5 if heading == "Five questions" else len(items) >= 3
+    for item in items:
+        question, opens, answer = item.partition("<details><summary>Answer</summary>")
+        assert opens, f"no answer opens below: {question}"
+        assert answer.split("</details>")[0].strip("# \n"), f"an empty answer below: {question}"

@@ -2,7 +2,8 @@
 # # Chapter 2: the Transformer
 #
 # In 2014 a network read a sentence into one vector and wrote the translation from it. In 2017 it
-# did so without recurrence, and better. What had to be found in between, and which part does what?
+# did so without reading word after word, and better. What had to be found in between, and which
+# part does what?
 #
 # <small>Book 2 · before this page: [attention in ten minutes](../00_start/01_ten_minutes.ipynb) ·
 # 5 min to read · all its pages together: 7 hours</small>
@@ -69,11 +70,11 @@ show(
 # |---|---|
 # | read a dot product as *how alike* | [the maths](../00_start/02_maths.ipynb) |
 # | read shapes, and predict a broadcast | [the torch](../00_start/03_torch.ipynb) |
-# | say which of the two you need | [ten questions](../00_start/04_diagnostic.ipynb) |
+# | (not sure? They say what to read) | [ten questions](../00_start/04_diagnostic.ipynb) |
 #
 # ## The map
 #
-# | page | about | question | minutes |
+# | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 2.1 | [Encoder and decoder](01_seq2seq.ipynb) | What is left of the first word? | 30 |
 # | 2.2 | [Attention](02_attention.ipynb) | Which words matter for the next one? | 25 |
@@ -91,17 +92,28 @@ show(
 # | 2.14 | [Decoding](14_decoding.ipynb) | How do chances become a sentence? | 30 |
 # | 2.15 | [What a layer costs](15_complexity.ipynb) | What does a longer text cost? | 30 |
 # | 2.16 | [What matters in a Transformer](16_variations.ipynb) | Which settings matter? | 25 |
+# | 2.17 | [GNMT](17_gnmt.ipynb) | Can it translate a pair it never saw? | 35 |
 #
 # ## Three ways through
 #
 # - **An evening.** 2.2 attention, 2.5 self-attention, 2.6 multi-head attention, 2.12 the decoder:
 #   what a Transformer computes, and nothing about how it is trained.
 # - **A course of three weeks.** Week one: 2.1 to 2.4, from the RNN's failure to an alignment. Week
-#   two: 2.5 to 2.12, the parts and the whole. Week three: 2.13 to 2.16, training, writing, cost.
+#   two: 2.5 to 2.12, the parts and the whole. Week three: 2.13 to 2.17, training, writing, cost.
 #   Each page ends in exercises; [case study 2](../../casestudies/02_translation.ipynb) is the
 #   project.
 # - **With a task at hand.** 2.7 masks, 2.13 training and 2.14 decoding: most mistakes live there,
 #   and each of these pages shows one in code.
 #
 # At the end stand a summary and ten questions: [what the chapter
-# showed](18_closing.ipynb).
+# showed](18_closing.ipynb). The minutes are for reading; pencil and code take about as long again.
+#
+# ## Whose numbers stand beside ours
+#
+# "Book 2.x" in a page's head is a section of Kamath, Graham, Emara, *Transformers for Machine
+# Learning: A Deep Dive* (2022); our pages have numbers of their own. Where a page says *the
+# lectures*, it means these three, and says where our numbers differ from theirs:
+#
+# - François Fleuret, *Deep Learning*, lecture 13.3, Transformer networks;
+# - KAIST, AI602 *Recent Advances in Deep Learning*, lectures 2 and 3;
+# - Milan Straka, *Deep Learning* (Charles University, 2023), Transformer and BERT.

@@ -74,7 +74,7 @@ def dots(axes, values, names, title, band=0.0):
 
 # %% tags=["fold"]
 names = [
-    f"{group}  {what} {paper}" + (f" (ours {ours})" if ours != paper else "")
+    f"{group} {what} {paper}" + (f" (ours {ours})" if ours != paper else "")
     for group, what, paper, ours, *_ in PRINTED
 ]
 printed = [100 * (row[4] / BASE["perplexity"] - 1) for row in PRINTED]
@@ -402,16 +402,18 @@ for n in lengths:
 # A difference counts only if the seed does not make it too. So we take the three base models: their
 # mean is the middle, and twice their standard deviation, on either side, is the band in which
 # nothing is said. A printed difference below 2 per cent we call none: each printed row is one run.
+# The verdicts: *held*, the same side as printed; *opposite*; *unclear*, within the band; *none*, no
+# difference printed and none found; *differs*, none printed and one found.
 
 
 # %%
 def verdict(told, found, band):
     """What is found (log of a ratio of perplexities) beside what was told"""
     if abs(told) < 0.02:
-        return "none in both" if abs(found) < band else "here a difference"
+        return "none" if abs(found) < band else "differs"
     if abs(found) < band:
-        return "not told apart"
-    return "held" if found * told > 0 else "the opposite"
+        return "unclear"
+    return "held" if found * told > 0 else "opposite"
 
 
 def judge(rows):
@@ -433,13 +435,13 @@ for n, (band, _) in judged.items():
     scores = ", ".join(f"{row['bleu']:.1f}" for row in base)
     print(f"{n:>5,} steps: base {np.mean([row['perplexity'] for row in base]):6.2f}, its BLEU "
           f"{scores}; the seed alone: +-{100 * band:.1f} %")
-print(f"{'perplexity, BLEU':>27} {'as printed':>20}", *(f"{f'{n:,} steps':>24}" for n in lengths))
+print(f"{'':>25} {'printed, BLEU, %':>17}", *(f"{f'{n:,} steps, %':>17}" for n in lengths))
 for (_, what, _, value, told, score, _), name in zip(PRINTED, names, strict=True):
-    line = f"{name:>27} {told:5.2f} {score:4.1f} {100 * (told / BASE['perplexity'] - 1):+6.1f} %"
+    line = f"{name:>25} {told:5.2f} {score:4.1f} {100 * (told / BASE['perplexity'] - 1):+6.1f}"
     for _, found in judged.values():
         if (what, value) in found:
             ratio, words = found[what, value]
-            line += f" {100 * np.expm1(ratio):+6.1f} % {words:<17}"
+            line += f"  {100 * np.expm1(ratio):+6.1f} {words:<9}"
     print(line.rstrip())
 
 # %% tags=["fold"]
@@ -469,17 +471,17 @@ if kept_runs and lengths == [400, 2000]:  # what was kept when this page was wri
     said = {
         "held": [("n_heads", 1), ("d_k", 4), ("n_layers", 1), ("d_model", 32), ("d_model", 128),
                  ("smoothing", 0.0), ("smoothing", 0.2)],
-        "none in both": [("n_heads", 2), ("n_heads", 8)],
-        "not told apart": [("n_layers", 2), ("d_ff", 512)],
-        "the opposite": [("dropout", 0.0)],
-        "here a difference": [("n_layers", 4), ("dropout", 0.2), ("position", "learned")],
+        "none": [("n_heads", 2), ("n_heads", 8)],
+        "unclear": [("n_layers", 2), ("d_ff", 512)],
+        "opposite": [("dropout", 0.0)],
+        "differs": [("n_layers", 4), ("dropout", 0.2), ("position", "learned")],
     }
     short, long = (judged[n][1] for n in lengths)
     for words, changes in said.items():
         assert all(long[change][1] == words for change in changes)
     turned = [name for (_, what, _, value, *_), name in zip(PRINTED, names, strict=True)
-              if short[what, value][1] == "the opposite" != long[what, value][1]]
-    print("opposite after 400 steps, and no longer after 2,000:", "; ".join(turned))
+              if short[what, value][1] == "opposite" != long[what, value][1]]
+    print("opposite after 400 steps, no longer after 2,000:", *turned, sep="\n  ")
 
 # %% [markdown]
 # **What held.** One head is worse than four; twice as many, or half, are the same. Width matters
