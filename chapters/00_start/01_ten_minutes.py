@@ -264,9 +264,9 @@ with_alt(
 )
 
 # %% [markdown]
-# *Orange: sounds. Blue: animals. After training each sound leans towards its own animal. Where two
-# animals are neighbours, a sound may point past its own, further from the other. The arrows also
-# grew (mind the axes): longer arrows, sharper choice.*
+# *Orange: sounds. Blue: animals. After training each sound leans towards its own animal. Cow and
+# duck are neighbours: each one's sound points a little past it, away from the other. The arrows
+# also grew (mind the axes): longer arrows, sharper choice.*
 #
 # Nobody wrote down that cows moo. Turning the *moo* arrow towards the cow was the way to be right
 # about the colours. Does it hold on a thousand scenes that it has not seen? Count how often its
@@ -418,11 +418,12 @@ show(
 #    About 2.7 times, whoever else stands there.
 #
 #    </details>
-# 3. Which numbers does training change?
+# 3. Which numbers does training change on this page, how many are they, and which of the three
+#    steps has some of them?
 #
 #    <details><summary>Answer</summary>
 #
-#    The arrows of the sounds and of the animals; the three steps have nothing to learn.
+#    Twenty: five sounds and five animals, an arrow of two numbers each. None of the three steps.
 #
 #    </details>
 # 4. Why does attention mix, instead of choosing the one that fits best?

@@ -152,8 +152,9 @@ for d, found in spread.items():
 #
 # That is why a model can keep fifty thousand words in a few hundred dimensions: there is room for
 # far more directions *nearly* at right angles than dimensions. A dot product is the cosine times
-# both lengths. A length is the root of $d$ squares, here 1 each on average, so about $\sqrt d$. The
-# dot product spreads by $\sqrt d \cdot \sqrt d / \sqrt d = \sqrt d$; attention divides by that.
+# both lengths. A length is the root of a sum of $d$ squares. Here their mean is 1 (the **mean
+# square**), so the length is about $\sqrt d$. The dot product spreads by
+# $\sqrt d \cdot \sqrt d / \sqrt d = \sqrt d$; attention divides by that.
 
 # %% [markdown]
 # ## 2. The softmax: from scores to shares
@@ -334,9 +335,10 @@ print(f"by a nudge of {nudge}: {measured:.3f}; by torch: {w.grad:.0f}")
 #
 # Now the chain that all language models share: scores, softmax, surprise. The slopes of its parts
 # are long, their product is short. The logarithm of a quotient is a difference, so the loss is
-# $\ln \sum_j e^{s_j} - s_\mathrm{right}$. The slope of $\ln u$ is $1/u$, that of $e^s$ is $e^s$. So
-# the slope of the first term by $s_i$ is $e^{s_i} / \sum_j e^{s_j} = p_i$. The second takes 1 away
-# at the right word:
+# $\ln \sum_j e^{s_j} - s_\mathrm{right}$. The slope of $\ln u$ is $1/u$, that of $e^s$ is $e^s$.
+# The first term is a chain of both: one over the sum, times the slope of the sum by $s_i$, which is
+# $e^{s_i}$ alone. So its slope is $e^{s_i} / \sum_j e^{s_j} = p_i$. The second takes 1 away at the
+# right word:
 #
 # $$\frac{\partial\,\mathrm{loss}}{\partial s_i} = p_i - y_i$$
 #

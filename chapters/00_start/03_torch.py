@@ -114,11 +114,11 @@ assert attempt(lambda: q @ k) is RuntimeError
 assert attempt(lambda: torch.randn(8, 5, 2) @ torch.randn(8, 3, 2)) is RuntimeError
 
 # %% [markdown]
-# **Read it so:** the two shapes are printed; find the two sides that should have met. In the first
-# message they stand in the middle, $1\times2$ and $3\times2$: 2 is not 3. The second, with a batch,
-# says how the right one should begin, with 8 and 2, and how it does, with 8 and 3. **Mend:**
-# `k.transpose(-2, -1)`. Negative numbers count from the end, so the line works with and without a
-# batch.
+# **Read it so:** the two shapes are printed; find the two sides that torch tried to join. In the
+# first message they stand in the middle, $1\times2$ and $3\times2$: 2 is not 3. The second, with a
+# batch, speaks of the right-hand tensor only: it should begin with 8 and 2, and begins with 8 and
+# 3. **Mend:** `k.transpose(-2, -1)`. Negative numbers count from the end, so the line works with
+# and without a batch.
 #
 # The error is your friend. Had $S$ been equal to $d$, the wrong product would have run. So try new
 # code with sides that all differ.
@@ -450,12 +450,13 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 #
 # Answer each in a sentence, then open.
 #
-# 1. Torch says `mat1 and mat2 shapes cannot be multiplied (4x6 and 5x6)`. Which two sides should
-#    have met, and which shape comes after the mend?
+# 1. Torch says `mat1 and mat2 shapes cannot be multiplied (4x6 and 5x6)`. Which two sides did it
+#    try to join, which should they have been, and which shape comes after the mend?
 #
 #    <details><summary>Answer</summary>
 #
-#    6 and 5, the two in the middle. Transpose the right one: (4, 6) with (6, 5) gives (4, 5).
+#    6 and 5, the two in the middle; the two sixes. Transpose the right one: (4, 6) with (6, 5)
+#    gives (4, 5).
 #
 #    </details>
 # 2. Why does adding (4, 3) and (4) raise an error, while (4, 1) and (4) run in silence?
@@ -483,11 +484,12 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 #    slopes so far.
 #
 #    </details>
-# 5. Under `torch.no_grad()` two calls with the same input still differ. Which switch is missing?
+# 5. Predictions (B, 1) against answers (B): it trains without an error. What does the model learn
+#    to say, and why?
 #
 #    <details><summary>Answer</summary>
 #
-#    `model.eval()`: it turns dropout off. `no_grad()` only keeps no chain.
+#    The mean of all answers: each prediction is pulled to all answers at once.
 #
 #    </details>
 

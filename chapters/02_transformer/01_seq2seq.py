@@ -281,7 +281,9 @@ assert copied["forced"] > copied["on_its_own"]
 
 # %% [markdown]
 # The losses answer unlike questions. The free run asks both the same: words of four letters, copied
-# without a mistake. Teacher forcing has a price too. In use the decoder reads its own words, and a
+# without a mistake. A likely reason, not measured here: at the start nearly all that a model writes
+# is wrong, so the one that reads its own learns to go on from letters that it will hardly meet once
+# it copies well. Teacher forcing has a price too. In use the decoder reads its own words, and a
 # state that follows a mistake is one that it never saw in training. The name for this gap is
 # **exposure bias** (Ranzato et al. 2016).
 
@@ -404,8 +406,8 @@ left.set_ylabel("share of the gradient")
 with_alt(
     figure,
     "Gradient share against distance on a log scale. Fresh: straight falling lines, Elman and GRU "
-    "to 1e-10 at 60, LSTM to 1e-5. Changed: both gated layers stay nearly level, Elman with half "
-    "U falls off the scale, with double U it rises to about 100.",
+    "to 1e-10 at 60, LSTM to a few 1e-5. Changed: both gated layers stay nearly level, Elman with "
+    "half U falls off the scale, with double U it rises to about 100.",
 )
 
 # %% [markdown]
@@ -419,7 +421,7 @@ with_alt(
 # The gates separate the two jobs. Training can open them where something must be kept.
 #
 # That is a first answer to the question above. A fresh Elman layer that has read twenty words
-# answers to the first with less than a hundredth of what it gives the last: read it off at 19.
+# answers to the first with less than a thousandth of what it gives the last: read it off at 19.
 
 # %% [markdown]
 # ## Why it forgets, measured: accuracy against length
@@ -614,7 +616,7 @@ with_alt(
 # | derivative a step | $U$ times $1 - h^2$ | near $z$ | near $f$, along $c$ |
 # | fresh, after 59 steps | vanishes | vanishes | fades |
 # | can learn to keep | slowly | yes | yes |
-# | steps from first word to last | n | n | n |
+# | steps from first word to last | $n - 1$ | $n - 1$ | $n - 1$ |
 #
 # The last line is the same for all. A sequence must be read in order, so that training cannot use
 # a parallel machine well, and each word that is far away must survive every step between.
@@ -653,9 +655,8 @@ with_alt(
 #    $0.5^4 = 0.0625$.
 #
 #    </details>
-# 3. A loss falls to nearly zero, but alone the model copies nothing: the shift was forgotten. What
-#    did the decoder read when it had to give *noir* in *le chat noir dort*, and what should it
-#    have read?
+# 3. A loss falls to nearly zero, but alone the model copies nothing. What did the decoder read when
+#    it had to give *noir* in *le chat noir dort*, and what should it have read?
 #
 #    <details><summary>Answer</summary>
 #
@@ -674,7 +675,7 @@ with_alt(
 #
 #    </details>
 # 5. Reading the source backwards leaves the mean distance at $S$. Which letters did the Elman
-#    network gain by it, and which not?
+#    network gain by it, and how many steps do the first and the last now travel?
 #
 #    <details><summary>Answer</summary>
 #

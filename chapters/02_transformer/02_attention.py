@@ -275,9 +275,9 @@ for name, mechanism in family.items():
 # thirds. The untrained additive score knows nothing yet. The [next page](03_scores.ipynb) compares
 # them.
 #
-# You have met `record`. The weights pass through a named **hook point**; whoever records it gets
-# the tensor that was used. With nobody looking, the three steps run as one call of a faster,
-# ready-made routine (they are *fused*).
+# You have met `record` [with the cow](../00_start/01_ten_minutes.ipynb). The weights pass through a
+# named **hook point**; whoever records it gets the tensor that was used. With nobody looking, the
+# three steps run as one call of a faster, ready-made routine (they are *fused*).
 
 # %% [markdown]
 # ## Masks: what must not be seen
@@ -321,9 +321,10 @@ print("rows sum to", *(f"{s:.2f}" for s in sums.flatten()))
 assert (sums < 0.999).any()
 
 # %% [markdown]
-# **Symptom:** the rows do not sum to one, and the output changes with whatever stands under the
-# padding, because padding still took part in the softmax's sum. A short sentence gives other
-# numbers in a batch than alone. No error is raised; the model is just a little worse.
+# **Symptom:** the rows do not sum to one (the last, 0.01, is the padding's own), and the output
+# changes with whatever stands under the padding, because padding still took part in the softmax's
+# sum. A short sentence gives other numbers in a batch than alone. No error is raised; the model is
+# just a little worse.
 #
 # **Mend:** mask the *scores*, before the softmax: set them to minus infinity, so that their power
 # is zero. The test that finds the mistake is to change what lies under the padding, and to see
@@ -470,8 +471,9 @@ print(f"{hits / total:.1%} of {total} letters give their largest weight to the o
 # leave the rest of the trained model as it is. If the weights decide the order, the word comes out
 # forwards.
 #
-# The decoder also reads what has been written so far. We tell it each time: the word forwards. Then
-# we ask for the next letter, once under forced weights and once under the model's own.
+# The decoder also reads what has been written so far. In both runs we hand it the same, the word
+# forwards, as if it had written that so far; so only the weights differ. Then we ask for the next
+# letter, once under forced weights and once under the model's own.
 
 # %% tags=["fold"]
 predict(
@@ -531,8 +533,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #
 # Under forced weights the letters that come out are the source's, in the source's own order. Under
 # its own weights only part of them comes out backwards: what it finds written so far, the word
-# forwards, is nothing that it met in training. That is why both runs share it: only the weights
-# differ. What the map does not decide alone is where the word ends.
+# forwards, is nothing that it met in training. What the map does not decide alone is where the word
+# ends.
 #
 # So the weights decide *which letter is copied*. Weights that look meaningful are not always the
 # cause; only an intervention like this one tells.
@@ -568,12 +570,13 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #
 # Answer each in a sentence, then open.
 #
-# 1. Score, weigh, mix: which of the three steps is new when *additive* takes the place of the
-#    scaled dot product?
+# 1. A query and a key of 4 numbers have the dot product 4. What is the score, and why can the
+#    weight of this key still be small?
 #
 #    <details><summary>Answer</summary>
 #
-#    The score only. Weighing (a softmax) and mixing (a weighted average of the values) stay.
+#    $4 / \sqrt 4 = 2$. The weight is $e^2$ divided by the sum of the powers of all keys; another
+#    key may score more.
 #
 #    </details>
 # 2. Five queries and seven keys are 16 numbers wide, the seven values 20. Which shapes have the
@@ -593,12 +596,14 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #    so that such a softmax can hardly learn. Divided by $\sqrt d$, both stayed level.
 #
 #    </details>
-# 4. Why is it too late to set the weights of the padding to zero after the softmax?
+# 4. Why is it too late to set the weights of the padding to zero after the softmax, and which test
+#    finds the mistake?
 #
 #    <details><summary>Answer</summary>
 #
 #    The padding has already had its part in the softmax's sum. The other weights no longer sum to
-#    one, and they change with whatever lies under the padding.
+#    one, and they change with whatever lies under the padding. Change what lies there, and see
+#    whether anything moves.
 #
 #    </details>
 # 5. What did forcing the weights onto the other diagonal show that the map and the count could

@@ -388,8 +388,9 @@ show(heads(torch.stack(maps), things, things, names=["dot", "general, trained"])
 # ## Which learns faster?
 #
 # Three scores can learn the task: general, additive, and the Transformer's way, two projections and
-# a scaled dot product. Give each the same learning rates to try (in `ci` one), keep its best run,
-# and count the steps until 80% of the keys are found, looking at every tenth.
+# a scaled dot product. Give each the same learning rates to try (one rate in the quick profile
+# `ci`), keep its best run, and count the steps until 80% of the keys are found, looking at every
+# tenth.
 #
 # One more thing is varied. So far all meanings had the same length. In a second round they have
 # not: some keys are long, some short.
@@ -469,12 +470,12 @@ with_alt(
 #
 # So speed is not what tells them apart here. What they can *express* is. General and projected dot
 # are **bilinear**: with either vector twice as long, the score $q W k^\top$ is twice as large. So a
-# long wrong key can beat a short right one. The query is the meaning plus noise, so the right key
-# is the *nearest* one, and the right score is minus the squared distance:
-# $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$. The term $-|q|^2$ is the same for all keys
-# and cancels in the softmax; $-|k|^2$ does not, and no $W$ can make it. Additive, a network, finds
-# something that serves. The other way out is to make all keys equally long. Transformers come near
-# it with [layer norm](09_residuals_norms.ipynb).
+# long wrong key can beat a short right one. The query is the meaning plus noise. So once the turn
+# is undone, which changes no length, the right key is the *nearest* one, and the right score is
+# minus the squared distance: $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$. The term $-|q|^2$ is the
+# same for all keys and cancels in the softmax; $-|k|^2$ does not, and no $W$ can make it. Additive,
+# a network, finds something that serves. The other way out is to make all keys equally long.
+# Transformers come near it with [layer norm](09_residuals_norms.ipynb).
 #
 # What do the sources say? Luong et al. (2015) found dot better where the whole source is looked at,
 # general where only a window of it is, and could not get concat to work well. Britz et al. (2017),
@@ -535,7 +536,7 @@ axes.legend()
 with_alt(
     figure,
     "Time and bytes kept against the number of words, on logarithmic axes, for d = 64. Scaled dot "
-    "and general lie together; additive lies far above them in both, and rises as steeply.",
+    "and general lie together; additive lies far above them in both, and rises more steeply.",
 )
 
 # %% [markdown]
@@ -574,8 +575,9 @@ print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 # leaves out that each of those numbers is written down and read again. A matrix product never
 # writes them down.
 #
-# General costs one product with $W$ more than dot for each query, and nothing more for each pair. A
-# Transformer does the same: it puts its learning before the pairs, not into them.
+# General costs one product with $W$ more than dot for each query, and nothing more for each pair:
+# too little to show in the printed times. A Transformer does the same: it puts its learning before
+# the pairs, not into them.
 #
 # A recurrent decoder asks one query at a time, so $T = 1$, and projects its keys once. Then
 # additive needs $S \times d_a$ numbers a step, and the factor hurts little. Bahdanau's choice was
@@ -619,8 +621,8 @@ print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 #    $3 \cdot 2 + 1 \cdot 0 = 6$. Dot compares cat with dog: $1 \cdot 2 + 3 \cdot 0 = 2$.
 #
 #    </details>
-# 2. A Transformer's score is a scaled dot product, which bridges no rotation. Why can a
-#    Transformer bridge one all the same?
+# 2. A Transformer's score is a scaled dot product, which bridges no rotation. Why can a Transformer
+#    bridge one all the same, and what is its $W$?
 #
 #    <details><summary>Answer</summary>
 #
@@ -637,13 +639,13 @@ print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 #    same for all keys, so the softmax cancels it.
 #
 #    </details>
-# 4. With keys of different lengths general stopped where plain dot stood, and additive went on.
-#    What could additive take into account that no $W$ can?
+# 4. The query is the meaning of one key plus noise, and the keys have different lengths. Which
+#    score would be right, and which of its terms can no $W$ make?
 #
 #    <details><summary>Answer</summary>
 #
-#    The length of the key. The right score subtracts $|k|^2$; $q W k^\top$ is proportional to the
-#    key, so it cannot hold a square of it.
+#    $-|q - k|^2$. The term $-|k|^2$: $q W k^\top$ is proportional to the key. Additive finds
+#    something that serves.
 #
 #    </details>
 # 5. Self-attention over 500 words, $d_a = 64$: how many times as large as dot's largest tensor is

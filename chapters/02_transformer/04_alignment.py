@@ -365,7 +365,8 @@ print(f"named after the word written {share(counted):.1%}, the word read {share(
 # ## Is it the cause?
 #
 # Let the trained translator write a number that ends in *X und Y*. At the step that writes the
-# unit, put all the weight on the word for the ten. Leave everything else as it is.
+# unit, put all the weight on the word for the ten. In numbers with *hundert*, at the step that
+# writes it, put it on the last word of the source. Leave everything else as it is.
 
 # %%
 from deepdive.inspect import replace
@@ -408,7 +409,7 @@ for source, target in test:
         t = written.index("und") - 1
         word = write_forced(translator, source, target, t, right[t + 2])
         found[{written[t + 2]: "the ten", written[t]: "the unit"}.get(word, "another")] += 1
-    if "hundert" in written:
+    if "hundert" in written and names(source, source_words)[-1] != "hundred":
         t = written.index("hundert")
         word = write_forced(translator, source, target, t, len(source) - 1)
         scale["hundert" if word == "hundert" else "another"] += 1
@@ -546,7 +547,7 @@ dates[:3]
 # |---|---|---|
 # | who asks | the state before the step, $s_{t-1}$ | the state after it, $s_t$ |
 # | the context enters | the recurrence, and the output | the output only |
-# | score | additive | a scaled dot product |
+# | score | additive | a dot product (theirs is not scaled) |
 # | training | one call for each step | one call for the whole target |
 # | the decoder starts from | the right-to-left state at the first word | the encoder's end |
 

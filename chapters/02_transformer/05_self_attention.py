@@ -207,9 +207,10 @@ assert torch.allclose(self_attention(X, W_q, W_k, W_v), Z)
 self_attention(X, W_q, W_k, W_v)
 
 # %% [markdown]
-# In the library, `MultiHeadAttention(d_model, 1)` holds the three matrices ($W_k$ and $W_v$ side by
-# side, as `kv`), and one more after the mixing, `out`. With that one set to the identity, and the
-# same $W$ in both, the numbers must agree:
+# In the library, `MultiHeadAttention(d_model, 1)` (1 head; more on the [next
+# page](06_multi_head.ipynb)) holds the three matrices ($W_k$ and $W_v$ side by side, as `kv`), and
+# one more after the mixing, `out`. With that one set to the identity, and the same $W$ in both, the
+# numbers must agree:
 
 # %%
 from deepdive.attention import MultiHeadAttention
@@ -666,13 +667,14 @@ print("1/σ =", ", ".join(f"{v:.2f}" for v in inverse))
 #    itself. With random matrices it was about one word in ten, as by chance.
 #
 #    </details>
-# 4. The reader of the largest digit had no positions. Why was it nearly always right, and where
-#    did its rows look?
+# 4. Without positions the reader was right nearly always in one task and by guessing in the other.
+#    Which tasks, and why?
 #
 #    <details><summary>Answer</summary>
 #
-#    The largest digit is the same in every order, so a set is enough. In nearly every test
-#    sequence that digit drew the most weight, wherever it stood.
+#    The largest digit and the first digit. A shuffled input gives the same rows shuffled, so their
+#    average is the same for every order: the largest is the same in each, and of the first it can
+#    only guess one of five.
 #
 #    </details>
 # 5. (The last section.) Read kernel regression as attention: what are the query, the keys and the

@@ -44,10 +44,10 @@ show(
 )
 
 # %% [markdown]
-# *One head splits its weight between the two nouns. Two heads need not. Heads are counted from 0,
-# as in code.*
+# *An even head cannot prefer one noun; two heads can. (Drawn with halves; in the numbers below* eat
+# *itself takes a third.) Heads are counted from 0, as in code.*
 #
-# The weights of a head sum to one, and its output is one average. An average forgets who gave
+# The weights of a head sum to one, and its output is one average. An even average forgets who gave
 # what: half *cats* and half *fish* is the same vector in either order. **Multi-head attention**
 # runs several attentions side by side, each on its own few dimensions, and lays their outputs next
 # to each other.
@@ -221,7 +221,7 @@ assert right.shape == wrong.shape
 
 # %% [markdown]
 # Head 0 should hold the first half of every word. In the wrong form it holds all of the first word,
-# cut in pieces: the heads have become the words.
+# cut in pieces: in this example the heads have become the words.
 #
 # **Symptom:** no error; the model trains, badly. **The test that finds it** looks for a leak, here
 # through the attention. Under a mask by which a word sees only itself and those before it
@@ -235,7 +235,7 @@ changed = x.clone()
 changed[:, 1:] += 1.0  # all words but the first
 moved = {}
 for cut in (split, split_wrong):
-    first = [
+    first = [  # queries, keys and values are the same rows
         join(SoftmaxAttention()(*[cut(rows, 4)] * 3, mask=Causal()))[:, 0] for rows in (x, changed)
     ]
     moved[cut] = (first[1] - first[0]).abs().max().item()
@@ -244,6 +244,9 @@ assert moved[split] == 0.0
 assert moved[split_wrong] > 0.05
 
 # %% [markdown]
+# The 1.000 is what was added to the other words: in the wrong cut, pieces of them stand in the
+# first row.
+#
 # **Mend:** cut the last axis, then move the heads forward: `unflatten`, then `transpose`
 # (`rearrange(x, "b t (h d) -> b h t d", h=H)` says the same). And back in the other order.
 
@@ -656,16 +659,18 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 #
 # Answer each in a sentence, then open.
 #
-# 1. Why can one head not tell *cats eat fish* from *fish eat cats*?
+# 1. In the worked numbers, why does one head give *eat* the same vector in *cats eat fish* and in
+#    *fish eat cats*?
 #
 #    <details><summary>Answer</summary>
 #
-#    Its weights sum to one and give one average: (0.33, 0.33, 0.33, 0.33) for both sentences. An
-#    average forgets who gave what.
+#    Its two questions cancel: all scores are 0 and all weights 0.333. An even average, (0.33, 0.33,
+#    0.33, 0.33), forgets who gave what.
 #
 #    </details>
 # 2. Two sentences of 10 words go through 8 heads with $d_\text{model} = 512$. What is
-#    $d_\text{head}$, and what are the shapes of the cut queries and of the weights?
+#    $d_\text{head}$, and what are the shapes of the queries, heads to the front, and of the
+#    weights?
 #
 #    <details><summary>Answer</summary>
 #

@@ -233,7 +233,7 @@ axes.legend()
 with_alt(
     figure,
     "Training loss against step. With the causal mask it falls and levels off above 1; without a "
-    "mask it waits a while at the same level, then falls to near 0.",
+    "mask it waits a while somewhat above that level, then falls to near 0.",
 )
 
 # %% [markdown]
@@ -302,11 +302,12 @@ assert maps["no mask"].diagonal(1).mean() > 0.25
 heads(torch.stack(list(maps.values())), ticks, ticks, names=list(maps))
 
 # %% [markdown]
-# *One head each, the one that looks most at the next word. Left, causal: nothing right of the
-# diagonal. Right, no mask: many words look at the very next one, the answer.*
+# *One head each. Left, causal: nothing right of the diagonal, in any head. Right, no mask, the head
+# that looks most at the next word: many words look at the very next one, the answer.*
 #
-# A leak shows itself in training by a loss that is too good. One test finds it before training:
-# **change a token, and look which earlier rows move.** With a causal mask none may.
+# A leak shows itself in training by a loss that is too good. One test finds it without any training
+# (here it runs on the two trained models): **change a token, and look which earlier rows move.**
+# With a causal mask none may.
 
 # %%
 other = window[:1].clone()
@@ -430,13 +431,13 @@ ours = from_torch(theirs)  # the same weights
 x = torch.randn(1, 4, 16)
 real = torch.tensor([[True, True, True, False]])
 right = ours(x, mask=Padding(real))
-inverted, _ = theirs(x, x, x, key_padding_mask=~real)
-flipped, weights = theirs(x, x, x, key_padding_mask=real)
+agreed, _ = theirs(x, x, x, key_padding_mask=~real)
+wrong, weights = theirs(x, x, x, key_padding_mask=real)
 
-assert torch.allclose(right, inverted, atol=1e-6)
+assert torch.allclose(right, agreed, atol=1e-6)
 assert torch.allclose(weights[..., 3], torch.ones(1, 4))
 causal = theirs(x, x, x, attn_mask=Causal().dense(4)[0, 0])[0]
-print(f"~real: the same output. real: other numbers, by up to {(right - flipped).abs().max():.2f}")
+print(f"~real: the same output. real: other numbers, by up to {(right - wrong).abs().max():.2f}")
 print("weights of the first word, real:", [round(w, 3) for w in weights[0, 0].tolist()])
 print("a flipped causal mask, rows with nan:", causal.isnan().any(-1)[0].tolist())
 
@@ -446,8 +447,9 @@ print("a flipped causal mask, rows with nan:", causal.isnan().any(-1)[0].tolist(
 # gives nan.
 #
 # **Mend:** write `~mask` at the border, once, and test with the line from above: what lies under
-# the padding must not matter. This library refuses the commonest case: a padding mask that leaves a
-# whole row without a real token is an error that asks whether it is inverted.
+# the padding must not matter. This library refuses the commonest case. The longest text of a batch
+# has no padding, so with the bools the wrong way round its whole row is False: that is an error,
+# which asks whether the mask is inverted. (The text above has a padding, and would pass.)
 
 # %% [markdown]
 # ## A row with no key
@@ -573,7 +575,7 @@ print("row 0, bools joined by &: ", joined.tolist())
 #    at the next word.
 #
 #    </details>
-# 3. Which test finds a leak before any training, and what did it show for the two models?
+# 3. Which test finds a leak without looking at the loss, and what did it show for the two models?
 #
 #    <details><summary>Answer</summary>
 #
@@ -581,22 +583,21 @@ print("row 0, bools joined by &: ", joined.tolist())
 #    moved; without it earlier ones moved too.
 #
 #    </details>
-# 4. A decoder's 3 words attend to a source of 5 tokens, of which the last is padding. What is the
-#    shape of the mask, how many of its bools are True, and why is it not causal?
+# 4. Two new words are written after three. What shape has the mask of `Causal()`, and which of its
+#    bools are False?
 #
 #    <details><summary>Answer</summary>
 #
-#    3 × 5, with $3 \cdot 4 = 12$ True: only the padding is hidden. The whole source is known
-#    before the first word is written.
+#    2 × 5. Only the last bool of the first row: the queries stand at the end of the keys.
 #
 #    </details>
-# 5. `nn.MultiheadAttention` got a padding mask with True for the real words. Where did the words
-#    look, and what warned of it?
+# 5. `nn.MultiheadAttention` got the padding mask with the wrong meaning, then the causal one. Which
+#    of the two showed itself, and how?
 #
 #    <details><summary>Answer</summary>
 #
-#    At the padding, with weight 1: there True means may *not* attend. Nothing warned, and the
-#    shapes and the sums of the rows were right.
+#    The causal one: its last row has no key, and gives nan. The padding mask gave no sign: shapes
+#    fit, rows sum to one, and the words looked at the padding alone, with weight 1.
 #
 #    </details>
 

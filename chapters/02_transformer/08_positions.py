@@ -359,7 +359,8 @@ with_alt(
 #
 # A head can, because its query matrix may turn. Let the query be $R_{-3}\,\mathrm{PE}[pos]$, which
 # is $\mathrm{PE}[pos - 3]$. Its best key is then three places back, at every place, with one fixed
-# matrix. (`scale=1.0` leaves out the division by $\sqrt d$, so the weights are sharp.)
+# matrix. (Here the places stand alone. A real head gets word plus place, and must learn to leave
+# the word aside.) (`scale=1.0` leaves out the division by $\sqrt d$, so the weights are sharp.)
 
 # %%
 from deepdive.inspect import record
@@ -421,8 +422,9 @@ with_alt(
 # *The same numbers twice: `SinusoidalPosition` and `BlockedSinusoidalPosition`. A picture of the
 # right-hand kind beside the left-hand formula is no contradiction.*
 #
-# A model trained from scratch does not care: the weights that read column 1 can as well read column
-# 32. A *trained* model cares very much: the common mistake below.
+# A model trained from scratch does not care: the weights that read column 1, the cosine of the
+# first hand, can as well read column 32, where it stands now. A *trained* model cares very much:
+# the common mistake below.
 
 # %% [markdown]
 # ## Learned places, and their end
@@ -449,7 +451,7 @@ models |= {name: train(scheme) for name, scheme in schemes.items()}
 # %%
 lengths, asked = list(range(3, 11)), pick(ci=50, laptop=100, gpu=200)
 grades = {name: [exam(model, n, asked) for n in lengths] for name, model in models.items()}
-print(f"{asked} words of each length (200 in the table before)")
+print(f"{asked} words of each length; the table before had other words, 200 of each")
 print("reversed   " + "".join(f"{n:>6}" for n in lengths))
 for name, rows in grades.items():
     print(f"{name:>10} " + "".join(f"{row[0]:6.0%}" for row in rows))
@@ -500,10 +502,9 @@ print("sorted, 8 letters:  ", *(f"{name} {rows[5][2]:.0%}" for name, rows in gra
 # *Right of the line: lengths never seen in training. Every curve falls there, or lies on the floor
 # already.*
 #
-# The hope of the KAIST slides holds for one letter at most. Two letters beyond training, both kinds
-# of position hardly reverse a word. (The paper says only that sines *may* allow it.) And positions
-# can hurt. Sorting does not need the order of the source, and the model without positions loses
-# least.
+# Of the hope of the KAIST slides little is left. Two letters beyond training, both kinds of
+# position hardly reverse a word. (The paper says only that sines *may* allow it.) And positions can
+# hurt. Sorting does not need the order of the source, and the model without positions loses least.
 #
 # Where does it go wrong? Look at how the decoder attends to the source, for a word that fits and
 # for one that is too long.
@@ -678,13 +679,13 @@ with_alt(
 #
 # Answer each in a sentence, then open.
 #
-# 1. The model without positions knows the letters of a five-letter word. What share of such words
-#    can it reverse by guessing, and why?
+# 1. Without positions, what did the model get right in nearly all reversed words, and what did it
+#    guess? At which task did the same model do well?
 #
 #    <details><summary>Answer</summary>
 #
-#    One in $5! = 120$: the letters are right, and any of their 120 orders may come out. The table
-#    shows this fall with the length, while sorting stays far better.
+#    Their letters. The order, right about once in $n!$ (1/120 for five letters). Sorting, which
+#    needs no order in the source.
 #
 #    </details>
 # 2. With $d = 4$, by how many radians does the slow hand turn from place 100 to place 300? And

@@ -332,7 +332,7 @@ with_alt(
 # %% [markdown]
 # ## What Xiong et al. say about the start, measured
 #
-# *On a first reading: read the last paragraph and the code of this section, then go on to* And
+# *On a first reading: read the table, the reason below it and the left picture, then go on to* And
 # training?
 #
 # If both placements keep the gradient alive, why did the field move from one to the other? Xiong et
@@ -428,17 +428,18 @@ right.set_xticks([1, sizes[-1] // 2, sizes[-1]])
 right.legend()
 with_alt(
     figure,
-    "Left: the last layer's gradient against depth, level for PostNorm, falling for PreNorm. "
-    "Right: by layer of the deepest stack; towards the last layer PreNorm falls.",
+    "Left: the last layer's gradient against depth, rising a little for PostNorm, falling for "
+    "PreNorm. Right: by layer of the deepest stack; towards the last layer PreNorm falls.",
 )
 
 # %% [markdown]
 # *Left: the paper's statement, on logarithmic axes. Right: one stack, layer by layer.*
 #
-# The paper's exponents are $0$ and $-0.5$: reproduced in kind. They are bounds, proved for one head
-# with all scores zero and Gaussian weights; ours are measured, with two heads and Glorot's uniform
-# weights. The paper also sees post-norm's gradients fall from the last layer to the first, and
-# pre-norm's stay level. Here it is pre-norm whose gradients differ more from layer to layer.
+# The paper's exponents are $0$ and $-0.5$: reproduced in kind: post-norm's does not fall,
+# pre-norm's does. They are bounds, proved for one head with all scores zero and Gaussian weights;
+# ours are measured, with two heads and Glorot's uniform weights. The paper also sees post-norm's
+# gradients fall from the last layer to the first, and pre-norm's stay level. Here it is pre-norm
+# whose gradients differ more from layer to layer.
 
 # %% [markdown]
 # ## And training?
@@ -476,7 +477,8 @@ predict(
     "Which of the four fails first as the stack gets deeper?",
     ["post-norm with warm-up", "post-norm without", "pre-norm with", "pre-norm without"],
     answer=1,
-    explain="See the grid. A loss of ln 10 = 2.30 means that it guesses among ten letters.",
+    explain="Its deepest stack stays near ln 10 = 2.30, a guess among ten letters. In the grid "
+    "below the shallow stacks learn in all four settings.",
     key="02_transformer/norm-placement",
 )
 
@@ -499,8 +501,9 @@ live = sweep(train, grid(pick(ci=(2, 12), laptop=(2, 6, 12), gpu=(2, 6, 12)), st
 def draw(rows, title):
     figure = Figure(figsize=(7.8, 3.5))
     left, right = figure.subplots(1, 2)
-    found = [row["n_layers"] for row in rows]
-    layers = sorted(n for n in set(found) if found.count(n) >= 4)  # all four settings measured
+    settings = {(row["n_layers"], row["placement"], row["warmup"] > 0) for row in rows}
+    depths = [n for n, *_ in settings]
+    layers = sorted(n for n in set(depths) if depths.count(n) == 4)  # all four measured
     for (name, late), style in zip(
         product(JOINTS, (False, True)), ("^-", "^--", "v-", "v--"), strict=True
     ):
@@ -637,13 +640,13 @@ for joint in (PostNorm, PreNorm):
         moved[joint.__name__, depth] = sum(runs) / len(runs)
 assert all(moved["PostNorm", depth] > 1.2 * moved["PreNorm", depth] for depth in sizes[1:4])
 for depth in sizes[:4]:
-    both = (moved[name, depth] for name in ("PostNorm", "PreNorm"))
-    print(f"{depth:>3} layers: the logits move by", *(f"{share:.0%}" for share in both))
+    post, pre = moved["PostNorm", depth], moved["PreNorm", depth]
+    print(f"{depth:>3} layers: the logits move by {post:.0%} (post-norm), {pre:.0%} (pre-norm)")
 
 # %% [markdown]
 # The first number is post-norm's, the second pre-norm's. A step that moves the logits by as much as
-# their own size keeps little of what they were. Deep stacks reach that at a rate which is harmless
-# to shallow ones, and post-norm reaches it first. A warm-up begins with smaller steps.
+# their own size keeps little of what they were. Deep post-norm stacks reach that at a rate which is
+# harmless to shallow ones; pre-norm's had not at 16 layers. A warm-up begins with smaller steps.
 
 # %% [markdown]
 # ## What it looks like in the attention

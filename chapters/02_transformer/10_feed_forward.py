@@ -325,10 +325,11 @@ with_alt(
 # A task that needs both halves of a layer: sums on a clock. A row of six hours, each 0 to 11. At
 # place $t$, write the hour there plus the hour at the mirrored place, as a clock shows it. The row
 # 9 5 1 0 2 6 has the first answer $9 + 6 = 15$, so 3. Attention can fetch the mirrored hour, and
-# the residual adds it to the row. But scores that are linear in such a row have one part from each
-# hour, and no such scores are right. The pairs (0, 0) and (6, 6) need answer 0 above answer 6; the
-# pairs (0, 6) and (6, 0) need 6 above 0. Both couples hold the same hours, so the lead of 0 over 6
-# has the same total in both. It cannot be above zero in one and below in the other.
+# the residual adds it to the row. But suppose that the logits are linear in such a row. Then the
+# lead of answer 0 over answer 6 is a sum $u + v$: $u$ from the hour here, $v$ from the mirrored
+# one. The pairs (0, 0) and (6, 6) need a lead above zero, so $u_0 + v_0 + u_6 + v_6 > 0$. The pairs
+# (0, 6) and (6, 0) need one below, so $u_0 + v_6 + u_6 + v_0 < 0$. It is the same sum: no such
+# logits are right.
 #
 # One layer with one head, trained five times: with ReLU, with GELU, gated, with the bend taken out
 # (the same weights, but linear), and without the feed-forward network.
@@ -538,8 +539,8 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 #
 #    <details><summary>Answer</summary>
 #
-#    The same rows as before, shuffled likewise: it works on each word alone. The first check
-#    asserts it with `flip`.
+#    The same rows as before, shuffled likewise: it works on each word alone. The last assert of the
+#    cell "three ways, one result" checks it with `flip`.
 #
 #    </details>
 # 2. A unit has the key $(1, -1)$, the bias $-1$ and the value $(-1, 1)$. What does it add to the
@@ -551,8 +552,8 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 #    silent.
 #
 #    </details>
-# 3. The formula has the form of attention. Name two things that attention's keys and values are and
-#    these are not.
+# 3. The formula has the form of attention. Name two ways in which attention's keys and values
+#    differ from these.
 #
 #    <details><summary>Answer</summary>
 #
@@ -560,21 +561,22 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 #    every sentence. Attention's keys compete through a softmax; these need not.
 #
 #    </details>
-# 4. Of the five models on the clock, "no bend" has as many weights as "ReLU". What did the pair
-#    show?
+# 4. On the clock "no bend" got far more sums right than guessing. How, when nothing after the
+#    attention bends?
 #
 #    <details><summary>Answer</summary>
 #
-#    That it is not the number of weights: ReLU added nearly always, "no bend" missed many sums.
-#    Only the function between the two matrices differs.
+#    Attention's own weights depend on both hours, through its softmax. It is still far from ReLU,
+#    which has as many weights and adds nearly always.
 #
 #    </details>
-# 5. We looked into the trained ReLU model. Does one of its inner units hold one sum?
+# 5. We looked into the trained ReLU model. For which pairs of hours does one of its inner units
+#    fire, and how does the right sum come out?
 #
 #    <details><summary>Answer</summary>
 #
-#    No. A unit fires for many pairs, often for hours a fixed step apart, and only a small part of
-#    that falls on the answer for which it speaks. The units vote.
+#    For many pairs, often for hours a fixed step apart, and only a small part of that falls on the
+#    answer for which it speaks. The units vote.
 #
 #    </details>
 

@@ -235,8 +235,8 @@ for factor in (1.0, d**0.5):
 
 # %% [markdown]
 # Without the factor two different words at one place are nearly the same row: the first layer
-# hardly sees words. With it, what a word is and where it stands count about equally.
-# Training can grow the embeddings instead. The bracket model below measures the factor.
+# hardly sees words. With it the word is the louder of the two. Training can grow the embeddings
+# instead. The bracket model below measures the factor.
 
 # %% [markdown]
 # ## An encoder for brackets
@@ -463,7 +463,7 @@ film(
     frames,
     captions,
     "Maps of the copying head and of the head that finds the partner, while they are trained. Both "
-    "begin without order. A dark line one place left of the diagonal forms in the first; in the "
+    "begin as it happens. A dark line one place left of the diagonal forms in the first; in the "
     "second, single dark cells on the places after far partners.",
 )
 
@@ -582,11 +582,12 @@ assert far[2] > far[1] + 0.05
 {n_layers: f"{share:.0%} right at distances 5 and 7" for n_layers, share in far.items()}
 
 # %% [markdown]
-# *All depths agree next door. Far away the second layer pays.*
+# *All depths agree up to distance 3: there just one pair stands between, and the partner is always
+# three places back. From 5 on what stands between can differ, and the second layer pays.*
 #
 # The paper's table 3 (rows C) says the same of translation: 2, 4, 6 and 8 layers gave 23.7, 25.3,
 # 25.8 and 25.5 BLEU. That was 100,000 steps on eight GPUs, this is a toy; what both show is that
-# each further step up gains less.
+# each further step up gains less, and the paper's last one nothing.
 
 # %% [markdown]
 # ## The factor $\sqrt d$, measured
@@ -616,12 +617,13 @@ axes.set(xlabel="step", ylabel="loss", ylim=(0, None))
 axes.legend()
 with_alt(
     figure,
-    "Two loss curves of the bracket model; the one without the factor falls faster at first.",
+    "Two loss curves of the bracket model; the one without the factor begins higher, is the lower "
+    "one for a while, and ends beside the other.",
 )
 
 # %%
 assert sum(losses["factor 1"]["loss"][2:8]) < sum(losses["factor 8"]["loss"][2:8])
-print("without the factor the loss fell faster in the first steps")
+print("without the factor the loss is lower from step 75 to 200")
 
 # %% [markdown]
 # *A reason is not a result.* The lengths are as computed, but in a task that is all about order the
@@ -727,8 +729,8 @@ print("torch's layers start equal, ours do not")
 #    <details><summary>Answer</summary>
 #
 #    The place has length $\sqrt{128/2} = 8$, the word about 1, and with the factor $\sqrt{128}$,
-#    about 11. Trained without the factor the loss fell faster at first, so the reason for it is not
-#    a result.
+#    about 11. Trained without the factor the loss fell faster for a while, and at the end neither
+#    won clearly: the reason is not yet a result.
 #
 #    </details>
 

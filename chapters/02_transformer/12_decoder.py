@@ -349,8 +349,9 @@ assert ninety.max() > 0.5
 heads(cross, written, sources, names=names)
 
 # %% [markdown]
-# *Cross-attention. Each row is named by the word that is being written; columns are the words
-# read. In the row of* ninety *the heads lie on different words.*
+# *Cross-attention. Each row, here and below, is named by the word that is being written, not by the
+# word that it reads; columns are the words read. In the row of* ninety *the heads lie on different
+# words.*
 
 # %% tags=["fold"]
 own = torch.cat([maps[f"blocks.{i}.attn.mechanism.weights"] for i in range(2)])
@@ -468,7 +469,7 @@ axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 with_alt(
     figure,
     "Two bars for each part taken out. No self-attention and no cross-attention: near 0 both ways. "
-    "No feed-forward: about a third when silenced, nearly all when trained without.",
+    "No feed-forward: about a sixth when silenced, nearly all when trained without.",
 )
 
 # %%
@@ -483,11 +484,12 @@ for fr, en in test[:3]:
 # %% [markdown]
 # *Blue: the part was there in training, and is then silenced. Orange: it was never there.*
 #
-# Without cross-attention the decoder knows no source. Without self-attention a row knows the last
-# word written (its own input) and its place, but not what stands before: after *thousand* it writes
-# in circles. Both are needed. The decoder's feed-forward layers are missed when they fall
-# silent, for the rest has learned to rely on them. But a model that never had them does nearly as
-# well: on a task this small, the attention's own matrices are enough.
+# Without cross-attention the decoder knows no source. Without self-attention a row knows the
+# source, the last word written (its own input) and its place, but not what stands before. Source
+# and place would fix the word, but this model has not learned to count its way through the source:
+# after *thousand* it writes in circles. Both are needed. The decoder's feed-forward layers are
+# missed when they fall silent, for the rest has learned to rely on them. But a model that never had
+# them does nearly as well: on a task this small, the attention's own matrices are enough.
 #
 # **A part that is missed is not yet a part that is needed.** When you read an ablation, ask which
 # of the two was done.
@@ -589,13 +591,13 @@ assert moves == {"shifted": False, "unshifted": True}
 #    $6 \times 9$, where only padding is hidden.
 #
 #    </details>
-# 2. A translator with six layers on either side writes ten words. How often does its encoder run,
-#    and how often is the memory read?
+# 2. A translator with six layers on either side writes ten tokens, the end mark among them. How
+#    often does its encoder run, and how often does a layer look at the memory?
 #
 #    <details><summary>Answer</summary>
 #
-#    The encoder runs once. Each of the six decoder layers reads the same memory for each of the ten
-#    words: 60 times.
+#    The encoder runs once. Each of the six decoder layers looks at the same memory for each of the
+#    ten tokens: 60 times.
 #
 #    </details>
 # 3. Without the shift a row reads the word that it must predict. Why does the causal mask not
@@ -613,7 +615,8 @@ assert moves == {"shifted": False, "unshifted": True}
 #    <details><summary>Answer</summary>
 #
 #    The source, the last word written and its place. Not what was written before that word, so
-#    after *thousand* it cannot tell which digit comes next.
+#    after *thousand* it must work out from its place alone how far it has come, and has not learned
+#    to.
 #
 #    </details>
 # 5. Which two things must you change in a decoder layer to get an encoder layer, and which one to

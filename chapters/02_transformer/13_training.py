@@ -373,7 +373,8 @@ with_alt(
 # *A longer warm-up also lowers the peak, and after it the lines meet: the fall does not know how
 # long the rise was.*
 #
-# The other pages' toys fall by half a cosine instead: down to zero at a last step that is known.
+# Most toys of the other pages fall by half a cosine instead: down to zero at a last step that is
+# known.
 #
 # Why rise at all? [Residuals and norms](09_residuals_norms.ipynb) measured it, with the paper's own
 # placement of the norm. At the larger of two rates, six layers learned their task with a warm-up,
@@ -430,7 +431,7 @@ f"largest step, in learning rates: {slow:.2f} with 0.999, {fast:.2f} with 0.98"
 # Before a long run, two checks that take seconds. Check **one**: the loss before training must be
 # near $\ln |V|$, the loss of a blind guess: within about 1. **Two:** on one batch alone, the loss
 # must go to nearly zero. A model that cannot learn seventeen sentences by heart will not learn a
-# million. Try both on two planted bugs. `twice` hands the loss shares where it wants scores, so
+# million. Try both on two planted bugs. `twice` hands the loss chances where it wants logits, so
 # that the softmax is taken twice. `unshifted` forgets the shift by one.
 
 # %% tags=["fold"]
@@ -485,7 +486,7 @@ assert max(runs["loss"][2][-1], runs["unshifted"][2][-1]) < 0.3 < 1 < runs["twic
 assert learned["loss"] > max(learned["unshifted"], learned["twice"]) + 0.5
 
 # %% [markdown]
-# Check two finds `twice`: shares differ by 1 at most, so the second softmax stays nearly even. It
+# Check two finds `twice`: chances differ by 1 at most, so the second softmax stays nearly even. It
 # does not find `unshifted`: the loss is small, and the model cannot write. So there is a check
 # **three**: decode what was learned by heart.
 
@@ -501,8 +502,9 @@ assert learned["loss"] > max(learned["unshifted"], learned["twice"]) + 0.5
 #
 # So the column measures *time on hardware*, not work done. How much work was it? Count: one token
 # of source and one of target, forward and back, on the `meta` device, which follows shapes and
-# computes nothing. By hand, each weight that a token passes costs 2 operations forward and 4 back.
-# A source and a target token together pass nearly all 63 million weights of base once:
+# computes nothing. By hand, each weight that a token passes costs 2 operations forward, a product
+# and its sum, and 4 back: two for the gradient of its input, two for its own. A source and a target
+# token together pass nearly all 63 million weights of base once:
 # $6 \cdot 63 \cdot 10^6 = 3.8 \cdot 10^8$.
 
 # %%
@@ -569,7 +571,7 @@ table = [
 for name, printed, days, gpus, kind in table:
     ours = days * 86_400 * gpus * TFLOPS[kind] * 1e12
     assert f"{ours:.1e}" == f"{printed:.1e}"
-    print(f"{name:>24}: {days:>3} days x {gpus:>2} {kind:<4} = {ours:.2e}, printed {printed:.1e}")
+    print(f"{name:>24}: {days:>3} days x {gpus:>2} {kind:<4} = {ours:.3e}, printed {printed:.1e}")
 ensembles = {  # ensemble and single model, as printed
     "GNMT En-De": (1.8e20, 2.3e19), "GNMT En-Fr": (1.1e21, 1.4e20), "Deep-Att": (8.0e20, 1.0e20),
     "ConvS2S En-De": (7.7e19, 9.6e18), "ConvS2S En-Fr": (1.2e21, 1.5e20),
@@ -614,7 +616,7 @@ with_alt(
 # %% [markdown]
 # ## What differs
 #
-# | | Vaswani et al. 2017 | GPT-2 and after | this page's toys |
+# | | Vaswani et al. 2017 | GPT-2 and after | the number translators here |
 # |---|---|---|---|
 # | loss | cross-entropy, smoothing 0.1 | cross-entropy | both |
 # | rate after the warm-up | inverse root of the step | half a cosine | inverse root |
@@ -649,13 +651,13 @@ with_alt(
 #    zero; only decoding found it.
 #
 #    </details>
-# 2. You add ten columns of padding to a batch. What happens to the right loss, and what to a plain
-#    mean over all places?
+# 2. A sentence of five words has the loss 0.942. Five places of padding are added, each predicted
+#    at a chance of 0.99. What do the right loss and a plain mean show?
 #
 #    <details><summary>Answer</summary>
 #
-#    The right loss stays. The plain mean falls once the model predicts padding almost surely,
-#    though nothing was learned.
+#    0.942 and 0.476: $-\ln 0.99 = 0.01$ for half of the places. The plain mean falls, though
+#    nothing was learned.
 #
 #    </details>
 # 3. On new numbers, what did label smoothing do to confidence, to cross-entropy and to calibration?

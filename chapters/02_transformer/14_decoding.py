@@ -481,11 +481,13 @@ for name in ("log p alone", "Wu, alpha 0.6"):
 
 # %% [markdown]
 # *Left: the answers get worse. Right: the* $\log p$ *of whole answers, averaged over the numbers.
-# It rises: the search gets better at what it was asked to do. The fault is in the question.*
+# It rises: the search gets better at what it was asked to do.*
 #
-# The switch lies near where the pencil put it, between four digits and five. Wu's penalty with
-# $\alpha = 0.6$ moves it up, and the mean log-probability removes it. Up to width 3 nothing
-# happens, since three words stand above the end token: **a narrow beam hides the model's fault.**
+# The search is not at fault: the most probable answer is the wrong thing to ask for here, since the
+# data taught the model a share of silence. The switch lies near where the pencil put it, between
+# four digits and five. Wu's penalty with $\alpha = 0.6$ moves it up, and the mean log-probability
+# removes it. Up to width 3 nothing happens, since at the first step three words stand above the end
+# token: **a narrow beam never looks at the empty answer.**
 #
 # This is not a toy's oddity. Stahlberg and Byrne (2019) searched a Transformer for English-German
 # exactly, and for just over half of the sentences the most probable translation was the empty one.
@@ -518,7 +520,7 @@ for name, dial in dials.items():
     good = sum(right(n, said) for n, said in zip(asked, out, strict=True)) / len(out)
     kinds = [len({tuple(said) for said in out[i : i + 40]}) for i in range(0, 800, 40)]
     results[name] = good, out.count([]) / 800, sum(kinds) / 20
-    print("{:>17}: right {:4.0%}, empty {:4.1%}, kinds {:4.1f}".format(name, *results[name]))
+    print("{:>17}: right {:6.1%}, empty {:4.1%}, kinds {:4.1f}".format(name, *results[name]))
 
 # %%
 assert results["greedy (no dial)"][2] == 1
@@ -568,9 +570,9 @@ film(
 )
 
 # %% [markdown]
-# *A column is one word, which is a row of the page's matrices. Full colour: computed in this step;
-# pale: kept from before. Without the cache the steps compute $1 + 2 + 3 + 4 + 5 = 15$ rows, with it
-# 5; for $T$ words $T(T + 1)/2$ against $T$.*
+# *Each column of the drawing is one word (in the matrices it is a row). Full colour: computed in
+# this step; pale: kept from before. Without the cache the steps compute $1 + 2 + 3 + 4 + 5 = 15$
+# rows, with it 5; for $T$ words $T(T + 1)/2$ against $T$.*
 #
 # In code, for one head: the cache is two growing lists. Note that the step has no mask. The rows
 # that it must not see do not exist yet.
@@ -665,8 +667,8 @@ digits = [str(i - 3) for i in number[0].tolist()]
 heads(torch.cat(cross), rows, digits, names=titles)
 
 # %% [markdown]
-# *Cross-attention to the digits: each row looks at the digit to be said next. Its keys and values
-# are computed once, at the first step, since the source does not change.*
+# *Cross-attention to the digits: each row but the last looks at the digit to be said next. Its keys
+# and values are computed once, at the first step, since the source does not change.*
 
 # %% tags=["fold"]
 predict(
@@ -863,13 +865,13 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 #
 # Answer each in a sentence, then open.
 #
-# 1. The first word is *red* (0.6) or *blue* (0.4). After *red* the best word has 0.3, after *blue*
-#    0.9. What does greedy find, and what a beam of width 2?
+# 1. The first word is *red* (0.5), *blue* (0.3) or *green* (0.2). The best word after them has 0.3,
+#    0.4 and 0.9. What do greedy and a beam of width 2 find, and what is the best?
 #
 #    <details><summary>Answer</summary>
 #
-#    Greedy takes *red* and ends with $0.6 \cdot 0.3 = 0.18$. Two beams keep *blue* as well and find
-#    $0.4 \cdot 0.9 = 0.36$.
+#    Greedy $0.5 \cdot 0.3 = 0.15$. Width 2 keeps *red* and *blue* ($0.12$) and also ends at 0.15.
+#    The best is *green*, 0.18: it was dropped after its first word.
 #
 #    </details>
 # 2. The next word has probabilities 0.5, 0.3, 0.1, 0.1. Which words does top-p 0.7 keep, and with
@@ -881,13 +883,14 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 #    0.375.
 #
 #    </details>
-# 3. With a wide beam the announcer's answers became more probable and fewer of them were right.
-#    Where is the fault?
+# 3. With a wide beam the announcer's answers became more probable and fewer of them were right. Why
+#    is the search not at fault?
 #
 #    <details><summary>Answer</summary>
 #
-#    In the question, not in the search. So many right readings share the probability that from five
-#    digits on the empty one is the most probable answer, and a wide beam finds it.
+#    It found what it was asked for, the most probable answer. So many right readings share the
+#    probability that from five digits on the empty one is the most probable answer, and a wide beam
+#    finds it.
 #
 #    </details>
 # 4. Why may the key and the value of an earlier word be kept, and why does a step with the cache
@@ -937,6 +940,8 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 #
 #    Seven digits: $-5.29 / (13/6)^{0.6} = -3.33$, above $-3.51$. Eight:
 #    $-5.98 / (14/6)^{0.6} = -3.60$, below. So from eight on, if the model is as sure as the data.
+#    Printed is a small share: the margin is small, and beam search returns the best of the right
+#    readings, which has more than the average one.
 #
 #    </details>
 # 4. *(code, 10 min)* Train the announcer with `lost=0.0`. What do the three curves do now? What is

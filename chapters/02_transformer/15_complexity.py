@@ -252,7 +252,7 @@ assert 1 < spent / (4 * r * n * d) < 2
 import numpy as np
 
 
-def cores(d):
+def between_words(d):
     return {
         "self-attention": OneHead(SoftmaxAttention()),
         "recurrent": RNN(d, d),
@@ -263,9 +263,9 @@ def cores(d):
 
 def against(measure, sizes):
     """name -> measure(layer, x) for each (n, d) of sizes"""
-    found = {name: [] for name in cores(2)}
+    found = {name: [] for name in between_words(2)}
     for n, d in sizes:
-        for name, layer in cores(d).items():
+        for name, layer in between_words(d).items():
             found[name].append(measure(layer, torch.randn(1, n, d)))
     return found
 
@@ -365,8 +365,10 @@ for times, beside in ((2, 8), (4, 16), (6, 24)):  # the table below
 # Two products can run side by side if neither needs the other's result. What cannot be hurried, by
 # any number of processors, is the longest chain in which each waits for the one before. Autograd
 # keeps a record of who needed whose result. So the chain can be read off: it is the deepest way
-# through the graph (`depth`, in the folded cell). `record` asks for the weights, so attention runs
-# step by step here. Otherwise one call, a **fused kernel**, does all its steps and shows one.
+# through the graph (`depth`, in the folded cell). Usually torch computes attention in one call, a
+# **fused kernel**: scores, softmax and mixing together, and the graph would show one step.
+# `record`, a helper of the library, asks for the weights in between, so that here attention runs in
+# single steps.
 
 
 # %% tags=["fold"]
@@ -397,7 +399,7 @@ def chain(layer, n, d=4):
 # %%
 lengths_here = (8, 16, 32, 64)
 print(f"{'chain for n =':>15}", *(f"{n:>5}" for n in lengths_here))
-for name, layer in cores(4).items():
+for name, layer in between_words(4).items():
     chains = [chain(layer, n) for n in lengths_here]
     print(f"{name:>15}", *(f"{c:>5}" for c in chains))
     grows = (chains[-1] - chains[0]) / (lengths_here[-1] - lengths_here[0])
@@ -603,7 +605,7 @@ threads = torch.get_num_threads()
 torch.set_num_threads(1)
 x = torch.randn(1, 512, 64)
 rate = {}
-for name, layer in cores(64).items():
+for name, layer in between_words(64).items():
     took, made = seconds(layer, x), operations(layer, x)
     rate[name] = made / took
     print(f"{name:>15}: {made / 1e6:6.1f} M operations in {1000 * took:6.2f} ms, "
@@ -630,7 +632,9 @@ ops_n = {
     "self-attention": [4 * n * n * 64 for n in lengths],
     "recurrent": [4 * n * 64 * 64 for n in lengths],
     "convolution": [2 * 3 * n * 64 * 64 for n in lengths],
-    "restricted": [4 * r * n * 64 for n in lengths],
+    "restricted": [
+        operations(between_words(64)["restricted"], torch.randn(1, n, 64)) for n in lengths
+    ],
 }
 
 # %% tags=["fold"]
@@ -657,15 +661,15 @@ with_alt(
 )
 
 # %% [markdown]
-# *Left: operations by formula, for restricted $4 r n d$; self-attention and recurrent cross where
-# $n = d = 64$. Middle: on the clock the recurrent layer stays the slowest for much longer. Right:
-# from $d = 64$ to 128 the recurrent layer makes four times the operations, but its time grows far
-# less: most of it is the cost of starting 512 products.*
+# *Left: operations; self-attention and recurrent cross where $n = d = 64$. Middle: on the clock the
+# recurrent layer stays the slowest for much longer. Right: from $d = 64$ to 128 the recurrent layer
+# makes four times the operations, but its time grows far less: most of it is the cost of starting
+# 512 products.*
 
 # %%
 slower = [n for n, a, b in zip(lengths, time_n["self-attention"], time_n["recurrent"], strict=True)
           if a < b]
-print("operations: self-attention makes fewer up to n = d = 64")
+print("operations: self-attention makes fewer below n = d = 64, and as many there")
 print(f"clock: self-attention is faster up to n = {max(slower)} of those measured")
 assert max(slower) >= 256
 
@@ -673,7 +677,7 @@ assert max(slower) >= 256
 # ## Bytes kept
 #
 # Training keeps what the backward pass will need. Autograd lets us watch: every tensor that is
-# saved passes through a hook. We add up their numbers, four bytes each. A tensor that is saved
+# saved passes through a hook. We count their numbers; each takes four bytes. A tensor that is saved
 # twice counts once, and the layer's own weights do not count.
 
 
@@ -778,16 +782,17 @@ torch.set_num_threads(threads)
 #    For $n = 6 d = 600$: then $4 n^2 d = 24 n d^2$.
 #
 #    </details>
-# 2. A mask leaves each query 33 keys. What else must a layer do to become cheaper?
+# 2. A mask leaves each query 33 of 1,024 keys. By how much does the count of operations fall, and
+#    what makes it fall?
 #
 #    <details><summary>Answer</summary>
 #
-#    Not compute the forbidden scores: cut the queries into blocks, and multiply each block with its
-#    own stretch of keys only. The mask alone saved no operation.
+#    Not at all. It falls only when the forbidden scores are not computed: blocks of queries, each
+#    multiplied with its own stretch of keys.
 #
 #    </details>
-# 3. In which of the four layers did the measured chain of waiting operations grow with the text,
-#    and what does a faster machine with more processors do about it?
+# 3. In which of the four layers did the measured chain of waiting operations grow with the text, by
+#    how many operations a word, and what would more processors do about it?
 #
 #    <details><summary>Answer</summary>
 #

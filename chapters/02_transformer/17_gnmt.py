@@ -187,34 +187,47 @@ def loss(model, batch):
 pairs[:3]
 
 
-# %% tags=["surprise"]
+# %%
 def look(first):
-    """Rows leaving each encoder layer, and the gradient at its weights."""
+    """Of each encoder layer: the size of its rows, of their slope, of its weights' gradient."""
     torch.manual_seed(1)
-    model = gnmt(14, d_model=32, d_hidden=32, n_layers=8, first=first)
+    model, left = gnmt(14, d_model=32, d_hidden=32, n_layers=8, first=first), []
+    layers = model.encoder.recurrent.layers
+
+    def keep(layer, read, rows):
+        rows.retain_grad()
+        left.append(rows)
+
+    for layer in layers:
+        layer.register_forward_hook(keep)
     loss(model, one_batch).backward()
-    layers, x, sizes = model.encoder.recurrent.layers, model.encoder.embedding(one_batch[0]), []
-    for i, layer in enumerate(layers):
-        x = layer(x) + x if i >= first else layer(x)
+    x, sizes = model.encoder.embedding(one_batch[0]), []
+    for i, rows in enumerate(left):
+        x = rows + x if i >= first else rows
         sizes.append(x.std().item())
     weights = [getattr(layer, "left_to_right", layer).W.weight for layer in layers]
-    return sizes, [weight.grad.norm().item() for weight in weights]
+    return sizes, *([part.grad.norm().item() for part in parts] for parts in (left, weights))
 
 
+# %% tags=["surprise"]
 fresh = {"plain": look(8), "with additions": look(2)}
-for name, (sizes, slopes) in fresh.items():
-    print(f"{name}, layers 1, 4, 8")
-    print("  rows:    ", *(f"{sizes[i]:8.1e}" for i in (0, 3, 7)))
-    print("  gradient:", *(f"{slopes[i]:8.1e}" for i in (0, 3, 7)))
+for name, found in fresh.items():
+    print(f"{name}: layer 1, 4, 8")
+    for what, sizes in zip(("rows", "slope that comes back", "gradient"), found, strict=True):
+        print(f"{what:>23}:", *(f"{sizes[i]:8.1e}" for i in (0, 3, 7)))
 plain, added = fresh["plain"], fresh["with additions"]
 assert plain[0][7] < 0.1 * plain[0][0]
-assert max(plain[1]) < 10 * min(plain[1])
-assert min(added[1]) > 30 * max(plain[1])
+assert plain[1][0] < 0.1 * plain[1][7]
+assert max(plain[2]) < 10 * min(plain[2])
+assert min(added[2]) > 30 * max(plain[2])
 
 # %% [markdown]
 # The plain rows shrink by a factor of about three at every layer. At the top the encoder says next
 # to nothing, and the attention has nothing to choose from. With the additions the rows keep their
-# size. The plain gradient is small *everywhere*, so there is no layer that could learn first.
+# size. The slope that comes back from the loss shrinks by about as much on its way down. A weight's
+# gradient is made of both: what the layer read, times what comes back. One is small above, the
+# other below. So the plain gradient is small *everywhere*, and there is no layer that could learn
+# first.
 #
 # That is the start. Does it learn? Same data, same steps:
 
@@ -244,7 +257,7 @@ from deepdive.plotting import with_alt
 
 figure = Figure(figsize=(9.2, 2.9))
 panels = figure.subplots(1, 3)
-for name, (sizes, slopes) in fresh.items():
+for name, (sizes, _, slopes) in fresh.items():
     mark = "o-" if name == "plain" else "s--"
     panels[0].semilogy(range(1, 9), sizes, mark, label=name)
     panels[1].semilogy(range(1, 9), slopes, mark)
@@ -258,13 +271,14 @@ panels[0].legend()
 panels[2].legend()
 with_alt(
     figure,
-    "Rows of the plain stack fade by a factor of hundreds over eight layers; its gradient is about "
-    "a thousandth at every layer; its loss hangs, while with additions it falls.",
+    "Rows of the plain stack fade by a factor of a thousand over eight layers; its gradient is a "
+    "thousandth or less at every layer; its loss lags, while with additions it falls.",
 )
 
 # %% [markdown]
 # *Left: plain rows fade, rows with additions do not. Middle: the plain gradient is far smaller, at
-# every layer. Right: eight plain layers hang; with the additions they learn as two layers do.*
+# every layer. Right: eight plain layers lag far behind; with the additions they learn as two layers
+# do.*
 #
 # Two layers are enough for five digits, so nothing is *gained* by eight here. What depth gains
 # shows with millions of pairs. What is shown here is that without the additions it hardly begins.
@@ -870,8 +884,8 @@ if by_design:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
 with_alt(
     figure,
-    "Bars by kind of pair. Hub: seen pairs nearly all right, unseen pairs hardly ever, mostly "
-    "English. Hub and itself: relatives mostly right, others some. Most: some right.",
+    "Bars by kind of pair. Hub: seen pairs nearly all right, unseen pairs hardly ever; the largest "
+    "part is right but English. Hub and itself: relatives mostly right, others some. Most: some.",
 )
 
 # %% [markdown]
@@ -894,16 +908,19 @@ for row in long_rows:
 # %% [markdown]
 # **Does zero-shot translation work? In the hub design, no.** The pairs that it has seen are right
 # nearly always, the others next to never, kin or not; by way of English the same network gets
-# nearly all of them right. And it fails in one way: the number is understood, and said in English.
-# In training every source that was not English was followed by English. So the source gave the
-# answer away, and the token after it was never needed there.
+# nearly all of them right. It fails most often in one way: in nearly half of the answers the number
+# is understood, and said in English. The rest is another number, or none. In training every source
+# that was not English was followed by English. So the source gave the answer away, and the token
+# after it was never needed there.
 #
 # **What changes it** is data in which the token decides. In *hub and itself* a Spanish source may
 # be followed by Spanish or by English, and only the token tells which. Then the language is nearly
 # always the one asked for. Whether the number is right depends on kinship: between Spanish and
-# Portuguese mostly, between the others much less, and nowhere as often as by way of English. In
-# *most* the language is right too, and the number about as often: more pairs did not make a common
-# meaning. The token was learned; a meaning free of any language was not.
+# Portuguese mostly, between the others much less, and nowhere as often as by way of English. Order
+# counted more than letters: Spanish and Portuguese go better with Russian than with German. In
+# *most* the language is right too; the number less often between the relatives, more often between
+# German and Russian. More pairs did not make a common meaning. The token was learned; a meaning
+# free of any language was not.
 #
 # Beside the paper: Johnson et al. trained on far more data, and report that Portuguese to Spanish
 # worked with a hub alone, though not as well as by way of English. Reproduced, once each language
@@ -960,15 +977,16 @@ for row in long_rows:
 #    <details><summary>Answer</summary>
 #
 #    At all of them about equally, so none can begin to learn. Rows fade on the way up, gradients on
-#    the way down. In training the plain stack hangs, the one with additions learns.
+#    the way down. In training the plain stack lags far behind the one with additions.
 #
 #    </details>
-# 3. Why did the network that reads words get no new German number right?
+# 3. Why did the network that reads words get no new German number right, and why did the one that
+#    reads characters get so few?
 #
 #    <details><summary>Answer</summary>
 #
-#    German writes a number as one word. A new one is not in the list, so all new numbers are the
-#    same unknown token. Pieces of them were seen in training.
+#    German writes a number as one word, so all new ones are the same unknown token. Characters:
+#    nothing is unknown, but two to four times the tokens, hence fewer steps for the same budget.
 #
 #    </details>
 # 4. A source piece got 0.3 of attention in the whole translation, all others at least 1. What does
@@ -985,9 +1003,9 @@ for row in long_rows:
 #
 #    <details><summary>Answer</summary>
 #
-#    The number in English: after a source that is not English, English always followed, and the
-#    token was not needed. Data in which the token decides, such as each language to itself, mend
-#    the language; the number is then right mostly between relatives.
+#    Most often the number in English, almost never Portuguese: after a source that is not English,
+#    English always followed, and the token was not needed. Data in which the token decides, such as
+#    each language to itself, mend the language; the number is then right mostly between relatives.
 #
 #    </details>
 
@@ -1057,7 +1075,8 @@ except ValueError as error:
 # bottom decoder layer asks for all, and every word, known or new, is made of pieces. Its beam ranks
 # by length and by coverage, which presupposes that attention is an alignment. With a token for the
 # language wanted, one network serves many languages; between two that it never saw together it
-# answers in English, unless training has taught it that the token may ask for something else.
+# mostly answers wrongly, most often in English, unless training has taught it that the token may
+# ask for something else.
 #
 # ## Further reading
 #
