@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -61,6 +62,18 @@ def _formulas() -> dict[Any, Any]:
     return {getattr(aten, name): count for name, count in wanted.items() if hasattr(aten, name)}
 
 
+@contextmanager
+def counting() -> Iterator[FlopCounterMode]:
+    """Count what runs inside; the yielded counter's `get_total_flops()` is the count so far."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)  # torch's encoder fused whole, in eval mode
+    try:
+        with FlopCounterMode(display=False, custom_mapping=_formulas()) as counter:
+            yield counter
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+
+
 def count_flops(call: Callable[[], Any]) -> int:
     """Run `call()` once and return the floating-point operations of its products.
 
@@ -72,11 +85,6 @@ def count_flops(call: Callable[[], Any]) -> int:
     >>> count_flops(lambda: torch.ones(3, 4) @ torch.ones(4, 5))
     120
     """
-    fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)  # torch's encoder fused whole, in eval mode
-    try:
-        with FlopCounterMode(display=False, custom_mapping=_formulas()) as counter:
-            call()
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
+    with counting() as counter:
+        call()
     return int(counter.get_total_flops())

@@ -1,5 +1,5 @@
 """Look into a model, and reach into it: hook points, `record`, `replace`, `ablate`,
-`collect_losses`.
+`collect_losses`, `forward_once`.
 
 A hook point is an identity module with a name through which a tensor passes. Whoever wants the
 tensor puts a plain PyTorch hook on the point; whoever wants another tensor there lets the hook
@@ -9,7 +9,7 @@ recorded tensor is the one that was used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
@@ -200,3 +200,25 @@ def collect_losses(model: nn.Module) -> Iterator[Losses]:
         return
     with _hooked(points, make):
         yield losses
+
+
+def forward_once(model: nn.Module, inputs: Any, **more: Any) -> Any:
+    """Call the model once to look at it: in evaluation mode, without gradients; leave it as it was.
+
+    `inputs` is one tensor, a tuple or list of arguments, or a mapping of keywords (a tokeniser's
+    result); `more` are further keywords.
+    """
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        with torch.no_grad():
+            if isinstance(inputs, Mapping):
+                return model(**inputs, **more)
+            return (
+                model(*inputs, **more)
+                if isinstance(inputs, tuple | list)
+                else model(inputs, **more)
+            )
+    finally:
+        for module in training:
+            module.training = True
