@@ -67,6 +67,7 @@ def trace(model: nn.Module, inputs: Any) -> Trace:
     which change nothing, are left out. What a module computes by itself, a product with another's
     weight or in a fused kernel, counts where it runs.
 
+    >>> import torch
     >>> print(trace(nn.Sequential(nn.Linear(3, 5), nn.ReLU()), torch.ones(2, 3)))
     module           in      out     parameters  operations
     Sequential       (2, 3)  (2, 5)          20          60

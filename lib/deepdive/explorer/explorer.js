@@ -96,17 +96,30 @@ box.classList.add("on");
 
 let part, layer, head, map; // the chosen head
 let pinned, shown; // the chosen token, and the one under the mouse: [strip, index]
+let later; // the table's renewal
 let lists; // the buttons of each strip: queries and keys, or the same ones
+let faces; // what each of them shows, so that only those that change are touched
 const number = () => layer * part.H + head;
 const self = () => part.self;
 const names = strip => tokens[strip ? part.cols : part.rows];
 const called = (strip, i) => `“${visible(names(strip)[i])}” (${i})`;
 const row = i => map.subarray(i * part.S, (i + 1) * part.S);
-const column = j => Uint8Array.from({ length: part.T }, (_, i) => map[i * part.S + j]);
+const column = j => {
+  const levels = new Uint8Array(part.T);
+  for (let i = 0; i < part.T; i++) levels[i] = map[i * part.S + j];
+  return levels;
+};
 
 const top = (levels, strip, count = 4) => {
-  const best = [...levels.keys()].filter(i => levels[i] && levels[i] !== MASKED)
-    .sort((a, b) => levels[b] - levels[a] || a - b).slice(0, count);
+  const best = []; // the largest so far, in order
+  for (let i = 0; i < levels.length; i++) {
+    if (!levels[i] || levels[i] === MASKED) continue;
+    if (best.length === count && levels[i] <= levels[best[count - 1]]) continue;
+    let at = best.length;
+    while (at && levels[best[at - 1]] < levels[i]) at--;
+    best.splice(at, 0, i);
+    best.length = Math.min(best.length, count);
+  }
   return best.map(i => `${called(strip, i)} ${share(levels[i])}`).join(", ") || "nothing";
 };
 const hidden = levels => {
@@ -121,9 +134,13 @@ const show = (strip, i, pair) => {
   lists.forEach((buttons, side) => buttons.forEach((button, j) => {
     const fill = looks && (side || self()) ? looks[j] : null;
     const by = seen && (!side || self()) ? seen[j] : null;
+    const chosen = j === i && (side === strip || self());
+    const face = `${fill} ${by} ${chosen}`;
+    if (faces[side][j] === face) return;
+    faces[side][j] = face;
     const style = button.style, length = by && by !== MASKED ? 100 * weight(by) : 0;
     button.classList.toggle("masked", fill === MASKED || !looks && by === MASKED);
-    button.classList.toggle("chosen", j === i && (side === strip || self()));
+    button.classList.toggle("chosen", chosen);
     style.backgroundColor = fill === null || fill === MASKED ? "" : fills[fill];
     style.color = fill === null || fill === MASKED ? "" : inks[fill];
     style.setProperty("--bar", `${length.toFixed(1)}%`);
@@ -195,7 +212,8 @@ const choose = (l, h) => {
   kept.textContent = !some ? "" : `Of this head the page has the ${part.k} largest weights of each token; ` +
     `whole it has ${whole.label}, layer ${Math.floor(whole.n / whole.H)}, head ${whole.n % whole.H}.`;
   show(...pinned);
-  tabulate();
+  clearTimeout(later);
+  later = setTimeout(tabulate, 150); // after the arrow keys have come to rest
 };
 
 const drawHeads = () => heads.querySelectorAll("canvas").forEach((small, n) =>
@@ -230,11 +248,12 @@ const open = (i, l, h) => {
     : " under a query: looks at the chosen key, by the bar's length";
   left.replaceChildren(...names(0).map(token => make("span", {}, visible(token))));
   upper.replaceChildren(...names(1).map(token => make("span", {}, visible(token))));
+  faces = lists.map(() => []);
   drawHeads();
   fit();
   pinned = [0, 0];
   choose(l, h);
-  pin(0, Math.min(1, part.T - 1));
+  pin(0, part.T >> 1); // in the middle of a causal map, a token both looks and is looked at
 };
 
 // --- listening
@@ -286,6 +305,7 @@ const redraw = () => {
   if (!part) return;
   drawHeads();
   paint(canvas, map, part.T, part.S);
+  faces = lists.map(() => []);
   show(...shown);
 };
 redraw();

@@ -131,7 +131,10 @@ _FILE = """\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Attention: {title}</title>
-<style>body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 1rem; }}</style>
+<style>
+body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 1rem; }}
+body {{ background: Canvas; color: CanvasText; }}
+</style>
 </head>
 <body>
 <main>
