@@ -168,7 +168,12 @@ def test_encoder_decoders(name: str) -> None:
         ("cross-attention", 5, 7),
     ]
     assert head["start"] == [2, 1, 1]
-    assert [part["self"] for part in head["parts"]] == [True, True, False]
+
+
+def test_two_texts_of_the_same_words_stay_two() -> None:
+    explorer = attention_explorer(tiny_transformer(), (ids(4), ids(4)), (names(4), names(4)))
+    parts = json.loads(given(explorer)["head"])["parts"]
+    assert [part["self"] for part in parts] == [True, True, False]
 
 
 # -- errors
@@ -297,7 +302,7 @@ def small(tokens: list[str] | None = None) -> Explorer:
 
 
 def test_pages_and_site_take_an_explorer_as_it_is(tmp_path: Path) -> None:
-    explorer = small()
+    explorer = page([causal_maps(2, 2, 30)], [(names(30), names(30))], (0, 0, 0))
     data = {"text/html": explorer.html, "text/plain": repr(explorer)}
     cell = new_code_cell("attention_explorer()", execution_count=1)
     cell.outputs = [new_output("execute_result", data=data)]
@@ -371,7 +376,9 @@ say(getComputedStyle(one(".still")).display);
 over(all(".token")[3]); say(said());
 say(all(".token").map(x => +x.classList.contains("masked")).join(""));
 say(all(".token").map(x => x.style.getPropertyValue("--bar") !== "0.0%" ? 1 : 0).join(""));
-over(all(".token")[0]); one(".detail .text > div").dispatchEvent(new PointerEvent("pointerleave")); say(said());
+over(all(".token")[0]);
+one(".detail .text > div").dispatchEvent(new PointerEvent("pointerleave"));
+say(said());
 const canvas = one(".map canvas"), pen = canvas.getContext("2d");
 say([...pen.getImageData(0, 0, 6, 6).data].filter((x, i) => i % 4 === 3));
 say(canvas.style.width);
@@ -396,8 +403,29 @@ def test_a_token_shows_where_it_looks_and_who_looks_at_it(tmp_path: Path) -> Non
     assert "1" in bars[3:]
     assert rest.startswith("“not” (3)"), "the mouse has left: the chosen token again"
     open_ = torch.ones(6, 6).tril().mul(255).flatten().int().tolist()
-    assert alphas == open_, "masked cells are clear, so that the hatch shows; zeros are not"
+    assert alphas == open_
     assert width.endswith("px")
+
+
+ZERO = """
+const map = one(".map canvas"), frame = map.getBoundingClientRect();
+say([...map.getContext("2d").getImageData(0, 0, 2, 2).data].filter((x, i) => i % 4 === 3));
+for (const [x, y] of [[0.5, 1.5], [1.5, 0.5]]) {
+  map.dispatchEvent(new PointerEvent("pointermove",
+    { clientX: frame.left + frame.width * x / 2, clientY: frame.top + frame.height * y / 2 }));
+  say(all(".said p")[0].textContent);
+}
+end();
+"""
+
+
+def test_masked_looks_other_than_zero(tmp_path: Path) -> None:
+    part = Maps("attention", torch.eye(2)[None, None], torch.ones(1, 1, 2, 2).triu(1).bool())
+    explorer = page([part], [(["a", "b"], ["a", "b"])], (0, 0, 0))
+    alphas, zero, masked = told(tmp_path, explorer, ZERO)
+    assert alphas == [255, 0, 255, 255], "masked cells are clear, so that the hatch shows"
+    assert zero == "“b” (1) to “a” (0): 0"
+    assert masked == "“a” (0) to “b” (1): masked"
 
 
 KEYS = """
@@ -500,6 +528,8 @@ end();
 
 def test_a_long_text_has_one_head_whole_and_links_of_the_others(tmp_path: Path) -> None:
     tokens, part = names(512), causal_maps(2, 3, 512)
+    part.weights[:, :, 300] *= 0.5
+    part.weights[:, :, 300, 290] += 0.5
     explorer = page([part], [(tokens, tokens)], (0, 0, 1))
     count, whole, masked, links, others, kept, overflow = told(tmp_path, explorer, LONG)
     assert (count, masked, others, overflow) == (512, 211, 211, "auto")

@@ -184,8 +184,8 @@ def _page(top: Row) -> str:
 _STYLE = """<style>
 .dd-trace { font: .85rem/1.5 system-ui, sans-serif; overflow-x: auto; }
 .dd-trace .line {
-  display: grid; grid-template-columns: minmax(16em, 3fr) 2fr 2fr minmax(6em, 1fr) minmax(9em, 1fr);
-  gap: 0 1em; min-width: 46em; padding: .15em .3em; border-bottom: 1px solid #8884;
+  display: grid; grid-template-columns: minmax(17em, 3fr) 2fr 2fr 7em minmax(10em, 1fr);
+  gap: 0 1em; min-width: 48em; font: inherit; padding: .15em .3em; border-bottom: 1px solid #8884;
 }
 .dd-trace b { font-weight: normal; }
 .dd-trace b::before { content: "\\2007\\2007"; }

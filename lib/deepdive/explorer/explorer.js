@@ -236,7 +236,7 @@ const open = (i, l, h) => {
     ...part.said.map((all, l) => line(`layer ${l}`, all.map((text, n) => {
       const about = `Layer ${l}, head ${n}: ${text}`;
       return make("button", { type: "button", class: "head", role: "gridcell", "aria-label": about, title: about },
-        make("canvas", { "aria-hidden": "true" }));
+        make("canvas", { "aria-hidden": "true", class: Math.max(part.T, part.S) > 30 ? "fine" : "" }));
     }))));
   lists = (self() ? [0] : [0, 1]).map(strip => names(strip).map((token, n) =>
     make("button", { type: "button", class: "token", "aria-label": `${visible(token)}, token ${n}` }, visible(token))));
