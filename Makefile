@@ -16,19 +16,25 @@ PY := .venv/bin/python
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read run test lab notebooks bench site lint fmt doctor results laws constraints setup clean
+.PHONY: help read book pdf run test lab notebooks bench lint fmt doctor results laws constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-read: ## Build the site from the committed outputs (no torch) and say where to open it
+read: ## Build the book from the committed outputs (no torch) and say where to open it
 	@$(PYTHON) tools/setup_env.py read
-	@.venv-read/bin/python book/site.py --out build/site
+	@.venv-read/bin/python book/build.py --out build/site
 	@echo "Open file://$(CURDIR)/build/site/index.html"
 
-run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the site
+book: setup ## Build the book with the development environment into build/site
+	@$(PY) book/build.py --out build/site
+
+pdf: book ## Print each chapter to build/pdf with Chromium (PAGES=... chooses some)
+	@$(PY) book/pdf.py --site build/site --out build/pdf $(PAGES)
+
+run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
 	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
-	$(PY) book/site.py --out build/site && echo "Open file://$(CURDIR)/build/site/index.html"; exit $$ran
+	$(PY) book/build.py --out build/site && echo "Open file://$(CURDIR)/build/site/index.html"; exit $$ran
 
 test: setup ## Check style and types, run all tests and every page; say where the time went
 	@$(PY) tools/run_tests.py
@@ -42,9 +48,6 @@ notebooks: setup ## Build the committed .ipynb with outputs from the .py sources
 
 bench: setup ## Measure speed and memory against other implementations
 	@$(PY) benchmarks/run.py
-
-site: setup ## Build the site with the development environment into build/site
-	@$(PY) book/site.py --out build/site
 
 lint: setup ## Check style and types only
 	@$(PY) tools/run_tests.py --only lint

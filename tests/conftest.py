@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -50,6 +51,19 @@ def _seeds() -> None:
 def root() -> Path:
     """The checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built book of the committed pages; how long building took is printed."""
+    from book_build import build
+
+    out = tmp_path_factory.mktemp("book") / "site"
+    start = time.monotonic()
+    done = build(ROOT, out)
+    assert done.returncode == 0, done.stderr
+    print(f"\nthe book: {done.stdout.strip()}, {time.monotonic() - start:.0f} s in all")
+    return out
 
 
 def in_ci() -> bool:

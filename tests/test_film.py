@@ -13,7 +13,7 @@ from browser import after_scripts, chromium
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from book.site import check
+from book.check import check
 from deepdive.diagrams import svg, text
 from deepdive.film import film
 from deepdive.markup import Html

@@ -1,7 +1,9 @@
-"""The setup cell, the same on every page. `SOURCE` is the one place that names the address."""
+"""The setup cell, the same on every page. `ADDRESS` is the one place that names the project's."""
 
+# Where the project is published; the book's links to Colab and Binder are made from it too.
+ADDRESS = "https://deepdive.example/deepdive"
 # A wheel or a git address; never a bare name, which anybody may register in a package index.
-SOURCE = "git+https://deepdive.example/deepdive.git"
+SOURCE = f"git+{ADDRESS}.git"
 
 SETUP = f'''\
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

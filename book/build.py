@@ -1,0 +1,58 @@
+"""Build the book from the committed notebooks, without torch, execution or a network.
+
+    python book/build.py --out build/site
+
+Warnings of Sphinx are errors, and so is what `check` finds: a formula that does not convert, an
+image without alternative text, a link that leads nowhere, anything loaded from another host.
+"""
+
+import argparse
+import shutil
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+from sphinx.cmd.build import build_main
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from check import check
+from stage import BOOK, Stage
+
+
+def build(root: Path, out: Path) -> list[str]:
+    """Build the book of a checkout into `out`; its faults, Sphinx's own being told on stderr."""
+    work = out.with_name(f"{out.name}-work")
+    notebooks = Stage(root, work / "src").run()
+    shutil.rmtree(out, ignore_errors=True)
+    told = build_main(
+        ["-W", "--keep-going", "-q", "-E", "-a", "-b", "html", "-c", str(BOOK)]
+        + ["-d", str(work / "doctrees"), str(work / "src"), str(out)]
+    )
+    for path in notebooks:
+        shutil.copyfile(path, out / path.relative_to(root))
+    font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
+    (out / "_static" / "STIXTwoMath-Regular.ttf").write_bytes(font.read_bytes())
+    for path in [*out.rglob("*.map"), *out.rglob(".buildinfo"), out / "objects.inv"]:
+        path.unlink(missing_ok=True)  # for those who build the theme, not for readers
+    return check(out) + (["Sphinx's warnings are above"] if told else [])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Build the book.")
+    parser.add_argument("--out", type=Path, default=Path("build/site"))
+    parser.add_argument("--root", type=Path, default=BOOK.parent, help="the checkout to build")
+    options = parser.parse_args()
+    start = time.monotonic()
+    faults = build(options.root.resolve(), options.out.resolve())
+    if faults:
+        print("\n".join(faults), file=sys.stderr)
+        return 1
+    count = sum(1 for _ in options.out.rglob("*.html"))
+    print(f"{count} pages in {options.out}, {time.monotonic() - start:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

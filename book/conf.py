@@ -1,0 +1,36 @@
+"""Sphinx's configuration of the book; `book/build.py` runs it over what `book/stage.py` wrote."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+project = "deepdive"
+author = "The deepdive maintainers"
+language = "en"
+extensions = ["myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "formulas", "links"]
+
+# Pages: outputs are those that were committed.
+nb_execution_mode = "off"
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
+bibtex_cite_id = "{key}"
+
+html_theme = "sphinx_book_theme"
+html_title = "deepdive"
+html_static_path = ["_static"]
+html_css_files = ["book.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_search_summary = False  # it fetches pages, which a browser refuses without a server
+html_theme_options = {
+    "home_page_in_toc": False,
+    "search_bar_text": "Search",
+    "show_toc_level": 2,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

@@ -1,0 +1,51 @@
+"""Formulas as MathML, which a browser shows without a script; a Sphinx extension.
+
+A formula that does not convert is a warning, and so an error of the build.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
+
+
+def mathml(latex: str, display: str) -> str:
+    """A formula as MathML, `display` "inline" or "block".
+
+    Raises:
+        ValueError: something in it was not understood.
+    """
+    # The converter aligns only where the environment is align.
+    aligned = re.sub(r"(?<=\{)(?:aligned|split)(?=\})", "align*", latex.strip())
+    try:
+        found = convert(aligned, display=display).replace("\\_", "_")
+    except Exception as error:
+        raise ValueError(repr(error)) from error
+    left = re.search(r">([^<]*(?:\\|&(?!#))[^<]*)<", found)
+    if left:
+        raise ValueError(f"{left[1]} was not understood")
+    return found
+
+
+def _visit(display: str) -> Any:
+    def visit(self: Any, node: nodes.Element) -> None:
+        try:
+            formula = mathml(node.astext(), display)
+        except ValueError as error:
+            LOGGER.warning("formula %s: %s", node.astext().strip(), error, location=node)
+            raise nodes.SkipNode from error
+        block = self.starttag(node, "div", CLASS="formula")
+        self.body.append(f"{block}{formula}</div>\n" if display == "block" else formula)
+        raise nodes.SkipNode
+
+    return visit
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_html_math_renderer("mathml", (_visit("inline"), None), (_visit("block"), None))
+    app.config.html_math_renderer = "mathml"
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

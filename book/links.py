@@ -1,0 +1,204 @@
+"""Links that the pages do not carry themselves, made at build; a Sphinx extension.
+
+A notebook must read well in Jupyter too, so it holds no roles of MyST. Here the first use of a
+glossary's term on a page is led to the glossary, the title of a paper to the bibliography, and a
+term that a page sets in bold, or in a heading, gets an entry in the index. The glossary and
+`references.bib` are the only lists.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from docutils import nodes
+from pybtex.database import parse_file
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+# Where no link is made.
+CLOSED = (
+    nodes.reference,
+    nodes.literal,
+    nodes.literal_block,
+    nodes.title,
+    nodes.math,
+    nodes.math_block,
+    nodes.raw,
+    nodes.caption,
+    addnodes.toctree,
+)
+OWN = ("glossary", "bibliography", "index", "contents", "notation", "changelog", "errata", "cite")
+PROMPTS = {"tag_setup": "Setup", "tag_fold": "Code"}
+
+
+def plain(text: str) -> str:
+    """Letters and digits only, to compare titles."""
+    return re.sub(r"[\W_]+", "", text).lower()
+
+
+# -- the glossary
+
+
+def glossary_names(source: str) -> list[list[str]]:
+    """The terms of a glossary in MyST, one list an entry: its names."""
+    inside = re.search(r"```\{glossary\}\n(.*?)```", source, re.DOTALL)
+    entries: list[list[str]] = [[]]
+    for line in (inside[1] if inside else "").splitlines():
+        if line and not line[0].isspace() and not line.startswith(":"):
+            entries[-1].append(line.strip())
+        elif entries[-1] and line.strip():
+            entries.append([])
+    return [names for names in entries if names]
+
+
+def matcher(names: list[str]) -> re.Pattern[str]:
+    """Finds any of the names, the longest first, in the plural too."""
+    by_length = sorted(names, key=len, reverse=True)
+    return re.compile(rf"\b({'|'.join(map(re.escape, by_length))})(?:s|es)?\b", re.IGNORECASE)
+
+
+def same(name: str, found: str) -> bool:
+    """An abbreviation must agree in case; other words need not."""
+    return name == found if name.isupper() else name.lower() == found.lower()
+
+
+class Defined(SphinxTransform):
+    """Index entries of a page: the glossary's terms that it sets in bold or in a heading."""
+
+    default_priority = 700
+
+    def apply(self, **kwargs: Any) -> None:
+        path = self.env.srcdir / "glossary.md"
+        notebook = "/" in self.env.docname and not self.env.docname.endswith("/exercises")
+        if not notebook or not path.is_file():
+            return
+        entries = _entries(path.read_text("utf-8"))
+        page = next(self.document.findall(nodes.title), None)
+        seen: set[str] = set()
+        for node in self.document.findall(lambda n: isinstance(n, nodes.strong | nodes.title)):
+            section = node
+            while section is not None and not isinstance(section, nodes.section):
+                section = section.parent
+            if section is None or page is None:
+                continue
+            for found in matcher(list(entries)).finditer(node.astext()):
+                whole = isinstance(node, nodes.title) or found[0] == node.astext().strip(".: ")
+                names = [name for name in entries if same(name, found[1])]
+                if not whole or not names or entries[names[0]] in seen:
+                    continue
+                seen.add(entries[names[0]])
+                entry = ("single", f"{entries[names[0]]}; {page.astext()}", section["ids"][0])
+                section.insert(1, addnodes.index(entries=[(*entry, "", None)]))
+
+
+@cache
+def _entries(source: str) -> dict[str, str]:
+    """Every name of the glossary, with the first name of its entry."""
+    return {name: names[0] for names in glossary_names(source) for name in names}
+
+
+class Linked(SphinxPostTransform):
+    """Lead the first use of each term to the glossary, and titles of papers to the bibliography."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        if self.env.docname in OWN:
+            return
+        if "bibliography" in self.env.all_docs:
+            self._papers()
+        if "glossary" in self.env.all_docs:
+            self._terms()
+
+    def _open(self, kind: type[nodes.Node]) -> Iterator[Any]:
+        for node in list(self.document.findall(kind)):
+            above = node.parent
+            while above is not None and not isinstance(above, CLOSED):
+                above = above.parent
+            if above is None:
+                yield node
+
+    def _link(self, document: str, target: str, text: nodes.Node, **more: Any) -> nodes.reference:
+        address = self.app.builder.get_relative_uri(self.env.docname, document)
+        return nodes.reference("", "", text, internal=True, refuri=f"{address}#{target}", **more)
+
+    def _terms(self) -> None:
+        terms = glossary(self.env)
+        pattern = matcher([name for name, _, _ in terms])
+        done: set[str] = set()
+        for text in self._open(nodes.Text):
+            pieces: list[nodes.Node] = []
+            rest = 0
+            for found in pattern.finditer(text):
+                hit = next((term for term in terms if same(term[0], found[1])), None)
+                if hit is None or hit[1] in done:
+                    continue
+                done.add(hit[1])
+                pieces.append(nodes.Text(text[rest : found.start()]))
+                link = self._link("glossary", hit[1], nodes.Text(found[0]), reftitle=hit[2])
+                link["classes"].append("term")
+                pieces.append(link)
+                rest = found.end()
+            if pieces:
+                text.parent.replace(text, [*pieces, nodes.Text(text[rest:])])
+
+    def _papers(self) -> None:
+        papers = bibliography(str(self.app.confdir / "references.bib"))
+        for title in self._open(nodes.emphasis):
+            years = re.findall(r"\((\d{4})\)", title.parent.astext())
+            begins = plain(title.astext())
+            hits = [k for k, t, year in papers if year in years and begins and t.startswith(begins)]
+            if len(hits) == 1:
+                copy = title.deepcopy()
+                title.replace_self(self._link("bibliography", hits[0], copy))
+
+
+def glossary(env: Any) -> list[tuple[str, str, str]]:
+    """Name, anchor and definition of every term of the book's glossary."""
+    found = []
+    for item in env.get_doctree("glossary").findall(nodes.definition_list_item):
+        words = " ".join(child.astext() for child in item if isinstance(child, nodes.definition))
+        names = [child for child in item if isinstance(child, nodes.term)]
+        found += [(name.astext(), names[0]["ids"][0], " ".join(words.split())) for name in names]
+    return found
+
+
+@cache
+def bibliography(path: str) -> list[tuple[str, str, str]]:
+    """Key, title (letters and digits only) and year of every paper."""
+    entries = parse_file(path).entries.items()
+    return [(key, plain(entry.fields["title"]), entry.fields["year"]) for key, entry in entries]
+
+
+# -- folded cells
+
+
+class Folded(SphinxPostTransform):
+    """Name what a folded cell holds; a surprise opens when the reader commits a prediction."""
+
+    default_priority = 200  # after MyST-NB has wrapped what it hides
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        for cell in self.document.findall(nodes.container):
+            if cell.get("nb_element") != "cell_code":
+                continue
+            for node in cell.children:
+                if "prompt_show" not in getattr(node, "attributes", {}):
+                    continue
+                names = [words for tag, words in PROMPTS.items() if tag in cell["classes"]]
+                name = names[0] if names else ""
+                if "below-input" in node["classes"]:
+                    name = "Output (predict first)"
+                    node["classes"].append("surprise")
+                node["prompt_show"] = node["prompt_hide"] = name
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_transform(Defined)
+    app.add_post_transform(Folded)
+    app.add_post_transform(Linked)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

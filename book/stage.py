@@ -1,0 +1,276 @@
+"""Stage the book: what Sphinx reads, made from the committed notebooks and texts.
+
+    python book/stage.py --out build/book-src
+
+Needs neither torch nor a network. A notebook keeps its path; each `book/*.md`, the errata and the
+changelog become pages beside the index. On the way the tags of a page become those of MyST-NB,
+images carry their alternative text, links find the pages, and a line under the title says where to
+run the page and what it cost.
+"""
+
+import argparse
+import base64
+import html
+import importlib.util
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import nbformat
+import yaml
+
+BOOK = Path(__file__).resolve().parent
+TAGS = {"setup": "hide-cell", "fold": "hide-input", "surprise": "hide-output"}
+IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
+# The order in the side bar; texts that are not named here follow.
+TEXTS = ("contents", "use", "notation", "laws", "glossary", "bibliography", "errata", "changelog")
+
+
+def library(name: str) -> Any:
+    """A module of `deepdive.pages`, loaded without the library, which needs torch."""
+    path = BOOK.parent / "lib" / "deepdive" / "pages" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"deepdive_pages_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+ADDRESS: str = library("setup_cell").ADDRESS
+
+
+class Stage:
+    """One checkout and the folder that its book is staged in."""
+
+    def __init__(self, root: Path, out: Path) -> None:
+        self.root, self.out = root, out
+        self.pages = [
+            page for page in library("__init__").discover(root) if page.notebook.is_file()
+        ]
+        self.exercises = sorted(root.glob("chapters/[0-9][0-9]_*/exercises.ipynb"))
+        kept = [path for name in ("ERRATA", "CHANGELOG") if (path := root / f"{name}.md").is_file()]
+        self.texts = [*sorted((root / "book").glob("*.md")), *kept]
+        notebooks = [*(page.notebook for page in self.pages), *self.exercises]
+        self.targets = {text: out / f"{text.stem.lower()}.md" for text in self.texts}
+        for path in notebooks:
+            self.targets[path] = self.targets[path.with_suffix(".py")] = out / self._name(path)
+
+    def run(self) -> list[Path]:
+        """Write the sources of the book; the notebooks among them, as they are committed."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir(parents=True)
+        for text in self.texts:
+            self._write(self.targets[text], self._prose(text.read_text("utf-8"), text))
+        self._write(self.out / "contents.md", self._contents())
+        if (citation := self.root / "CITATION.cff").is_file():
+            self._write(self.out / "cite.md", cite(yaml.safe_load(citation.read_text("utf-8"))))
+        index = self.out / "index.md"
+        marked = index.read_text("utf-8").replace("<!-- pages -->", self._trees())
+        self._write(index, marked)
+        notebooks = [*(page.notebook for page in self.pages), *self.exercises]
+        for path in notebooks:
+            self._stage_notebook(path)
+        return notebooks
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    def _write(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    # -- what leads to the pages
+
+    def _groups(self) -> dict[str, list[tuple[str, Path, Any]]]:
+        """Label, notebook and summary of each page under its chapter's name, case studies last."""
+        groups: dict[str, list[tuple[str, Path, Any]]] = {}
+        for page in self.pages:
+            chapter = page.source.parent.name
+            name = chapter[3:].replace("_", " ").capitalize()
+            number = int(chapter[:2]) if chapter[:2].isdigit() else 0
+            title = "Case studies" if page.is_study else f"{number} {name}" if number else name
+            about = page.summary()
+            label = about.title if page.is_study else f"{page.number} {about.title}"
+            groups.setdefault(title, []).append((label, page.notebook, about))
+            after = page is self.pages[-1] or self.pages[self.pages.index(page) + 1]
+            last = after is True or after.source.parent != page.source.parent
+            exercises = page.source.with_name("exercises.ipynb")
+            if last and exercises in self.exercises:
+                groups[title].append(("Exercises", exercises, None))
+        return groups
+
+    def _trees(self) -> str:
+        """The side bar: a hidden tree of contents for each chapter, the texts around them."""
+        names = {path.stem for path in self.out.glob("*.md")} - {"index"}
+        known = [name for name in TEXTS if name in names]
+        known += sorted(names - set(known))
+        trees = {"The book": [n for n in known if n in ("contents", "use", "notation")]}
+        for title, entries in self._groups().items():
+            trees[title] = [f"{label} <{self._name(path)[:-6]}>" for label, path, _ in entries]
+        trees["Reference"] = [n for n in known if n not in trees["The book"]] + ["genindex"]
+        tree = "```{{toctree}}\n:hidden:\n:caption: {}\n\n{}\n```\n"
+        return "\n".join(tree.format(title, "\n".join(names)) for title, names in trees.items())
+
+    def _contents(self) -> str:
+        """Every page with its question and the minutes to read it."""
+        lines = ["# Contents", ""]
+        for title, entries in self._groups().items():
+            lines += [f"## {title}", ""]
+            for label, path, about in entries:
+                lines += [f"**[{label}]({self._name(path)})**"]
+                if about is not None:
+                    minutes = f" *{about.minutes} min*" if about.minutes else ""
+                    lines[-1] += f"  \n{about.question}{minutes}"
+                lines += [""]
+        return "\n".join(lines)
+
+    # -- one notebook
+
+    def _stage_notebook(self, path: Path) -> None:
+        notebook: Any = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = self._prose(cell.source, path)
+            elif cell.cell_type == "code":
+                tags = cell.metadata.get("tags", [])
+                cell.metadata["tags"] = [*tags, *(TAGS[tag] for tag in tags if tag in TAGS)]
+                cell.outputs = [self._output(out, path) for out in cell.outputs]
+        first = notebook.cells[0]
+        first.source = re.sub(
+            r"^# .+$",
+            lambda title: f"{title[0]}\n\n{self._line(notebook, path)}",
+            first.source,
+            count=1,
+            flags=re.MULTILINE,
+        )
+        target = self.targets[path]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, target)
+
+    def _line(self, notebook: Any, path: Path) -> str:
+        """Where to run the page, its notebook, and the profile, data and cost of its outputs."""
+        colab, binder = launchers(self._name(path))
+        parts = [
+            f'<a class="run" href="{colab}">Open in Colab</a>',
+            f'<a class="run" href="{binder}">Open in Binder</a>',
+            f'<a class="run" href="{path.name}" download>Download notebook</a>',
+        ]
+        cost = notebook.metadata.get("deepdive")
+        if cost:
+            seconds = cost["under_seconds"]
+            time = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
+            parts.append(
+                f"<span>Outputs: profile {cost['profile']}; data: {html.escape(data_of(notebook))}; "
+                f"run in under {time} and {cost['under_mb']} MB on two cores</span>"
+            )
+        return f'<p class="page-line">{" ".join(parts)}</p>'
+
+    def _output(self, out: Any, path: Path) -> Any:
+        """An output with its links placed; an image becomes HTML, with its alternative text."""
+        data = out.get("data", {})
+        kind = next((kind for kind in IMAGES if kind in data), "")
+        if "text/html" in data:
+            data["text/html"] = re.sub(
+                r'(?<=<a )href="([^":]+\.ipynb)(#[^"]*)?"',
+                lambda link: f'href="{self._page(link[1], path)}{link[2] or ""}"',
+                data["text/html"],
+            )
+        elif kind:
+            alt = out.metadata.get(kind, {}).get("alt", "")
+            data["text/html"] = image(kind, data[kind], alt)
+        return out
+
+    # -- links
+
+    def _prose(self, text: str, source: Path) -> str:
+        """Markdown with its relative links turned to where their targets are staged."""
+        return re.sub(
+            r"(?<=\]\()([^)\s#]+)(?=[)#])", lambda link: self._place(link[1], source), text
+        )
+
+    def _place(self, url: str, source: Path) -> str:
+        if urlsplit(url).scheme:
+            return url
+        path = (source.parent / unquote(url)).resolve()
+        if path in self.targets:
+            target = self.targets[path]
+        elif path.is_file() and path.is_relative_to(self.root):
+            target = self.out / self._name(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        else:
+            return url  # the build names it
+        return os.path.relpath(target, self.targets[source].parent)
+
+    def _page(self, url: str, source: Path) -> str:
+        """The address of a notebook's page from the page of another."""
+        return re.sub(r"\.ipynb$", ".html", self._place(url, source))
+
+
+def launchers(name: str) -> tuple[str, str]:
+    """Addresses that open a notebook of the published project in Colab and in Binder."""
+    project = ADDRESS.removeprefix("https://").removeprefix("github.com/")
+    colab = f"https://colab.research.google.com/github/{project}/blob/main/{quote(name)}"
+    binder = f"https://mybinder.org/v2/gh/{project}/main?labpath={quote(name, safe='')}"
+    return colab, binder
+
+
+def data_of(notebook: Any) -> str:
+    """What a page's outputs were computed from, as its banner and its imports say."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    told = "".join(out.get("text", "") for cell in code for out in cell.outputs)
+    named = re.search(r"\bdata ([^\n]+? \((?:real|generated)\))", told)
+    if named:
+        return named[1]
+    generated = any("deepdive.data.generated" in cell.source for cell in code)
+    return "generated by the library" if generated else "the page's own examples"
+
+
+def image(kind: str, data: str, alt: str) -> str:
+    """An image inside the page; where alternative text is missing, the check names it."""
+    if kind == "image/svg+xml":
+        data = base64.b64encode(data.encode()).decode()
+    text = f' alt="{html.escape(alt)}"' if alt else ""
+    return f'<img src="data:{kind};base64,{"".join(data.split())}"{text}>'
+
+
+def cite(citation: dict[str, Any]) -> str:
+    """The page that says how to cite, from CITATION.cff."""
+    book = citation["references"][0]
+    authors = " and ".join(f"{a['family-names']}, {a['given-names']}" for a in book["authors"])
+    who = " and ".join(f"{{{author['name']}}}" for author in citation["authors"])
+    entries = [
+        f"@software{{deepdive,\n  author = {{{who}}},\n  title = {{{citation['title']}}},\n"
+        f"  version = {{{citation['version']}}},\n  url = {{{ADDRESS}}},\n}}",
+        f"@book{{kamath2022,\n  author = {{{authors}}},\n  title = {{{book['title']}}},\n"
+        f"  publisher = {{{book['publisher']['name']}}},\n  year = {{{book['year']}}},\n"
+        f"  isbn = {{{book['isbn']}}},\n}}",
+    ]
+    return "\n\n".join(
+        [
+            "# Cite this",
+            citation["message"],
+            *(f"```bibtex\n{entry}\n```" for entry in entries),
+            f"Licences: {' for code, '.join(citation['license'])} for text and figures. "
+            "The data of this page are in `CITATION.cff`.",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("build/book-src"))
+    parser.add_argument("--root", type=Path, default=BOOK.parent, help="the checkout to stage")
+    options = parser.parse_args()
+    count = len(Stage(options.root.resolve(), options.out.resolve()).run())
+    print(f"{count} notebooks in {options.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,450 @@
+"""The book: built without torch and a network, what it shows, and what it refuses to publish."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import nbformat
+import pytest
+from book_build import build
+from browser import after_scripts, chromium
+from bs4 import BeautifulSoup
+from nbformat import from_dict
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from pybtex.database import parse_file
+
+from book.pdf import chapters, joined, print_pdf
+from deepdive.pages import discover
+from deepdive.pages.setup_cell import ADDRESS
+from deepdive.predictions import advise, predict, score
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+FIRST = "# 1.1 Softmax\n\n**How do scores become shares?**\n\nBook 1.1, 5 min"
+GLOSSARY = """# Glossary
+
+```{glossary}
+softmax
+  Exponentials divided by their sum.
+
+top-k
+  Sampling from few tokens.
+```
+"""
+
+
+def figure(alt: str) -> Any:
+    metadata = {"image/png": {"alt": alt}} if alt else {}
+    return new_output("display_data", data={"image/png": PNG}, metadata=metadata)
+
+
+def html_output(text: str) -> Any:
+    return new_code_cell("x", outputs=[new_output("display_data", data={"text/html": text})])
+
+
+def good_cells() -> list[Any]:
+    setup = new_code_cell("import deepdive", metadata={"tags": ["setup"]})
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which")
+    guess = new_output("execute_result", data={"text/html": question.html, "text/plain": "?"})
+    surprise = new_code_cell("6 * 7", outputs=[new_output("stream", text="42 < 43")])
+    surprise.metadata["tags"] = ["surprise"]
+    plot = new_code_cell("plot()", outputs=[figure("a line")], metadata={"tags": ["fold"]})
+    return [
+        new_markdown_cell(FIRST),
+        setup,
+        new_markdown_cell(
+            "## The rule $w_i$\n\nA softmax, and one more softmax, of `top-k`.\n\n"
+            "$$\\frac{a}{\\sqrt{d_k}}$$\n\n### Twice\n\n### Twice\n\n"
+            "Vaswani et al. (2017), *Attention Is All You Need*, and Nobody (2016), *Attention*.\n\n"
+            "**Softmax**: shares."
+        ),
+        new_code_cell("predict()", outputs=[guess]),
+        surprise,
+        plot,
+        html_output(
+            '<a href="02_next.ipynb#twice">out</a> <a href="https://a.example/b.ipynb">y</a>'
+        ),
+        new_markdown_cell(
+            "See [the next](02_next.ipynb#twice), [its source](02_next.py), [the code]"
+            "(../../lib/part.py) and [elsewhere](https://example.org).\n\n"
+            "<details><summary>Why</summary>\n\nBecause *so*.\n\n</details>"
+        ),
+    ]
+
+
+def checkout(folder: Path, *pages: list[Any]) -> Path:
+    """A checkout with a notebook of each list of cells, and one more, `02_next`."""
+    chapter = folder / "chapters" / "01_demo"
+    chapter.mkdir(parents=True)
+    (folder / "lib").mkdir()
+    (folder / "lib" / "part.py").write_text("x = 1\n")
+    (folder / "book").mkdir()
+    (folder / "book" / "index.md").write_text("# The book\n\n<!-- pages -->\n")
+    (folder / "book" / "glossary.md").write_text(GLOSSARY)
+    (folder / "ERRATA.md").write_text("# Errata\n\n[Back](book/index.md)\n")
+    second = [new_markdown_cell(FIRST.replace("1.1", "1.2") + "\n\n## Twice")]
+    named = {f"{n:02d}_fault": cells for n, cells in enumerate(pages[1:], start=3)}
+    for name, cells in {"01_softmax": pages[0], "02_next": second, **named}.items():
+        notebook = new_notebook(cells=list(cells))
+        notebook.metadata = from_dict({"language_info": {"pygments_lexer": "ipython3"}})
+        notebook.metadata["deepdive"] = {"profile": "laptop", "under_seconds": 15, "under_mb": 500}
+        nbformat.write(notebook, chapter / f"{name}.ipynb")
+        text = cells[0].source.replace("\n", "\n# ")
+        (chapter / f"{name}.py").write_text(f"# %% [markdown]\n# {text}\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("small")
+    done = build(checkout(folder / "checkout", good_cells()), folder / "out")
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def page(site: Path) -> str:
+    return (site / "chapters/01_demo/01_softmax.html").read_text()
+
+
+def article(page: str) -> BeautifulSoup:
+    """The text of a page, without the theme around it."""
+    found = BeautifulSoup(page, "html.parser").find("article")
+    assert found is not None
+    return BeautifulSoup(str(found), "html.parser")
+
+
+# -- a small book, rule by rule
+
+
+def test_the_contents_list_the_pages_with_question_and_minutes(site: Path) -> None:
+    text = re.sub(r"\s+", " ", article((site / "contents.html").read_text()).get_text(" "))
+    assert "1 Demo" in text
+    assert "1.1 Softmax How do scores become shares? 5 min" in text
+    bar = (site / "index.html").read_text()
+    assert 'href="errata.html">Errata</a>' in bar
+    assert ">1.1 1.1 Softmax</a>" in bar
+
+
+def test_a_page_leads_to_its_neighbours_its_headings_and_its_notebook(
+    site: Path, page: str
+) -> None:
+    soup = BeautifulSoup(page, "html.parser")
+    assert soup.find("link", rel="next")["href"] == "02_next.html"
+    for anchor in ("twice", "the-rule-w-i"):
+        assert soup.find(id=anchor)
+        assert soup.find("a", href=f"#{anchor}")
+    assert soup.find("a", href="01_softmax.ipynb", download=True)
+    kept = nbformat.read(site / "chapters/01_demo/01_softmax.ipynb", as_version=4)
+    assert "page-line" not in kept.cells[0].source, "the download is the committed notebook"
+    line = soup.find("p", class_="page-line").get_text()
+    assert "profile laptop" in line
+    assert "data: the page's own examples" in line
+    assert "under 15 s and 500 MB" in line
+
+
+def test_colab_and_binder_open_the_notebook_of_the_one_address(page: str) -> None:
+    project = ADDRESS.removeprefix("https://").removeprefix("github.com/")
+    path = "chapters/01_demo/01_softmax.ipynb"
+    links = [a["href"] for a in article(page).select("a.run")]
+    assert f"https://colab.research.google.com/github/{project}/blob/main/{path}" in links
+    assert any(
+        link.startswith(f"https://mybinder.org/v2/gh/{project}/main?") and path in unquote(link)
+        for link in links
+    )
+
+
+def test_links_to_sources_and_files_of_the_checkout_are_kept(site: Path, page: str) -> None:
+    links = {a.get_text(): a["href"] for a in article(page).select("a[href]")}
+    assert links["the next"] == links["out"] == "02_next.html#twice"
+    assert links["its source"] == "02_next.html"
+    assert links["y"] == "https://a.example/b.ipynb"
+    kept = site / "chapters/01_demo" / links["the code"]
+    assert kept.read_text() == "x = 1\n"
+
+
+def test_formulas_are_mathml_and_nothing_is_loaded_from_elsewhere(page: str) -> None:
+    assert page.count("<math") >= 3, "the heading, its entry in the contents, the equation"
+    assert "<mfrac>" in page
+    assert "$" not in article(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)).get_text()
+    assert "mathjax" not in page.lower()
+    loads = re.findall(r"<(?:link|script|img|iframe)[^>]*?\s(?:src|href)=\"([^\"]*)\"", page)
+    assert not [url for url in loads if "//" in url]
+
+
+def test_outputs_are_escaped_setup_folded_surprises_closed(page: str) -> None:
+    soup = article(page)
+    assert "42 &lt; 43" in page
+    names = [summary.get_text(" ", strip=True) for summary in soup.select("details.hide > summary")]
+    assert [name.split("  ")[0] for name in names] == [
+        "Setup Setup", "Output (predict first) Output (predict first)", "Code Code"
+    ]  # fmt: skip
+    surprise = soup.find("details", class_="surprise")
+    assert "42" in surprise.get_text()
+    assert not surprise.has_attr("open")
+    assert f'<img alt="a line" src="data:image/png;base64,{PNG}"/>' in str(soup)
+
+
+def test_the_first_use_of_a_term_leads_to_the_glossary(page: str) -> None:
+    terms = article(page).select("a.term")
+    assert [a.get_text() for a in terms] == ["softmax"], "once a page, and never in code"
+    assert terms[0]["href"] == "../../glossary.html#term-softmax"
+    assert terms[0]["title"] == "Exponentials divided by their sum."
+
+
+def test_a_paper_s_title_leads_to_the_bibliography(site: Path, tmp_path: Path, book: Path) -> None:
+    page = article((book / "chapters/02_transformer/02_attention.html").read_text())
+    links = {a.get_text(): a["href"] for a in page.select("a[href*=bibliography]")}
+    assert links["Attention Is All You Need"] == "../../bibliography.html#vaswani2017"
+    assert len(links) == 3
+
+
+def test_a_term_in_bold_stands_in_the_index(site: Path) -> None:
+    index = article((site / "genindex.html").read_text())
+    assert index.find("a", href="chapters/01_demo/01_softmax.html#the-rule-w-i") or index.find(
+        "a", href=re.compile(r"01_softmax\.html#")
+    )
+
+
+# -- what stops the build
+
+FAULTS = [
+    ([new_code_cell("plot()", outputs=[figure("")])], "image without alternative text"),
+    ([new_markdown_cell('<img src="../../lib/part.py">')], "image without alternative text"),
+    ([new_markdown_cell("$\\softmaks(x)$")], r"formula \softmaks(x): \softmaks was not understood"),
+    ([new_markdown_cell("$$\\frac{1}{$$")], r"formula \frac{1}{:"),
+    ([new_markdown_cell("[there](03_gone.ipynb)")], "'03_gone.ipynb'"),
+    ([new_markdown_cell("[there](02_next.ipynb#gone)")], "'gone'"),
+    ([new_markdown_cell("[here](#gone)")], "'gone'"),
+    ([html_output('<a href="99_gone.html">x</a>')], "the link 99_gone.html leads nowhere"),
+    ([html_output('<a href="02_next.ipynb#no">x</a>')], "02_next.html#no names no heading"),
+    ([new_markdown_cell("![x](https://example.org/x.png)")], "loads https://example.org/x.png"),
+    ([html_output('<script src="//cdn.example.org/x.js"></script>')], "loads //cdn.example.org"),
+    ([html_output('<p style="background:url(http://a.example/b)">')], "loads http://a.example/b"),
+    ([html_output("<style>@import 'https://a.example/b.css'</style>")], "loads https://a.exam"),
+    ([html_output("<script>fetch('https://a.example/c')</script>")], "loads https://a.example/c"),
+]
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a build says to one page a fault."""
+    folder = tmp_path_factory.mktemp("faults")
+    pages = [[new_markdown_cell(FIRST), *cells] for cells, _ in FAULTS]
+    done = build(checkout(folder / "checkout", good_cells(), *pages), folder / "out")
+    assert done.returncode == 1
+    return done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+def test_what_would_fail_a_reader_stops_the_build(refused: list[str], number: int) -> None:
+    words = FAULTS[number][1]
+    lines = [line for line in refused if f"{number + 3:02d}_fault" in line]
+    assert any(words in line for line in lines), lines
+
+
+def test_the_good_pages_of_that_build_are_not_blamed(refused: list[str]) -> None:
+    assert not [line for line in refused if "01_softmax" in line or "02_next.html: " in line]
+
+
+# -- the book itself
+
+
+def test_every_page_is_in_the_book(book: Path, root: Path) -> None:
+    for page in discover(root):
+        assert (book / f"{page.name}.html").is_file(), page.name
+    for name in (
+        "index", "contents", "use", "notation", "glossary", "bibliography", "errata",
+        "changelog", "cite", "laws", "genindex", "search",
+    ):  # fmt: skip
+        assert (book / f"{name}.html").is_file(), name
+
+
+def test_no_style_script_or_page_names_another_host_to_load(book: Path) -> None:
+    """The build checks pages and styles; here the scripts that came with the theme."""
+    for path in book.rglob("*.js"):
+        text = path.read_text("utf-8", errors="replace")
+        found = re.findall(r"""(?:fetch|importScripts|import)\(\s*["'`](?:https?:)?//""", text)
+        assert not found, path.name
+    assert list(book.rglob("STIXTwoMath-Regular.ttf")), "the formulas' font is in the book"
+
+
+def test_each_paper_that_further_reading_names_is_in_the_bibliography(book: Path) -> None:
+    """Titles are set in italics after a year; documentation has no year and no entry."""
+    missing = []
+    for path in sorted(book.glob("chapters/*/*.html")):
+        section = article(path.read_text()).find("section", id="further-reading")
+        for item in section.find_all("li") if section else []:
+            if re.search(r"\(\d{4}\)", item.get_text()):
+                titles = [em for em in item.find_all("em") if len(em.get_text().split()) > 1]
+                missing += [em.get_text() for em in titles if em.find_parent("a") is None]
+    assert not missing
+
+
+def test_every_system_of_chapter_2_has_its_paper(root: Path) -> None:
+    entries = parse_file(str(root / "book" / "references.bib")).entries.values()
+    named = {name for e in entries for name in e.fields.get("systems", "").split(", ") if name}
+    with (root / "lib/deepdive/systems.csv").open(newline="") as file:
+        systems = [row for row in csv.DictReader(file)]
+    assert {row["id"] for row in systems if row["chapter"] == "2"} <= named
+    assert named <= {row["id"] for row in systems}
+
+
+def test_the_glossary_is_used(book: Path) -> None:
+    """A term to which no page leads is a term that the pages do not use."""
+    named = set()
+    for path in book.glob("c*/**/*.html"):
+        for a in article(path.read_text()).select("a.term"):
+            named.add(a["href"].partition("#")[2])
+    glossary = article((book / "glossary.html").read_text())
+    assert not {group[0]["id"] for group in _groups(glossary)} - named
+
+
+def _groups(glossary: BeautifulSoup) -> list[list[Any]]:
+    """The names of each entry: a definition may have several."""
+    groups: list[list[Any]] = [[]]
+    for tag in glossary.select("dl.glossary > *"):
+        if tag.name == "dt":
+            groups[-1].append(tag)
+        elif groups[-1]:
+            groups.append([])
+    return [group for group in groups if group]
+
+
+# -- in a browser
+
+Browse = Callable[[str], str]
+CHOOSE = """<script>
+const option = document.querySelectorAll("input[type=radio]")[%d];
+option.checked = true;
+option.dispatchEvent(new Event("change"));
+option.closest(".predict").querySelector("button").click();
+</script>"""
+
+
+@pytest.fixture
+def browse(tmp_path: Path) -> Browse:
+    """The text of a page after its scripts have run."""
+    return partial(after_scripts, tmp_path)
+
+
+def seen(folder: Path, page: Path, script: str, *arguments: str) -> str:
+    """The text of a page of the book after its scripts and one more have run."""
+    copy = page.with_name("_copy.html")
+    copy.write_text(page.read_text("utf-8").replace("</body>", f"{script}</body>"), "utf-8")
+    try:
+        return chromium(
+            folder, "--virtual-time-budget=5000", "--dump-dom", *arguments, copy.as_uri()
+        )
+    finally:
+        copy.unlink()
+
+
+def test_a_surprise_opens_when_the_reader_commits(site: Path, tmp_path: Path) -> None:
+    page = site / "chapters/01_demo/01_softmax.html"
+    before = article(seen(tmp_path, page, "")).find("details", class_="surprise")
+    after = article(seen(tmp_path, page, CHOOSE % 1)).find("details", class_="surprise")
+    assert not before.has_attr("open")
+    assert after.has_attr("open")
+
+
+@pytest.mark.parametrize("word", ["softmax", "padding", "perplexity", "Bahdanau", "beam"])
+def test_the_search_finds_pages_without_a_server(book: Path, tmp_path: Path, word: str) -> None:
+    address = f"{(book / 'search.html').as_uri()}?q={word}"
+    told = chromium(tmp_path, "--virtual-time-budget=20000", "--dump-dom", address)
+    links = BeautifulSoup(told, "html.parser").select("#search-results li a")
+    assert any("chapters/02_transformer" in a["href"] for a in links)
+
+
+MEASURE = """<script>addEventListener("load", () => setTimeout(() => {
+  const page = document.documentElement, style = getComputedStyle(document.body);
+  document.body.dataset.told = [page.scrollWidth - page.clientWidth, style.backgroundColor];
+}, 500));</script>"""
+
+
+def told(folder: Path, page: Path, *arguments: str) -> list[int]:
+    """How far the page is wider than the window, and the colour behind it."""
+    body = BeautifulSoup(seen(folder, page, MEASURE, *arguments), "html.parser").find("body")
+    return [int(number) for number in re.findall(r"\d+", body["data-told"])]
+
+
+@pytest.mark.parametrize("name", ["index", "chapters/02_transformer/15_complexity", "laws"])
+def test_a_page_fits_a_narrow_window_in_light_and_dark(
+    book: Path, tmp_path: Path, name: str
+) -> None:
+    page = book / f"{name}.html"
+    beyond, *light = told(tmp_path, page, "--window-size=500,900")
+    assert beyond == 0
+    dark = told(tmp_path, page, "--blink-settings=preferredColorScheme=0")[1:]
+    assert min(light[:3]) > 200
+    assert max(dark[:3]) < 60
+
+
+def test_a_chapter_is_printed_whole(site: Path, tmp_path: Path) -> None:
+    (pages,) = chapters(site).values()
+    document = joined(pages, "Demo")
+    assert "<script" not in document
+    assert 'href="#02_next-twice"' in document
+    assert 'id="02_next-twice"' in document
+    ids = re.findall(r'\sid="([^"]+)"', document)
+    assert len(ids) == len(set(ids))
+    print_pdf(document, pages[0].parent, tmp_path / "demo.pdf")
+    assert (tmp_path / "demo.pdf").read_bytes().startswith(b"%PDF")
+    assert not (pages[0].parent / "_printed.html").exists()
+
+
+# -- predictions
+
+
+def test_the_answer_opens_when_the_reader_commits_and_is_remembered(browse: Browse) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    later = '<details class="surprise"><summary>x</summary></details>'
+    marks = score("1/").html
+    assert "Predict first:" in question
+    assert "Question 3:" in predict("Which?", ["a", "b"], 1, "So.", label="Question 3").html
+    before = browse(question + later + marks)
+    assert "<details hidden=" in before
+    assert "You have predicted 0 of 0 right." in before
+    after = browse(question + later + marks + CHOOSE % 1)
+    assert "You predicted it." in after
+    assert '<details open="">' in after
+    assert '<details class="surprise" open="">' in after
+    assert "You have predicted 1 of 1 right." in after
+    again = browse(question + later + marks)
+    assert "You predicted it." in again
+    assert "You have predicted 1 of 1 right." in again
+
+
+def test_a_wrong_prediction_is_told_and_counted(browse: Browse) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    after = browse(question + score().html + CHOOSE % 0)
+    assert "Not this time." in after
+    assert "You have predicted 0 of 1 right." in after
+
+
+def test_advice_follows_the_answers(browse: Browse) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    topics = [
+        ("1/which", "choices", "page one", "one.ipynb"),
+        ("1/else", "more", "two", "two.ipynb"),
+    ]
+    advice = advise(topics).html
+    before = browse(question + advice)
+    assert before.count("not answered yet</td>") == 2
+    right = browse(question + advice + CHOOSE % 1)
+    assert right.count("skip it</td>") == 1
+    assert "1 of 2 right, 0 to read, 1 not answered yet." in right
+    with pytest.raises(ValueError, match="topics is empty"):
+        advise([])
+
+
+def test_a_wrong_answer_is_advised_to_read(browse: Browse) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    after = browse(question + advise([("1/which", "x", "one", "one.ipynb")]).html + CHOOSE % 0)
+    assert "read it</td>" in after
+    assert "0 of 1 right, 1 to read, 0 not answered yet." in after
