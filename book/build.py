@@ -24,19 +24,25 @@ from stage import BOOK, Stage
 def build(root: Path, out: Path) -> list[str]:
     """Build the book of a checkout into `out`; its faults, Sphinx's own being told on stderr."""
     work = out.with_name(f"{out.name}-work")
+    site = work / "html"
+    shutil.rmtree(work, ignore_errors=True)
     notebooks = Stage(root, work / "src").run()
-    shutil.rmtree(out, ignore_errors=True)
-    told = build_main(
-        ["-W", "--keep-going", "-q", "-E", "-a", "-b", "html", "-c", str(BOOK)]
-        + ["-d", str(work / "doctrees"), str(work / "src"), str(out)]
-    )
+    strict = ["-W", "--keep-going", "-q", "-b", "html"]
+    where = ["-c", str(BOOK), "-d", str(work / "doctrees"), str(work / "src"), str(site)]
+    told = build_main([*strict, *where])
     for path in notebooks:
-        shutil.copyfile(path, out / path.relative_to(root))
+        shutil.copyfile(path, site / path.relative_to(root))
     font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
-    (out / "_static" / "STIXTwoMath-Regular.ttf").write_bytes(font.read_bytes())
-    for path in [*out.rglob("*.map"), *out.rglob(".buildinfo"), out / "objects.inv"]:
+    (site / "_static" / "STIXTwoMath-Regular.ttf").write_bytes(font.read_bytes())
+    for path in [*site.rglob("*.map"), *site.rglob(".buildinfo"), site / "objects.inv"]:
         path.unlink(missing_ok=True)  # for those who build the theme, not for readers
-    return check(out) + (["Sphinx's warnings are above"] if told else [])
+    shutil.rmtree(site / "_sources", ignore_errors=True)
+    faults = [*check(site), *(["Sphinx's warnings are above"] if told else [])]
+    if not faults:
+        shutil.rmtree(out, ignore_errors=True)
+        site.rename(out)
+        shutil.rmtree(work)
+    return faults
 
 
 def main() -> int:
@@ -50,7 +56,8 @@ def main() -> int:
         print("\n".join(faults), file=sys.stderr)
         return 1
     count = sum(1 for _ in options.out.rglob("*.html"))
-    print(f"{count} pages in {options.out}, {time.monotonic() - start:.0f} s")
+    seconds = f"{time.monotonic() - start:.0f} s ({time.process_time():.0f} s of one core)"
+    print(f"{count} pages in {options.out}, {seconds}")
     return 0
 
 

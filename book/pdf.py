@@ -53,7 +53,7 @@ def joined(pages: list[Path], title: str) -> str:
         if head is not None
     )
     return (
-        f'<!DOCTYPE html><html lang="en" data-theme="light" data-mode="light"><meta charset="utf-8">'
+        '<!DOCTYPE html><html lang="en" data-theme="light"><meta charset="utf-8">'
         f"<title>{title}</title>{styles}<style>{STYLE}</style><body><h1>{title}</h1>"
         f'<nav class="printed">{entries}</nav>{"".join(map(str, sections))}</body></html>'
     )

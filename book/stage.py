@@ -166,7 +166,8 @@ class Stage:
             seconds = cost["under_seconds"]
             time = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
             parts.append(
-                f"<span>Outputs: profile {cost['profile']}; data: {html.escape(data_of(notebook))}; "
+                f"<span>Outputs: profile {cost['profile']}; "
+                f"data: {html.escape(data_of(notebook))}; "
                 f"run in under {time} and {cost['under_mb']} MB on two cores</span>"
             )
         return f'<p class="page-line">{" ".join(parts)}</p>'

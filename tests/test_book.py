@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -60,8 +60,7 @@ def good_cells() -> list[Any]:
         new_markdown_cell(
             "## The rule $w_i$\n\nA softmax, and one more softmax, of `top-k`.\n\n"
             "$$\\frac{a}{\\sqrt{d_k}}$$\n\n### Twice\n\n### Twice\n\n"
-            "Vaswani et al. (2017), *Attention Is All You Need*, and Nobody (2016), *Attention*.\n\n"
-            "**Softmax**: shares."
+            "Vaswani et al. (2017), *Attention Is All You Need*.\n\n**Softmax**: shares."
         ),
         new_code_cell("predict()", outputs=[guess]),
         surprise,
@@ -112,11 +111,11 @@ def page(site: Path) -> str:
     return (site / "chapters/01_demo/01_softmax.html").read_text()
 
 
-def article(page: str) -> BeautifulSoup:
-    """The text of a page, without the theme around it."""
-    found = BeautifulSoup(page, "html.parser").find("article")
-    assert found is not None
-    return BeautifulSoup(str(found), "html.parser")
+@cache
+def article(page: str) -> Any:
+    """The text of a page, without the theme around it and what large images hold."""
+    light = re.sub(r"base64,[\w+/=]{500,}", "base64,", page)
+    return BeautifulSoup(light, "html.parser").find("article")
 
 
 # -- a small book, rule by rule
@@ -172,9 +171,8 @@ def test_formulas_are_mathml_and_nothing_is_loaded_from_elsewhere(page: str) -> 
     assert page.count("<math") >= 3, "the heading, its entry in the contents, the equation"
     assert "<mfrac>" in page
     assert "$" not in article(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)).get_text()
-    assert "mathjax" not in page.lower()
     loads = re.findall(r"<(?:link|script|img|iframe)[^>]*?\s(?:src|href)=\"([^\"]*)\"", page)
-    assert not [url for url in loads if "//" in url]
+    assert not [url for url in loads if "//" in url or "mathjax" in url.lower()]
 
 
 def test_outputs_are_escaped_setup_folded_surprises_closed(page: str) -> None:
@@ -197,7 +195,7 @@ def test_the_first_use_of_a_term_leads_to_the_glossary(page: str) -> None:
     assert terms[0]["title"] == "Exponentials divided by their sum."
 
 
-def test_a_paper_s_title_leads_to_the_bibliography(site: Path, tmp_path: Path, book: Path) -> None:
+def test_a_paper_s_title_leads_to_the_bibliography(book: Path) -> None:
     page = article((book / "chapters/02_transformer/02_attention.html").read_text())
     links = {a.get_text(): a["href"] for a in page.select("a[href*=bibliography]")}
     assert links["Attention Is All You Need"] == "../../bibliography.html#vaswani2017"
@@ -290,7 +288,7 @@ def test_every_system_of_chapter_2_has_its_paper(root: Path) -> None:
     entries = parse_file(str(root / "book" / "references.bib")).entries.values()
     named = {name for e in entries for name in e.fields.get("systems", "").split(", ") if name}
     with (root / "lib/deepdive/systems.csv").open(newline="") as file:
-        systems = [row for row in csv.DictReader(file)]
+        systems = list(csv.DictReader(file))
     assert {row["id"] for row in systems if row["chapter"] == "2"} <= named
     assert named <= {row["id"] for row in systems}
 
@@ -305,7 +303,7 @@ def test_the_glossary_is_used(book: Path) -> None:
     assert not {group[0]["id"] for group in _groups(glossary)} - named
 
 
-def _groups(glossary: BeautifulSoup) -> list[list[Any]]:
+def _groups(glossary: Any) -> list[list[Any]]:
     """The names of each entry: a definition may have several."""
     groups: list[list[Any]] = [[]]
     for tag in glossary.select("dl.glossary > *"):
