@@ -25,10 +25,12 @@ html_css_files = ["book.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # it fetches pages, which a browser refuses without a server
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "home_page_in_toc": False,
     "search_bar_text": "Search",
     "show_toc_level": 2,
+    "toc_title": "On this page",
     "use_download_button": False,
     "use_fullscreen_button": False,
     "pygments_light_style": "a11y-high-contrast-light",

@@ -29,7 +29,11 @@ CLOSED = (
     nodes.caption,
     addnodes.toctree,
 )
-OWN = ("glossary", "bibliography", "index", "contents", "notation", "changelog", "errata", "cite")
+# Pages of the book's own, which are about the words and papers themselves.
+OWN = {
+    "bibliography", "changelog", "cite", "contents", "errata", "glossary", "index", "laws",
+    "notation", "use",
+}  # fmt: skip
 PROMPTS = {"tag_setup": "Setup", "tag_fold": "Code"}
 
 

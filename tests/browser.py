@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 
-def chromium(folder: Path, *arguments: str) -> str:
-    """What Chromium prints, its profile kept in the folder; the test is skipped without one."""
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Chromium, its profile kept in the folder; the test is skipped without one."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("needs chromium or google-chrome")
@@ -19,7 +20,20 @@ def chromium(folder: Path, *arguments: str) -> str:
     command += [f"--user-data-dir={folder / 'profile'}", "--disable-background-networking"]
     return subprocess.run(
         [*command, *arguments], capture_output=True, text=True, check=True, timeout=300
-    ).stdout
+    )
+
+
+def chromium(folder: Path, *arguments: str) -> str:
+    """What Chromium prints."""
+    return run(folder, *arguments).stdout
+
+
+def console(folder: Path, page: Path) -> list[str]:
+    """What the scripts of a page write to the console, errors and refused loads among it."""
+    told = run(
+        folder, "--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom", page.as_uri()
+    )
+    return re.findall(r':CONSOLE:\d+\] "(.*)", source:', told.stderr)
 
 
 def after_scripts(folder: Path, body: str, *arguments: str) -> str:

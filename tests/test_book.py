@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 from book_build import build
-from browser import after_scripts, chromium
+from browser import after_scripts, chromium, console
 from bs4 import BeautifulSoup
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -357,6 +357,15 @@ def test_the_search_finds_pages_without_a_server(book: Path, tmp_path: Path, wor
     told = chromium(tmp_path, "--virtual-time-budget=20000", "--dump-dom", address)
     links = BeautifulSoup(told, "html.parser").select("#search-results li a")
     assert any("chapters/02_transformer" in a["href"] for a in links)
+
+
+@pytest.mark.parametrize("name", ["index", "search", "chapters/02_transformer/17_gnmt"])
+def test_nothing_fails_in_a_page_opened_from_its_folder(
+    book: Path, tmp_path: Path, name: str
+) -> None:
+    lines = console(tmp_path, book / f"{name}.html")
+    assert lines, "the theme says which mode it took"
+    assert not [line for line in lines if not line.startswith("[PST]")]
 
 
 MEASURE = """<script>addEventListener("load", () => setTimeout(() => {

@@ -1,7 +1,7 @@
 """Make the virtual environment of this checkout: `python tools/setup_env.py {full,read}`.
 
 full  .venv       what `make run` and `make test` need: torch first, versions from constraints.txt
-read  .venv-read  what builds the site from the committed outputs: a few small packages, no torch
+read  .venv-read  what builds the book from the committed outputs: Sphinx and its kin, no torch
 
 Called by make; standard library only. A stamp in the environment names what it was built from, so
 a second call returns at once and a changed list of dependencies is picked up. An interrupted
