@@ -51,7 +51,7 @@ def good_cells() -> list[Any]:
     setup = new_code_cell("import deepdive", metadata={"tags": ["setup"]})
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which")
     guess = new_output("execute_result", data={"text/html": question.html, "text/plain": "?"})
-    surprise = new_code_cell("6 * 7", outputs=[new_output("stream", text="42 < 43")])
+    surprise = new_code_cell("6 * 7", outputs=[new_output("stream", name="stdout", text="42 < 43")])
     surprise.metadata["tags"] = ["surprise"]
     plot = new_code_cell("plot()", outputs=[figure("a line")], metadata={"tags": ["fold"]})
     return [
@@ -401,7 +401,9 @@ def test_a_chapter_is_printed_whole(site: Path, tmp_path: Path) -> None:
     ids = re.findall(r'\sid="([^"]+)"', document)
     assert len(ids) == len(set(ids))
     print_pdf(document, pages[0].parent, tmp_path / "demo.pdf")
-    assert (tmp_path / "demo.pdf").read_bytes().startswith(b"%PDF")
+    printed = (tmp_path / "demo.pdf").read_bytes()
+    assert printed.startswith(b"%PDF")
+    assert b"/Subtype /Image" in printed, "the figure, whose code is folded"
     assert not (pages[0].parent / "_printed.html").exists()
 
 
