@@ -16,13 +16,15 @@ from deepdive.live import live
 from deepdive.models.toys import number_words
 
 MOVE = """<script>
-const box = document.querySelector(".livemodel"), told = { tokens: [] };
+const box = document.querySelector(".livemodel"), told = { tokens: [], script: [], layout: [] };
 const [heat, training] = box.querySelectorAll("input[type=range]");
 const field = box.querySelector("input[type=text]");
 const timed = (field, values) => values.map(value => {
   const start = performance.now();
   field.value = value; field.dispatchEvent(new Event("input"));
+  const middle = performance.now();
   document.body.offsetHeight;
+  told.script.push(middle - start); told.layout.push(performance.now() - middle);
   told.tokens.push(box.querySelectorAll(".answer button").length);
   return performance.now() - start;
 });
@@ -54,7 +56,7 @@ def main() -> None:
     print(
         f"24 words read, up to {found['written']} tokens written, {len(html) / 1000:.0f} kB of HTML"
     )
-    for name in ("typing", "first", "training", "temperature"):
+    for name in ("typing", "first", "training", "temperature", "script", "layout"):
         times = found[name]
         middle, most = statistics.median(times), max(times)
         print(f"{name:12} {middle:6.1f} ms  (at most {most:.1f}; aim: below 50)")

@@ -371,7 +371,7 @@ const acts = [
   () => {},
   () => press(".chips button", 4),                      // leave out dix
   () => press(".reset"),
-  () => press("section:nth-of-type(2) figcaption button"),   // cross-attention, layer 1, head 1
+  () => press("section:nth-of-type(4) figcaption button"),   // encoder, layer 1, head 1
   () => press(".reset"),
   () => press("section:nth-of-type(2) .kind button"),        // all cross-attention
   () => press("section:nth-of-type(2) .kind button"),        // and back
@@ -387,7 +387,7 @@ document.body.append(mark + JSON.stringify(told) + mark);
 </script>"""
 )
 
-FIRST = "decoder.stack.blocks.0.cross/0"
+FIRST = "encoder.stack.blocks.0.attn/0"
 
 
 def test_words_heads_and_training_change_the_answer_as_in_pytorch(tmp_path: Path) -> None:
@@ -402,7 +402,7 @@ def test_words_heads_and_training_change_the_answer_as_in_pytorch(tmp_path: Path
         said(off=cross), "397", said(kept[3]), "397", said(text="quatre vingt dix sept"),
         said(text="quatre vingt douzaine"),
     ]  # fmt: skip
-    assert came[1] == "387"
+    assert came[1] == came[3] == "387", "without dix, and without a head that sees it"
     assert len({came[0], came[3], came[5], came[7]}) > 2, "what is taken away is missed"
     for i in (1, 3, 5, 7):
         assert told[i].endswith("Untouched and trained, it writes 397.")
@@ -465,7 +465,7 @@ def test_the_page_prints_what_the_reader_made_and_loads_nothing(tmp_path: Path) 
 
 
 def test_letters_are_read_and_words_are_written_too(tmp_path: Path) -> None:
-    torch.manual_seed(1)  # of the first few, one whose answer has two words
+    torch.manual_seed(2)  # an answer that is not empty
     source = CharTokenizer.train(["abc de"])
     target = WordTokenizer.train(["one two three <four>"])
     model = moved(transformer(len(source), len(target), d_model=16, n_heads=2, n_layers=1, d_ff=16))
