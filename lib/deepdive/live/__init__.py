@@ -28,13 +28,14 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+import matplotlib as mpl
 import torch
 
 from deepdive.decoding import forbid, greedy
 from deepdive.inspect import record
 from deepdive.live.export import Tensors, described, half, snapshot
 from deepdive.markup import Html, marked, script
-from deepdive.plotting import heads, png
+from deepdive.plotting import heads, png, style
 from deepdive.tokenizers import SPECIALS, CharTokenizer, Tokenizer, WordTokenizer
 
 LARGEST = 500_000  # bytes of HTML
@@ -145,13 +146,17 @@ def _worked(
     src = torch.tensor([source.encode(text, eos=True)])
     never = forbid(target.pad, target.bos, target.unk)
     ids = greedy(model, src, max_length=most, rules=[never])[0]
-    with record(model, "decoder.*.cross.mechanism.weights") as seen:
+    training = model.training
+    with record(model.eval(), "decoder.*.cross.mechanism.weights") as seen:
         model(src, torch.tensor([[target.bos, *ids]]))
+    model.train(training)
     maps = torch.cat([weights[0][0] for weights in seen.values()])
     per_layer = len(maps) // len(seen)
     names = [f"layer {i // per_layer + 1}, head {i % per_layer + 1}" for i in range(len(maps))]
     rows = [*(target.vocab[i] for i in ids), "end"]
-    figure = heads(maps, rows, [*source.tokens(text), "end"], names=names, limits=(0, 1))
+    with mpl.rc_context():
+        style()  # the same image whatever the page has set
+        figure = heads(maps, rows, [*source.tokens(text), "end"], names=names, limits=(0, 1))
+        image = base64.b64encode(png(figure)).decode()
     alt = getattr(figure, "alt", "")
-    image = base64.b64encode(png(figure)).decode()
     return target.decode(ids), f'<img alt="{escape(alt)}" src="data:image/png;base64,{image}">'
