@@ -13,7 +13,7 @@ from browser import after_scripts
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from torch import Tensor, nn
 
-from book.site import check
+from book.check import check
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention, WindowAttention
 from deepdive.explorer import Explorer, Maps, attention_explorer, attention_maps
 from deepdive.explorer.pack import MASKED, pack, pooled, say, to_bytes

@@ -17,7 +17,7 @@ import torch
 from browser import after_scripts, chromium
 from torch import Tensor, nn
 
-from book.site import check
+from book.check import check
 from deepdive.data.generated import number_words
 from deepdive.decoding import forbid, greedy
 from deepdive.embeddings import TiedHead

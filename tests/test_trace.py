@@ -11,7 +11,7 @@ from browser import after_scripts
 from test_explorer import hugging, ids
 from torch import Tensor, nn
 
-from book.site import check
+from book.check import check
 from deepdive.cost import count_flops
 from deepdive.models.attention_seq2seq import tiny_rnnsearch
 from deepdive.models.decoder_only import tiny as tiny_gpt
