@@ -371,7 +371,7 @@ const acts = [
   () => {},
   () => press(".chips button", 4),                      // leave out dix
   () => press(".reset"),
-  () => press("section:nth-of-type(4) figcaption button"),   // encoder, layer 1, head 1
+  () => press("section:nth-of-type(4) figcaption button"),   // encoder, layer 1, head 0
   () => press(".reset"),
   () => press("section:nth-of-type(2) .kind button"),        // all cross-attention
   () => press("section:nth-of-type(2) .kind button"),        // and back
@@ -440,7 +440,7 @@ def test_without_scripts_a_worked_example_stands_there(tmp_path: Path) -> None:
     found = look(tmp_path, dead)
     assert (found["still"], found["now"], found["maps"]) == (1, 0, 0)
     assert f"{TEXT} → <strong>397</strong>" in dead
-    assert re.search(r'<img alt="layer 1, head 1: largest value of each query: 3 to \w+', dead)
+    assert re.search(r'<img alt="layer 1, head 0: largest value of each query: 3 to \w+', dead)
 
 
 @pytest.mark.parametrize("width", [1200, 500])
@@ -452,7 +452,7 @@ def test_every_control_has_a_name_every_map_a_text_and_a_phone_is_wide_enough(
     assert (found["mute"], found["twice"], found["dumb"], found["wide"]) == (0, 0, 0, False)
     assert found["live"] == "polite"
     assert re.match(
-        r"layer 1, head 1 of Cross-attention\. Largest in each row: 3: \w+ \d\.\d\d,", found["alt"]
+        r"layer 1, head 0 of Cross-attention\. Largest in each row: 3: \w+ \d\.\d\d,", found["alt"]
     )
 
 

@@ -495,6 +495,81 @@ for fr, en in test[:3]:
 # of the two was done.
 
 # %% [markdown]
+# ## Alive in this page
+#
+# A smaller sister of the translator runs below, in your browser: 24 wide, 25,560 weights, trained
+# to read French number words and write digits. Nothing is fetched, and nothing that you type leaves
+# the page. Digits are harder than they look: nobody says the zeros of *deux mille sept*, and the
+# first digit must be written before any counting is done.
+
+# %% tags=["fold"]
+from deepdive.predictions import predict
+
+predict(
+    "`trois cent quatre vingt dix sept` is 397. You leave out the word `dix`. What does the model "
+    "write?",
+    ["397: it has learned the whole phrase", "387", "39 or 97: a digit is missing"],
+    answer=1,
+    explain="trois cent quatre vingt sept is 387, a number like any other: the word is gone before "
+    "the model reads, and the rest is read as it stands.",
+    key="02_transformer/live-dix",
+)
+
+# %% tags=["surprise"]
+from deepdive.live import live
+from deepdive.models.toys import number_words
+
+toy = number_words()
+live(
+    toy.model,
+    toy.source,
+    toy.target,
+    "trois cent quatre vingt dix sept",
+    examples=["quatre vingt dix sept", "deux mille sept", "deux cent mille trente"],
+    snapshots=toy.snapshots,
+    trained=toy.trained,
+    ask="Type a number in French words, zéro to 999 999",
+)
+
+# %% [markdown]
+# *Blue words: where the pressed digit looked, the mean of the cross-attention's heads. Maps: rows
+# look at columns.*
+#
+# Four things to try:
+#
+# 1. **Leave out a word.** Without *dix* it is 387. One word can go and the answer stays. Which, and
+#    why may it?
+# 2. **Switch heads off,** one at a time, and press *put everything back* between. Which head of the
+#    encoder turns 397 to 387, as if *dix* were not there?
+# 3. **Go back in training.** At which step is your number right for the first time, and do the maps
+#    of the second layer look sharper by then?
+# 4. **Turn up the temperature.** The shares of a row move together. Does their order ever change?
+
+# %%
+import torch
+
+from deepdive.decoding import greedy
+from deepdive.inspect import ablate
+
+
+def digits(words):
+    tokens = torch.tensor([toy.source.encode(words, eos=True)])
+    return toy.target.decode(greedy(toy.model, tokens, max_length=12)[0])
+
+
+whole = "trois cent quatre vingt dix sept"
+assert digits(whole) == digits(whole.replace("quatre ", "")) == "397"
+for word in whole.split():
+    print(f"without {word:>6}: {digits(whole.replace(word, '', 1))}")
+with ablate(toy.model, "encoder.stack.blocks.0.attn.heads", [0]):
+    print(f"without head 0 of the encoder's first layer: {digits(whole)}")
+
+# %% [markdown]
+# The model in your browser and the one in this cell are the same, weight by weight. *quatre* can
+# go: no number but 90 is said with *vingt dix*. And the head that was switched off had told the
+# words what stands beside them.
+
+# %% [markdown]
 # ## Three shapes of one kit
 #
 # Leave a sublayer out, change a mask, and other models appear. The parts do not change:

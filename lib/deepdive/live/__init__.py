@@ -152,7 +152,7 @@ def _worked(
     model.train(training)
     maps = torch.cat([weights[0][0] for weights in seen.values()])
     per_layer = len(maps) // len(seen)
-    names = [f"layer {i // per_layer + 1}, head {i % per_layer + 1}" for i in range(len(maps))]
+    names = [f"layer {i // per_layer + 1}, head {i % per_layer}" for i in range(len(maps))]
     rows = [*(target.vocab[i] for i in ids), "end"]
     with mpl.rc_context():
         style()  # the same image whatever the page has set

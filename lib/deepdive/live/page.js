@@ -97,7 +97,7 @@ const maps = ["decoder cross", "decoder attn", "encoder attn"].flatMap((kind, k)
   for (let layer = 0; layer < spec.layers[side]; layer++)
     for (let h = 0; h < spec.heads; h++) {
       const head = `${side}.stack.blocks.${layer}.${part}/${h}`;
-      const title = `layer ${layer + 1}, head ${h + 1}`;
+      const title = `layer ${layer + 1}, head ${h}`;
       const map = frame(section.querySelector(".row"), title, about, head);
       names.push({ head, kind: k, title, map });
     }
