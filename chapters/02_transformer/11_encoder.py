@@ -434,7 +434,7 @@ with ablate(models[2], "encoder.stack.blocks.0.attn.heads", heads=[copying]):
 without = {distance: right[distance] / total[distance] for distance in (1, 3, 5, 7)}
 right, total = by_distance(models[2])
 whole = {distance: right[distance] / total[distance] for distance in (1, 3, 5, 7)}
-assert found[:2, 2].max() > 0.5  # mostly
+assert found[:2, 2].max() > 0.6  # mostly
 assert found[2:, 1].max() > 0.35
 assert sum(without.values()) < sum(whole.values()) - 0.5
 for distance in whole:
