@@ -143,7 +143,7 @@ def test_bert_with_padding() -> None:
     assert (part.name, part.weights.shape) == ("attention", (2, 2, 6, 6))
     assert torch.equal(part.masked, (mask == 0).expand(2, 2, 6, 6))
     assert not part.causal
-    assert "attention: layers 0 to 1" in attention_explorer(hugging("bert"), inputs, names(6)).plain
+    assert "attention: layers 1 to 2" in attention_explorer(hugging("bert"), inputs, names(6)).plain
 
 
 def test_gpt2_is_causal_and_its_zeros_are_not_masked() -> None:
@@ -159,7 +159,7 @@ def test_gpt2_is_causal_and_its_zeros_are_not_masked() -> None:
 def test_encoder_decoders(name: str) -> None:
     inputs = {"input_ids": ids(7), "decoder_input_ids": ids(5)}
     explorer = attention_explorer(
-        hugging(name), inputs, (names(7), names(5)), start=("cross", 1, 1)
+        hugging(name), inputs, (names(7), names(5)), start=("cross", 2, 1)
     )
     head = json.loads(given(explorer)["head"])
     assert [(part["label"], part["T"], part["S"]) for part in head["parts"]] == [
@@ -203,8 +203,10 @@ def test_errors_name_the_fix(model: Any, inputs: Any, tokens: Any, words: str) -
 
 
 def test_a_start_that_is_none_of_its_heads() -> None:
-    with pytest.raises(ValueError, match='there is "attention" with 2 layers of 2 heads, counted'):
-        attention_explorer(hugging("bert"), ids(4), names(4), start=("attention", 2, 0))
+    with pytest.raises(
+        ValueError, match='there is "attention" with 2 layers of 2 heads, layers counted'
+    ):
+        attention_explorer(hugging("bert"), ids(4), names(4), start=("attention", 3, 0))
 
 
 def test_weights_that_are_no_shares_are_refused() -> None:
@@ -323,9 +325,9 @@ def test_the_same_bytes_each_time_and_nothing_from_elsewhere(tmp_path: Path) -> 
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"https?:|@import|url\(", text)
     (picture,) = re.findall(r'<img alt="(Maps of decoder.*?)" src="data:image/png;base64,', text)
-    assert "0.1 " in picture
+    assert "layer 1 head 1: " in picture
     assert repr(explorer).startswith(
-        "[attention explorer: decoder, causal self-attention: layers 0"
+        "[attention explorer: decoder, causal self-attention: layers 1"
     )
     assert explorer._repr_html_() == explorer.html
 
@@ -452,7 +454,7 @@ end();
 def test_keys_do_what_the_mouse_does(tmp_path: Path) -> None:
     *steps, title, token, text, live, table, clicked = told(tmp_path, small(), KEYS)
     assert steps == ["0:0:1", "1:1:1", "5:5:1", "7:7:1", "7:7:1", "0:0:1", "0:0:1"]
-    assert re.fullmatch(r"Layer 0, head 0/Layer 0, head 0: .*", title)
+    assert re.fullmatch(r"Layer 1, head 0/Layer 1, head 0: .*", title)
     assert token == "4:1"
     assert text.startswith("“cross” (4) looks at")
     assert live == "polite"
@@ -538,4 +540,4 @@ def test_a_long_text_has_one_head_whole_and_links_of_the_others(tmp_path: Path) 
     assert kept.startswith(
         "Of this head the page has the 8 largest weights of each token; whole it"
     )
-    assert kept.endswith("decoder, causal self-attention, layer 0, head 1.")
+    assert kept.endswith("decoder, causal self-attention, layer 1, head 1.")

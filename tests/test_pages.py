@@ -186,9 +186,12 @@ def test_a_built_page_is_as_it_should_be(built: Page) -> None:
 
 
 def test_building_again_gives_the_same_bytes(built: Page) -> None:
-    before = built.notebook.read_bytes()
+    def but_its_cost() -> str:  # which a busy machine moves; the next test holds its steps
+        return re.sub(r'"under_(seconds|mb)": \d+', "", built.notebook.read_text("utf-8"))
+
+    before = but_its_cost()
     runner.run_pages([built], "laptop", None, io.StringIO())
-    assert built.notebook.read_bytes() == before
+    assert but_its_cost() == before
 
 
 def test_the_recorded_cost_does_not_follow_small_changes() -> None:

@@ -470,6 +470,19 @@ film(
 # %% [markdown]
 # *Left, the copying head: its line one place left of the diagonal comes first. Right, only then,
 # the dark cells one place after far partners: row 6, whose partner stands at 3, looks at 4.*
+#
+# Now a longer sequence, to press and read yourself. Its last marks have their partners far away.
+
+# %%
+from deepdive.explorer import attention_explorer
+
+longer = next(m for m, p in test if max(i - j for i, j in enumerate(p) if j >= 0) == 9)
+signs = [f"{place}{' ([{x'[mark]}" for place, mark in enumerate(longer)]
+attention_explorer(models[2], torch.tensor([longer]), signs, start=("encoder", 2, pair[1] - 2))
+
+# %% [markdown]
+# Find the partner of an `x` with a pencil first, then press the `x`: does the head look one place
+# after it? Press an opening bracket: who looks at it? Then choose the copying head in layer 1.
 
 # %% [markdown]
 # ## Reading the rows

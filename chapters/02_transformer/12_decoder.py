@@ -384,7 +384,37 @@ for word, counts in hits.items():
 
 # %% [markdown]
 # Some heads find the source word nearly always, others look elsewhere. A map of one head, or the
-# mean of all, would hide that.
+# mean of all, would hide that. Here are all twelve, those of the encoder too.
+
+# %%
+from deepdive.explorer import attention_explorer
+
+fr, en = "trois cent quatre vingt dix sept", "three hundred and ninety seven"
+sentences = (
+    torch.tensor([french.encode(fr, eos=True)]),
+    torch.tensor([english.encode(en, bos=True)]),
+)
+read = ([*fr.split(), "end"], ["start", *en.split()])
+attention_explorer(model, sentences, read, start=("cross", 1, 0))
+
+# %% [markdown]
+# Press a token to see where it looks, and who looks at it. In the explorer a row has the name of
+# the word that the decoder *reads*: the row of *and* writes *ninety*. Which heads of the encoder
+# bring *quatre*, *vingt* and *dix* together before the decoder asks?
+#
+# And what became of the shapes on the way? `trace` follows one call through the modules. A row
+# opens; what stands inside is counted in it.
+
+# %%
+from deepdive.trace import trace
+
+trace(model, sentences)
+
+# %% [markdown]
+# Seven French positions go in and stay seven rows up to the memory; six English ones become six
+# rows of scores, one for each word of the vocabulary. In the cross-attention both meet: queries
+# from six rows, keys and values from seven. (Two operations are one multiplication and addition in
+# a product; look-ups, norms and sums are not counted.)
 
 # %% [markdown]
 # ## Taking parts out

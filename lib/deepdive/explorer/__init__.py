@@ -36,9 +36,10 @@ def attention_explorer(
         inputs: one row of input: a tensor, a tuple of arguments, or a mapping of keywords.
         tokens: the strings to show, one a position, special tokens included; for a model that
             reads two sequences a pair (source, target). The target is what the decoder reads.
-        start: what is shown first: "encoder", "decoder", "cross" or another name of `Maps`, layer
-            and head, from 0. In long sequences, only this head's map is kept whole; of the
-            others the page has a thumbnail and each query's largest weights.
+        start: what is shown first: "encoder", "decoder", "cross" or another name of `Maps`, its
+            layer, from 1, and its head, from 0, the numbers that the explorer shows. In long
+            sequences, only this head's map is kept whole; of the others the page has a thumbnail
+            and each query's largest weights.
 
     Raises:
         ValueError, TypeError: no attention can be seen, the tokens do not fit its maps, or `start`
@@ -91,9 +92,12 @@ def _place(maps: list[Maps], start: tuple[str, int, int] | None) -> tuple[int, i
     name, layer, head = start
     for number, part in enumerate(maps):
         L, H = part.weights.shape[:2]
-        if part.name == name and 0 <= layer < L and 0 <= head < H:
-            return number, layer, head
+        if part.name == name and 1 <= layer <= L and 0 <= head < H:
+            return number, layer - 1, head
     known = ", ".join(
         f'"{p.name}" with {p.weights.shape[0]} layers of {p.weights.shape[1]} heads' for p in maps
     )
-    raise ValueError(f"start={start!r} is none of its heads; there is {known}, counted from 0")
+    raise ValueError(
+        f"start={start!r} is none of its heads; there is {known}, layers counted from 1 and heads "
+        "from 0"
+    )

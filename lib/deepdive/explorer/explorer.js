@@ -100,6 +100,8 @@ let later; // the table's renewal
 let lists; // the buttons of each strip: queries and keys, or the same ones
 let faces; // what each of them shows, so that only those that change are touched
 const number = () => layer * part.H + head;
+const place = (l, h) => `layer ${l + 1}, head ${h}`; // as pages count them
+const capital = words => words[0].toUpperCase() + words.slice(1);
 const self = () => part.self;
 const names = strip => tokens[strip ? part.cols : part.rows];
 const called = (strip, i) => `“${visible(names(strip)[i])}” (${i})`;
@@ -204,13 +206,13 @@ const choose = (l, h) => {
     button.tabIndex = n === number() ? 0 : -1;
   });
   paint(canvas, map, part.T, part.S);
-  title.replaceChildren(make("strong", {}, `Layer ${layer}, head ${head}`), `: ${part.said[layer][head]}.`);
-  canvas.setAttribute("aria-label", `Map of layer ${layer}, head ${head}, queries down, keys across: ` +
+  title.replaceChildren(make("strong", {}, capital(place(layer, head))), `: ${part.said[layer][head]}.`);
+  canvas.setAttribute("aria-label", `Map of ${place(layer, head)}, queries down, keys across: ` +
     `${part.said[layer][head]}. The tokens beside it say each weight.`);
   const some = "links" in part && part.n !== number();
   const whole = parts.find(one => "one" in one);
   kept.textContent = !some ? "" : `Of this head the page has the ${part.k} largest weights of each token; ` +
-    `whole it has ${whole.label}, layer ${Math.floor(whole.n / whole.H)}, head ${whole.n % whole.H}.`;
+    `whole it has ${whole.label}, ${place(Math.floor(whole.n / whole.H), whole.n % whole.H)}.`;
   show(...pinned);
   clearTimeout(later);
   later = setTimeout(tabulate, 150); // after the arrow keys have come to rest
@@ -233,8 +235,8 @@ const open = (i, l, h) => {
   heads.replaceChildren(
     line("layer, head", count.map(n =>
       make("span", { class: "name", role: "columnheader", "aria-label": `head ${n}` }, `${n}`))),
-    ...part.said.map((all, l) => line(`layer ${l}`, all.map((text, n) => {
-      const about = `Layer ${l}, head ${n}: ${text}`;
+    ...part.said.map((all, l) => line(`layer ${l + 1}`, all.map((text, n) => {
+      const about = `${capital(place(l, n))}: ${text}`;
       return make("button", { type: "button", class: "head", role: "gridcell", "aria-label": about, title: about },
         make("canvas", { "aria-hidden": "true", class: Math.max(part.T, part.S) > 30 ? "fine" : "" }));
     }))));

@@ -63,8 +63,7 @@ def page(maps: list[Maps], sides: list[Sides], start: tuple[int, int, int]) -> E
     )
     plain = [f"[attention explorer: {title}]"]
     for part in packed.parts:
-        for layer, heads in enumerate(part["said"]):
-            plain += [f"  {part['name']} {layer}.{h}: {said}" for h, said in enumerate(heads)]
+        plain += [f"  {part['name']} {habit}" for habit in _habits(part["said"])]
     return Explorer(html, "\n".join(plain), title)
 
 
@@ -84,7 +83,16 @@ def _label(maps: Maps) -> str:
 def _title(part: dict[str, object], maps: Maps) -> str:
     L, H, T, S = maps.weights.shape
     size = f"{T} tokens" if T == S else f"{T} by {S} tokens"
-    return f"{part['label']}: layers 0 to {L - 1}, heads 0 to {H - 1}, {size}"
+    return f"{part['label']}: layers 1 to {L}, heads 0 to {H - 1}, {size}"
+
+
+def _habits(said: list[list[str]]) -> list[str]:
+    """`layer 1 head 0: 52% to the token itself`, one for each head."""
+    return [
+        f"layer {layer} head {head}: {habit}"
+        for layer, heads in enumerate(said, start=1)
+        for head, habit in enumerate(heads)
+    ]
 
 
 def _still(part: dict[str, object], maps: Maps) -> str:
@@ -101,13 +109,13 @@ def _still(part: dict[str, object], maps: Maps) -> str:
     image = axes.imshow(np.ma.masked_invalid(sheet), cmap=colours, vmin=0, vmax=1, aspect="auto")
     image.set_interpolation("nearest")  # no mixed colours at the edges
     axes.set_xticks([h * (s + 1) + (s - 1) / 2 for h in range(H)], [str(h) for h in range(H)])
-    axes.set_yticks([i * (t + 1) + (t - 1) / 2 for i in range(L)], [str(i) for i in range(L)])
+    axes.set_yticks([i * (t + 1) + (t - 1) / 2 for i in range(L)], [str(i + 1) for i in range(L)])
     axes.set(xlabel="head", ylabel="layer")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    said = [f"{i}.{h} {text}" for i, row in enumerate(say(maps)) for h, text in enumerate(row)]
-    alt = f"Maps of {_title(part, maps)}, queries down and keys across. {', '.join(said[:8])}"
-    alt += f", and {len(said) - 8} more heads." if len(said) > 8 else "."
+    said = _habits(say(maps))
+    alt = f"Maps of {_title(part, maps)}, queries down and keys across. {'; '.join(said[:8])}"
+    alt += f"; and {len(said) - 8} more heads." if len(said) > 8 else "."
     source = base64.b64encode(png(figure)).decode()
     return (
         f'<figure><img alt="{escape(alt)}" src="data:image/png;base64,{source}">'
