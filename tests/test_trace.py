@@ -73,6 +73,21 @@ def test_calls_from_one_place_are_one_row_and_blocks_stand_in_order() -> None:
     assert "  attn: MultiHeadAttention" in str(trace(tiny_gpt(), ids(6)))
 
 
+def test_keywords_count_as_given_and_of_several_calls_the_first_one_shows() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.act = nn.ReLU()
+
+        def forward(self, *, x: Tensor) -> Tensor:
+            return self.act(x).sum() + self.act(x[:1]).sum()
+
+    top = trace(Twice(), {"x": torch.ones(3, 4)}).top
+    (act,) = top.inside
+    assert top.shapes_in == act.shapes_in == act.shapes_out == [(3, 4)]
+    assert act.calls == 2
+
+
 def test_an_error_of_the_model_leaves_no_hook() -> None:
     model = nn.Linear(3, 3)
     with pytest.raises(RuntimeError):
