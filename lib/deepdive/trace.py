@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -162,10 +163,11 @@ def _page(top: Row) -> str:
     def element(row: Row, above: str, depth: int) -> str:
         name, *cells = _cells(row, above)
         share = f" ({row.operations / top.operations:.0%})" if top.operations and depth else ""
-        said = [f'<b style="padding-left:{1.1 * depth:.1f}em">{escape(name)}</b>']
+        said = [f'<b style="padding-left:{1.1 * depth + 1.3:.1f}em">{escape(name)}</b>']
         for label, cell in zip(HEAD[1:], cells, strict=True):
             more = share if label == "operations" else ""
-            said.append(f'<span><i class="label">{label} </i>{escape(cell)}{more}</span>')
+            whole = re.sub(r"(?<=\d), (?=\d)", ",\u00a0", cell)  # a shape stays on one line
+            said.append(f'<span><i class="label">{label} </i>{escape(whole)}{more}</span>')
         line = "".join(said)
         if not row.inside:
             return f'<div class="line">{line}</div>'
@@ -187,7 +189,7 @@ _STYLE = """<style>
   display: grid; grid-template-columns: minmax(17em, 3fr) 2fr 2fr 7em minmax(10em, 1fr);
   gap: 0 1em; min-width: 48em; font: inherit; padding: .15em .3em; border-bottom: 1px solid #8884;
 }
-.dd-trace b { font-weight: normal; }
+.dd-trace b { font-weight: normal; text-indent: -1.3em; }
 .dd-trace b::before { content: "\\2007\\2007"; }
 .dd-trace summary { cursor: pointer; }
 .dd-trace summary b::before { content: "\\25B8\\2007"; }
