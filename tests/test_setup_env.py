@@ -182,7 +182,7 @@ def test_an_old_python_is_refused_with_the_way_to_name_another(
 
 def test_set_up_needs_the_standard_library_only(root: Path) -> None:
     """-S leaves site-packages out; -I the user's; what is imported is Python's own."""
-    for tool in ("setup_env", "results_table", "run_tests"):
+    for tool in ("setup_env", "results_table", "run_tests", "vendor"):
         command = [
             sys.executable,
             "-I",
