@@ -1,44 +1,97 @@
-"""A browser without a window, for the tests of what scripts and paper make of a page."""
+"""A reader with a browser, for the tests of what scripts, styles and paper make of a page.
+
+The browser is the Chromium of the machine, driven by Playwright; `conftest.py` starts it once for
+the tests of a file and makes a fresh reader for each test: what one page keeps, another page of
+the same reader finds.
+"""
 
 from __future__ import annotations
 
 import html
-import re
-import shutil
-import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import pytest
+from chromium import program
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Chromium, its profile kept in the folder; the test is skipped without one."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("needs chromium or google-chrome")
-    command = [program, "--headless", "--no-sandbox", "--disable-gpu"]
-    command += [f"--user-data-dir={folder / 'profile'}", "--disable-background-networking"]
-    return subprocess.run(
-        [*command, *arguments], capture_output=True, text=True, check=True, timeout=300
-    )
+Size = tuple[int, int]
+DESK: Size = (1280, 900)
+PHONE: Size = (390, 844)
 
 
-def chromium(folder: Path, *arguments: str) -> str:
-    """What Chromium prints."""
-    return run(folder, *arguments).stdout
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """The browser of this machine, running; and ended, with Playwright's event loop.
+
+    While it runs, this thread has a running loop, in which nothing else can start one: a notebook
+    could not be executed. So a test file ends its browser before another file begins.
+    """
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program())
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
-def console(folder: Path, page: Path) -> list[str]:
-    """What the scripts of a page write to the console, errors and refused loads among it."""
-    told = run(
-        folder, "--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom", page.as_uri()
-    )
-    return re.findall(r':CONSOLE:\d+\] "(.*)", source:', told.stderr)
+class Reader:
+    """Opens pages, and notes what they complain of and what they ask for.
 
+    Attributes:
+        complaints: errors and warnings of the console and of scripts, a line each, in order.
+        requests: every address that was asked for.
+    """
 
-def after_scripts(folder: Path, body: str, *arguments: str) -> str:
-    """The text of a page after its scripts have run."""
-    path = folder / "page.html"
-    path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{body}", encoding="utf-8")
-    told = chromium(folder, *arguments, "--dump-dom", path.as_uri())
-    return html.unescape(told.split("<body>")[1])
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        self.folder = folder
+        self.context = browser.new_context()
+        self.context.set_default_timeout(120_000)  # a shared machine may be slow
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.context.on("console", self._heard)
+        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        self.context.on("request", lambda request: self.requests.append(request.url))
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+    def open(self, what: Path | str, size: Size = DESK, clock: bool = False, **media: Any) -> Page:
+        """Open a file, an address or the body of a page, in a window of a size in pixels.
+
+        With `clock`, time goes on only as the test says, by `page.clock`. `media` is what the
+        reader prefers: color_scheme="dark", reduced_motion="reduce", media="print".
+        """
+        if isinstance(what, str) and not what.startswith("file:"):
+            path = self.folder / "page.html"
+            path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{what}", encoding="utf-8")
+            what = path
+        page = self.context.new_page()
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        if media:
+            page.emulate_media(**media)
+        if clock:
+            page.clock.install()
+        page.goto(what if isinstance(what, str) else what.as_uri())
+        return page
+
+    def text(self, body: str, seconds: float = 0, **options: Any) -> str:
+        """What stands in a body after its scripts have run, and so many seconds have gone by."""
+        page = self.open(body, clock=bool(seconds), **options)
+        if seconds:
+            page.clock.run_for(1000 * seconds)
+        told = html.unescape(str(page.evaluate("document.body.innerHTML")))
+        page.close()
+        return told
+
+    def prints(self, body: str) -> bytes:
+        """The PDF of a body, on the paper that its styles name."""
+        page = self.open(body)
+        printed = page.pdf(prefer_css_page_size=True)
+        page.close()
+        return bytes(printed)
+
+    def close(self) -> None:
+        self.context.close()

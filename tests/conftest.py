@@ -7,8 +7,9 @@ import random
 import signal
 import sys
 import time
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Before torch is imported anywhere: workers that share the cores must not each take all of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -17,14 +18,18 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["DEEPDIVE_PROFILE"] = "ci"
 
 import pytest
+from absence import BROWSER, DATA, account, refuse
 from hypothesis import HealthCheck, settings
 
 # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that: the
 # tests of interruption would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+if TYPE_CHECKING:
+    from browser import Reader
+    from playwright.sync_api import Browser
+
 ROOT = Path(__file__).resolve().parent.parent
-ABSENT = "real data absent: "
 
 # No deadline: how long a case takes on a shared machine says nothing about the code.
 settings.register_profile(
@@ -55,19 +60,45 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built book of the committed pages; how long building took is printed."""
+    """The built book of the committed pages, one for all workers; what building took is printed."""
     from book_build import build
+    from vendor import lock
 
-    out = tmp_path_factory.mktemp("book") / "site"
-    start = time.monotonic()
-    done = build(ROOT, out)
-    assert done.returncode == 0, done.stderr
-    print(f"\nthe book: {done.stdout.strip()}, {time.monotonic() - start:.0f} s in all")
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent
+    out = run / "book" / "site"
+    with lock(run):
+        if not out.is_dir():
+            out.parent.mkdir(exist_ok=True)
+            start = time.monotonic()
+            done = build(ROOT, out)
+            assert done.returncode == 0, done.stderr
+            print(f"\nthe book: {done.stdout.strip()}, {time.monotonic() - start:.0f} s in all")
     return out
 
 
-def in_ci() -> bool:
-    return os.environ.get("CI", "").lower() in {"1", "true"}
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The browser of this machine, one for the tests of a file."""
+    from chromium import program
+
+    if program() is None:
+        refuse(BROWSER, "Chromium or Google Chrome")
+    from browser import launched
+
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def reader(chromium: Browser, tmp_path: Path) -> Iterator[Reader]:
+    """A reader with a browser of their own, which remembers nothing."""
+    from browser import Reader
+
+    one = Reader(chromium, tmp_path)
+    yield one
+    one.close()
 
 
 def has_data(name: str) -> bool:
@@ -92,22 +123,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.fail('the marker names its data sets: @pytest.mark.data("tatoeba_eng_fra")', False)
     missing = [name for name in marker.args if not has_data(name)]
     if missing:
-        refuse = pytest.fail if in_ci() else pytest.skip
-        refuse(ABSENT + ", ".join(missing))
+        refuse(DATA, ", ".join(missing))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the data sets that tests could not have, and how many tests that left out."""
+    """Name what this machine lacks, and how many tests that left out."""
     reports = terminalreporter.stats.get("skipped", [])
-    texts = [report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple)]
-    lists = [text.partition(ABSENT)[2] for text in texts if ABSENT in text]
-    if not lists:
-        return
-    count = Counter(name for names in lists for name in names.split(", "))
-    terminalreporter.section("real data")
-    for name, tests in sorted(count.items()):
-        terminalreporter.write_line(f"{name}: {tests} test(s) not run")
-    terminalreporter.write_line(
-        f"{len(lists)} test(s) in all need real data that is not here. Fetch it "
-        "(`deepdive data fetch NAME`) or name a folder that has it (DEEPDIVE_MIRROR=...)."
-    )
+    lines = account([str(r.longrepr[2]) for r in reports if isinstance(r.longrepr, tuple)])
+    if lines:
+        terminalreporter.section("left out")
+        for line in lines:
+            terminalreporter.write_line(line)

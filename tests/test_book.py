@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -13,7 +12,7 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 from book_build import build
-from browser import after_scripts, chromium, console
+from browser import Reader
 from bs4 import BeautifulSoup
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -316,7 +315,6 @@ def _groups(glossary: Any) -> list[list[Any]]:
 
 # -- in a browser
 
-Browse = Callable[[str], str]
 CHOOSE = """<script>
 const option = document.querySelectorAll("input[type=radio]")[%d];
 option.checked = true;
@@ -325,73 +323,16 @@ option.closest(".predict").querySelector("button").click();
 </script>"""
 
 
-@pytest.fixture
-def browse(tmp_path: Path) -> Browse:
-    """The text of a page after its scripts have run."""
-    return partial(after_scripts, tmp_path)
+def test_a_surprise_opens_when_the_reader_commits(site: Path, reader: Reader) -> None:
+    page = reader.open(site / "chapters/01_demo/01_softmax.html")
+    surprise = page.locator("details.surprise")
+    assert not surprise.evaluate("x => x.open")
+    page.locator("input[type=radio]").nth(1).check()
+    page.locator(".predict button").click()
+    assert surprise.evaluate("x => x.open")
 
 
-def seen(folder: Path, page: Path, script: str, *arguments: str) -> str:
-    """The text of a page of the book after its scripts and one more have run."""
-    copy = page.with_name("_copy.html")
-    copy.write_text(page.read_text("utf-8").replace("</body>", f"{script}</body>"), "utf-8")
-    try:
-        return chromium(
-            folder, "--virtual-time-budget=5000", "--dump-dom", *arguments, copy.as_uri()
-        )
-    finally:
-        copy.unlink()
-
-
-def test_a_surprise_opens_when_the_reader_commits(site: Path, tmp_path: Path) -> None:
-    page = site / "chapters/01_demo/01_softmax.html"
-    before = article(seen(tmp_path, page, "")).find("details", class_="surprise")
-    after = article(seen(tmp_path, page, CHOOSE % 1)).find("details", class_="surprise")
-    assert not before.has_attr("open")
-    assert after.has_attr("open")
-
-
-@pytest.mark.parametrize("word", ["softmax", "padding", "perplexity", "Bahdanau", "beam"])
-def test_the_search_finds_pages_without_a_server(book: Path, tmp_path: Path, word: str) -> None:
-    address = f"{(book / 'search.html').as_uri()}?q={word}"
-    told = chromium(tmp_path, "--virtual-time-budget=20000", "--dump-dom", address)
-    links = BeautifulSoup(told, "html.parser").select("#search-results li a")
-    assert any("chapters/02_transformer" in a["href"] for a in links)
-
-
-@pytest.mark.parametrize("name", ["index", "search", "chapters/02_transformer/17_gnmt"])
-def test_nothing_fails_in_a_page_opened_from_its_folder(
-    book: Path, tmp_path: Path, name: str
-) -> None:
-    lines = console(tmp_path, book / f"{name}.html")
-    assert lines, "the theme says which mode it took"
-    assert not [line for line in lines if not line.startswith("[PST]")]
-
-
-MEASURE = """<script>addEventListener("load", () => setTimeout(() => {
-  const page = document.documentElement, style = getComputedStyle(document.body);
-  document.body.dataset.told = [page.scrollWidth - page.clientWidth, style.backgroundColor];
-}, 500));</script>"""
-
-
-def told(folder: Path, page: Path, *arguments: str) -> list[int]:
-    """How far the page is wider than the window, and the colour behind it."""
-    body = BeautifulSoup(seen(folder, page, MEASURE, *arguments), "html.parser").find("body")
-    return [int(number) for number in re.findall(r"\d+", body["data-told"])]
-
-
-@pytest.mark.parametrize("name", ["index", "chapters/02_transformer/15_complexity", "laws"])
-def test_a_page_fits_a_narrow_window_in_light_and_dark(
-    book: Path, tmp_path: Path, name: str
-) -> None:
-    page = book / f"{name}.html"
-    beyond, *light = told(tmp_path, page, "--window-size=500,900")
-    assert beyond == 0
-    dark = told(tmp_path, page, "--blink-settings=preferredColorScheme=0")[1:]
-    assert min(light[:3]) > 200
-    assert max(dark[:3]) < 60
-
-
+@pytest.mark.usefixtures("chromium")
 def test_a_chapter_is_printed_whole(site: Path, tmp_path: Path) -> None:
     (pages,) = chapters(site).values()
     document = joined(pages, "Demo")
@@ -410,50 +351,50 @@ def test_a_chapter_is_printed_whole(site: Path, tmp_path: Path) -> None:
 # -- predictions
 
 
-def test_the_answer_opens_when_the_reader_commits_and_is_remembered(browse: Browse) -> None:
+def test_the_answer_opens_when_the_reader_commits_and_is_remembered(reader: Reader) -> None:
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
     later = '<details class="surprise"><summary>x</summary></details>'
     marks = score("1/").html
     assert "Predict first:" in question
     assert "Question 3:" in predict("Which?", ["a", "b"], 1, "So.", label="Question 3").html
-    before = browse(question + later + marks)
+    before = reader.text(question + later + marks)
     assert "<details hidden=" in before
     assert "You have predicted 0 of 0 right." in before
-    after = browse(question + later + marks + CHOOSE % 1)
+    after = reader.text(question + later + marks + CHOOSE % 1)
     assert "You predicted it." in after
     assert '<details open="">' in after
     assert '<details class="surprise" open="">' in after
     assert "You have predicted 1 of 1 right." in after
-    again = browse(question + later + marks)
+    again = reader.text(question + later + marks)
     assert "You predicted it." in again
     assert "You have predicted 1 of 1 right." in again
 
 
-def test_a_wrong_prediction_is_told_and_counted(browse: Browse) -> None:
+def test_a_wrong_prediction_is_told_and_counted(reader: Reader) -> None:
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
-    after = browse(question + score().html + CHOOSE % 0)
+    after = reader.text(question + score().html + CHOOSE % 0)
     assert "Not this time." in after
     assert "You have predicted 0 of 1 right." in after
 
 
-def test_advice_follows_the_answers(browse: Browse) -> None:
+def test_advice_follows_the_answers(reader: Reader) -> None:
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
     topics = [
         ("1/which", "choices", "page one", "one.ipynb"),
         ("1/else", "more", "two", "two.ipynb"),
     ]
     advice = advise(topics).html
-    before = browse(question + advice)
+    before = reader.text(question + advice)
     assert before.count("not answered yet</td>") == 2
-    right = browse(question + advice + CHOOSE % 1)
+    right = reader.text(question + advice + CHOOSE % 1)
     assert right.count("skip it</td>") == 1
     assert "1 of 2 right, 0 to read, 1 not answered yet." in right
     with pytest.raises(ValueError, match="topics is empty"):
         advise([])
 
 
-def test_a_wrong_answer_is_advised_to_read(browse: Browse) -> None:
+def test_a_wrong_answer_is_advised_to_read(reader: Reader) -> None:
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
-    after = browse(question + advise([("1/which", "x", "one", "one.ipynb")]).html + CHOOSE % 0)
+    after = reader.text(question + advise([("1/which", "x", "one", "one.ipynb")]).html + CHOOSE % 0)
     assert "read it</td>" in after
     assert "0 of 1 right, 1 to read, 0 not answered yet." in after

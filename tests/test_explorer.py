@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from browser import after_scripts
+from browser import Reader
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from torch import Tensor, nn
 
@@ -350,10 +350,10 @@ const end = () => {
 </script>"""
 
 
-def told(folder: Path, explorer: Explorer | str, acts: str, *arguments: str) -> Any:
+def told(reader: Reader, explorer: Explorer | str, acts: str, **options: Any) -> Any:
     """What the acts said, in a browser with the explorer."""
     body = explorer if isinstance(explorer, str) else explorer.html
-    after = after_scripts(folder, f"{body}{TOOLS}<script>{{{acts}}}</script>", *arguments)
+    after = reader.text(f"{body}{TOOLS}<script>{{{acts}}}</script>", **options)
     found = re.search(r'<pre id="told">(.*?)</pre>', after, re.DOTALL)
     assert found, after[-2000:]
     return json.loads(found[1])
@@ -388,13 +388,13 @@ end();
 """
 
 
-def test_a_token_shows_where_it_looks_and_who_looks_at_it(tmp_path: Path) -> None:
+def test_a_token_shows_where_it_looks_and_who_looks_at_it(reader: Reader) -> None:
     explorer = small()
     torch.manual_seed(1)
     model = sharp(decoder_only(32, d_model=16, n_heads=4, n_layers=2, d_ff=16), by=2)
     (part,) = attention_maps(model, ids(6))
     W = part.weights[0, 0]
-    rows, still, text, masked, bars, rest, alphas, width = told(tmp_path, explorer, SELF)
+    rows, still, text, masked, bars, rest, alphas, width = told(reader, explorer, SELF)
     assert (rows, still) == ("3 8", "none")
     looks, seen = text.split(" | ")
     assert first(looks, "“not” (3) looks at ") == best(W[3])
@@ -421,10 +421,10 @@ end();
 """
 
 
-def test_masked_looks_other_than_zero(tmp_path: Path) -> None:
+def test_masked_looks_other_than_zero(reader: Reader) -> None:
     part = Maps("attention", torch.eye(2)[None, None], torch.ones(1, 1, 2, 2).triu(1).bool())
     explorer = page([part], [(["a", "b"], ["a", "b"])], (0, 0, 0))
-    alphas, zero, masked = told(tmp_path, explorer, ZERO)
+    alphas, zero, masked = told(reader, explorer, ZERO)
     assert alphas == [255, 0, 255, 255], "masked cells are clear, so that the hatch shows"
     assert zero == "“b” (1) to “a” (0): 0"
     assert masked == "“a” (0) to “b” (1): masked"
@@ -451,8 +451,8 @@ end();
 """
 
 
-def test_keys_do_what_the_mouse_does(tmp_path: Path) -> None:
-    *steps, title, token, text, live, table, clicked = told(tmp_path, small(), KEYS)
+def test_keys_do_what_the_mouse_does(reader: Reader) -> None:
+    *steps, title, token, text, live, table, clicked = told(reader, small(), KEYS)
     assert steps == ["0:0:1", "1:1:1", "5:5:1", "7:7:1", "7:7:1", "0:0:1", "0:0:1"]
     assert re.fullmatch(r"Layer 1, head 0/Layer 1, head 0: .*", title)
     assert token == "4:1"
@@ -478,10 +478,10 @@ end();
 """
 
 
-def test_cross_attention_has_two_strips(tmp_path: Path) -> None:
+def test_cross_attention_has_two_strips(reader: Reader) -> None:
     model = sharp(tiny_transformer())
     explorer = attention_explorer(model, (ids(7), ids(5)), (names(7), names(12)[5:10]))
-    choices, looks, fills, seen, none, cell = told(tmp_path, explorer, CROSS)
+    choices, looks, fills, seen, none, cell = told(reader, explorer, CROSS)
     assert choices == ["encoder, self-attention", "decoder, causal self-attention",
                        "cross-attention"]  # fmt: skip
     assert re.fullmatch(r"“because” \(2\) looks at “.*” \(\d\) [\d.]+.*", looks)
@@ -505,16 +505,16 @@ setTimeout(() => { say(boxes.map(x => +x.classList.contains("dark")).join("")); 
 """
 
 
-def test_several_explorers_on_a_page_do_not_disturb_each_other(tmp_path: Path) -> None:
+def test_several_explorers_on_a_page_do_not_disturb_each_other(reader: Reader) -> None:
     twice, other = small().html, small(names(12)[6:]).html
     body = twice + twice + other
-    after = told(tmp_path, body, MANY, "--virtual-time-budget=3000")
+    after = told(reader, body, MANY, seconds=3)
     assert after == ["1,1,1", "0,3,0", "0,3,2", 0, "111"]
 
 
-def test_without_scripts_the_picture_stands(tmp_path: Path) -> None:
+def test_without_scripts_the_picture_stands(reader: Reader) -> None:
     dead = re.sub(r"<script>.*</script>", "", small().html, flags=re.DOTALL)
-    assert told(tmp_path, dead, 'say(one(".still img").offsetWidth > 100); end();') == [True]
+    assert told(reader, dead, 'say(one(".still img").offsetWidth > 100); end();') == [True]
 
 
 LONG = """
@@ -528,12 +528,12 @@ end();
 """
 
 
-def test_a_long_text_has_one_head_whole_and_links_of_the_others(tmp_path: Path) -> None:
+def test_a_long_text_has_one_head_whole_and_links_of_the_others(reader: Reader) -> None:
     tokens, part = names(512), causal_maps(2, 3, 512)
     part.weights[:, :, 300] *= 0.5
     part.weights[:, :, 300, 290] += 0.5
     explorer = page([part], [(tokens, tokens)], (0, 0, 1))
-    count, whole, masked, links, others, kept, overflow = told(tmp_path, explorer, LONG)
+    count, whole, masked, links, others, kept, overflow = told(reader, explorer, LONG)
     assert (count, masked, others, overflow) == (512, 211, 211, "auto")
     for text, weights in ((whole, part.weights[0, 1]), (links, part.weights[1, 0])):
         assert first(text, f"“{tokens[300]}” (300) looks at ") == best(weights[300])

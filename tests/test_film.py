@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
-from browser import after_scripts, chromium
+from browser import Reader
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
@@ -110,19 +110,16 @@ document.body.append([...["img", "figcaption", "button", "input"].map(seen), wid
 </script>"""
 
 
-def test_without_scripts_or_motion_the_strip_stays(tmp_path: Path) -> None:
+def test_without_scripts_or_motion_the_strip_stays(reader: Reader) -> None:
     html = drawn().html
     dead = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
-    assert "3,3,0,0,300" in after_scripts(tmp_path, dead + COUNT)
-    assert "3,3,0,0,300" in after_scripts(tmp_path, html + COUNT, "--force-prefers-reduced-motion")
-    assert "1,0,3,1,500" in after_scripts(tmp_path, html + COUNT)
+    assert "3,3,0,0,300" in reader.text(dead + COUNT)
+    assert "3,3,0,0,300" in reader.text(html + COUNT, reduced_motion="reduce")
+    assert "1,0,3,1,500" in reader.text(html + COUNT)
 
 
-def test_the_whole_strip_is_printed(tmp_path: Path) -> None:
-    path, printed = tmp_path / "film.html", tmp_path / "film.pdf"
-    path.write_text(film(figures(), CAPTIONS, ALT).html, encoding="utf-8")
-    chromium(tmp_path, f"--print-to-pdf={printed}", path.as_uri())
-    assert printed.read_bytes().count(b"/Subtype /Image") == 3
+def test_the_whole_strip_is_printed(reader: Reader) -> None:
+    assert reader.prints(film(figures(), CAPTIONS, ALT).html).count(b"/Subtype /Image") == 3
 
 
 DO = """<script>
@@ -143,8 +140,8 @@ setTimeout(() => { tell(); document.body.append(told.join("; ")); }, 4000);
 </script>"""
 
 
-def test_buttons_keys_slider_and_play_choose_the_frame(tmp_path: Path) -> None:
-    after = after_scripts(tmp_path, drawn().html + DO, "--virtual-time-budget=6000")
+def test_buttons_keys_slider_and_play_choose_the_frame(reader: Reader) -> None:
+    after = reader.text(drawn().html + DO, seconds=6)
     told = re.findall(r"(\d),(\d),(\w+),(\w+)", after)
     assert all(frame == slider for frame, slider, _, _ in told)
     assert [(int(frame), label) for frame, _, label, _ in told] == [

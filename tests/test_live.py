@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 import torch
-from browser import after_scripts, chromium
+from browser import DESK, PHONE, Reader, Size
+from playwright.sync_api import Browser
 from torch import Tensor, nn
 
 from book.check import check
@@ -44,7 +45,7 @@ def told_by(page: str) -> Any:
     return json.loads(page.split("@" * 9)[1])
 
 
-def in_page(folder: Path, body: str, given: Any) -> Any:
+def in_page(reader: Reader, body: str, given: Any) -> Any:
     """What `body` (JavaScript, after forward.js) returns in the browser, as JSON."""
     code = (LIVE / "forward.js").read_text(encoding="utf-8")
     data = json.dumps(given).replace("<", "\\u003c")
@@ -52,7 +53,7 @@ def in_page(folder: Path, body: str, given: Any) -> Any:
         f"<script>{code}; {MARK} const given = {data}; const answer = (() => {{ {body} }})();"
         "document.body.append(mark + JSON.stringify(answer) + mark);</script>"
     )
-    return told_by(after_scripts(folder, page))
+    return told_by(reader.text(page))
 
 
 def rounded(model: Transformer) -> Transformer:
@@ -145,7 +146,7 @@ BUILDS = {"pre_norm": pre_norm, "post_norm": post_norm, "shared": shared, "toy":
 
 
 @pytest.fixture(scope="module")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def computed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Name -> (what the page computed, the model, the cases), all in one visit."""
     torch.manual_seed(0)
     jobs, found = [], {}
@@ -160,7 +161,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             job["weights"] = export.half(state)
         jobs.append(job)
         found[name] = (model, asked)
-    came = in_page(tmp_path_factory.mktemp("live"), RUN, jobs)
+    came = in_page(Reader(chromium, tmp_path_factory.mktemp("live")), RUN, jobs)
     return {name: (one, *found[name]) for name, one in zip(found, came, strict=True)}
 
 
@@ -199,7 +200,7 @@ return { greedy, drawn: given.temperatures.map(first) };
 """
 
 
-def test_it_writes_as_the_library_does_and_draws_by_probability(tmp_path: Path) -> None:
+def test_it_writes_as_the_library_does_and_draws_by_probability(reader: Reader) -> None:
     model, source = toy().model, toy().source
     said = ["zéro", "quatre vingt un", "mille", TEXT, "neuf cent mille deux"]
     sources = [source.encode(text, eos=True) for text in said]
@@ -208,7 +209,7 @@ def test_it_writes_as_the_library_does_and_draws_by_probability(tmp_path: Path) 
         "spec": export.described(model), "weights": export.half(model.state_dict()),
         "sources": sources, "temperatures": temperatures, "seeds": seeds,
     }  # fmt: skip
-    came = in_page(tmp_path, WRITE, given)
+    came = in_page(reader, WRITE, given)
     for ids, tokens in zip(sources, came["greedy"], strict=True):
         assert tokens == [*greedy(model, torch.tensor([ids]), max_length=9, rules=NEVER)[0], 2]
     logits = model(torch.tensor(sources[:1]), torch.tensor([[1]]))[0, 0].detach()
@@ -390,8 +391,8 @@ document.body.append(mark + JSON.stringify(told) + mark);
 FIRST = "encoder.stack.blocks.0.attn/0"
 
 
-def test_words_heads_and_training_change_the_answer_as_in_pytorch(tmp_path: Path) -> None:
-    after = after_scripts(tmp_path, shown() + ACT)
+def test_words_heads_and_training_change_the_answer_as_in_pytorch(reader: Reader) -> None:
+    after = reader.text(shown() + ACT)
     told = told_by(after)
     answers = [re.match(r"It writes (\S*?)(?: …)?, probability", text) for text in told]
     came = [answer[1] if answer else "" for answer in answers]
@@ -430,24 +431,24 @@ document.body.append(mark + JSON.stringify({
 )
 
 
-def look(folder: Path, html: str, *arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = told_by(after_scripts(folder, html + LOOK, *arguments))
+def look(reader: Reader, html: str, **options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = told_by(reader.text(html + LOOK, **options))
     return found
 
 
-def test_without_scripts_a_worked_example_stands_there(tmp_path: Path) -> None:
+def test_without_scripts_a_worked_example_stands_there(reader: Reader) -> None:
     dead = re.sub(r"<script>.*?</script>", "", shown(), flags=re.DOTALL)
-    found = look(tmp_path, dead)
+    found = look(reader, dead)
     assert (found["still"], found["now"], found["maps"]) == (1, 0, 0)
     assert f"{TEXT} → <strong>397</strong>" in dead
     assert re.search(r'<img alt="layer 1, head 0: largest value of each query: 3 to \w+', dead)
 
 
-@pytest.mark.parametrize("width", [1200, 500])
+@pytest.mark.parametrize("size", [DESK, PHONE])
 def test_every_control_has_a_name_every_map_a_text_and_a_phone_is_wide_enough(
-    tmp_path: Path, width: int
+    reader: Reader, size: Size
 ) -> None:
-    found = look(tmp_path, shown(), f"--window-size={width},900")
+    found = look(reader, shown(), size=size)
     assert (found["still"], found["now"], found["maps"]) == (0, 1, 13)
     assert (found["mute"], found["twice"], found["dumb"], found["wide"]) == (0, 0, 0, False)
     assert found["live"] == "polite"
@@ -456,15 +457,13 @@ def test_every_control_has_a_name_every_map_a_text_and_a_phone_is_wide_enough(
     )
 
 
-def test_the_page_prints_what_the_reader_made_and_loads_nothing(tmp_path: Path) -> None:
-    path, printed = tmp_path / "live.html", tmp_path / "live.pdf"
-    path.write_text(f"<meta charset=utf-8>{shown()}", encoding="utf-8")
-    assert check(tmp_path) == []
-    chromium(tmp_path, f"--print-to-pdf={printed}", path.as_uri())
-    assert printed.read_bytes().count(b"/Subtype /Image") >= 13
+def test_the_page_prints_what_the_reader_made_and_loads_nothing(reader: Reader) -> None:
+    printed = reader.prints(shown())
+    assert check(reader.folder) == []
+    assert printed.count(b"/Subtype /Image") >= 13
 
 
-def test_letters_are_read_and_words_are_written_too(tmp_path: Path) -> None:
+def test_letters_are_read_and_words_are_written_too(reader: Reader) -> None:
     torch.manual_seed(2)  # an answer that is not empty
     source = CharTokenizer.train(["abc de"])
     target = WordTokenizer.train(["one two three <four>"])
@@ -472,17 +471,17 @@ def test_letters_are_read_and_words_are_written_too(tmp_path: Path) -> None:
     shown = live(model, source, target, "bad c", most=6)
     answer = repr(shown).split(" -> ")[1][:-1]
     assert 1 < len(answer.split()) <= 6
-    after = after_scripts(tmp_path, shown.html)
+    after = reader.text(shown.html)
     assert f"It writes {answer}" in after
     assert "Training: " in after
     assert '<div class="training" hidden' in after, "no snapshots, no slider"
     assert len(re.findall(r'<button type="button"[^>]* title="leave out', after)) == 5
 
 
-def test_it_is_the_same_each_time_and_two_on_a_page_keep_apart(tmp_path: Path) -> None:
+def test_it_is_the_same_each_time_and_two_on_a_page_keep_apart(reader: Reader) -> None:
     show = partial(live, toy().model, toy().source, toy().target)
     first, second = show("zéro"), show("cent")
     assert first.html == show("zéro").html
     assert repr(second) == "[live model: cent -> 100]"
-    after = after_scripts(tmp_path, first.html + second.html)
+    after = reader.text(first.html + second.html)
     assert re.findall(r"It writes (\d+), probability", after) == ["0", "100"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from browser import after_scripts, chromium
+from browser import Reader
 from click.testing import CliRunner
 from torch import Tensor
 from torch.testing import assert_close
@@ -250,12 +250,9 @@ def test_the_sheets_are_listed() -> None:
 # --- in a browser -----------------------------------------------------------------------------
 
 
-def test_each_sheet_and_each_key_is_one_page_of_a4(tmp_path: Path) -> None:
-    path, printed = tmp_path / "all.html", tmp_path / "all.pdf"
+def test_each_sheet_and_each_key_is_one_page_of_a4(reader: Reader) -> None:
     sheets = [make(name, seed) for name in SHEETS for seed in (0, 1)]
-    path.write_text(document(*sheets), encoding="utf-8")
-    chromium(tmp_path, f"--print-to-pdf={printed}", "--no-pdf-header-footer", path.as_uri())
-    boxes = re.findall(rb"/MediaBox \[([\d. ]+)\]", printed.read_bytes())
+    boxes = re.findall(rb"/MediaBox \[([\d. ]+)\]", reader.prints(document(*sheets)))
     assert len(boxes) == 2 * len(sheets)
     assert {tuple(round(float(x)) for x in box.split()) for box in boxes} <= {
         (0, 0, 595, 842),
@@ -263,10 +260,10 @@ def test_each_sheet_and_each_key_is_one_page_of_a4(tmp_path: Path) -> None:
     }
 
 
-def test_the_stepper_plays_one_number_after_the_other(tmp_path: Path) -> None:
+def test_the_stepper_plays_one_number_after_the_other(reader: Reader) -> None:
     sheet = make("attention", 3)
     click = "<script>for (let i = 0; i < 4; i++) document.querySelectorAll('button')[1].click()"
-    after = after_scripts(tmp_path, f"{stepper(sheet).html}{click}</script>")
+    after = reader.text(f"{stepper(sheet).html}{click}</script>")
     (dots,) = sheet.steps[1].grids
     (scores,) = sheet.steps[2].grids
     assert len(dots.work[0]) == 3

