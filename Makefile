@@ -16,7 +16,7 @@ PY := .venv/bin/python
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf run test lab notebooks bench lint fmt doctor results laws constraints setup clean
+.PHONY: help read book pdf browser run test lab notebooks bench lint fmt doctor results laws constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ book: setup ## Build the book with the development environment into build/site
 
 pdf: book ## Print each chapter to build/pdf with Chromium (PAGES=... chooses some)
 	@$(PY) book/pdf.py --site build/site --out build/pdf $(PAGES)
+
+browser: ## Install Chromium where apt is there, and axe-core, for the tests in a browser and for `make pdf`
+	@$(PYTHON) tools/chromium.py
+	@$(PYTHON) tools/vendor.py axe-core
 
 run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
 	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \

@@ -92,7 +92,7 @@ def print_pdf(document: str, folder: Path, target: Path) -> None:
     """
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        raise PrintError("printing needs Chromium: sudo apt-get install chromium")
+        raise PrintError("printing needs Chromium: make browser")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as profile:
         page = folder / "_printed.html"
