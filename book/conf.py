@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 project = "deepdive"
 author = "The deepdive maintainers"
 language = "en"
-extensions = ["myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "formulas", "links"]
+extensions = ["myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "formulas", "links", "access"]
 
 # Pages: outputs are those that were committed.
 nb_execution_mode = "off"
@@ -21,7 +21,9 @@ bibtex_cite_id = "{key}"
 html_theme = "sphinx_book_theme"
 html_title = "deepdive"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["book.css"]
+html_js_files = [("scroll.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # it fetches pages, which a browser refuses without a server
