@@ -3,7 +3,7 @@
 #   PYTHON       the Python that makes the environment (3.11 or later)
 #   TORCH_INDEX  where torch comes from: auto, cpu, registry, or the address of an index; empty: as last
 #                named in this checkout, at first auto
-#   PROFILE      what `make notebooks` runs: laptop (default) or gpu
+#   PROFILE      what `make notebooks` and `make figures` run: laptop (default), gpu, or for figures ci
 #   PAGES        pages to run or build, as parts of their names; empty: all
 
 PYTHON      ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell $(p) -c 'print("$(p)")' 2>/dev/null)) python3)
@@ -16,7 +16,7 @@ PY := .venv/bin/python
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf browser run test lab notebooks bench lint fmt doctor results laws constraints setup clean
+.PHONY: help read book pdf figures browser run test lab notebooks bench lint fmt doctor results laws constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ pdf: book ## Print each chapter to build/pdf with Chromium (PAGES=... chooses so
 browser: ## Install Chromium where apt is there, and axe-core, for the tests in a browser and for `make pdf`
 	@$(PYTHON) tools/chromium.py
 	@$(PYTHON) tools/vendor.py axe-core
+
+figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: generated data; PAGES=...)
+	@$(PY) -m deepdive.pages run --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
+	$(PY) book/figures.py --out build/figures && exit $$ran
 
 run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
 	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \

@@ -12,6 +12,7 @@ from html import escape
 
 from matplotlib.figure import Figure
 
+from deepdive.figures import Picture
 from deepdive.markup import STEPS, Html, marked, script
 from deepdive.plotting import png
 
@@ -65,7 +66,7 @@ def film(frames: Sequence[Figure | str], captions: Sequence[str], alt: str) -> H
             "draw fewer frames, or smaller ones"
         )
     lines = [f"  {i}. {caption}" for i, caption in enumerate(captions, start=1)]
-    return Html(html, "\n".join([f"[film: {alt}]", *lines]))
+    return Html(html, "\n".join([f"[film: {alt}]", *lines]), [Picture(frames, alt, captions)])
 
 
 def _image(frame: Figure | str) -> tuple[str, tuple[float, float]]:

@@ -5,17 +5,26 @@ Everything stands in the output itself: nothing comes from a network, nothing ne
 
 import json
 import re
+from collections.abc import Sequence
 from html import escape
+
+from deepdive.figures import Picture, save
 
 
 class Html:
-    """HTML for a notebook's output, with a plain form for terminals and scripts."""
+    """HTML for a notebook's output, with a plain form for terminals and scripts.
 
-    def __init__(self, html: str, plain: str) -> None:
+    `pictures` are what it shows where nothing moves.
+    """
+
+    def __init__(self, html: str, plain: str, pictures: Sequence[Picture] = ()) -> None:
         self.html = html
         self.plain = plain
+        self.pictures = pictures
 
     def _repr_html_(self) -> str:
+        for picture in self.pictures:
+            save(picture)
         return self.html
 
     def __repr__(self) -> str:

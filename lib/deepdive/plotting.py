@@ -14,6 +14,8 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from deepdive.figures import Picture, save
+
 # Okabe and Ito's palette: told apart by readers with any common colour blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SEQUENTIAL, DIVERGING = "Blues", "RdBu_r"
@@ -154,16 +156,21 @@ def show(figure: Figure | str, alt: str = "") -> None:
         return
     from IPython.display import display
 
-    kind = "image/svg+xml" if isinstance(figure, str) else "image/png"
-    data = figure if isinstance(figure, str) else png(figure)
+    data, metadata = _shown(figure, alt)
     show_bundle: Any = display  # it declares no types
-    show_bundle({kind: data, "text/plain": alt}, metadata={kind: {"alt": alt}}, raw=True)
+    show_bundle(data, metadata=metadata, raw=True)
 
 
 def _bundle(figure: Figure, include: Any = None, exclude: Any = None) -> Any:
-    alt = getattr(figure, "alt", "")
-    data = {"image/png": png(figure), "text/plain": alt or repr(figure)}
-    return data, {"image/png": {"alt": alt}}
+    return _shown(figure, getattr(figure, "alt", ""))
+
+
+def _shown(figure: Figure | str, alt: str) -> Any:
+    """Return the data and metadata of a notebook's output."""
+    save(Picture([figure], alt))
+    kind = "image/svg+xml" if isinstance(figure, str) else "image/png"
+    data = figure if isinstance(figure, str) else png(figure)
+    return {kind: data, "text/plain": alt or repr(figure)}, {kind: {"alt": alt}}
 
 
 def png(figure: Figure, *, tight: bool = True) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import textwrap
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 
 from deepdive.explorer.maps import Maps
 from deepdive.explorer.pack import MASKED, pack, pooled, say
+from deepdive.figures import Picture
 from deepdive.markup import Html, script
 from deepdive.plotting import SEQUENTIAL, png
 
@@ -25,8 +27,8 @@ Sides = tuple[list[str], list[str]]  # tokens of the queries, tokens of the keys
 class Explorer(Html):
     """An attention explorer, shown as a notebook's output; `save` writes it as one file."""
 
-    def __init__(self, html: str, plain: str, title: str) -> None:
-        super().__init__(html, plain)
+    def __init__(self, html: str, plain: str, title: str, pictures: Sequence[Picture] = ()) -> None:
+        super().__init__(html, plain, pictures)
         self.title = title
 
     def save(self, path: str | Path) -> Path:
@@ -52,19 +54,19 @@ def page(maps: list[Maps], sides: list[Sides], start: tuple[int, int, int]) -> E
     lines = "\n".join(textwrap.wrap(base64.b64encode(packed.data).decode(), 1000))
     name = hashlib.sha256((head + lines).encode()).hexdigest()[:10]
     title = "; ".join(_title(part, maps_) for part, maps_ in zip(packed.parts, maps, strict=True))
-    pictures = "".join(_still(part, maps_) for part, maps_ in zip(packed.parts, maps, strict=True))
+    stills = [_still(part, maps_) for part, maps_ in zip(packed.parts, maps, strict=True)]
     body = _asset("explorer.js")
     html = _BOX.format(
         name=name,
         style=_asset("explorer.css"),
         title=escape(title),
-        pictures=pictures,
+        pictures="".join(html for _, html in stills),
         script=script(body, name=name, head=head, bytes=lines),
     )
     plain = [f"[attention explorer: {title}]"]
     for part in packed.parts:
         plain += [f"  {part['name']} {habit}" for habit in _habits(part["said"])]
-    return Explorer(html, "\n".join(plain), title)
+    return Explorer(html, "\n".join(plain), title, [picture for picture, _ in stills])
 
 
 def _asset(name: str) -> str:
@@ -95,8 +97,8 @@ def _habits(said: list[list[str]]) -> list[str]:
     ]
 
 
-def _still(part: dict[str, object], maps: Maps) -> str:
-    """All heads of a part as one picture, layers down and heads across; grey where masked."""
+def _still(part: dict[str, object], maps: Maps) -> tuple[Picture, str]:
+    """All heads of a part, layers down and heads across, grey where masked; and that as HTML."""
     levels = pooled(maps.weights, maps.masked)  # (L, H, t, s)
     L, H, t, s = levels.shape
     value = levels.float().masked_fill(levels == MASKED, float("nan"))
@@ -117,7 +119,7 @@ def _still(part: dict[str, object], maps: Maps) -> str:
     alt = f"Maps of {_title(part, maps)}, queries down and keys across. {'; '.join(said[:8])}"
     alt += f"; and {len(said) - 8} more heads." if len(said) > 8 else "."
     source = base64.b64encode(png(figure)).decode()
-    return (
+    return Picture([figure], alt), (
         f'<figure><img alt="{escape(alt)}" src="data:image/png;base64,{source}">'
         f"<figcaption>{escape(_title(part, maps))}; grey is masked, colour by the square root of "
         "the weight.</figcaption></figure>"

@@ -32,6 +32,7 @@ import matplotlib as mpl
 import torch
 
 from deepdive.decoding import forbid, greedy
+from deepdive.figures import Picture
 from deepdive.inspect import record
 from deepdive.live.export import Tensors, described, half, snapshot
 from deepdive.markup import Html, marked, script
@@ -98,7 +99,7 @@ def live(
         ],
         "trained": trained,
     }
-    answer, still = _worked(model, source, target, text, most)
+    answer, picture, still = _worked(model, source, target, text, most)
     body = json.dumps(spec, ensure_ascii=False)
     name = f"live{hashlib.sha256((body + text).encode()).hexdigest()[:10]}"
     buttons = "".join(f'<button type="button">{escape(e)}</button>' for e in (text, *examples))
@@ -118,7 +119,7 @@ def live(
             f"the live model has {len(html.encode()) / 1000:.0f} kB, at most {LARGEST / 1000:.0f}: "
             "give a smaller model, or fewer snapshots"
         )
-    return Html(html, f"[live model: {text} -> {answer}]")
+    return Html(html, f"[live model: {text} -> {answer}]", [picture])
 
 
 _KINDS = (
@@ -141,8 +142,8 @@ def _page(name: str) -> str:
 @torch.no_grad()
 def _worked(
     model: Any, source: Tokenizer, target: Tokenizer, text: str, most: int
-) -> tuple[str, str]:
-    """Return the model's answer to `text`, and an image of its cross-attention, as HTML."""
+) -> tuple[str, Picture, str]:
+    """Return the model's answer to `text`, and its cross-attention as a picture and as HTML."""
     src = torch.tensor([source.encode(text, eos=True)])
     never = forbid(target.pad, target.bos, target.unk)
     ids = greedy(model, src, max_length=most, rules=[never])[0]
@@ -159,4 +160,5 @@ def _worked(
         figure = heads(maps, rows, [*source.tokens(text), "end"], names=names, limits=(0, 1))
         image = base64.b64encode(png(figure)).decode()
     alt = getattr(figure, "alt", "")
-    return target.decode(ids), f'<img alt="{escape(alt)}" src="data:image/png;base64,{image}">'
+    html = f'<img alt="{escape(alt)}" src="data:image/png;base64,{image}">'
+    return target.decode(ids), Picture([figure], alt), html

@@ -55,12 +55,18 @@ def main() -> None:
     type=click.FloatRange(0, 1, min_open=True),
     help="Profile experiment: the part of its steps to make.",
 )
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path),
+    help="Save each figure here as a file, of the pages whose figures are not there yet.",
+)
 def run(
     pages: tuple[str, ...],
     profile: str | None,
     out: Path | None,
     strict_budget: bool,
     share: float | None,
+    figures: Path | None,
 ) -> None:
     """Run pages (default: all) into a folder; no committed file changes.
 
@@ -75,7 +81,7 @@ def run(
       deepdive run translation --profile ci
       deepdive run 2.16 --profile experiment --share 0.1
     """
-    from deepdive.pages import runner
+    from deepdive.pages import runner, shelf
     from deepdive.profile import profile as current
 
     root = find_root()
@@ -85,7 +91,14 @@ def run(
             raise click.UsageError(f"--share is for --profile experiment; this is {name}")
         os.environ["DEEPDIVE_SHARE"] = str(share)
     folder = (out or root / "build" / name).resolve()
-    results = runner.run_pages(select(pages, root), name, folder)
+    chosen = select(pages, root)
+    if figures is not None:
+        there = [page for page in chosen if shelf.has(page, name, figures)]
+        chosen = [page for page in chosen if page not in there]
+        click.echo(f"figures of {len(there)} pages are there already; {len(chosen)} pages to run")
+        if not chosen:
+            return
+    results = runner.run_pages(chosen, name, folder, figures=figures and figures.resolve())
     sys.exit(runner.exit_code(results, strict_budget))
 
 

@@ -5,13 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from deepdive.pages import Page, source
+from deepdive.figures import SETTING
+from deepdive.pages import Page, shelf, source
 from deepdive.pages.execute import HOPELESS, Run, execute
 from deepdive.pages.progress import Display, Result, report
 
 
 def run_pages(
-    pages: Sequence[Page], profile: str, out: Path | None, stream: TextIO | None = None
+    pages: Sequence[Page],
+    profile: str,
+    out: Path | None,
+    stream: TextIO | None = None,
+    figures: Path | None = None,
 ) -> list[Result]:
     """Run the pages one after another; a failing one does not stop the next.
 
@@ -19,6 +24,8 @@ def run_pages(
         out: where the executed notebooks go; None builds the committed ones, and keeps a
             committed notebook as it is where its page fails.
         stream: where progress and the closing table are shown (default: standard output).
+        figures: where every figure goes as a file, too (`deepdive.pages.shelf`); a failing page
+            leaves there what an earlier run had made.
 
     Returns:
         One result a page; after an interrupt, those that ran.
@@ -28,7 +35,7 @@ def run_pages(
     results: list[Result] = []
     for ordinal, page in enumerate(pages, start=1):
         display.start(ordinal, page)
-        results.append(_run_page(page, profile, out, display))
+        results.append(_run_page(page, profile, out, display, figures))
         display.end(results[-1])
         if results[-1].status == "interrupted":
             break
@@ -44,12 +51,16 @@ def exit_code(results: Sequence[Result], strict_budget: bool) -> int:
     return int("failed" in states or (strict_budget and "over budget" in states))
 
 
-def _run_page(page: Page, profile: str, out: Path | None, display: Display) -> Result:
+def _run_page(
+    page: Page, profile: str, out: Path | None, display: Display, figures: Path | None
+) -> Result:
     budget = page.budget(profile)
     run = Run(source.load(page), limit=HOPELESS * budget)
-    env = {"DEEPDIVE_PROFILE": profile, "SOURCE_DATE_EPOCH": "0"}
+    env = {"DEEPDIVE_PROFILE": profile, "SOURCE_DATE_EPOCH": "0", SETTING: ""}
     if out is not None:
         env["DEEPDIVE_OUT"] = str(out)
+    if figures is not None:
+        env[SETTING] = str(shelf.begin(page, figures))
     try:
         execute(run, page.source.parent, env, display.tick)
     except KeyboardInterrupt:
@@ -62,5 +73,7 @@ def _run_page(page: Page, profile: str, out: Path | None, display: Display) -> R
         old = source.committed(page)
         source.record_cost(run.notebook, old, profile, run.seconds, run.peak_mb)
         source.write(run.notebook, page.notebook)
+    if figures is not None and out is not None and not run.error:
+        shelf.keep(page, profile, figures, out / f"{page.name}.ipynb")
     late = "over budget" if run.seconds > budget else "ok"
     return Result(page, run, "failed" if run.error else late, budget)
