@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from deepdive.pages import BUDGETS, PageError, find_root, select
+from deepdive.pages import BUDGETS, Page, PageError, find_root, select
 
 PAGES = click.argument("pages", nargs=-1, metavar="[PAGE]...")
 PROFILE = click.option(
@@ -108,7 +108,11 @@ def run(
 @click.option(
     "--check", is_flag=True, help="Change nothing; fail where source and notebook differ."
 )
-@click.option("--prose", is_flag=True, help="Renew only prose, keep outputs; refuses changed code.")
+@click.option(
+    "--prose",
+    is_flag=True,
+    help="Renew only prose and setup cell, keep outputs; refuses other new code.",
+)
 def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: bool) -> None:
     """Build the committed .ipynb, outputs included, from the .py sources (profile laptop).
 
@@ -145,9 +149,19 @@ def exercises() -> None:
 @main.command()
 @PAGES
 def setup(pages: tuple[str, ...]) -> None:
-    """Write the library's setup cell into the sources."""
-    from deepdive.pages import source
+    """Write the library's setup cell into the sources, those of the exercises too.
 
-    for page in select(pages, find_root()):
+    \b
+    After a change of ADDRESS in deepdive/pages/setup_cell.py:
+      python -m deepdive.pages setup
+      python -m deepdive.pages notebooks --prose
+      python -m deepdive.pages exercises
+    """
+    from deepdive.pages import source
+    from deepdive.pages.exercises import sources
+
+    root = find_root()
+    others = [] if pages else [Page(path, root) for path in sources(root)]
+    for page in [*select(pages, root), *others]:
         if source.write_setup(page):
             click.echo(page.name)
