@@ -1,0 +1,180 @@
+"""Publishing: workflows that say what exists, and a book that works below any path of a host."""
+
+from __future__ import annotations
+
+import http.server
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+from urllib.request import urlopen
+
+import pytest
+import yaml
+from browser import chromium
+from bs4 import BeautifulSoup
+
+from deepdive.pages import PageError, source
+from deepdive.pages.setup_cell import ADDRESS
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
+BELOW = "/courses/2026/attention/"
+NO_ICON = {"/favicon.ico"}  # what browsers ask a host for, unasked
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+def commands(path: Path) -> list[str]:
+    return [line for step in steps(path) for line in step.get("run", "").splitlines()]
+
+
+def test_there_is_a_workflow_to_publish_and_one_to_test() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["publish", "tests"]
+    publish, tests = WORKFLOWS
+    assert commands(publish) == ["make read"]
+    assert commands(tests) == [".ci/run"]
+    uploads = [s for s in steps(publish) if "upload-pages-artifact" in s.get("uses", "")]
+    assert [step["with"]["path"] for step in uploads] == ["build/site"]
+    # YAML 1.1 reads the word `on` as true
+    assert yaml.safe_load(publish.read_text("utf-8"))[True]["push"] == {"branches": ["main"]}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_names_targets_that_exist_and_versions(path: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    for command in commands(path):
+        words = command.split()
+        assert words[1] in targets if words[0] == "make" else (ROOT / words[0]).is_file()
+    used = [step["uses"] for step in steps(path) if "uses" in step]
+    assert used
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", name) for name in used), used
+    named = re.findall(r"(?<![\w/])(?:lib|tests|book|tools)/[\w./-]+", path.read_text("utf-8"))
+    assert all((ROOT / name).exists() for name in named)
+    assert "https://" not in path.read_text("utf-8"), "a host has its place in ADDRESS"
+    asked = yaml.safe_load(path.read_text("utf-8"))["permissions"]
+    assert asked.pop("contents") == "read"
+    assert bool(asked) == (path.stem == "publish")
+
+
+def test_the_guide_names_settings_and_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    guide = text.partition("## To publish")[2].partition("\n## ")[0]
+    for name in re.findall(r"`((?:lib|\.github|\.ci)/[^`]*)`", guide):
+        assert (ROOT / name).exists(), name
+    assert re.search(r"^ADDRESS = ", (ROOT / "lib/deepdive/pages/setup_cell.py").read_text(), re.M)
+    assert {"`ADDRESS`", "`DEEPDIVE_MIRROR`", "`build/site`"} <= set(re.findall(r"`\w.*?`", guide))
+
+
+def test_every_page_and_exercise_gets_its_address_from_the_one_setting() -> None:
+    """What holds the project's address but the setting is written from it, by a command."""
+    host = urlsplit(ADDRESS).netloc
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("*.*ml"), *ROOT.glob("book/*.*"), *WORKFLOWS]:
+        assert host == "github.com" or host not in path.read_text("utf-8"), path
+
+
+def test_a_new_setup_cell_leaves_the_outputs(tmp_path: Path) -> None:
+    text = '# %% [markdown]\n# # 1.1 A\n\n# %% tags=["setup"]\nold\n\n# %%\n1 + 1\n'
+    folder = tmp_path / "chapters" / "01_demo"
+    folder.mkdir(parents=True)
+    (folder / "01_a.py").write_text(text)
+    page = source.Page(folder / "01_a.py", tmp_path)
+    notebook = source.load(page)
+    notebook.cells[2].execution_count = 7
+    source.write(notebook, page.notebook)
+    page.source.write_text(text.replace("old", "new"))
+    source.refresh_prose(page)
+    kept = source.committed(page).cells
+    assert (kept[1].source, kept[2].execution_count) == ("new", 7)
+    page.source.write_text(text.replace("1 + 1", "1 + 2"))
+    with pytest.raises(PageError, match="other code"):
+        source.refresh_prose(page)
+
+
+# --- served ------------------------------------------------------------------------------------
+
+
+class Server:
+    """The built book below a path of a host of this machine; what was asked for, and answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.answers: list[tuple[str, int]] = []
+        answers = self.answers
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def log_request(self, code: Any = "-", size: Any = "-") -> None:
+                answers.append((urlsplit(self.path).path, int(code)))
+
+            def log_error(self, format: str, *args: Any) -> None:
+                pass
+
+        handler = partial(Handler, directory=str(folder))
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.address = f"http://127.0.0.1:{self.http.server_port}{BELOW}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+@pytest.fixture(scope="module")
+def served(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("host")
+    shutil.copytree(book, folder / BELOW.strip("/"))
+    server = Server(folder)
+    yield server
+    server.http.shutdown()
+
+
+def test_every_page_and_what_it_loads_is_served_below_a_path(served: Server) -> None:
+    served.answers.clear()
+    asked: set[str] = set()
+    waiting = [served.address]
+    while waiting:
+        address = waiting.pop()
+        asked.add(address)
+        with urlopen(address) as answer:  # raises where the answer is no success
+            if "html" not in answer.headers["Content-Type"]:
+                continue
+            soup = BeautifulSoup(answer.read(), "html.parser")
+        for tag in soup.select("a[href], link[href], script[src], img[src]"):
+            url = str(tag.get("href") or tag.get("src"))
+            assert not url.startswith("/"), f"{address}: {url} is not relative"
+            target = urljoin(address, url).partition("#")[0]
+            if target.startswith("http://127.0.0.1") and target not in asked:
+                asked.add(target)
+                waiting.append(target)
+    assert {path for path, _ in served.answers if not path.startswith(BELOW)} == set()
+    assert {code for _, code in served.answers} == {200}
+    pages = {path.removeprefix(BELOW) for path, _ in served.answers}
+    assert {"search.html", "contents.html", "_static/book.css"} <= pages
+    assert "chapters/02_transformer/05_self_attention.html" in pages
+    assert "chapters/02_transformer/05_self_attention.ipynb" in pages
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("search.html?q=softmax", "search finished"),
+        ("chapters/02_transformer/05_self_attention.html", "bank"),
+    ],
+)
+def test_a_browser_asks_only_below_the_path(
+    served: Server, tmp_path: Path, page: str, words: str
+) -> None:
+    served.answers.clear()
+    wait = "--virtual-time-budget=8000"
+    shown = chromium(tmp_path, wait, "--dump-dom", served.address + page)
+    assert words in shown.lower()
+    asked = {answer for answer in served.answers if answer[0] not in NO_ICON}
+    assert all(path.startswith(BELOW) and code in (200, 304) for path, code in asked), asked
+    if "search" in page:
+        assert f"{BELOW}searchindex.js" in {path for path, _ in asked}
+        found = BeautifulSoup(shown, "html.parser").select("#search-results li a")
+        assert len(found) > 3
+        assert not [link for link in found if str(link["href"]).startswith(("/", "http"))]
