@@ -3,6 +3,8 @@
 full  .venv       what `make run` and `make test` need: torch first, versions from constraints.txt
 read  .venv-read  what builds the book from the committed outputs: Sphinx and its kin, no torch
 
+Both fetch reveal.js too, for the slides.
+
 Called by make; standard library only. A stamp in the environment names what it was built from, so
 a second call returns at once and a changed list of dependencies is picked up. An interrupted
 set-up goes on where it stopped: nothing counts as done before the stamp is there.
@@ -261,6 +263,17 @@ def read_packages() -> list[str]:
         return list(tomllib.load(file)["project"]["optional-dependencies"]["book"])
 
 
+def fetch_reveal() -> None:
+    """Fetch reveal.js, which shows the book's slides."""
+    from vendor import VendorError, vendored
+
+    say("  reveal.js, from npm")
+    try:
+        vendored("reveal.js")
+    except VendorError as error:
+        raise SetupError(str(error)) from error
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("which", choices=["full", "read"])
@@ -317,6 +330,7 @@ def set_up(which: str, torch_index: str) -> int:
             environment.install("--no-build-isolation", "-e", ".[test]")
         else:
             environment.install(*read_packages())
+        fetch_reveal()
         environment.finish()
     say(f"Set-up of {environment.path.name} took {time.monotonic() - start:.0f} s")
     return 0

@@ -51,6 +51,12 @@ PACKAGES = {
         "dVGtQ==",
         ("axe.min.js", "LICENSE"),
     ),
+    "reveal.js": Package(
+        "6.0.2",
+        "sha512-JYIg5D9aoxoaLeb84O+OvAwsKWdIavVgEDScxtYEXFCT6t6TQrhNtSgogcjdCpdLsWglhJn3zyE3fUOwi"
+        "H5KEg==",
+        ("dist/reveal.js", "dist/reveal.css", "dist/plugin/notes.js", "LICENSE"),
+    ),
 }
 
 
