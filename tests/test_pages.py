@@ -212,7 +212,7 @@ def test_the_recorded_cost_does_not_follow_small_changes() -> None:
     }
 
 
-def test_new_prose_keeps_the_outputs_and_new_code_is_refused(built: Page) -> None:
+def test_new_prose_and_tags_keep_the_outputs_and_new_code_is_refused(built: Page) -> None:
     old_source, old_notebook = built.source.read_text(), built.notebook.read_text()
     try:
         built.source.write_text(old_source.replace("## Look", "## Look at it"))
@@ -222,6 +222,14 @@ def test_new_prose_keeps_the_outputs_and_new_code_is_refused(built: Page) -> Non
         source.refresh_prose(built)
         assert source.problems(built) == []
         assert built.notebook.read_text() == old_notebook.replace("## Look", "## Look at it")
+
+        tagged = old_source.replace("# %%\nfrom tqdm", '# %% Three tags=["slide"]\nfrom tqdm')
+        built.source.write_text(tagged)
+        source.refresh_prose(built)
+        assert source.problems(built) == []
+        shown = source.committed(built).cells[-1]
+        assert (shown.metadata["tags"], shown.metadata["title"]) == (["slide"], "Three")
+        assert shown.outputs
 
         built.source.write_text(old_source.replace("softmax(0)", "softmax(-1)"))
         with pytest.raises(PageError, match="other code than its notebook"):

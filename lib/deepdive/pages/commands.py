@@ -111,7 +111,7 @@ def run(
 @click.option(
     "--prose",
     is_flag=True,
-    help="Renew only prose and setup cell, keep outputs; refuses other new code.",
+    help="Renew prose, tags and setup cell, keep outputs; refuses other new code.",
 )
 def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: bool) -> None:
     """Build the committed .ipynb, outputs included, from the .py sources (profile laptop).
@@ -119,7 +119,7 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
     \b
     Examples:
       deepdive notebooks 2.2           run the page and write its notebook
-      deepdive notebooks --prose 2.2   after an edit to the text only
+      deepdive notebooks --prose 2.2   after an edit to text or tags only
       deepdive notebooks --check
     """
     from deepdive.pages import runner, source

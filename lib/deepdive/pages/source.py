@@ -82,7 +82,7 @@ def committed(page: Page) -> Any:
 
 
 def refresh_prose(page: Page) -> None:
-    """Renew prose and setup cell of the committed notebook and keep its outputs.
+    """Renew prose, tags, titles and setup cell of the committed notebook and keep its outputs.
 
     Raises:
         PageError: no notebook was built, or its code is not that of the source.
@@ -133,12 +133,12 @@ def write_setup(page: Page) -> bool:
     return new != text
 
 
-def _code(notebook: Any) -> list[Any]:
+def _code(notebook: Any) -> list[str]:
     """What the outputs depend on: the code, but not how the setup cell gets the library."""
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return [
-        "setup" if "setup" in cell.metadata.get("tags", []) else _identity(cell)[1:]
-        for cell in code
+        "setup" if "setup" in cell.metadata.get("tags", []) else cell.source
+        for cell in notebook.cells
+        if cell.cell_type == "code"
     ]
 
 
