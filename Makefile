@@ -16,7 +16,7 @@ PY := .venv/bin/python
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf figures browser run test lab notebooks bench lint fmt doctor results laws constraints setup clean
+.PHONY: help read book pdf slides figures browser run test lab notebooks bench lint fmt doctor results laws constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ browser: ## Install Chromium where apt is there, and axe-core, for the tests in 
 figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: generated data; PAGES=...)
 	@$(PY) -m deepdive.pages run --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
 	$(PY) book/figures.py --out build/figures && exit $$ran
+
+slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
+	@$(PY) book/pdf.py --slides --site build/site --out build/pdf $(PAGES)
 
 run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
 	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \

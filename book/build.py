@@ -18,6 +18,7 @@ from sphinx.cmd.build import build_main
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from check import check
+from slides import VendorError, decks
 from stage import BOOK, Stage
 
 
@@ -26,7 +27,8 @@ def build(root: Path, out: Path) -> list[str]:
     work = out.with_name(f"{out.name}-work")
     site = work / "html"
     shutil.rmtree(work, ignore_errors=True)
-    notebooks = Stage(root, work / "src").run()
+    stage = Stage(root, work / "src")
+    notebooks = stage.run()
     strict = ["-W", "--keep-going", "-q", "-b", "html"]
     where = ["-c", str(BOOK), "-d", str(work / "doctrees"), str(work / "src"), str(site)]
     told = build_main([*strict, *where])
@@ -34,6 +36,10 @@ def build(root: Path, out: Path) -> list[str]:
         shutil.copyfile(path, site / path.relative_to(root))
     font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
     (site / "_static" / "STIXTwoMath-Regular.ttf").write_bytes(font.read_bytes())
+    try:
+        decks(stage.pages, site)
+    except VendorError as error:
+        return [str(error)]
     for path in [*site.rglob("*.map"), *site.rglob(".buildinfo"), site / "objects.inv"]:
         path.unlink(missing_ok=True)  # for those who build the theme, not for readers
     shutil.rmtree(site / "_sources", ignore_errors=True)

@@ -1,9 +1,10 @@
-"""Print chapters of the built book, one PDF a chapter, with Chromium.
+"""Print chapters of the built book, or their slides, one PDF a chapter, with Chromium.
 
-    python book/pdf.py --site build/site --out build/pdf [CHAPTER ...]
+    python book/pdf.py [--slides] --site build/site --out build/pdf [CHAPTER ...]
 
 The pages of a chapter are joined into one document without scripts: films are strips, answers are
-open, setup and folded code are left out. Links inside the chapter stay; others become text.
+open, setup and folded code are left out. Links inside the chapter stay; others become text. Of
+slides each frame is a page.
 """
 
 import argparse
@@ -84,6 +85,16 @@ def _section(page: Path, names: set[str]) -> Tag:
     return section
 
 
+def on_paper(deck: Path) -> str:
+    """A deck as a document without scripts; its style lays out a page a frame."""
+    soup = BeautifulSoup(deck.read_text("utf-8"), "html.parser")
+    for script in soup.find_all("script"):
+        script.decompose()
+    for link in soup.find_all("a"):
+        link.unwrap()
+    return str(soup)
+
+
 def print_pdf(document: str, folder: Path, target: Path) -> None:
     """Print a document, whose addresses are relative to `folder`.
 
@@ -110,16 +121,24 @@ def print_pdf(document: str, folder: Path, target: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Print chapters of the built book.")
     parser.add_argument("chapters", nargs="*", help="parts of their names; default: all")
+    parser.add_argument("--slides", action="store_true", help="print their slides instead")
     parser.add_argument("--site", type=Path, default=Path("build/site"))
     parser.add_argument("--out", type=Path, default=Path("build/pdf"))
     options = parser.parse_args()
     try:
-        for name, pages in chapters(options.site.resolve()).items():
-            if not options.chapters or any(part in name for part in options.chapters):
+        site = options.site.resolve()
+        for name, pages in chapters(site).items():
+            deck = site / "slides" / f"{name}.html"
+            asked = not options.chapters or any(part in name for part in options.chapters)
+            if not asked or (options.slides and not deck.is_file()):
+                continue
+            target = options.out.resolve() / f"{name}{'_slides' * options.slides}.pdf"
+            if options.slides:
+                print_pdf(on_paper(deck), deck.parent, target)
+            else:
                 title = name.lstrip("0123456789_").replace("_", " ").capitalize()
-                target = options.out.resolve() / f"{name}.pdf"
                 print_pdf(joined(pages, title), pages[0].parent, target)
-                print(f"{options.out / target.name}: {target.stat().st_size / 1e6:.1f} MB")
+            print(f"{options.out / target.name}: {target.stat().st_size / 1e6:.1f} MB")
     except PrintError as error:
         print(error, file=sys.stderr)
         return 1

@@ -122,6 +122,9 @@ class Stage:
         lines = ["# Contents", ""]
         for title, entries in self._groups().items():
             lines += [f"## {title}", ""]
+            folder = entries[0][1].parent.name
+            if any(has_slides(path) for _, path, about in entries if about is not None):
+                lines += [f'<a href="slides/{folder}.html">Slides of this chapter</a>', ""]
             for label, path, about in entries:
                 lines += [f"**[{label}]({self._name(path)})**"]
                 if about is not None:
@@ -220,6 +223,11 @@ def launchers(name: str) -> tuple[str, str]:
     colab = f"https://colab.research.google.com/github/{project}/blob/main/{quote(name)}"
     binder = f"https://mybinder.org/v2/gh/{project}/main?labpath={quote(name, safe='')}"
     return colab, binder
+
+
+def has_slides(notebook: Path) -> bool:
+    """Whether cells of a notebook are tagged for the deck of its chapter."""
+    return '"slide"' in notebook.read_text("utf-8")
 
 
 def data_of(notebook: Any) -> str:
