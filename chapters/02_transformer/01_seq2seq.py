@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Encoder and decoder
 #
 # A network reads a sentence of twenty words into one vector of 64 numbers. From that vector alone
@@ -24,7 +24,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams_recurrent import two_readers
 from deepdive.plotting import show
 
@@ -58,17 +58,16 @@ show(
 # can read sentences of any length. The price is in the picture. The first word must survive every
 # step between it and the word that needs it.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## By hand: a state of one number
 #
 # The oldest recurrent network (Elman 1990) mixes the new token $x_t$ with the state and squeezes
-# the sum between -1 and 1:
+# the sum between -1 and 1. Let the state be a single number, with $w = 1$ and $u = 0.5$. Let it
+# read a 1 and then two zeros:
 #
 # $$h_t = \tanh(w\,x_t + u\,h_{t-1})$$
-#
-# Let the state be a single number, with $w = 1$ and $u = 0.5$. Let it read a 1 and then two zeros:
 
-# %%
+# %% tags=["slide"]
 import torch
 
 w, u = 1.0, 0.5
@@ -386,7 +385,7 @@ assert changed["Elman, U times 0.5"][50] < 1e-15
 assert changed["Elman, U times 2"][-1] > 10
 {name: f"{share[-1]:.1e}" for name, share in changed.items()}
 
-# %% tags=["fold"]
+# %% How a gradient fades tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Attention
 #
 # A translator has read *the black cat sleeps* and written *le*. Which of the words it read should
@@ -24,7 +24,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import links
 from deepdive.plotting import show
 
@@ -102,11 +102,11 @@ weights = powers / powers.sum()
 for word, score, power, weight in zip(words, scores, powers, weights, strict=True):
     print(f"{word:>6}: score {score:.0f}, e^score {power:.3f}, weight {weight:.3f}")
 
-# %% [markdown]
+# %% By hand: one query, three words [markdown] tags=["slide"]
 # The powers sum to $1 + 2.718 + 7.389 = 11.107$, and $7.389 / 11.107 = 0.665$: two thirds of the
 # attention goes to *cat*. The output mixes the three values in these proportions.
 
-# %%
+# %% tags=["slide"]
 from deepdive.diagrams import look_up
 
 output = weights @ values
@@ -120,20 +120,21 @@ show(
 # %% [markdown]
 # *Read it row by row, left to right. The rows meet twice: in the softmax's sum, and in the mix.*
 
-# %% [markdown]
+# %% In three lines [markdown] tags=["slide"]
 # ## In code: three lines
 #
-# Vectors are rows on all pages, as in the code: the dot product of $q$ and $k$ is $q\,k^\top$.
-# (Texts that use columns write $W_q x$ where we write $x W_q$.) Many queries are the $T$ rows of a
-# matrix $Q$; keys and values are the $S$ rows of $K$ and $V$. With $d$ numbers in each query and
-# key, one matrix product computes all $T \times S$ scores:
+# Many queries are the $T$ rows of a matrix $Q$; keys and values are the $S$ rows of $K$ and $V$.
+# With $d$ numbers in each query and key, one matrix product computes all $T \times S$ scores:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
 #
 # The softmax runs along the keys, so that each *row* sums to one.
+#
+# Vectors are rows on all pages, as in the code: the dot product of $q$ and $k$ is $q\,k^\top$.
+# (Texts that use columns write $W_q x$ where we write $x W_q$.)
 
 
-# %%
+# %% tags=["slide", "code"]
 def attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5  # (T, S)
     weights = scores.softmax(dim=-1)  # (T, S), each row sums to 1
@@ -201,7 +202,7 @@ def measure(scale):
 
 plain, scaled = measure(lambda d: 1.0), measure(lambda d: d**-0.5)
 
-# %% tags=["fold"]
+# %% Why the square root? tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt
@@ -433,7 +434,7 @@ predict(
     key="02_transformer/reversal-map",
 )
 
-# %% tags=["surprise"]
+# %% Weights that can be read tags=["slide", "surprise"]
 word = [letters.index(c) for c in "attention"]
 source, prefix = torch.tensor([word]), torch.tensor([[BOS, *word[::-1]]])
 with record(model, "decoder.*.cross.mechanism.weights") as seen, torch.no_grad():

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Score functions
 #
 # A query and the keys mean the same things, but in other coordinates: what is *up* for one is
@@ -25,7 +25,7 @@ from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import arrow, svg, text
 from deepdive.plotting import show
 
@@ -57,10 +57,11 @@ show(
 # see four at work on one example, meet a rotation that two of them cannot bridge, and find a
 # difference that has nothing to do with rotation.
 
-# %% [markdown]
+# %% Four scores [markdown] tags=["slide"]
 # ## Four scores
 #
-# The four of [the page before](02_attention.ipynb), and what each learns:
+# Four ways to compare a query with a key, met on [the page before](02_attention.ipynb), and what
+# each learns:
 #
 # | name | score of $q$ and $k$ | learned |
 # |---|---|---|
@@ -318,7 +319,7 @@ of_general = [train(GeneralAttention(d), turn)[-1] for turn in turned.values()]
 for angle, dot, general in zip(angles, of_dot, of_general, strict=True):
     print(f"{angle:>3} degrees: dot {dot:6.1%}, general after 200 steps {general:6.1%}")
 
-# %% tags=["fold"]
+# %% A rotation that dot cannot bridge tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt

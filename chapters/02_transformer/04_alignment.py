@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Alignment
 #
 # *ninety-five* is *fünfundneunzig* in German: five-and-ninety. Whoever writes *fünf* must have
@@ -24,7 +24,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams_recurrent import two_readers
 from deepdive.plotting import show
 
@@ -255,7 +255,7 @@ predict(
     key="02_transformer/alignment-map",
 )
 
-# %% tags=["surprise"]
+# %% Unit and ten, crosswise tags=["slide", "surprise"]
 from deepdive.plotting import heatmap
 
 
@@ -484,7 +484,7 @@ at = longest - 1  # the place of the longest trained length in the lists
 assert curves["with attention"][at] > max(0.9, curves["plain"][at] + 0.2)
 assert curves["with attention"][-1] < curves["with attention"][at] - 0.2
 
-# %% tags=["fold"]
+# %% Does attention mend forgetting? tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt

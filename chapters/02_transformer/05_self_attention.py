@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Self-attention
 #
 # *Bank* has one embedding. In *the river bank* it should mean a shore, in *the bank loan* a
@@ -25,7 +25,7 @@ from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import links, svg
 from deepdive.plotting import show
 
@@ -120,7 +120,7 @@ Z = weights @ V
 for name, table in (("scores", scores), ("weights", weights), ("Z", Z)):
     print(name, *(" ".join(f"{v:6.3f}" for v in row) for row in table), sep="\n")
 
-# %% tags=["fold"]
+# %% By hand: the river bank tags=["slide", "fold"]
 step = falk(
     Matrix("Q", "query", Q.tolist()),
     [Matrix("Kᵀ", "key", K.T.tolist())],
@@ -318,7 +318,7 @@ predict(
     key="02_transformer/first-digit",
 )
 
-# %% tags=["surprise"]
+# %% Does it know the order? Two tasks on five digits tags=["slide", "surprise"]
 from torch.nn.functional import cross_entropy
 
 from deepdive.optim import adam, cosine
@@ -342,7 +342,7 @@ for name, answer in tasks.items():
         readers[name, placed], accuracy[name, placed] = reader, right
         print(f"{name:>7}, {'with' if placed else 'without'} positions: {right:.1%} right")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # The largest digit does not depend on the order, and needs no positions. The first
 # one does: without positions the reader can only guess one of five, 20%. No amount of training
 # helps a reader that cannot tell the orders apart. Look at what two of the four readers learned:

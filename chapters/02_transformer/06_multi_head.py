@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Multi-head attention
 #
 # *Cats eat fish*: the verb needs to know who eats and what is eaten. One set of weights gives it
@@ -25,7 +25,7 @@ from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import links, svg, text
 from deepdive.plotting import show
 
@@ -144,7 +144,7 @@ for n_heads in (1, 2):
     print("heads:", n_heads, *([f"{v:.2f}" for v in output.tolist()] for output in outputs))
     assert torch.equal(*outputs) == (n_heads == 1)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## In code: cut, attend, join
 #
 # $$\mathrm{head}_i = \mathrm{Attention}(X W_q^{(i)}, X W_k^{(i)}, X W_v^{(i)})$$
@@ -415,13 +415,13 @@ print(f"the largest is right in the first answer {right[0]:.1%}, in the second {
 # (A feed-forward layer after the attention could use unequal weights, 0.6 and 0.4, to tell the two
 # apart. A Transformer has such layers. More averages are the straight way.)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## How many heads?
 #
-# Now the first *four* digits. Width 32 always, so more heads are narrower ones: 32 heads have one
-# number each.
+# Now the reader must name the first *four* digits. Width 32 always, so more heads are narrower
+# ones: 32 heads have one number each.
 
-# %%
+# %% tags=["slide"]
 few, many = (1, 4), (1, 2, 4, 8, 32)
 readers = {n: train_reader(4, n) for n in pick(ci=few, laptop=many, gpu=many)}
 readers["4, one key-value head"] = train_reader(4, 4, n_kv_heads=1)

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Masks
 #
 # A model learns to write by guessing, at every word of a text, the next one. But the whole text
@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import ROLES, arrow, svg, text
 from deepdive.plotting import show
 
@@ -219,7 +219,7 @@ for name, model in models.items():
     history = fit(model, windows, loss, steps=steps, optimizer=adam(model), schedule=plan)
     curves[name] = history.losses
 
-# %% tags=["fold"]
+# %% A loss that is too good tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Positions
 #
 # *the dog bites the man* and *the man bites the dog* hold the same five words. What tells attention
@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 import torch
 
 from deepdive.attention import SoftmaxAttention
@@ -195,7 +195,7 @@ for length in range(3, 7):
 # to see. A clock does it. Take several hands that turn at different speeds. After one
 # step the fast hand has moved far, the slow one hardly. Read all hands, and you have the place.
 
-# %% tags=["fold"]
+# %% A row of clocks tags=["slide", "fold"]
 from math import cos, sin
 
 shown, speeds, body = [0, 1, 2, 3, 10, 60], [1.0, 0.1, 0.01], []
@@ -473,7 +473,7 @@ predict(
     key="02_transformer/extrapolation",
 )
 
-# %% tags=["surprise"]
+# %% Words longer than any in training tags=["slide", "surprise"]
 figure = Figure(figsize=(7.4, 2.9))
 grid = figure.subplots(1, 2, sharey=True)
 for axes, column, title in zip(grid, (0, 2), ("reverse", "sort"), strict=True):

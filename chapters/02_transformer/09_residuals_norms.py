@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Residuals and norms
 #
 # Sixty-four layers in a row multiply sixty-four derivatives. What lets a gradient arrive at the
@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import ROLES, arrow, svg, text
 from deepdive.plotting import show
 
@@ -147,7 +147,7 @@ for depth, (_, without), (_, size) in zip(depths, plain, residual, strict=True):
 # $1.15^{64}$ is in the thousands: the residual turned nothing into too much. Something must bring
 # the rows back to size on the way.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Layer norm, by hand
 #
 # Take one row of the stream, four numbers: $(4, 2, -4, 10)$.
@@ -524,7 +524,7 @@ def draw(rows, title):
     return figure
 
 
-# %% tags=["fold", "surprise"]
+# %% Post-norm without a warm-up stops first tags=["slide", "fold", "surprise"]
 with_alt(
     draw(live, f"{steps} steps"),
     "Left: loss at the end against depth for four settings. Post-norm without warm-up ends near "

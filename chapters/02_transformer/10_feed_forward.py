@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Feed-forward networks
 #
 # Attention brings a word what it needs from the others, as an average. An average cannot add two
@@ -24,7 +24,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import ROLES, arrow, svg, text
 from deepdive.plotting import show
 
@@ -296,7 +296,7 @@ assert counted["base"]["feed-forward"] == 12 * 2_099_712
 assert counted["base"]["attention"] == 18 * 1_050_624
 {name: {kind: f"{n / 1e6:.1f} M" for kind, n in kinds.items()} for name, kinds in counted.items()}
 
-# %% tags=["fold"]
+# %% Where the weights are tags=["slide", "fold"]
 figure = Figure(figsize=(7.4, 2.2))
 axes = figure.add_subplot()
 start = [0.0] * len(counted)

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # The encoder
 #
 # In `( [ x { x x` every closing bracket has been replaced by an `x`. Which `x` was which? Each
@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import ROLES, svg, text
 from deepdive.plotting import show
 
@@ -524,7 +524,7 @@ for question, column in questions.items():
     knows[question] = [probe(torch.cat(height)[of], answers[of, column]) for height in rows]
     print(f"{question:>18}:", *(f"{share:.0%}" for share in knows[question]))
 
-# %% tags=["fold"]
+# %% What each layer knows tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # The decoder
 #
 # A translator has read *quatre vingt dix sept* and has written *ninety*. What must it look at to
@@ -24,7 +24,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import ROLES, arrow, svg, text
 from deepdive.plotting import show
 
@@ -185,7 +185,7 @@ sum(p.numel() for p in DecoderLayer(512, 8, 2048).parameters())
 # A stack of encoder layers, a stack of decoder layers, a matrix of embeddings on either side, and a
 # matrix that turns the decoder's rows into scores of words.
 
-# %% tags=["fold"]
+# %% The whole Transformer tags=["slide", "fold"]
 from deepdive.diagrams_layers import STEP, box, top
 from deepdive.diagrams_layers import layer as drawn
 

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Training
 #
 # A Transformer learns by guessing the next word of sentences that are already translated. What
@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import arrow, svg, text
 from deepdive.plotting import show
 
@@ -322,7 +322,7 @@ heads(torch.stack(maps), rows, columns, names=["no smoothing", "smoothing 0.1"])
 # *Cross-attention of the last layer, mean of four heads, for a number that was not trained. Rows:
 # the French word to be written next. Smoothing acts on the output and leaves no clear mark here.*
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The size of the steps
 #
 # The learning rate first rises in a straight line, for `warmup` steps, then falls with the inverse
@@ -351,7 +351,7 @@ library = inverse_sqrt(512, warmup=4000)
 assert all(abs(rate(t) - library(t)) < 1e-9 for t in range(1, 100_001, 777))
 {t: float(f"{rate(t):.3g}") for t in (1, 1000, 4000, 16_000, 100_000)}
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 figure = Figure(figsize=(6.2, 2.8))
 axes = figure.add_subplot()
 x = list(range(1, 40_001, 50))
@@ -580,7 +580,7 @@ times = {name: several / one for name, (several, one) in ensembles.items()}
 assert all(abs(factor - 8) < 0.3 for factor in times.values())
 print("ensemble / single:", ", ".join(f"{name} {factor:.1f}" for name, factor in times.items()))
 
-# %% tags=["fold"]
+# %% What it cost tags=["slide", "fold"]
 # BLEU and operations as Vaswani et al. print them (GNMT: 24.66 in Shazeer et al., table 4)
 cost = {"GNMT": (24.6, 2.3e19), "ConvS2S": (25.16, 9.6e18), "MoE": (26.03, 2.0e19)}
 cost |= {"GNMT x 8": (26.3, 1.8e20), "ConvS2S x 8": (26.36, 7.7e19)}

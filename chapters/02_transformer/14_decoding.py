@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # Decoding
 #
 # A trained model gives every possible next word a probability. A reader wants a whole sentence.
@@ -55,7 +55,7 @@ def draw(roles, notes):
     return svg(710, 270, body)
 
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 show(
     draw(
         {"the": ("query", 4), "the cat": ("query", 4), "a": ("value", 4), "a cat": ("value", 4)},
@@ -447,7 +447,7 @@ def share(name, width):
 
 f"{len(found)} searches, each over {len(test)} numbers"
 
-# %% tags=["fold", "surprise"]
+# %% More search, worse answers tags=["slide", "fold", "surprise"]
 figure = Figure(figsize=(7.2, 3.0))
 left, other = figure.subplots(1, 2)
 for name, style in zip(settings, ("o-", "s--", "^:"), strict=True):
@@ -744,7 +744,7 @@ ratio = seconds[not_cached][-1] / seconds[cached][-1]
 assert 1.5 < ratio < (lengths[-1] + 1) / 2
 f"{lengths[-1]} words: {ratio:.1f} times slower without the cache"
 
-# %% tags=["fold"]
+# %% The cache tags=["slide", "fold"]
 figure = Figure(figsize=(7.2, 2.9))
 left, other = figure.subplots(1, 2)
 drawn = range(8, lengths[-1] + 1, 8)

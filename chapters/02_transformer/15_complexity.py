@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # What a layer costs
 #
 # A sentence has 30 words, a chapter has 30,000. What does each kind of layer pay for the longer
@@ -54,7 +54,7 @@ def near(dilation=1, width=3):
     return [(t - o, t) for t in range(N) for o in offsets if t >= o]
 
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 everyone = [(s, t) for t in range(N) for s in range(t + 1)]
 body = panel(20, "self-attention", [everyone], [0, 7])
 body += panel(450, "convolution (dilated)", [near(), near(3)], [0, 1, 7])
@@ -69,7 +69,7 @@ show(
     "attention 4 layers.",
 )
 
-# %% [markdown]
+# %% Four layers on paper [markdown] tags=["slide"]
 # *Bottom: eight words. Thin: who reads whom. Thick: the way from the first word to the last output.
 # Convolution and restricted attention read three words at a time, and need several layers. Dilated:
 # with gaps between the three words, which widen from layer to layer.*
@@ -298,7 +298,7 @@ for name, (a, b) in printed.items():
 # **Measured against printed:** all eight agree. So the table is right, about what it counts. But
 # what it counts is not a layer.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ### What the table leaves out
 #
 # The table's self-attention is the part *between* the words. A real layer first projects every word
@@ -334,7 +334,7 @@ predict(
     key="02_transformer/quadratic-share",
 )
 
-# %% tags=["surprise"]
+# %% tags=["slide", "surprise"]
 print("    n   n^2 term in a block   operations grow, at this n, like n to the")
 for n in (30, 128, 512, 3072, 16384):
     d = 512

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # What matters in a Transformer
 #
 # Eight heads, or one? Six layers, or two? Waves for positions, or a trained table? Vaswani et al.
@@ -72,7 +72,7 @@ def dots(axes, values, names, title, band=0.0):
 
 
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 names = [
     f"{group} {what} {paper}" + (f" (ours {ours})" if ours != paper else "")
     for group, what, paper, ours, *_ in PRINTED

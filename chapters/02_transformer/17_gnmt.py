@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # GNMT
 #
 # One network has learned to translate number words between English and four other languages, both
@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 from deepdive.diagrams import ROLES, arrow, svg, text
 from deepdive.plotting import show
 
@@ -841,7 +841,7 @@ for row in long_rows:
 if not long_rows:
     print("no kept result here; `deepdive run 2.17 --profile experiment` makes one")
 
-# %%
+# %% Spanish into Portuguese, a pair never seen tags=["slide"]
 for row in long_rows[:3]:
     print(f"{row['design']:>14}: <2pt> {words['es'][700]}  ->  {row['examples']['es-pt']}")
 
@@ -889,8 +889,9 @@ with_alt(
 )
 
 # %% [markdown]
-# *Green is right. Orange is the number that was asked for, but in English. Kept result of 1,000
-# steps each; `deepdive run 2.17 --profile experiment` makes it anew.*
+# *Green is right. Orange is the number that was asked for, but in English.*
+#
+# Kept result of 1,000 steps each; `deepdive run 2.17 --profile experiment` makes it anew.
 
 # %%
 for design, rows in by_design.items():
@@ -905,7 +906,7 @@ for design, rows in by_design.items():
 for row in long_rows:
     assert min(row["bridged"].values()) > 80
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # **Does zero-shot translation work? In the hub design, no.** The pairs that it has seen are right
 # nearly always, the others next to never, kin or not; by way of English the same network gets
 # nearly all of them right. It fails most often in one way: in nearly half of the answers the number

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # # What the chapter showed
 #
 # You have built a Transformer from nothing, and measured each of its parts. Which ten things should
@@ -38,7 +38,7 @@ base, left, right = 392.0, 190.0, 520.0
 body = [*layer(left, base, encoder), *layer(right, base, decoder)]
 body += [text(x - 146, base - 14, n, 16, bold=True) for x, n in ((left, "2.11"), (right, "2.12"))]
 
-# %% tags=["fold"]
+# %% tags=["slide", "fold"]
 for x, words in ((left, "source, positions 2.8"), (right, "target, positions 2.8")):
     body += [box(x, base + 40, words), arrow(x, base + 23, x, base)]
 peak, across = top(base, encoder), base - 95 - 22 - 17
@@ -264,6 +264,13 @@ score("02_transformer/test")
 
 # %% [markdown]
 # Eight or more: go on. Fewer: the answers name their pages.
+
+# %% [markdown] tags=["slide"]
+# ## In three sentences
+#
+# Attention gives each word a weighted average of what other words hand over, one step away. Masks,
+# positions, residuals, norms and feed-forward networks make of it a stack that learns from all
+# words at once. What it costs shows in long texts.
 #
 # ## What to do next
 #
@@ -272,3 +279,6 @@ score("02_transformer/test")
 #   models at equal cost, and [the original companion's experiment
 #   repeated](../../casestudies/02_translation_protocol.ipynb).
 # - Chapter 3 (in preparation) keeps the left half of the picture and calls it BERT.
+#
+# Before you go on: which page mends which of the three pictures of
+# [the opening](00_opening.ipynb), and by what measurement do you know?
