@@ -8,14 +8,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 project = "deepdive"
 author = "The deepdive maintainers"
 language = "en"
-extensions = ["myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "formulas", "links", "access"]
+extensions = [
+    "myst_nb",
+    "sphinxcontrib.bibtex",
+    "sphinx_design",
+    "formulas",
+    "links",
+    "papers",
+    "access",
+]
 
 # Pages: outputs are those that were committed.
 nb_execution_mode = "off"
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 bibtex_bibfiles = ["references.bib"]
-bibtex_default_style = "plain"
+bibtex_default_style = "papers"
 bibtex_cite_id = "{key}"
 
 html_theme = "sphinx_book_theme"

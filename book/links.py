@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from docutils import nodes
-from pybtex.database import parse_file
+from papers import papers, title_of
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -150,11 +150,11 @@ class Linked(SphinxPostTransform):
                 text.parent.replace(text, [*pieces, nodes.Text(text[rest:])])
 
     def _papers(self) -> None:
-        papers = bibliography(str(self.app.confdir / "references.bib"))
+        known = titles()
         for title in self._open(nodes.emphasis):
             years = re.findall(r"\((\d{4})\)", title.parent.astext())
             begins = plain(title.astext())
-            hits = [k for k, t, year in papers if year in years and begins and t.startswith(begins)]
+            hits = [k for k, t, year in known if year in years and begins and t.startswith(begins)]
             if len(hits) == 1:
                 copy = title.deepcopy()
                 title.replace_self(self._link("bibliography", hits[0], copy))
@@ -171,10 +171,9 @@ def glossary(env: Any) -> list[tuple[str, str, str]]:
 
 
 @cache
-def bibliography(path: str) -> list[tuple[str, str, str]]:
+def titles() -> list[tuple[str, str, str]]:
     """Key, title (letters and digits only) and year of every paper."""
-    entries = parse_file(path).entries.items()
-    return [(key, plain(entry.fields["title"]), entry.fields["year"]) for key, entry in entries]
+    return [(k, plain(title_of(e)), e.fields["year"]) for k, e in papers().entries.items()]
 
 
 # -- folded cells

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from functools import cache
 from pathlib import Path
@@ -16,7 +15,6 @@ from browser import Reader
 from bs4 import BeautifulSoup
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from pybtex.database import parse_file
 
 from book.pdf import chapters, joined, print_pdf
 from deepdive.pages import discover
@@ -220,6 +218,8 @@ FAULTS = [
     ([new_markdown_cell("[here](#gone)")], "'gone'"),
     ([html_output('<a href="99_gone.html">x</a>')], "the link 99_gone.html leads nowhere"),
     ([html_output('<a href="02_next.ipynb#no">x</a>')], "02_next.html#no names no heading"),
+    ([new_markdown_cell("```{systems}\n01_gone: bert\n```")], "no page '01_gone'"),
+    ([new_markdown_cell("```{systems}\nindex: brt\n```")], "no system 'brt'"),
     ([new_markdown_cell("![x](https://example.org/x.png)")], "loads https://example.org/x.png"),
     ([html_output('<script src="//cdn.example.org/x.js"></script>')], "loads //cdn.example.org"),
     ([html_output('<p style="background:url(http://a.example/b)">')], "loads http://a.example/b"),
@@ -281,15 +281,6 @@ def test_each_paper_that_further_reading_names_is_in_the_bibliography(book: Path
                 titles = [em for em in item.find_all("em") if len(em.get_text().split()) > 1]
                 missing += [em.get_text() for em in titles if em.find_parent("a") is None]
     assert not missing
-
-
-def test_every_system_of_chapter_2_has_its_paper(root: Path) -> None:
-    entries = parse_file(str(root / "book" / "references.bib")).entries.values()
-    named = {name for e in entries for name in e.fields.get("systems", "").split(", ") if name}
-    with (root / "lib/deepdive/systems.csv").open(newline="") as file:
-        systems = list(csv.DictReader(file))
-    assert {row["id"] for row in systems if row["chapter"] == "2"} <= named
-    assert named <= {row["id"] for row in systems}
 
 
 def test_the_glossary_is_used(book: Path) -> None:
