@@ -18,6 +18,7 @@ from sphinx.cmd.build import build_main
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from check import check
+from paths import PathError
 from slides import VendorError, decks
 from stage import BOOK, Stage
 
@@ -27,13 +28,17 @@ def build(root: Path, out: Path) -> list[str]:
     work = out.with_name(f"{out.name}-work")
     site = work / "html"
     shutil.rmtree(work, ignore_errors=True)
-    stage = Stage(root, work / "src")
+    try:
+        stage = Stage(root, work / "src")
+    except PathError as error:
+        return [f"book/paths.yaml: {error}"]
     notebooks = stage.run()
     strict = ["-W", "--keep-going", "-q", "-b", "html"]
     where = ["-c", str(BOOK), "-d", str(work / "doctrees"), str(work / "src"), str(site)]
     told = build_main([*strict, *where])
     for path in notebooks:
         shutil.copyfile(path, site / path.relative_to(root))
+    (site / "_static" / "paths_data.js").write_text(stage.paths.script(), "utf-8")
     font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
     (site / "_static" / "STIXTwoMath-Regular.ttf").write_bytes(font.read_bytes())
     try:

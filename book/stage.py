@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import nbformat
 import yaml
+from paths import Paths
 
 BOOK = Path(__file__).resolve().parent
 TAGS = {"setup": "hide-cell", "fold": "hide-input", "surprise": "hide-output"}
@@ -50,9 +51,8 @@ class Stage:
 
     def __init__(self, root: Path, out: Path) -> None:
         self.root, self.out = root, out
-        self.pages = [
-            page for page in library("__init__").discover(root) if page.notebook.is_file()
-        ]
+        pages = library("__init__")
+        self.pages = [page for page in pages.discover(root) if page.notebook.is_file()]
         self.exercises = sorted(root.glob("chapters/[0-9][0-9]_*/exercises.ipynb"))
         kept = [path for name in ("ERRATA", "CHANGELOG") if (path := root / f"{name}.md").is_file()]
         self.texts = [*sorted((root / "book").glob("*.md")), *kept]
@@ -60,6 +60,7 @@ class Stage:
         self.targets = {text: out / f"{text.stem.lower()}.md" for text in self.texts}
         for path in notebooks:
             self.targets[path] = self.targets[path.with_suffix(".py")] = out / self._name(path)
+        self.paths = Paths(root, self._groups(), pages.find)
 
     def run(self) -> list[Path]:
         """Write the sources of the book; the notebooks among them, as they are committed."""
@@ -71,7 +72,10 @@ class Stage:
         if (citation := self.root / "CITATION.cff").is_file():
             self._write(self.out / "cite.md", cite(yaml.safe_load(citation.read_text("utf-8"))))
         index = self.out / "index.md"
-        marked = index.read_text("utf-8").replace("<!-- pages -->", self._trees())
+        marked = index.read_text("utf-8")
+        made = {"pages": self._trees(), "paths": self.paths.cards(), "map": self.paths.map()}
+        for name, text in made.items():
+            marked = marked.replace(f"<!-- {name} -->", text)
         self._write(index, marked)
         notebooks = [*(page.notebook for page in self.pages), *self.exercises]
         for path in notebooks:

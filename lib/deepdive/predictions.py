@@ -2,6 +2,9 @@
 
 Plain HTML and a few lines of script: no network, no widgets. Without scripts the answer opens
 by hand. In the rendered site, committing also opens the next output tagged `surprise`.
+
+Every key in the browser's store begins with `deepdive:`. What follows is the prediction's own key;
+the book keeps there too which pages were read, `read/PAGE`, and the reading path, `path`.
 """
 
 import hashlib
@@ -128,7 +131,8 @@ _SCORE = """
 const count = () => {
   let store = {};
   try { store = window.localStorage; } catch (error) {}
-  const made = Object.keys(store).filter(key => key.startsWith(given.prefix));
+  const made = Object.keys(store).filter(
+    key => key.startsWith(given.prefix) && /^(right|wrong) /.test(store[key]));
   const right = made.filter(key => store[key].startsWith("right"));
   document.getElementById(given.id).textContent =
     `You have predicted ${right.length} of ${made.length} right.`;
