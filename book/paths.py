@@ -264,7 +264,7 @@ class Paths:
                     f'<span class="minutes">{station.minutes} min</span></li>'
                 )
             rows.append("</ol>")
-        head = "".join(f'<i class="line-{r.line}">{_sign(r)}</i>' for r in self.routes)
+        head = "".join(f'<i class="line-{r.line} chosen">{_sign(r)}</i>' for r in self.routes)
         return _html(
             '<div class="path-map"><nav aria-label="Map of the pages">',
             f'<div class="row head" aria-hidden="true"><span class="lanes">{head}</span></div>',

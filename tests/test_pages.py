@@ -158,6 +158,12 @@ def test_the_first_cell_is_the_summary(tmp_path: Path) -> None:
     assert summary.question == "How do three scores become three shares?"
 
 
+def test_minutes_in_full_are_not_minutes_to_read(tmp_path: Path) -> None:
+    text = DEMO.replace("5 min", "12 min").replace("three `shares`", "56 minutes")
+    (page,) = checkout(tmp_path, **{"01_softmax": text})
+    assert page.summary().minutes == 12
+
+
 # --- building the committed notebooks ---------------------------------------------------------
 
 

@@ -58,14 +58,14 @@ class Page:
         return self.source.with_suffix(".ipynb")
 
     def summary(self) -> Summary:
-        """Read the first cell: the heading, the first paragraph under it, "20 min to read"."""
+        """Read the first cell: the heading, the first paragraph under it, "20 min" anywhere."""
         cell = re.search(
             r"^# %% \[markdown\].*\n((?:#.*\n)*)", self.source.read_text("utf-8"), re.M
         )
         text = re.sub(r"^# ?|[*`]", "", cell[1] if cell else "", flags=re.MULTILINE)
         title = re.search(r"^# +(.+)", text, re.M)
         below = [part.strip(" _>\n") for part in text[title.end() if title else 0 :].split("\n\n")]
-        minutes = re.search(r"(\d+) min\s+to\s+read", text) or re.search(r"(\d+) min\b", text)
+        minutes = re.search(r"(\d+) min\b", text)
         return Summary(
             title[1].strip() if title else self.source.stem,
             " ".join(next((part for part in below if part), "").split()),

@@ -1,0 +1,185 @@
+"""Reading paths: pages that exist, hours that are sums, and what the reader's browser keeps."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from book_build import build
+from bs4 import BeautifulSoup
+
+from book.paths import PathError, Paths, hours
+from deepdive.pages import Page, discover, find
+
+ROUTE = {"id": "p", "name": "P", "for": "x", "after": "y", "end": "z", "at": "1.1"}
+EXERCISE = "# ## {0}. Title {0}\n#\n# *Write · {1} min · easy*\n"
+
+
+def checkout(folder: Path, *routes: dict[str, Any]) -> Path:
+    """Two pages of 5 and 7 minutes, two exercises of 4 and 6, and the given paths."""
+    chapter = folder / "chapters" / "01_demo"
+    chapter.mkdir(parents=True)
+    for number, minutes in ((1, 5), (2, 7)):
+        text = f"# %% [markdown]\n# # Page {number}\n#\n# What?\n#\n# {minutes} min to read\n"
+        (chapter / f"0{number}_page.py").write_text(text)
+    (chapter / "exercises.py").write_text(EXERCISE.format(1, 4) + EXERCISE.format(2, 6))
+    (folder / "book").mkdir()
+    (folder / "book" / "paths.yaml").write_text(yaml.safe_dump([{**ROUTE, **r} for r in routes]))
+    return folder
+
+
+def paths(root: Path) -> Paths:
+    """The paths of a checkout, without a build."""
+    pages = [(f"{p.number} {p.summary().title}", p.notebook, p.summary()) for p in discover(root)]
+    last = root / "chapters/01_demo/exercises.ipynb"
+    return Paths(root, {"1 Demo": [*pages, ("Exercises", last, None)]}, find)
+
+
+def test_hours_are_sums_of_the_pages_minutes(tmp_path: Path) -> None:
+    (route,) = paths(checkout(tmp_path, {"pages": ["1.2", "1.1"]})).routes
+    assert [(step.name[-7:], minutes) for step, minutes in route.steps] == [
+        ("02_page", 7), ("01_page", 5)
+    ]  # fmt: skip
+    assert route.minutes == 12
+
+
+def test_a_week_counts_its_exercises_and_practice_but_none_twice(tmp_path: Path) -> None:
+    weeks = [
+        {"pages": ["1.1"], "exercises": {"01_demo": [1]}},
+        {"pages": ["1.2"], "exercises": {"01_demo": [2]}},
+    ]
+    (route,) = paths(checkout(tmp_path, {"weeks": weeks, "practice": 1})).routes
+    assert [part.minutes for part in route.parts] == [2 * 5 + 4, 2 * 7 + 6]
+    assert route.minutes == sum(part.minutes for part in route.parts)
+    assert [step.name.rpartition("/")[2] for step, _ in route.steps] == [
+        "01_page", "02_page", "exercises"
+    ]  # fmt: skip
+
+
+def test_hours_are_said_shortly() -> None:
+    assert [hours(m) for m in (0, 50, 60, 125)] == ["0 min", "50 min", "1 h", "2 h 5 min"]
+
+
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"pages": ["1.1", "1.9"]}, "path p: no page '1.9'. Near it:"),
+    ({"pages": ["page"]}, "path p: 'page' fits 2 pages"),
+    ({"pages": [1.1]}, 'page 1.1 must stand in quotes, as "1.1"'),
+    ({"pages": ["1.1", "1.2", "1.1"]}, "names chapters/01_demo/01_page twice"),
+    ({"pages": []}, "path p: each week, or the path itself, needs pages"),
+    ({"weeks": [{"pages": ["1.1"]}, {}]}, "path p: each week, or the path itself, needs pages"),
+    ({"pages": ["1.1"], "at": "7.7"}, "no page '7.7'"),
+    (
+        {"weeks": [{"pages": ["1.1"], "exercises": {"01_demo": [3]}}]},
+        "chapter 01_demo has no exercise 3, only [1, 2]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), FAULTS)
+def test_a_path_that_leads_nowhere_is_told(
+    tmp_path: Path, given: dict[str, Any], words: str
+) -> None:
+    root = checkout(tmp_path, given)
+    with pytest.raises(PathError, match=re.escape(words)):
+        paths(root)
+
+
+def test_a_part_that_lacks_is_told(tmp_path: Path) -> None:
+    root = checkout(tmp_path)
+    (root / "book/paths.yaml").write_text("- {id: p, name: P, for: x, at: '1.1', pages: ['1.1']}")
+    with pytest.raises(PathError, match="path p lacks after, end"):
+        paths(root)
+
+
+def test_a_fifth_path_has_no_line(tmp_path: Path) -> None:
+    with pytest.raises(PathError, match="5 paths, and colours for 4"):
+        paths(checkout(tmp_path, *[{"pages": ["1.1"]}] * 5))
+
+
+def test_the_build_stops_at_a_page_that_is_not_there(tmp_path: Path) -> None:
+    root = checkout(tmp_path / "checkout", {"pages": ["1.1"]})
+    (root / "book" / "index.md").write_text("# The book\n\n<!-- pages -->\n")
+    done = build(root, tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr == "book/paths.yaml: path p: page '1.1' has no notebook yet\n"
+
+
+# -- the book's own
+
+
+@pytest.fixture(scope="module")
+def index(book: Path) -> BeautifulSoup:
+    return BeautifulSoup((book / "index.html").read_text(), "html.parser")
+
+
+def minutes_of(text: str) -> int:
+    """`2 h 5 min` -> 125."""
+    return sum(
+        int(number) * (60 if unit == "h" else 1)
+        for number, unit in re.findall(r"(\d+) (h|min)\b", text)
+    )
+
+
+def page_of(root: Path, href: str) -> Page:
+    return Page(root / re.sub(r"\.html$", ".py", href), root)
+
+
+def stated(root: Path, href: str) -> int:
+    """The minutes that a page states; of the exercises, the sum of what each states."""
+    if href.endswith("/exercises.html"):
+        text = page_of(root, href).source.read_text()
+        return sum(int(m) for m in re.findall(r"^# \*[^*\n]*?(\d+) min ·", text, re.MULTILINE))
+    return page_of(root, href).summary().minutes
+
+
+def test_every_page_is_a_station_with_its_minutes(index: BeautifulSoup, root: Path) -> None:
+    rows = index.select(".path-map li.row")
+    links = [str(row.a["href"]) for row in rows]
+    assert {page.name for page in discover(root)} <= {re.sub(r"\.html$", "", x) for x in links}
+    for row, href in zip(rows, links, strict=True):
+        assert minutes_of(row.select_one(".minutes").get_text()) == stated(root, href), href
+    for head in index.select(".path-map .chapter"):
+        group = [str(a["href"]) for a in head.find_next_sibling("ol").select("a")]
+        assert minutes_of(head.select_one(".minutes").get_text()) == sum(
+            stated(root, href) for href in group
+        )
+
+
+def test_the_hours_of_each_path_are_those_of_its_pages(index: BeautifulSoup, root: Path) -> None:
+    given = {route["id"]: route for route in yaml.safe_load((root / "book/paths.yaml").read_text())}
+    assert len(given) == 4
+    for name, route in given.items():
+        stops = index.select(f'.path-map li[data-on~="{name}"] a')
+        share = 1 + route.get("practice", 0)
+        hrefs = [str(a["href"]) for a in stops]
+        total = sum(
+            stated(root, href) * (1 if href.endswith("/exercises.html") else share)
+            for href in hrefs
+        )
+        told = index.select_one(f'.path-cards [data-path="{name}"] .path-sum').get_text()
+        assert minutes_of(told) == total, name
+        assert told.startswith(f"{len(stops)} pages"), name
+        pages = [page for week in route.get("weeks", [route]) for page in week["pages"]]
+        listed = [a["href"] for a in index.select(f"#path-{name} li > a") if "#" not in a["href"]]
+        assert listed == [f"{find(page, root).name}.html" for page in pages], "in order"
+
+
+def test_the_course_has_ten_weeks_of_two_hours_and_all_exercises(index: BeautifulSoup) -> None:
+    weeks = [p for p in index.select("#path-course p") if p.get_text().startswith("Week ")]
+    assert len(weeks) == 10
+    assert all(60 <= minutes_of(week.get_text()) <= 240 for week in weeks)
+    done = [a.get_text() for a in index.select('#path-course a[href*="exercises.html#"]')]
+    assert sorted(done) == [str(number) for number in range(1, 9)]
+    assert "(an assumption)" in index.select_one("#path-course").get_text()
+
+
+def test_each_stop_is_on_the_line_and_is_said(index: BeautifulSoup) -> None:
+    for row in index.select(".path-map li.row"):
+        on = {i["data-path"] for i in row.select("i.stop")}
+        assert on == set(str(row["data-on"]).split())
+        assert row.select_one(".visually-hidden").get_text().count(",") == len(on) + 1
+        for i in row.select("i.stop:not(.pass)"):
+            pytest.fail(f"a stop beside its line: {i}")
