@@ -94,16 +94,11 @@ show(
 # | 2.16 | [What matters in a Transformer](16_variations.ipynb) | Which settings matter? | 25 |
 # | 2.17 | [GNMT](17_gnmt.ipynb) | Can it translate a pair it never saw? | 35 |
 #
-# ## Three ways through
+# ## Ways through
 #
-# - **An evening.** 2.2 attention, 2.5 self-attention, 2.6 multi-head attention, 2.12 the decoder:
-#   what a Transformer computes, and nothing about how it is trained.
-# - **A course of three weeks.** Week one: 2.1 to 2.4, from the RNN's failure to an alignment. Week
-#   two: 2.5 to 2.12, the parts and the whole. Week three: 2.13 to 2.17, training, writing, cost.
-#   Each page ends in exercises; [case study 2](../../casestudies/02_translation.ipynb) is the
-#   project.
-# - **With a task at hand.** 2.7 masks, 2.13 training and 2.14 decoding: most mistakes live there,
-#   and each of these pages shows one in code.
+# The book's [first page](../../book/index.md) has four paths with their hours: one evening, ten
+# weeks, a task at hand, research. Each names the pages of this chapter that it needs, and ends in
+# something done. The ten weeks go page after page.
 #
 # At the end stand a summary and ten questions: [what the chapter
 # showed](18_closing.ipynb). The minutes are for reading; pencil and code take about as long again.
