@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 import yaml
 from book_build import build
+from browser import PHONE, Reader
 from bs4 import BeautifulSoup
+from playwright.sync_api import Browser
+from playwright.sync_api import Page as Opened
 
 from book.paths import PathError, Paths, hours
 from deepdive.pages import Page, discover, find
+from deepdive.predictions import score
 
 ROUTE = {"id": "p", "name": "P", "for": "x", "after": "y", "end": "z", "at": "1.1"}
 EXERCISE = "# ## {0}. Title {0}\n#\n# *Write · {1} min · easy*\n"
@@ -183,3 +187,165 @@ def test_each_stop_is_on_the_line_and_is_said(index: BeautifulSoup) -> None:
         assert row.select_one(".visually-hidden").get_text().count(",") == len(on) + 1
         for i in row.select("i.stop:not(.pass)"):
             pytest.fail(f"a stop beside its line: {i}")
+
+
+# -- in a browser
+
+FIRST = "chapters/00_start/01_ten_minutes.html"
+STORE = "Object.keys(localStorage).filter(key => key.startsWith('deepdive')).sort()"
+
+
+def card(page: Opened, name: str) -> str:
+    return page.inner_text(f".path-cards [data-path={name}]")
+
+
+def test_a_path_is_chosen_followed_and_kept(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "index.html")
+    assert "5 pages, 2 h 5 min" in card(page, "evening")
+    assert page.locator(".path-map nav.chosen").count() == 0
+    page.click(".path-cards [data-path=evening] .path-go a")
+    assert page.url == (book / FIRST).as_uri()
+    page.wait_for_selector(".reading:has-text('One evening: next is 2.2 Attention (25 min)')")
+    page.click("text=Mark as read")
+    page.reload()
+    assert "✓ Read." in page.inner_text(".reading")
+    assert "✓" in page.inner_text(".bd-sidebar-primary a.current")
+    page = reader.open(book / "index.html")  # another tab
+    page.wait_for_selector(".path-cards li:has-text('1 of 5 pages read, 1 h 55 min left')")
+    assert "Go on with 2.2 Attention" in card(page, "evening")
+    assert "1 of 26 pages read, 21 h 2 min left" in card(page, "course")
+    assert page.locator(".path-cards [aria-current]").inner_text() == "AOne evening"
+    assert page.locator(".path-map li.chosen").count() == 5
+    assert page.locator(".path-map nav .tick").count() == 1
+    assert page.locator(".path-lists details[open]").get_attribute("data-path") == "evening"
+    page.goto((book / "chapters/02_transformer/05_self_attention.html").as_uri())
+    assert "next is 2.6" in page.inner_text(".reading"), "what follows, not what was left out"
+    page.goto((book / "contents.html").as_uri())
+    assert page.locator(".bd-article .tick").count() == 1
+    assert reader.complaints == []
+    assert all(url.startswith(("file:", "data:")) for url in reader.requests)
+    assert reader.context.cookies() == []
+
+
+def test_a_mark_is_taken_back_and_a_path_is_left(book: Path, reader: Reader) -> None:
+    page = reader.open(book / FIRST)
+    page.click("text=Mark as read")
+    page.click("text=Mark as not read")
+    assert page.evaluate(STORE) == []
+    assert page.locator(".tick").count() == 0
+    page.goto((book / "index.html").as_uri())
+    page.click(".path-cards [data-path=task] .path-name a")
+    assert page.evaluate("localStorage['deepdive:path']") == "task"
+    page.click("text=Leave this path")
+    assert page.evaluate(STORE) == []
+    assert page.locator(".path-map .chosen:not(.head .chosen)").count() == 0
+
+
+def test_a_path_that_is_read_says_what_to_do(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "index.html")
+    page.evaluate("""() => {
+      const path = deepdivePaths.paths[0];
+      localStorage["deepdive:path"] = path.id;
+      for (const [name] of path.steps) localStorage[`deepdive:read/${name}`] = "yes";
+    }""")
+    page.reload()
+    assert "5 of 5 pages read, 0 min left" in card(page, "evening")
+    assert "Last: Switch heads off" in card(page, "evening")
+    page.goto((book / "chapters/02_transformer/12_decoder.html").as_uri())
+    assert "One evening: last, Switch heads off" in page.inner_text(".reading")
+    assert reader.complaints == []
+
+
+def test_all_is_forgotten_and_nothing_else(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "index.html")
+    page.evaluate("localStorage['deepdive:02_transformer/test-root'] = 'right 0'")
+    page.evaluate("localStorage['another'] = 'kept'")
+    page.click(".path-cards [data-path=research] .path-name a")
+    assert len(page.evaluate(STORE)) == 2
+    page.click("text=Forget everything")
+    page.click("button:text-is('Forget')")
+    assert page.evaluate(STORE) == []
+    assert page.evaluate("localStorage['another']") == "kept"
+    assert page.locator(".path-cards .chosen").count() == 0
+
+
+def test_pages_read_are_no_predictions(reader: Reader) -> None:
+    page = reader.open(score().html)
+    page.evaluate("localStorage['deepdive:read/page'] = 'yes'")
+    page.evaluate("localStorage['deepdive:1/which'] = 'right 1'")
+    page.reload()
+    assert page.inner_text("p") == "You have predicted 1 of 1 right."
+
+
+def test_without_a_store_the_paths_are_there_and_nothing_is_kept(
+    book: Path, reader: Reader
+) -> None:
+    reader.context.add_init_script("""
+      const real = window.localStorage;
+      Object.defineProperty(window, "localStorage", { get() {
+        if (Error().stack.includes("paths.js")) throw Error("closed");
+        return real;
+      } });
+    """)
+    page = reader.open(book / "index.html")
+    assert "Begin with 0.1" in card(page, "evening")
+    assert not page.is_visible(".path-keep")
+    page.goto((book / FIRST).as_uri())
+    assert page.locator(".reading").count() == 0
+    assert reader.complaints == []
+
+
+def test_without_scripts_map_and_lists_are_there(book: Path, chromium: Browser) -> None:
+    page = chromium.new_context(java_script_enabled=False).new_page()
+    page.goto((book / "index.html").as_uri())
+    assert page.locator(".path-map li:visible").count() >= 26
+    page.click(".path-lists [data-path=course] summary")
+    assert page.locator("#path-course").get_by_text("Week 10").is_visible()
+    assert not page.is_visible(".path-keep")
+    page.context.close()
+
+
+def test_the_keyboard_chooses_a_path(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "index.html")
+    page.focus(".path-cards [data-path=course] .path-name a")
+    page.keyboard.press("Enter")
+    assert page.evaluate("localStorage['deepdive:path']") == "course"
+    assert page.locator("#path-course").is_visible()
+    page.focus(".path-cards [data-path=course] .path-name a")
+    page.keyboard.press("Tab")
+    assert "0.4" in page.evaluate("document.activeElement.textContent")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_are_told_apart_by_kind_and_seen(book: Path, reader: Reader, scheme: str) -> None:
+    page = reader.open(book / "index.html", color_scheme=scheme)
+    lines = page.evaluate("""() => ["A", "B", "C", "D"].map(line => {
+      const part = document.querySelector(`.path-map i.pass.line-${line}`);
+      const style = getComputedStyle(part, "::before");
+      return [style.borderLeftStyle, style.borderLeftColor];
+    })""")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert len({kind for kind, _ in lines}) == 4
+    for _, colour in lines:
+        assert contrast(colour, ground) >= 3
+
+
+def contrast(*colours: str) -> float:
+    """The contrast of two colours `rgb(r, g, b)`, as WCAG defines it."""
+    light = []
+    for colour in colours:
+        parts = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
+        flat = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        light.append(0.2126 * flat[0] + 0.7152 * flat[1] + 0.0722 * flat[2])
+    return (max(light) + 0.05) / (min(light) + 0.05)
+
+
+def test_the_first_page_says_all_in_one_screen_and_fits_a_phone(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "index.html")
+    assert page.locator("#the-map").bounding_box()["y"] >= 880
+    for part in page.locator(".path-cards li, pre").all():
+        box = part.bounding_box()
+        assert box["y"] + box["height"] <= 900
+    small = reader.open(book / "index.html", size=PHONE)
+    small.click(".path-cards [data-path=course] .path-name a")
+    assert small.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
