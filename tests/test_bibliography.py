@@ -109,6 +109,8 @@ def test_authors_are_named_in_full() -> None:
             assert surname(person) not in ("", "others"), f"{key}: all of them"
             names = given(person).split()
             assert any(len(letters(name)) > 1 for name in names), f"{key}: not initials alone"
+            whole = f"{given(person)} {surname(person)}"
+            assert "\\" not in whole, f"{key}: a letter that was not understood in {whole}"
 
 
 def test_a_person_is_named_in_one_form() -> None:
