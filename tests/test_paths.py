@@ -281,10 +281,10 @@ def test_without_a_store_the_paths_are_there_and_nothing_is_kept(
     book: Path, reader: Reader
 ) -> None:
     reader.context.add_init_script("""
-      const real = window.localStorage;
+      const real = Object.getOwnPropertyDescriptor(window, "localStorage");
       Object.defineProperty(window, "localStorage", { get() {
         if (Error().stack.includes("paths.js")) throw Error("closed");
-        return real;
+        return real.get.call(window);
       } });
     """)
     page = reader.open(book / "index.html")
