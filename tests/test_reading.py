@@ -1,0 +1,291 @@
+"""The book as it is read: every page in a browser, light and dark, wide and narrow, by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from absence import BROWSER, refuse
+from browser import PHONE, Reader
+from playwright.sync_api import Browser, Page
+from vendor import VendorError, vendored
+
+Fault = Callable[[dict[str, Any]], Any]
+
+# All that is folded is opened, and nothing moves while it is measured.
+STILL = """() => {
+  const style = document.createElement("style");
+  style.textContent = "* { transition: none !important; animation: none !important; }";
+  document.head.append(style);
+  document.querySelectorAll("details").forEach(part => { part.open = true; });
+}"""
+
+# Text is looked for outside code, drawings and formulas.
+LOOK = r"""() => {
+  const all = what => [...document.querySelectorAll(what)];
+  const rest = "pre, code, script, style, svg, math, textarea, noscript";
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const raw = [];
+  for (let node = walk.nextNode(); node; node = walk.nextNode())
+    if (/\$|\\[A-Za-z]{2,}/.test(node.data) && !node.parentElement.closest(rest))
+      raw.push(node.data.trim());
+  const formulas = all("math").filter(x => x.checkVisibility());
+  const flat = x => !(x.getBoundingClientRect().width * x.getBoundingClientRect().height);
+  return {
+    raw,
+    formulas: formulas.length,
+    flat: formulas.filter(flat).map(x => x.textContent),
+    mute: all("img").filter(x => !x.alt.trim()).map(x => x.src.slice(0, 60)),
+    broken: all("img").filter(x => x.checkVisibility() && !x.naturalWidth).map(x => x.alt),
+  };
+}"""
+
+# What a page draws by itself has labels of its own sizes.
+NARROW = """() => {
+  const own = ".sheet, .livemodel, .film, .dd-explorer, svg";
+  const size = x => parseFloat(getComputedStyle(x).fontSize);
+  const small = x => size(x) < (x.closest(own) ? 11 : 14);
+  const told = x => [...x.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  const texts = [...document.querySelectorAll("main *")]
+    .filter(x => told(x) && x.checkVisibility() && size(x) && !x.closest("math, sub, sup"));
+  return {
+    beyond: document.scrollingElement.scrollWidth - innerWidth,
+    small: texts.filter(small).map(x => `${size(x)} px: ${x.textContent.trim().slice(0, 40)}`),
+    theme: document.documentElement.dataset.theme,
+  };
+}"""
+
+# Styles are on the page; axe need not ask for them again, which a file may not.
+AXE = """async rules => {
+  const options = { preload: false, resultTypes: ["violations"], ...(rules && { runOnly: rules }) };
+  const { violations } = await axe.run(document, options);
+  return violations.filter(x => ["serious", "critical"].includes(x.impact)).flatMap(x =>
+    x.nodes.map(n => `${x.id}: ${n.target.join(" ")}: ${n.failureSummary}`));
+}"""
+# Of axe's rules, those that depend on colours or on the width.
+AGAIN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The source of axe-core."""
+    try:
+        return (vendored("axe-core") / "axe.min.js").read_text("utf-8")
+    except VendorError as error:
+        refuse(BROWSER, f"axe-core ({error})".replace(", ", "; "))
+
+
+@pytest.fixture(scope="module")
+def facts(
+    book: Path, chromium: Browser, axe: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, Any]]:
+    """Name of each page -> what a visit to it finds: wide and light, then narrow and dark."""
+    found = {}
+    for path in sorted(book.rglob("*.html")):
+        if "_static" not in path.relative_to(book).parts:
+            reader = Reader(chromium, tmp_path_factory.getbasetemp())
+            fact = found[path.relative_to(book).as_posix()] = visit(reader, path, axe)
+            fact["complaints"], fact["requests"] = reader.complaints, reader.requests
+            reader.close()
+    return found
+
+
+def visit(reader: Reader, path: Path, axe: str) -> dict[str, Any]:
+    page = reader.open(path, color_scheme="light")
+    page.evaluate(STILL)
+    found = dict(page.evaluate(LOOK))
+    page.evaluate(axe)
+    found["light"] = page.evaluate(AXE, None)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    page.wait_for_function("document.documentElement.dataset.theme === 'dark'", polling=50)
+    page.evaluate("dispatchEvent(new Event('resize'))")  # at once, not with the next frame
+    return found | page.evaluate(NARROW) | {"dark": page.evaluate(AXE, AGAIN)}
+
+
+def faults(facts: dict[str, dict[str, Any]], fault: Fault) -> dict[str, Any]:
+    """Page -> its faults, for the pages that have any."""
+    return {name: wrong for name, fact in facts.items() if (wrong := fault(fact))}
+
+
+# -- every page
+
+
+def test_no_page_complains(facts: dict[str, dict[str, Any]]) -> None:
+    assert len(facts) > 30
+    assert not faults(facts, lambda fact: fact["complaints"])
+
+
+def test_no_page_asks_for_anything_outside_the_book(
+    facts: dict[str, dict[str, Any]], book: Path
+) -> None:
+    own = (book.as_uri(), "data:", "blob:")
+    assert not faults(facts, lambda f: [url for url in f["requests"] if not url.startswith(own)])
+    assert all(fact["requests"] for fact in facts.values()), "each page was asked for, at least"
+
+
+def test_formulas_have_a_size_and_none_is_left_as_source(facts: dict[str, dict[str, Any]]) -> None:
+    assert not faults(facts, lambda fact: fact["raw"])
+    assert not faults(facts, lambda fact: fact["flat"])
+    assert sum(fact["formulas"] for fact in facts.values()) > 1000
+
+
+def test_images_are_shown_and_have_a_text(facts: dict[str, dict[str, Any]]) -> None:
+    assert not faults(facts, lambda fact: fact["mute"])
+    assert not faults(facts, lambda fact: fact["broken"])
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_nothing_serious(facts: dict[str, dict[str, Any]], mode: str) -> None:
+    assert not faults(facts, lambda fact: fact[mode])
+
+
+def test_a_phone_shows_the_whole_width_in_a_size_to_read(facts: dict[str, dict[str, Any]]) -> None:
+    assert not faults(facts, lambda fact: fact["beyond"] if fact["beyond"] > 0 else 0)
+    assert not faults(facts, lambda fact: fact["small"])
+
+
+# -- search
+
+
+@pytest.mark.parametrize("word", ["softmax", "padding", "perplexity", "Bahdanau", "beam"])
+def test_the_search_finds_pages_without_a_server(book: Path, reader: Reader, word: str) -> None:
+    page = reader.open(book / "index.html")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(word)
+    page.keyboard.press("Enter")
+    links = page.locator("#search-results li a[href*='chapters/02_transformer']")
+    links.first.wait_for()
+    assert word.lower() in page.url.lower()
+    assert not reader.complaints
+
+
+# -- keyboard
+
+FOCUSED = """() => {
+  const x = document.activeElement, style = getComputedStyle(x);
+  const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+  const box = x.getBoundingClientRect();
+  return {
+    what: x.outerHTML.slice(0, 120),
+    seen: (ring || style.boxShadow !== "none") && box.width * box.height > 0,
+    is: __NAMES__.filter(name => x.matches(name)),
+    end: x === document.body,
+  };
+}"""
+REACHED = [
+    "#pst-skip-link a",
+    "button.search-button__button",
+    "nav.bd-links a",
+    "button.theme-switch-button",
+    "a.run",
+    "details.hide > summary",
+    ".predict input[type=radio]",
+]
+
+
+def tabbed(page: Page) -> list[dict[str, Any]]:
+    """What has the focus after each press of Tab, once around the page."""
+    script = FOCUSED.replace("__NAMES__", str(REACHED))
+    found: list[dict[str, Any]] = []
+    while not found or not found[-1]["end"]:
+        assert len(found) < 400, "Tab does not come around: the focus is caught"
+        page.keyboard.press("Tab")
+        found.append(page.evaluate(script))
+    return found[:-1]
+
+
+def test_tab_reaches_all_that_can_be_used_and_shows_where_it_is(book: Path, reader: Reader) -> None:
+    stops = tabbed(reader.open(book / "chapters/00_start/01_ten_minutes.html"))
+    assert stops[0]["is"] == REACHED[:1], "the skip link comes first"
+    assert {name for stop in stops for name in stop["is"]} == set(REACHED)
+    assert not [stop["what"] for stop in stops if not stop["seen"]]
+
+
+def test_the_skip_link_leads_past_the_side_bar(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "use.html")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('main') !== null")
+
+
+def test_the_theme_is_chosen_by_keys_and_kept(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "use.html", color_scheme="light")
+    page.focus("button.theme-switch-button")
+    page.keyboard.press("Enter")
+    page.focus(".theme-change-button[data-mode=dark]")
+    page.keyboard.press("Enter")
+    theme = "document.documentElement.dataset.theme"
+    page.wait_for_function(f"{theme} === 'dark'")
+    next_page = reader.open(book / "notation.html", color_scheme="light")
+    assert next_page.evaluate(theme) == "dark"
+
+
+def test_a_narrow_page_opens_its_side_bar_by_keys_and_closes_it(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "use.html", size=PHONE)
+    link = page.locator("nav.bd-links a").first
+    assert not link.is_visible()
+    page.locator("button.primary-toggle:visible").focus()
+    page.keyboard.press("Enter")
+    page.locator("dialog nav.bd-links a").first.wait_for(state="visible")
+    page.keyboard.press("Escape")
+    page.locator("dialog nav.bd-links a").first.wait_for(state="hidden")
+
+
+def test_a_prediction_is_made_by_keys_and_remembered(book: Path, reader: Reader) -> None:
+    path = book / "chapters/00_start/01_ten_minutes.html"
+    page = reader.open(path)
+    question = page.locator(".predict").first
+    surprise = page.locator("details.surprise").first
+    assert not surprise.evaluate("x => x.open")
+    question.locator("input").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert question.locator("[role=status]").text_content()
+    assert surprise.evaluate("x => x.open")
+    again = reader.open(path)
+    assert again.locator(".predict [role=status]").first.text_content()
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_a_folded_part_opens_and_closes_by_keys(book: Path, reader: Reader, key: str) -> None:
+    page = reader.open(book / "chapters/00_start/01_ten_minutes.html")
+    part = page.locator("details.hide").first
+    part.locator("summary").focus()
+    for state in (True, False):
+        page.keyboard.press(key)
+        assert part.evaluate("x => x.open") is state
+
+
+def test_arrow_keys_step_through_a_film(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "chapters/02_transformer/14_decoding.html")
+    film = page.locator(".film").first
+    film.locator("input[type=range]").focus()
+    told = [film.locator("p").first.text_content()]
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "Home"):
+        page.keyboard.press(key)
+        told.append(film.locator("p").first.text_content())
+    first, second, third, back, home = told
+    assert len({first, second, third}) == 3
+    assert (back, home) == (second, first)
+
+
+def test_arrow_keys_move_the_live_model_s_slider(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "chapters/02_transformer/12_decoder.html")
+    page.evaluate(STILL)
+    live = page.locator(".livemodel")
+    status = live.locator("[role=status]")
+    before = status.text_content()
+    live.locator("input[type=range]").last.focus()
+    page.keyboard.press("Home")
+    untrained = status.text_content()
+    page.keyboard.press("End")
+    assert untrained != before
+    assert status.text_content() == before
+    live.locator(".chips button").first.focus()
+    page.keyboard.press("Space")
+    assert status.text_content() != before
