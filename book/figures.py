@@ -135,8 +135,8 @@ def sheet(index: list[dict[str, str]]) -> str:
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Figures</title><style>{STYLE}</style><body><main><h1>Figures</h1>"
-        f"<p>{len(index)} figures of {len(sections)} pages. Licence: {licences}: reuse them, and "
-        f'name the page and this project. <a href="index.json">index.json</a> lists them.</p>{body}'
+        f"<p>{len(index)} figures of {len(sections)} pages. Licence: {licences}. To reuse one, "
+        f'name its page and this project. <a href="index.json">index.json</a> lists them.</p>{body}'
         "</main></body></html>\n"
     )
 
