@@ -55,6 +55,8 @@ CELLS = [
     code(printed("3 < 4\n"), tags="slide", title="A *count*"),
     code(),
     prose("*Four words stand under.* (Not this.)\n\nSaid of the count."),
+    code(drawn("on no frame")),
+    prose("*Under it.*\n\nSaid later."),
     code(printed("4"), source=CODE, tags="slide code", title="Twice"),
     prose("## Five questions\n\nOpen them.\n\n1. Why?\n\n   <details>Because.</details>"),
     prose("## Exercises\n\n1. For readers."),
@@ -125,7 +127,7 @@ def test_what_follows_is_in_the_notes(small: list[Any]) -> None:
     asked = "Ask before the next frame Which? left right Answer: right . So it is."
     assert notes[0] == f"The line under it. Said at the start. {asked}"
     assert notes[1] == "Said of the rule. c"
-    assert notes[2] == "(Not this.) Said of the count."
+    assert notes[2] == "(Not this.) Said of the count. Said later."
     assert notes[3] == "Ask the room Why? Because."
 
 
