@@ -13,7 +13,6 @@ import html
 import json
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,10 @@ import time
 from pathlib import Path
 
 import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+from chromium import program
 
 RESULTS = Path(__file__).resolve().parent / "results" / "explorer.json"
 LAYERS, HEADS, TIMES = 6, 8, 60
@@ -90,13 +93,13 @@ def explorer(tokens: int) -> tuple[str, float]:
     return page, time.perf_counter() - start
 
 
-def measure(program: str, page: str) -> dict[str, dict[str, list[float]]]:
+def measure(browser: str, page: str) -> dict[str, dict[str, list[float]]]:
     """Return interaction -> milliseconds, in a browser of its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
         body = page + MEASURE.replace("TIMES", str(TIMES))
         path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{body}", encoding="utf-8")
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu"]
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu"]
         command += ["--window-size=1200,1600", f"--user-data-dir={folder}/profile"]
         command += ["--dump-dom", path.as_uri()]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -107,15 +110,15 @@ def measure(program: str, page: str) -> dict[str, dict[str, list[float]]]:
 
 
 def main() -> int:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
+    browser = program()
+    if browser is None:
         print("needs chromium or google-chrome", file=sys.stderr)
         return 1
     rows = []
     print("tokens  interaction                   work ms (worst)   painted ms (worst)")
     for tokens in (40, 512):
         page, seconds = explorer(tokens)
-        for name, times in measure(program, page).items():
+        for name, times in measure(browser, page).items():
             row = {"name": "explorer", "tokens": tokens, "setting": name}
             for kind, values in times.items():
                 row |= {f"{kind}_ms": statistics.median(values), f"{kind}_worst_ms": max(values)}

@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 from deepdive.live import live
 from deepdive.models.toys import number_words
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+from chromium import program
 
 MOVE = """<script>
 const box = document.querySelector(".livemodel"), told = { tokens: [], script: [], layout: [] };
@@ -40,8 +44,8 @@ document.body.append(mark + JSON.stringify(told) + mark);
 
 
 def main() -> None:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
+    browser = program()
+    if browser is None:
         print("needs chromium or google-chrome")
         return
     toy = number_words()
@@ -49,7 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
         path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{html}{MOVE}", "utf-8")
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
         command += [f"--user-data-dir={folder}/profile", path.as_uri()]
         told = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     found = json.loads(told.split("@" * 9)[1])

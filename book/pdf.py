@@ -8,7 +8,6 @@ slides each frame is a page.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup, Tag
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+from chromium import program
 
 STYLE = """
 @page {
@@ -101,14 +104,14 @@ def print_pdf(document: str, folder: Path, target: Path) -> None:
     Raises:
         PrintError: there is no Chromium, or it wrote nothing.
     """
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
+    browser = program()
+    if browser is None:
         raise PrintError("printing needs Chromium: make browser")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as profile:
         page = folder / "_printed.html"
         page.write_text(document, encoding="utf-8")
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
         command += [f"--user-data-dir={profile}", f"--print-to-pdf={target}", page.as_uri()]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
