@@ -92,8 +92,10 @@ class Frames:
             if blocks and blocks[0].kind == "heading_open":
                 section = heading = _bare(blocks.pop(0).text)
                 title = title or heading
-            elif pictured and blocks and re.match(r"\*[^*]", blocks[0].text):
-                self._caption(blocks.pop(0))
+            elif blocks and re.match(r"\*[^*]", blocks[0].text):
+                caption = blocks.pop(0)
+                if pictured:  # else its picture is on no frame
+                    self._caption(caption)
             pictured = False
             if tagged:
                 self._tell(self._frame(title, heading), blocks)

@@ -11,6 +11,7 @@ from book_build import build
 from browser import Reader
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, writes
+from vendor import vendored
 
 from book.pdf import on_paper, print_pdf
 from deepdive.predictions import predict
@@ -184,6 +185,20 @@ FAULTS = """() => {
 }"""
 
 
+# Of each kind of frame the last: title, picture, table, text, list.
+AXE = """async () => {
+  const found = [], all = [...document.querySelectorAll("section")];
+  const kinds = ["h1", "img", "table", "pre", ".shown ul"].map(kind => e => e.querySelector(kind));
+  for (const i of kinds.map(has => all.findLastIndex(has))) {
+    Reveal.slide(i);
+    const { violations } = await axe.run(document, { preload: false, resultTypes: ["violations"] });
+    const bad = violations.filter(fault => ["serious", "critical"].includes(fault.impact));
+    found.push(...bad.map(fault => `frame ${i + 1}: ${fault.id}: ${fault.nodes[0].target}`));
+  }
+  return found;
+}"""
+
+
 def present(reader: Reader, deck: Path, **media: Any) -> Any:
     page = reader.open(deck, size=HALL, **media)
     page.wait_for_function("Reveal.isReady()")
@@ -198,6 +213,15 @@ def test_no_frame_overflows_and_all_type_is_large(deck: Path, reader: Reader, sc
     assert (min(map(int, re.findall(r"\d+", paper))) > 200) == (scheme == "light")
     assert reader.complaints == []
     assert {url.partition(":")[0] for url in reader.requests} <= {"file", "data"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_kind_of_frame(
+    deck: Path, reader: Reader, scheme: str
+) -> None:
+    page = present(reader, deck, color_scheme=scheme)
+    page.evaluate((vendored("axe-core") / "axe.min.js").read_text("utf-8"))
+    assert page.evaluate(AXE) == []
 
 
 def test_keys_go_from_frame_to_frame_and_open_the_notes(deck: Path, reader: Reader) -> None:
