@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import torch
-from browser import chromium
 
 from book.figures import around, finish, plain, sheet
 from deepdive import figures
@@ -186,8 +185,8 @@ def test_a_strip_has_every_frame_inside_and_none_upon_another(shelved: Path) -> 
     assert len(strip.findall(f"{{{SVG}}}text/{{{SVG}}}tspan")) > 5, "captions are wrapped"
 
 
-def test_the_sheet_and_the_index_say_what_each_figure_is(shelved: Path, tmp_path: Path) -> None:
-    chromium(tmp_path, "--version")  # skips without one
+@pytest.mark.usefixtures("chromium")
+def test_the_sheet_and_the_index_say_what_each_figure_is(shelved: Path) -> None:
     out = shelved / "figures"
     assert finish(out) == []
     index = json.loads((out / "index.json").read_text("utf-8"))
@@ -215,8 +214,8 @@ def test_the_sheet_and_the_index_say_what_each_figure_is(shelved: Path, tmp_path
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.pdf")} == before
 
 
-def test_each_pdf_has_one_page_its_fonts_and_its_words(shelved: Path, tmp_path: Path) -> None:
-    chromium(tmp_path, "--version")
+@pytest.mark.usefixtures("chromium")
+def test_each_pdf_has_one_page_its_fonts_and_its_words(shelved: Path) -> None:
     assert finish(shelved / "figures") == []
     found = sorted((shelved / "figures").rglob("*.pdf"))
     assert [path.stem for path in found] == [f"01_softmax-0{i}" for i in (1, 2, 3, 4)]

@@ -270,10 +270,11 @@ def test_all_is_forgotten_and_nothing_else(book: Path, reader: Reader) -> None:
 
 
 def test_pages_read_are_no_predictions(reader: Reader) -> None:
+    reader.context.add_init_script("""
+      localStorage["deepdive:read/page"] = "yes";
+      localStorage["deepdive:1/which"] = "right 1";
+    """)
     page = reader.open(score().html)
-    page.evaluate("localStorage['deepdive:read/page'] = 'yes'")
-    page.evaluate("localStorage['deepdive:1/which'] = 'right 1'")
-    page.reload()
     assert page.inner_text("p") == "You have predicted 1 of 1 right."
 
 

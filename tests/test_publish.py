@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 import yaml
-from browser import chromium
+from browser import Reader
 from bs4 import BeautifulSoup
 
 from deepdive.pages import PageError, source
@@ -158,23 +158,23 @@ def test_every_page_and_what_it_loads_is_served_below_a_path(served: Server) -> 
 
 
 @pytest.mark.parametrize(
-    ("page", "words"),
+    ("name", "words"),
     [
         ("search.html?q=softmax", "search finished"),
         ("chapters/02_transformer/05_self_attention.html", "bank"),
     ],
 )
 def test_a_browser_asks_only_below_the_path(
-    served: Server, tmp_path: Path, page: str, words: str
+    served: Server, reader: Reader, name: str, words: str
 ) -> None:
     served.answers.clear()
-    wait = "--virtual-time-budget=8000"
-    shown = chromium(tmp_path, wait, "--dump-dom", served.address + page)
-    assert words in shown.lower()
+    page = reader.open(served.address + name)
+    page.get_by_text(words).first.wait_for()
     asked = {answer for answer in served.answers if answer[0] not in NO_ICON}
     assert all(path.startswith(BELOW) and code in (200, 304) for path, code in asked), asked
-    if "search" in page:
+    if "search" in name:
         assert f"{BELOW}searchindex.js" in {path for path, _ in asked}
-        found = BeautifulSoup(shown, "html.parser").select("#search-results li a")
+        links = page.locator("#search-results li a")
+        found = links.evaluate_all("links => links.map(x => x.getAttribute('href'))")
         assert len(found) > 3
-        assert not [link for link in found if str(link["href"]).startswith(("/", "http"))]
+        assert not [link for link in found if link.startswith(("/", "http"))]
