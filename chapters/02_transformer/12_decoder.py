@@ -797,4 +797,8 @@ print("answers 2 and 3 hold")
 #   Disambiguation in Neural Machine Translation*: what cross-attention looks at.
 # - Voita et al. (2019), *Analyzing Multi-Head Self-Attention*: which heads can be taken out of a
 #   trained translator.
+# - Two explainers to play with beside the model above: Transformer Explainer (poloclub, Cho et al.
+#   2024) runs GPT-2 on your sentence; LLM Visualization (bbycroft) walks through every number of a
+#   small GPT that sorts six letters. Both show a finished decoder alone. Ours has the encoder too,
+#   can be damaged and wound back to its first step, and is weight by weight the one in Python.
 # - In this companion: case study 2 trains this model on real sentences.
