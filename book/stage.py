@@ -132,7 +132,7 @@ class Stage:
             for label, path, about in entries:
                 lines += [f"**[{label}]({self._name(path)})**"]
                 if about is not None:
-                    minutes = f" *{about.minutes} min*" if about.minutes else ""
+                    minutes = f" *{about.minutes}&nbsp;min*" if about.minutes else ""
                     lines[-1] += f"  \n{about.question}{minutes}"
                 lines += [""]
         return "\n".join(lines)
