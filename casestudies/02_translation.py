@@ -399,7 +399,7 @@ heatmap(aligned.reshape(-1, *aligned.shape[-2:])[-1], rows, cols, title="attenti
 # %%
 src, written, rows, cols, maps = weights_of("Transformer", "decoder*cross.mechanism.weights")
 per_layer = best_model.decoder.stack.blocks[0].attn.n_heads
-names = [f"layer {i // per_layer}, head {i % per_layer}" for i in range(len(maps))]
+names = [f"layer {1 + i // per_layer}, head {i % per_layer}" for i in range(len(maps))]
 heads(maps, rows, cols, names=names)
 
 # %% [markdown]
@@ -408,6 +408,17 @@ heads(maps, rows, cols, names=names)
 # The Transformer's heads differ from each other. Some follow the sentence piece by piece, others
 # stay on one piece for many rows; where several stay together, read what was written meanwhile.
 #
+# Here are all its heads, in the encoder and the decoder too. Press a token to see where it looks
+# and who looks at it. (A row is named by the piece that the decoder reads; it writes the next one.)
+
+# %%
+from deepdive.explorer import attention_explorer
+
+prefix = torch.tensor([[BOS, *written[:-1]]])
+read = [target.vocab[i] for i in prefix[0]]
+attention_explorer(best_model, (src, prefix), (cols, read), start=("cross", 1, 0))
+
+# %% [markdown]
 # ## Which source pieces decided? Saliency
 #
 # Weights say where the decoder looked. The **gradient** says what would change its mind. Two
@@ -420,7 +431,6 @@ heads(maps, rows, cols, names=names)
 from deepdive.explain.gradients import gradient_x_input, integrated_gradients
 
 best_model.eval()
-prefix = torch.tensor([[BOS, *written[:-1]]])
 
 
 def log_probabilities():
