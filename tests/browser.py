@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from chromium import program
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, sync_playwright
 
 Size = tuple[int, int]
 DESK: Size = (1280, 900)
@@ -64,10 +65,10 @@ class Reader:
         With `clock`, time goes on only as the test says, by `page.clock`. `media` is what the
         reader prefers: color_scheme="dark", reduced_motion="reduce", media="print".
         """
-        if isinstance(what, str) and not what.startswith(("file:", "http:")):
+        if isinstance(what, str) and not what.startswith("http:"):
             path = self.folder / "page.html"
             path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{what}", encoding="utf-8")
-            what = path
+            what = self.online(self.folder) + path.name
         page = self.context.new_page()
         page.set_viewport_size({"width": size[0], "height": size[1]})
         if media:
@@ -76,6 +77,24 @@ class Reader:
             page.clock.install()
         page.goto(what if isinstance(what, str) else what.as_uri())
         return page
+
+    def online(self, folder: Path) -> str:
+        """The address of a folder on a host of its own, which answers this reader alone.
+
+        For tests of what a page keeps: on a busy machine Chromium does not always hand what one
+        file has stored to another, while the pages of a host share it at once.
+        """
+        address = "http://book.test/"
+
+        def answer(route: Route) -> None:
+            path = folder / unquote(urlsplit(route.request.url).path.lstrip("/"))
+            if path.is_file():
+                route.fulfill(path=path)
+            else:
+                route.fulfill(status=404)
+
+        self.context.route(f"{address}**", answer)
+        return address
 
     def text(self, body: str, seconds: float = 0, **options: Any) -> str:
         """What stands in a body after its scripts have run, and so many seconds have gone by."""

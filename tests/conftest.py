@@ -78,13 +78,18 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """The browser of this machine, one for the tests of a file."""
+@pytest.fixture(scope="session")
+def installed() -> None:
+    """For tests of what starts a browser itself; see `chromium` for those that drive one."""
     from chromium import program
 
     if program() is None:
         refuse(BROWSER, "Chromium or Google Chrome")
+
+
+@pytest.fixture(scope="module")
+def chromium(installed: None) -> Iterator[Browser]:
+    """The browser of this machine, one for the tests of a file."""
     from browser import launched
 
     with launched() as browser:

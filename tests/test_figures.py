@@ -185,7 +185,7 @@ def test_a_strip_has_every_frame_inside_and_none_upon_another(shelved: Path) -> 
     assert len(strip.findall(f"{{{SVG}}}text/{{{SVG}}}tspan")) > 5, "captions are wrapped"
 
 
-@pytest.mark.usefixtures("chromium")
+@pytest.mark.usefixtures("installed")
 def test_the_sheet_and_the_index_say_what_each_figure_is(shelved: Path) -> None:
     out = shelved / "figures"
     assert finish(out) == []
@@ -214,7 +214,7 @@ def test_the_sheet_and_the_index_say_what_each_figure_is(shelved: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.pdf")} == before
 
 
-@pytest.mark.usefixtures("chromium")
+@pytest.mark.usefixtures("installed")
 def test_each_pdf_has_one_page_its_fonts_and_its_words(shelved: Path) -> None:
     assert finish(shelved / "figures") == []
     found = sorted((shelved / "figures").rglob("*.pdf"))
@@ -238,7 +238,7 @@ def test_without_a_browser_the_drawings_are_named_and_the_sheet_is_there(
     out = Path(shutil.copytree(shelved, tmp_path / "copy")) / "figures"
     for number in (2, 3):
         (out / f"01_demo/01_softmax-0{number}.pdf").unlink(missing_ok=True)
-    monkeypatch.setattr(sys.modules["pdf"].shutil, "which", lambda name: None)  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys.modules["pdf"], "program", lambda: None)
     (fault,) = finish(out)
     assert fault.startswith("chapters/01_demo/01_softmax: printing needs Chromium")
     index = json.loads((out / "index.json").read_text("utf-8"))

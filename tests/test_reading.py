@@ -213,14 +213,15 @@ def test_the_skip_link_leads_past_the_side_bar(book: Path, reader: Reader) -> No
 
 
 def test_the_theme_is_chosen_by_keys_and_kept(book: Path, reader: Reader) -> None:
-    page = reader.open(book / "use.html", color_scheme="light")
+    online = reader.online(book)
+    page = reader.open(f"{online}use.html", color_scheme="light")
     page.focus("button.theme-switch-button")
     page.keyboard.press("Enter")
     page.focus(".theme-change-button[data-mode=dark]")
     page.keyboard.press("Enter")
     theme = "document.documentElement.dataset.theme"
     page.wait_for_function(f"{theme} === 'dark'")
-    next_page = reader.open(book / "notation.html", color_scheme="light")
+    next_page = reader.open(f"{online}notation.html", color_scheme="light")
     assert next_page.evaluate(theme) == "dark"
 
 
@@ -236,8 +237,8 @@ def test_a_narrow_page_opens_its_side_bar_by_keys_and_closes_it(book: Path, read
 
 
 def test_a_prediction_is_made_by_keys_and_remembered(book: Path, reader: Reader) -> None:
-    path = book / "chapters/00_start/01_ten_minutes.html"
-    page = reader.open(path)
+    address = f"{reader.online(book)}chapters/00_start/01_ten_minutes.html"
+    page = reader.open(address)
     question = page.locator(".predict").first
     surprise = page.locator("details.surprise").first
     assert not surprise.evaluate("x => x.open")
@@ -247,7 +248,7 @@ def test_a_prediction_is_made_by_keys_and_remembered(book: Path, reader: Reader)
     page.keyboard.press("Enter")
     assert question.locator("[role=status]").text_content()
     assert surprise.evaluate("x => x.open")
-    again = reader.open(path)
+    again = reader.open(address)
     assert again.locator(".predict [role=status]").first.text_content()
 
 

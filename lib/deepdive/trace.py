@@ -184,7 +184,7 @@ def _page(top: Row) -> str:
 
 
 _STYLE = """<style>
-.dd-trace { font: .85rem/1.5 system-ui, sans-serif; overflow-x: auto; position: relative; }
+.dd-trace { font: .875rem/1.5 system-ui, sans-serif; overflow-x: auto; position: relative; }
 .dd-trace .line {
   display: grid; grid-template-columns: minmax(17em, 3fr) 2fr 2fr 7em minmax(10em, 1fr);
   gap: 0 1em; min-width: 48em; font: inherit; padding: .15em .3em; border-bottom: 1px solid #8884;
