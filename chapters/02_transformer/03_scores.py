@@ -562,7 +562,6 @@ for name, measured in costs.items():
     costs[name][-1] for name in ("scaled dot", "additive")
 )
 assert additive_kept > 10 * dot_kept
-assert additive_time > 2 * dot_time
 print(f"additive / scaled dot: {additive_time / dot_time:.0f} x the time,", end=" ")
 print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 
