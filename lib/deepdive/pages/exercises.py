@@ -3,14 +3,14 @@
 In the source a cell with `nbgrader={"grade_id": ..., "solution": true}` is where students write;
 between `### BEGIN SOLUTION` and `### END SOLUTION` stands what they do not get. A cell with
 `"grade": true, "points": n` checks; between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS`
-stands what only the grader runs. Cells tagged `hint` and `wrong-answer` name their exercise in
-`exercise="..."`.
+stands what only the grader runs. A Markdown cell with both is an answer graded by hand. Cells
+tagged `hint` and `wrong-answer` name their exercise in `exercise="..."`. Offers of several values
+(`deepdive.assignment.variants`) reach no form: it has the first of each, or a student's own.
 """
 
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from deepdive.pages import Page, PageError
 from deepdive.pages.source import load, write
 
 TODO = 'raise NotImplementedError("write your solution here")'
+ANSWER = "*Write your answer here.*"
 ASIDE = {"hint", "wrong-answer"}
 GRADER = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
 
@@ -52,7 +53,8 @@ def source(path: Path, root: Path) -> Any:
             if given["grade_id"] in exercises:
                 raise PageError(f"{where}: the grade id {given['grade_id']!r} comes twice")
             exercises.add(given["grade_id"])
-            cell.metadata["nbgrader"] = {**GRADER, "locked": given.get("grade", False), **given}
+            locked = given.get("grade", False) and not given.get("solution", False)
+            cell.metadata["nbgrader"] = {**GRADER, "locked": locked, **given}
             if given.get("solution") and not SOLUTION.search(cell.source):
                 raise PageError(f"{where}: a solution cell needs ### BEGIN and ### END SOLUTION")
         rest = HIDDEN.sub("", SOLUTION.sub("", cell.source))
@@ -68,19 +70,27 @@ def tags(cell: Any) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
+def _literal(notebook: Any) -> Any:
+    """Return a copy that offers nothing more: the standard form, unless it is a student's own."""
+    from deepdive.assignment.variants import standard  # which imports this module
+
+    return standard(notebook)
+
+
 def released(notebook: Any) -> Any:
     """Return the form that students get: no solution, no hidden test, no hint, no wrong answer."""
-    form = deepcopy(notebook)
+    form = _literal(notebook)
     form.cells = [cell for cell in form.cells if not tags(cell) & ASIDE]
     for cell in form.cells:
-        cell.source = SOLUTION.sub(lambda region: f"{region['indent']}{TODO}\n", cell.source)
+        todo = TODO if cell.cell_type == "code" else ANSWER
+        cell.source = SOLUTION.sub(rf"\g<indent>{todo}\n", cell.source)
         cell.source = HIDDEN.sub("", cell.source).rstrip("\n")
     return form
 
 
 def solved(notebook: Any) -> Any:
     """Return the form with solutions and hidden tests, which must run from end to end."""
-    form = deepcopy(notebook)
+    form = _literal(notebook)
     form.cells = [cell for cell in form.cells if not tags(cell) & ASIDE]
     return form
 

@@ -1,0 +1,1 @@
+"""Exercises as assignments: each student's own variant, and what an instructor adds."""
