@@ -16,7 +16,7 @@ PY := .venv/bin/python
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf slides figures browser run test lab notebooks bench lint fmt doctor results laws constraints setup clean
+.PHONY: help read book pdf slides figures browser run test lab notebooks exercises bench lint fmt doctor results laws constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ lab: setup ## Open JupyterLab on the pages
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.pages notebooks --profile $(PROFILE) $(PAGES)
 	@$(PY) -m deepdive.pages exercises
+
+exercises: setup ## Write the exercises: students' form, and in build/exercises solved, self-study, instructor's
+	@$(PY) -m deepdive.pages exercises --all
 
 bench: setup ## Measure speed and memory against other implementations
 	@$(PY) benchmarks/run.py

@@ -11,12 +11,13 @@ run the page and what it cost.
 import argparse
 import base64
 import html
-import importlib.util
+import importlib
 import os
 import re
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -25,6 +26,7 @@ import yaml
 from paths import Paths
 
 BOOK = Path(__file__).resolve().parent
+WITHOUT_TORCH = "deepdive_without_torch"
 TAGS = {"setup": "hide-cell", "fold": "hide-input", "surprise": "hide-output"}
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 # The order in the side bar; texts that are not named here follow.
@@ -32,18 +34,14 @@ TEXTS = ("contents", "use", "notation", "laws", "glossary", "bibliography", "err
 
 
 def library(name: str) -> Any:
-    """A module of `deepdive.pages`, loaded without the library, which needs torch."""
-    path = BOOK.parent / "lib" / "deepdive" / "pages" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"deepdive_pages_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    """A module of the library that needs no torch, loaded without the rest, which does."""
+    if WITHOUT_TORCH not in sys.modules:
+        package = sys.modules[WITHOUT_TORCH] = ModuleType(WITHOUT_TORCH)
+        package.__path__ = [str(BOOK.parent / "lib" / "deepdive")]
+    return importlib.import_module(f"{WITHOUT_TORCH}.{name}")
 
 
-ADDRESS: str = library("setup_cell").ADDRESS
+ADDRESS: str = library("pages.setup_cell").ADDRESS
 
 
 class Stage:
@@ -51,7 +49,7 @@ class Stage:
 
     def __init__(self, root: Path, out: Path) -> None:
         self.root, self.out = root, out
-        pages = library("__init__")
+        pages = library("pages")
         self.pages = [page for page in pages.discover(root) if page.notebook.is_file()]
         self.exercises = sorted(root.glob("chapters/[0-9][0-9]_*/exercises.ipynb"))
         kept = [path for name in ("ERRATA", "CHANGELOG") if (path := root / f"{name}.md").is_file()]
@@ -140,7 +138,7 @@ class Stage:
     # -- one notebook
 
     def _stage_notebook(self, path: Path) -> None:
-        notebook: Any = nbformat.read(path, as_version=4)
+        notebook = self._read(path)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = self._prose(cell.source, path)
@@ -159,6 +157,13 @@ class Stage:
         target = self.targets[path]
         target.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, target)
+
+    def _read(self, path: Path) -> Any:
+        """A page as it was committed; of exercises, the form for those who work alone."""
+        if path in self.exercises:
+            forms = library("pages.exercises")
+            return forms.self_study(forms.source(path.with_suffix(".py"), self.root))
+        return nbformat.read(path, as_version=4)
 
     def _line(self, notebook: Any, path: Path) -> str:
         """Where to run the page, its notebook, and the profile, data and cost of its outputs."""

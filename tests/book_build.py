@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ABSENT = ("torch", "numpy", "matplotlib", "jupytext", "deepdive")
+ABSENT = ("torch", "numpy", "matplotlib", "deepdive")
 
 
 def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:

@@ -338,7 +338,7 @@ assert abs(share - 0.5) < 0.03, (
     f"at your n, scores and mixing are {share:.0%} of all operations; it should be half"
 )
 ### BEGIN HIDDEN TESTS
-assert abs(share_of_the_square(break_even(80), 80) - 0.5) < 0.03
+assert abs(share_of_the_square(break_even(80), 80) - 0.5) < 0.03, "your n is right for 32 alone"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="square"

@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, TypeVar
 
-from deepdive.pages import PageError
-from deepdive.pages.exercises import ASIDE, HIDDEN, SOLUTION, tags
+from ..pages import PageError
+from ..pages.exercises import ASIDE, HIDDEN, SOLUTION, tags
 
 T = TypeVar("T")
 

@@ -137,13 +137,19 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
 
 
 @main.command()
-def exercises() -> None:
-    """Write the released form of each chapter's exercises beside its source."""
-    from deepdive.pages.exercises import build, sources
+@click.option("--all", "every", is_flag=True, help="The other forms too, into build/exercises.")
+def exercises(every: bool) -> None:
+    """Write the released form of each chapter's exercises beside its source.
+
+    With --all also the solved form, the one for self-study, and the instructor's, which says what
+    each check tells each wrong answer.
+    """
+    from deepdive.pages.exercises import build, build_all, sources
 
     root = find_root()
     for path in sources(root):
-        click.echo(f"written: {build(path, root).relative_to(root)}")
+        for target in [build(path, root), *(build_all(path, root) if every else [])]:
+            click.echo(f"written: {target.relative_to(root)}")
 
 
 @main.command()

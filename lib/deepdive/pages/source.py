@@ -8,8 +8,8 @@ from typing import Any
 import jupytext
 import nbformat
 
-from deepdive.pages import Page, PageError
-from deepdive.pages.setup_cell import SETUP
+from . import Page, PageError
+from .setup_cell import SETUP
 
 LONGEST_CELL, LARGEST_NOTEBOOK = 25, 1_000_000
 
