@@ -155,7 +155,8 @@ class Paths:
             return Station(name, label, about.minutes)
         found = exercises(notebook.with_suffix(".py"), name)
         self.exercises[notebook.parent.name] = found
-        return Station(name, f"{label} of chapter {title}", sum(e.minutes for e in found))
+        whose = f"chapter {title}" if title[0].isdigit() else f"the {title.lower()}"
+        return Station(name, f"{label} of {whose}", sum(e.minutes for e in found))
 
     def _route(self, given: dict[str, Any], line: str) -> Route:
         name = given.get("id", f"number {line}")

@@ -1,0 +1,812 @@
+# %% [markdown]
+# # Exercises: the way in
+#
+# Eight exercises in rising order, an hour in all. Write where a cell says so; the check under it
+# says what is wrong. A check without a message has passed. Some tests are kept for whoever grades,
+# so check your own work beyond what the cell shows.
+#
+# <small>Chapter 2, what it takes as known · after [ten minutes](01_ten_minutes.ipynb), [the
+# maths](02_maths.ipynb) and [the torch](03_torch.ipynb) · no data, no GPU</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules and find_spec("deepdive") is None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "git+https://deepdive.example/deepdive.git"], check=True)
+    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        if find_spec(name) is None:
+            subprocess.run([*pip, name], check=True)
+from deepdive.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %%
+import math
+
+import torch
+from torch import nn
+
+
+def digits(row):
+    """Three digits of each number, for messages."""
+    return ", ".join(f"{number:.3f}" for number in row.tolist())
+
+
+# %% [markdown]
+# ## 1. Attention with a pencil
+#
+# *Pencil, then check · 6 min · easy · book 2.3*
+#
+# The query is $(1, 2)$. Three keys hold one value each, here a plain number:
+#
+# | key | value |
+# |---|---|
+# | $(2, 0)$ | 10 |
+# | $(0, 1)$ | 20 |
+# | $(1, -1)$ | 90 |
+#
+# Score, weigh, mix, on paper: $e^2 = 7.39$ and $e^{-1} = 0.37$. Write down the three scores, the
+# three weights to two decimals, and the answer of the attention. ([Ten
+# minutes](01_ten_minutes.ipynb) has the same steps with three animals.)
+
+
+# %% nbgrader={"grade_id": "pencil", "solution": true}
+def by_hand():
+    """Return {"scores": [...], "weights": [...], "answer": ...}, with your numbers."""
+    ### BEGIN SOLUTION
+    return {"scores": [2, 2, -1], "weights": [0.49, 0.49, 0.02], "answer": 16.8}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "pencil-check", "grade": true, "points": 2}
+said = by_hand()
+assert isinstance(said, dict), "return a dictionary: does your function end in `return {...}`?"
+query, keys = torch.tensor([1, 2]), torch.tensor([[2, 0], [0, 1], [1, -1]])
+assert len(said["scores"]) == len(said["weights"]) == 3, "three keys: three scores, three weights"
+for key, score in zip(keys.tolist(), said["scores"], strict=True):
+    assert score == 1 * key[0] + 2 * key[1], (
+        f"key {tuple(key)}: {score} is not its score; multiply place by place with (1, 2), and add"
+    )
+first, second, third = said["weights"]
+assert abs(first + second + third - 1) < 0.011, "weights are shares: together they make 1"
+assert abs(first - second) < 0.011, "equal scores get equal weights: attention does not choose"
+assert 0.01 < third < 0.04, (
+    f"the third weight is {third}: raise e to each score *before* you divide by the sum; e to a "
+    "score below zero is small, and above zero"
+)
+mixed = 10 * first + 20 * second + 90 * third
+assert abs(said["answer"] - mixed) < 0.5, (
+    f"your weights mix the values to {mixed:.1f}, and you wrote {said['answer']}: the answer is "
+    "the sum of weight times value"
+)
+### BEGIN HIDDEN TESTS
+exact = (query @ keys.T).float().softmax(0)
+assert torch.allclose(torch.tensor(said["weights"]), exact, atol=0.011), "the weights are off"
+assert abs(said["answer"] - 16.83) < 0.4, "the answer is off"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="pencil"
+# The first score is $1\cdot2 + 2\cdot0$. Each weight is $e$ to its own score, divided by the sum of
+# all three powers.
+
+# %% [markdown] tags=["hint"] exercise="pencil"
+# The powers are 7.39, 7.39 and 0.37; their sum is 15.15.
+
+# %% tags=["wrong-answer"] exercise="pencil"
+def by_hand():  # divides the scores themselves
+    return {"scores": [2, 2, -1], "weights": [0.67, 0.67, -0.33], "answer": -10}
+
+
+# %% tags=["wrong-answer"] exercise="pencil"
+def by_hand():  # takes the first that fits best
+    return {"scores": [2, 2, -1], "weights": [1, 0, 0], "answer": 10}
+
+
+# %% tags=["wrong-answer"] exercise="pencil"
+def by_hand():  # a negative score counts as nothing
+    return {"scores": [2, 2, -1], "weights": [0.5, 0.5, 0], "answer": 15}
+
+
+# %% tags=["wrong-answer"] exercise="pencil"
+def by_hand():  # mixes without the weights: the mean of the values
+    return {"scores": [2, 2, -1], "weights": [0.49, 0.49, 0.02], "answer": 40}
+
+
+# %% [markdown]
+# ## 2. Only differences count
+#
+# *Predict, then run · 5 min · easy · book 2.3.1*
+#
+# Two keys have the scores 3 and 1. **Before you run anything:** how many times as large as the
+# second weight is the first
+#
+# - `"plain"`: as it is,
+# - `"shifted"`: when 100 is added to both scores,
+# - `"longer"`: when the query is twice as long?
+#
+# Two digits are enough; `math.exp(x)` is $e^x$. The cell checks two of the three.
+
+
+# %% nbgrader={"grade_id": "ratio", "solution": true}
+def predicted_ratios():
+    """Return {"plain": ..., "shifted": ..., "longer": ...}, with your numbers."""
+    ### BEGIN SOLUTION
+    return {"plain": math.exp(2), "shifted": math.exp(2), "longer": math.exp(4)}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "ratio-check", "grade": true, "points": 2}
+said = predicted_ratios()
+assert isinstance(said, dict), "return a dictionary: does your function end in `return {...}`?"
+
+
+def measured(first, second):
+    weights = torch.tensor([first, second]).softmax(0)
+    return (weights[0] / weights[1]).item()
+
+
+assert abs(said["plain"] - measured(3.0, 1.0)) < 0.4, (
+    f"as it is: you said {said['plain']:.4g}. The weights are powers of e divided by one sum; the "
+    "sum cancels, and a quotient of powers is a power of the difference"
+)
+assert abs(said["shifted"] - measured(103.0, 101.0)) < 0.4, (
+    f"shifted: you said {said['shifted']:.4g}. What is 103 - 101?"
+)
+### BEGIN HIDDEN TESTS
+assert abs(said["longer"] - measured(6.0, 2.0)) < 3, "longer: both scores double"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="ratio"
+# $e^3 / e^1 = e^{3-1}$.
+
+# %% [markdown] tags=["hint"] exercise="ratio"
+# A query twice as long has dot products twice as large: 6 and 2.
+
+# %% tags=["wrong-answer"] exercise="ratio"
+def predicted_ratios():  # shares in proportion to the scores
+    return {"plain": 3, "shifted": 103 / 101, "longer": 3}
+
+
+# %% tags=["wrong-answer"] exercise="ratio"
+def predicted_ratios():  # large scores sharpen it
+    return {"plain": math.exp(2), "shifted": math.exp(102), "longer": math.exp(4)}
+
+
+# %% tags=["wrong-answer"] exercise="ratio"
+def predicted_ratios():  # twice as long, so twice as much
+    return {"plain": math.exp(2), "shifted": math.exp(2), "longer": 2 * math.exp(2)}
+
+
+# %% [markdown]
+# ## 3. Which shape comes out?
+#
+# *Predict, then run · 6 min · easy · book 2, taken as known*
+#
+# **Before you run anything:** which shape has each result, or does torch refuse? `a` and `b` stand
+# for tensors of the shapes given.
+#
+# | | `a` | `b` | what is computed |
+# |---|---|---|---|
+# | `"sum"` | (4, 1, 5) | (3, 1) | `a + b` |
+# | `"column"` | (7, 1) | (7) | `a - b` |
+# | `"rows"` | (2, 3) | (2) | `a + b` |
+# | `"product"` | (6, 4, 3) | (6, 5, 3) | `a @ b.transpose(-2, -1)` |
+# | `"total"` | (2, 8, 5, 7) | | `a.softmax(-1).sum(-1)` |
+#
+# The cell checks the first three.
+
+
+# %% nbgrader={"grade_id": "shapes", "solution": true}
+def predicted_shapes():
+    """Return {"sum": ..., ...}: for each row of the table a tuple, or "error"."""
+    ### BEGIN SOLUTION
+    return {
+        "sum": (4, 3, 5),
+        "column": (7, 7),
+        "rows": "error",
+        "product": (6, 4, 5),
+        "total": (2, 8, 5),
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "shapes-check", "grade": true, "points": 2}
+said = predicted_shapes()
+assert isinstance(said, dict), "return a dictionary: does your function end in `return {...}`?"
+wanted = {"sum", "column", "rows", "product", "total"}
+assert set(said) == wanted, f"the rows are called {sorted(wanted)}, yours {sorted(said)}"
+for row, shape in said.items():
+    assert shape == "error" or isinstance(shape, tuple | list), (
+        f'{row}: write a shape as a tuple, such as (4, 5) or (4,), or "error"; you said {shape!r}'
+    )
+    said[row] = shape if shape == "error" else tuple(shape)
+assert said["sum"] == tuple((torch.zeros(4, 1, 5) + torch.zeros(3, 1)).shape), (
+    f"sum: you said {said['sum']}. Write (4, 1, 5) and, under it, (3, 1), both ending at the "
+    "right edge; in each pair of sides a 1 takes the length of the other"
+)
+assert said["column"] == tuple((torch.zeros(7, 1) - torch.zeros(7)).shape), (
+    f"column: you said {said['column']}. At the right edge 1 stands over 7; what stands over the "
+    "side that is missing?"
+)
+assert said["rows"] == "error", (
+    f"rows: you said {said['rows']}. At the right edge 3 stands over 2, and neither is 1"
+)
+### BEGIN HIDDEN TESTS
+assert said["product"] == (6, 4, 5), "product: (4, 3) times (3, 5), for each of the six"
+assert said["total"] == (2, 8, 5), "total: the softmax keeps the shape, the sum loses one side"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="shapes"
+# Align to the right. A pair of sides must be equal, or one of them 1 or missing.
+
+# %% [markdown] tags=["hint"] exercise="shapes"
+# A matrix product sums over the last side of the left and the second last of the right, and leaves
+# the sides before them alone. `sum(-1)` sums over the last side.
+
+# %% tags=["wrong-answer"] exercise="shapes"
+def predicted_shapes():  # aligns to the left
+    shapes = {"sum": "error", "column": (7, 7), "rows": (2, 3)}
+    return {**shapes, "product": (6, 4, 5), "total": (2, 8, 5)}
+
+
+# %% tags=["wrong-answer"] exercise="shapes"
+def predicted_shapes():  # seven less seven is seven: what was meant, not what runs
+    shapes = {"sum": (4, 3, 5), "column": (7,), "rows": "error"}
+    return {**shapes, "product": (6, 4, 5), "total": (2, 8, 5)}
+
+
+# %% tags=["wrong-answer"] exercise="shapes"
+def predicted_shapes():  # thinks that the softmax removes the side it sums to one
+    shapes = {"sum": (4, 3, 5), "column": (7, 7), "rows": "error"}
+    return {**shapes, "product": (6, 4, 5), "total": (2, 8)}
+
+
+# %% tags=["wrong-answer"] exercise="shapes"
+def predicted_shapes():  # forgets the transpose
+    shapes = {"sum": (4, 3, 5), "column": (7, 7), "rows": "error"}
+    return {**shapes, "product": "error", "total": (2, 8, 5)}
+
+
+# %% [markdown]
+# ## 4. A softmax that does not break
+#
+# *Write · 8 min · medium · book 2.3.1*
+#
+# Write the softmax over the last side of a tensor of any shape, with a temperature, from `exp`,
+# `sum` and `max` alone. It must work for scores of 1,000 too. ([The maths](02_maths.ipynb), part 2,
+# has it for one row, and says what breaks.)
+
+
+# %% nbgrader={"grade_id": "softmax", "solution": true}
+def softmax(scores, temperature=1.0):
+    """Return the shares, in the shape of scores (..., n); each row of n sums to one."""
+    ### BEGIN SOLUTION
+    scores = scores / temperature
+    powers = (scores - scores.max(-1, keepdim=True).values).exp()
+    return powers / powers.sum(-1, keepdim=True)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "softmax-check", "grade": true, "points": 2}
+scores = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 3.0]])
+shares = softmax(scores)
+assert isinstance(shares, torch.Tensor), "return a tensor: does your function end in `return`?"
+assert shares.shape == scores.shape, f"two rows of three went in, {tuple(shares.shape)} came out"
+assert torch.allclose(shares.sum(-1), torch.ones(2)), (
+    f"the rows sum to {digits(shares.sum(-1))}, not to 1 each: sum over the last side only, and "
+    "keep it with keepdim=True"
+)
+assert torch.allclose(shares, scores.softmax(-1)), (
+    f"the first row should be 0.665, 0.245, 0.090, yours is {digits(shares[0])}: e to the score, "
+    "divided by the sum of these powers"
+)
+assert softmax(scores, temperature=0.1)[0, 0] > 0.99, (
+    "cold sharpens: at temperature 0.1 the largest score takes nearly all. Divide the *scores*"
+)
+### BEGIN HIDDEN TESTS
+many = torch.randn(2, 3, 4, 7)
+for heat in (0.5, 1.0, 3.0):
+    right = torch.allclose(softmax(many, heat), (many / heat).softmax(-1), atol=1e-6)
+    assert right, f"wrong for four sides and a temperature of {heat}"
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "softmax-large", "grade": true, "points": 1}
+large = torch.tensor([[1002.0, 1001.0, 1000.0], [0.0, -1.0, -2.0]])
+shares = softmax(large)
+assert not shares.isnan().any(), (
+    "`nan`: e to 1,002 is larger than any float, and infinity divided by infinity is no number. "
+    "Which number may you take from all scores of a row without changing the shares?"
+)
+assert torch.allclose(shares[0], shares[1]), (
+    f"1002, 1001, 1000 must give what 0, -1, -2 give; they give {digits(shares[0])} and "
+    f"{digits(shares[1])}. Cut no score off; take each row's largest away from all its scores"
+)
+### BEGIN HIDDEN TESTS
+both = torch.tensor([[1000.0, 999.0], [-1000.0, -999.0]])
+assert torch.allclose(softmax(both), both.softmax(-1)), (
+    "one row is high and the other low: take from each row its own largest"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="softmax"
+# `scores.max(-1, keepdim=True).values` is the largest of each row, in a shape that can be taken
+# away from `scores`.
+
+# %% [markdown] tags=["hint"] exercise="softmax"
+# First divide by the temperature, then take the largest away, then `exp`, then divide by the sum
+# over the last side.
+
+# %% tags=["wrong-answer"] exercise="softmax"
+def softmax(scores, temperature=1.0):
+    powers = (scores / temperature).exp()  # as the formula stands
+    return powers / powers.sum(-1, keepdim=True)
+
+
+# %% tags=["wrong-answer"] exercise="softmax"
+def softmax(scores, temperature=1.0):
+    powers = (scores / temperature - (scores / temperature).max()).exp()
+    return powers / powers.sum()  # over all rows together
+
+
+# %% tags=["wrong-answer"] exercise="softmax"
+def softmax(scores, temperature=1.0):
+    powers = (scores - scores.max(-1, keepdim=True).values).exp() / temperature  # cancels
+    return powers / powers.sum(-1, keepdim=True)
+
+
+# %% tags=["wrong-answer"] exercise="softmax"
+def softmax(scores, temperature=1.0):
+    powers = (scores / temperature).clamp(max=80).exp()  # runs, and levels all large scores
+    return powers / powers.sum(-1, keepdim=True)
+
+
+# %% [markdown]
+# ## 5. How small should a nudge be?
+#
+# *Measure · 8 min · medium · book 2, taken as known*
+#
+# A slope can be measured: nudge $w$ by $h$ and see how far $f$ moves, $(f(w + h) - f(w)) / h$. The
+# smaller $h$, the better? Torch's floats have about seven digits.
+#
+# First look: try the seven nudges below on `(3 * w - 4) ** 2` at `w = torch.tensor(2.0)`, whose
+# slope is 12. Then write a function that finds the best one for any `f`.
+
+# %%
+NUDGES = [0.1, 0.01, 0.001, 0.0001, 0.00001, 0.000001, 0.0000001]
+
+
+# %% nbgrader={"grade_id": "nudge", "solution": true}
+def best_nudge(f, w, slope):
+    """Return the one of NUDGES whose measured slope of f at w is nearest to `slope`.
+
+    f takes a tensor and returns one; w is a tensor with one number; `slope` is the right answer.
+    """
+    ### BEGIN SOLUTION
+    off = [abs((f(w + h) - f(w)).item() / h - slope) for h in NUDGES]
+    return NUDGES[off.index(min(off))]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "nudge-check", "grade": true, "points": 3}
+def try_nudge(f, w, slope):
+    """Compare the chosen nudge with all seven."""
+    w = torch.tensor(w)
+    off = {h: abs((f(w + h) - f(w)).item() / h - slope) for h in NUDGES}
+    chosen = best_nudge(f, w, slope)
+    assert chosen in off, f"{chosen} is none of NUDGES: does your function end in `return`?"
+    assert off[chosen] <= 3 * min(off.values()), (
+        f"with a nudge of {chosen:g} the slope is off by {off[chosen]:.2g}, with another of the "
+        f"seven by {min(off.values()):.2g}. A large nudge feels the curve, and of a tiny one seven "
+        "digits leave little in w + h. Measure all seven; too high and too low are both off"
+    )
+
+
+try_nudge(lambda w: (3 * w - 4) ** 2, 2.0, 12.0)
+try_nudge(lambda w: w * w, 100.0, 200.0)
+### BEGIN HIDDEN TESTS
+try_nudge(lambda w: -w.exp(), 1.0, -math.e)
+try_nudge(lambda w: w.sin(), 0.001, math.cos(0.001))
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="nudge"
+# Make a list with one number a nudge: how far the measured slope is from the right one, as a
+# distance, without its sign. Then find the place of the smallest.
+
+# %% tags=["wrong-answer"] exercise="nudge"
+def best_nudge(f, w, slope):
+    return min(NUDGES)  # the smaller the better
+
+
+# %% tags=["wrong-answer"] exercise="nudge"
+def best_nudge(f, w, slope):
+    off = [(f(w + h) - f(w)).item() / h - slope for h in NUDGES]
+    return NUDGES[off.index(min(off))]  # the lowest, not the nearest: no abs
+
+
+# %% tags=["wrong-answer"] exercise="nudge"
+def best_nudge(f, w, slope):
+    return 0.0001  # what the page took, for every f
+
+
+# %% [markdown]
+# ## 6. A test that finds what no error tells
+#
+# *Write a test · 8 min · medium · book 2.4.2.2*
+#
+# Heads can be split so that the shape is right and tokens are mixed ([the torch](03_torch.ipynb),
+# mistake 3). Write the test that notices: change a token, and see whether rows of *other* tokens
+# move.
+#
+# `split` is any function from (B, T, d_model) to (B, H, T, d_head). Row `t` of every head belongs
+# to token `t`.
+
+
+# %% nbgrader={"grade_id": "mixing", "solution": true}
+def mixes_tokens(split):
+    """Return True if some token's change moves rows of other tokens, else False."""
+    ### BEGIN SOLUTION
+    x = torch.randn(1, 3, 4)
+    for token in range(3):
+        changed = x.clone()
+        changed[:, token] += 1
+        moved = (split(changed) != split(x)).any(-1)[0].any(0)  # (T,): in some head
+        moved[token] = False
+        if moved.any():
+            return True
+    return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "mixing-check", "grade": true, "points": 3}
+def columns(x):
+    return x.unflatten(-1, (2, -1)).transpose(1, 2)  # head by head: right
+
+
+def across(x):
+    return x.reshape(x.shape[0], 2, x.shape[1], -1)  # cut across the rows: mistake 3
+
+
+def every_second(x):
+    return x.unflatten(-1, (-1, 2)).permute(0, 3, 1, 2)  # other columns, but the same rows
+
+
+assert mixes_tokens(columns) is not None, "return True or False: is there a `return`?"
+assert not mixes_tokens(columns), (
+    "the right split is accused. The changed token's own row may move, in every head; only the "
+    "rows of other tokens may not"
+)
+assert mixes_tokens(across), (
+    "a reshape across the rows passes your test. Its shape is right: compare numbers, of all heads "
+    "and all rows, before and after the change"
+)
+assert not mixes_tokens(every_second), (
+    "a split that takes every second column is accused; it leaves each token in its row"
+)
+### BEGIN HIDDEN TESTS
+assert mixes_tokens(lambda x: columns(x).roll(1, dims=2)), "every row is in its neighbour's place"
+assert mixes_tokens(lambda x: columns(x + x[:, :1])), "token 0 is in all rows: change every token"
+assert mixes_tokens(lambda x: columns(x + x[:, -1:])), "the last token is in all rows"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="mixing"
+# `x = torch.randn(1, 3, 4)`, a copy `changed = x.clone()`, and `changed[:, token] += 1`. The rows
+# that moved: `(split(changed) != split(x)).any(-1)`, with shape (1, H, T).
+
+# %% [markdown] tags=["hint"] exercise="mixing"
+# Do so for each of the three tokens in turn. The row of that token is allowed to move.
+
+# %% tags=["wrong-answer"] exercise="mixing"
+def mixes_tokens(split):
+    x = torch.randn(1, 3, 4)
+    return split(x).shape != (1, 2, 3, 2)  # the shape tells nothing
+
+
+# %% tags=["wrong-answer"] exercise="mixing"
+def mixes_tokens(split):
+    x = torch.randn(1, 3, 4)
+    changed = x.clone()
+    changed[:, 2] += 1
+    return not torch.equal(split(changed), split(x))  # its own row may move
+
+
+# %% tags=["wrong-answer"] exercise="mixing"
+def mixes_tokens(split):
+    x = torch.randn(1, 3, 4)
+    changed = x.clone()
+    changed[:, 2] += 1
+    moved = (split(changed) != split(x)).any(-1)[0, 0]  # looks at head 0 only
+    return moved[:2].any().item()
+
+
+# %% tags=["wrong-answer"] exercise="mixing"
+def mixes_tokens(split):
+    x = torch.randn(1, 3, 4)
+    changed = x.clone()
+    changed[:, 2] += 1  # the last token only
+    moved = (split(changed) != split(x)).any(-1)[0].any(0)
+    return moved[:2].any().item()
+
+
+# %% [markdown]
+# ## 7. A loss with a floor
+#
+# *Find and mend a planted bug · 9 min · hard · book 2, taken as known*
+#
+# This model knows its three words by heart: the right one always scores 20 more than the others.
+# Its loss should be nearly 0, and is 0.55. However long it trains, the loss stays there.
+
+
+# %%
+def broken_loss(scores, right):
+    """Return the mean surprise at the right words; scores (B, V), right (B,) with their numbers."""
+    return nn.functional.cross_entropy(scores.softmax(-1), right)
+
+
+known = torch.tensor([[20.0, 0.0, 0.0], [0.0, 20.0, 0.0]])
+print(f"broken loss: {broken_loss(known, torch.tensor([0, 1])):.2f}")
+
+# %% [markdown]
+# Mend it in `mended_loss`.
+
+
+# %% nbgrader={"grade_id": "twice", "solution": true}
+def mended_loss(scores, right):
+    """Return the mean surprise at the right words; scores (B, V), right (B,) with their numbers."""
+    ### BEGIN SOLUTION
+    return nn.functional.cross_entropy(scores, right)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "twice-check", "grade": true, "points": 2}
+scores, right = torch.tensor([[20.0, 0.0, 0.0], [0.0, 20.0, 0.0]]), torch.tensor([0, 1])
+loss = mended_loss(scores, right)
+assert isinstance(loss, torch.Tensor), "return the loss: does your function end in `return`?"
+assert abs(loss) < 0.001, (
+    f"sure and right must cost nothing; yours costs {loss:.2f}. Between scores and loss there is "
+    "one softmax and one logarithm. `cross_entropy` does both itself (the maths, In practice)"
+)
+wrong = mended_loss(scores, torch.tensor([2, 2]))
+assert abs(wrong - 20) < 0.001, (
+    f"sure and wrong must cost 20, a share of e^-20; yours costs {wrong:.2f}. The loss is minus "
+    "the logarithm of the right word's share"
+)
+### BEGIN HIDDEN TESTS
+some, ids = torch.randn(5, 9), torch.randint(0, 9, (5,))
+assert torch.allclose(mended_loss(some, ids), nn.functional.cross_entropy(some, ids), atol=1e-5), (
+    "wrong for random scores of nine words"
+)
+high = torch.tensor([[1000.0, 0.0]])
+assert mended_loss(high, torch.tensor([1])) == 1000, "a score of 1,000 must not make it infinite"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="twice"
+# `cross_entropy` takes scores and applies a softmax itself. How many are there in `broken_loss`?
+
+# %% tags=["wrong-answer"] exercise="twice"
+def mended_loss(scores, right):
+    return nn.functional.nll_loss(scores.softmax(-1), right)  # forgets the logarithm
+
+
+# %% tags=["wrong-answer"] exercise="twice"
+def mended_loss(scores, right):
+    return nn.functional.nll_loss(scores, right)  # no softmax at all
+
+
+# %% tags=["wrong-answer"] exercise="twice"
+def mended_loss(scores, right):
+    shares = scores.softmax(-1)  # right, until a share is rounded to 0
+    return -shares[range(len(right)), right].log().mean()
+
+
+# %% [markdown]
+# Where does 0.55 come from? The inner softmax gives the right word a share of nearly 1 and all
+# others nearly 0. The outer one takes these shares for scores. Write the floor for $V$ words.
+
+
+# %% nbgrader={"grade_id": "floor", "solution": true}
+def floor(n_words):
+    """Return the lowest loss that `broken_loss` can come to with so many words, as a float."""
+    ### BEGIN SOLUTION
+    return math.log(1 + (n_words - 1) / math.e)  # -ln(e / (e + V - 1))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "floor-check", "grade": true, "points": 2}
+said = floor(3)
+assert isinstance(said, float), f"return a number: floor(3) returned {said!r}"
+assert abs(said - 0.5514) < 0.001, (
+    f"three words: the broken loss printed 0.55, your floor is {said:.2f}. Give the outer softmax "
+    "the scores 1, 0, 0 and take minus the logarithm of the first share"
+)
+### BEGIN HIDDEN TESTS
+for n_words in (2, 50, 1000):
+    sure = torch.zeros(1, n_words)
+    sure[0, 0] = 50.0
+    lowest = broken_loss(sure, torch.tensor([0])).item()
+    assert abs(floor(n_words) - lowest) < 0.001, f"this is not the floor of {n_words} words"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="floor"
+# With $V$ words the outer softmax has one power $e^1$ and $V - 1$ powers $e^0$.
+
+# %% tags=["wrong-answer"] exercise="floor"
+def floor(n_words):
+    return math.log(n_words)  # the loss of a model that knows nothing
+
+
+# %% tags=["wrong-answer"] exercise="floor"
+def floor(n_words):
+    return 0.0  # what a sound loss comes to
+
+
+# %% tags=["wrong-answer"] exercise="floor"
+def floor(n_words):
+    return 0.5514  # right for three words only
+
+
+# %% [markdown]
+# ## 8. A loop with three bugs
+#
+# *Find and mend a planted bug · 10 min · hard · book 2, taken as known*
+#
+# `broken` should fit a line, then predict twice with the same trained model. It raises no error.
+# But its loss does not come down, and the two predictions differ. Three of the mistakes of [the
+# torch](03_torch.ipynb) are in it. Mend them in `mended`; keep `new_model()`, the optimizer and the
+# 200 steps.
+
+
+# %%
+def new_model():
+    """Return the same small model at each call, and its optimizer."""
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(1, 64), nn.Dropout(0.1), nn.Linear(64, 1))
+    return model, torch.optim.SGD(model.parameters(), lr=0.01)
+
+
+def broken(x, y):
+    """Train on x (B, 1) and y (B); return the losses, and two predictions (B, 1) for x."""
+    model, optimizer = new_model()
+    losses = []
+    for _ in range(200):
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    with torch.no_grad():
+        return losses, model(x), model(x)
+
+
+x = torch.linspace(-1, 1, 32)[:, None]
+losses, once, again = broken(x, 2 * x[:, 0])
+print("loss at steps 0, 50, 100, 150:", *(f"{loss:.2f}" for loss in losses[::50]))
+print("two predictions for -1:", f"{once[0].item():.2f}, {again[0].item():.2f}; wanted: -2.00")
+
+# %% nbgrader={"grade_id": "loop", "solution": true}
+def mended(x, y):
+    """Train on x (B, 1) and y (B); return the losses, and two predictions (B, 1) for x."""
+    ### BEGIN SOLUTION
+    model, optimizer = new_model()
+    losses = []
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = ((model(x) - y[:, None]) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    model.eval()
+    with torch.no_grad():
+        return losses, model(x), model(x)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "loop-learns", "grade": true, "points": 3}
+def try_line(slope, start):
+    """Fit a line through points that lie on one, and look for the symptoms one by one."""
+    x = torch.linspace(-1, 1, 32)[:, None]
+    y = slope * x[:, 0] + start
+    answer = mended(x, y)
+    assert answer is not None, "return losses and two predictions: is there a `return`?"
+    losses, predicted, _ = answer
+    assert len(losses) == 200, f"200 steps were asked for; there are {len(losses)} losses"
+    assert predicted.shape == (32, 1), f"predictions are (B, 1), yours {tuple(predicted.shape)}"
+    late = torch.tensor(losses[100:])
+    assert late.max() - late.min() < 0.3 * y.var(), (
+        "the loss swings: each step goes along the sum of all slopes so far. What must be done in "
+        "each step before `backward`?"
+    )
+    assert predicted.std() > 0.5 * y.std(), (
+        "all predictions are near the mean of the answers: which shape has `model(x) - y`?"
+    )
+    assert ((predicted[:, 0] - y) ** 2).mean() < 0.05 * y.var(), (
+        "it learns, and not this line: compare each prediction with its own answer"
+    )
+
+
+try_line(2.0, 0.0)
+### BEGIN HIDDEN TESTS
+try_line(-3.0, 1.0)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "loop-grades", "grade": true, "points": 1}
+x = torch.linspace(-1, 1, 32)[:, None]
+answer = mended(x, 2 * x[:, 0])
+assert answer is not None, "return losses and two predictions: is there a `return`?"
+assert answer[1].isfinite().all(), "the predictions are no numbers: mend the training first"
+assert torch.equal(answer[1], answer[2]), (
+    "the same model gives two answers to the same input: dropout is still on. `no_grad` does not "
+    "switch it off"
+)
+### BEGIN HIDDEN TESTS
+assert min(answer[0]) > 1e-6, "dropout was taken out of the training too; it belongs there"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="loop"
+# One bug is in what is subtracted, one in what is missing before `backward`, one in what is missing
+# after the training.
+
+# %% [markdown] tags=["hint"] exercise="loop"
+# Print `(model(x) - y).shape`. It should be (B, 1).
+
+# %% tags=["wrong-answer"] exercise="loop"
+def mended(x, y):
+    model, optimizer = new_model()
+    losses = []
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = ((model(x) - y) ** 2).mean()  # still every prediction against every answer
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    model.eval()
+    with torch.no_grad():
+        return losses, model(x), model(x)
+
+
+# %% tags=["wrong-answer"] exercise="loop"
+def mended(x, y):
+    model, optimizer = new_model()
+    losses = []
+    optimizer.zero_grad()  # once, before the loop
+    for _ in range(200):
+        loss = ((model(x) - y[:, None]) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    model.eval()
+    with torch.no_grad():
+        return losses, model(x), model(x)
+
+
+# %% tags=["wrong-answer"] exercise="loop"
+def mended(x, y):
+    model, optimizer = new_model()
+    losses = []
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = ((model(x) - y[:, None]) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    with torch.no_grad():  # takes this for the switch that stops dropout
+        return losses, model(x), model(x)
+
+
+# %% tags=["wrong-answer"] exercise="loop"
+def mended(x, y):
+    model, optimizer = new_model()
+    model.eval()  # before the training: no dropout there either
+    losses = []
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = ((model(x) - y[:, None]) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    with torch.no_grad():
+        return losses, model(x), model(x)
