@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises: the Transformer
 #
-# Eight exercises in rising order, an hour and a half in all. Write where a cell says so; the check
-# under it says what is wrong. A check without a message has passed.
+# Eight exercises in rising order, about 105 minutes in all. Write where a cell says so; the check
+# under it says what is wrong. A check without a message has passed. Values in capitals may be your
+# own: use their names. Three questions ask for words, which a person marks.
 #
 # <small>Book 2 · needs the pages of this chapter · no data, no GPU</small>
 
@@ -30,46 +31,93 @@ import math
 import torch
 from torch import nn
 
+# %% tags=["variant"]
+from deepdive.assignment.variants import choose, number, rename, sample
+
 # %% [markdown]
 # ## 1. How large is a dot product?
 #
-# *Predict, then run · 4 min · easy · book 2.3.2*
+# *Predict, then run, then explain · 12 min · easy · book 2.3.2*
 #
-# The entries of $q$ and $k$ are independent, with mean 0 and variance 1. **Before you measure**,
-# write down the standard deviation of $q \cdot k$ for 16, 64 and 256 dimensions.
+# The entries of $q$ and $k$ are independent, with mean 0 and standard deviation {{SIGMA}}. **Before
+# you measure**, write down the standard deviation of $q \cdot k$ for {{WIDTHS}} dimensions.
+
+# %% tags=["variant"] exercise="dot-size"
+WIDTHS = sorted(sample((16, 64, 256, 9, 25, 36, 49, 81, 100, 121, 144, 196, 225, 324), 3))
+SIGMA = choose(2.0, 0.5, 1.5, 2.5, 3.0)  # never 1: its square would not show
 
 
 # %% nbgrader={"grade_id": "dot-size", "solution": true}
 def predicted():
-    """Return your three numbers as {16: ..., 64: ..., 256: ...}."""
+    """Return your three numbers as {width: standard deviation}, for each of WIDTHS."""
     ### BEGIN SOLUTION
-    return {16: 4.0, 64: 8.0, 256: 16.0}
+    return {d: SIGMA**2 * math.sqrt(d) for d in WIDTHS}
     ### END SOLUTION
 
 
-# %% nbgrader={"grade_id": "dot-size-check", "grade": true, "points": 2}
-for d in (16, 64, 256):
-    measured = (torch.randn(20_000, d) * torch.randn(20_000, d)).sum(-1).std().item()
+# %% nbgrader={"grade_id": "dot-size-check", "grade": true, "points": 2} own="predict"
+for d in WIDTHS:
+    q, k = SIGMA * torch.randn(2, 5_000, d)
+    measured = (q * k).sum(-1).std().item()
     assert abs(predicted()[d] - measured) < 0.1 * measured, (
-        f"at d={d} you said {predicted()[d]}, the machine measures {measured:.1f}; a sum of d "
-        "independent terms of variance 1 has which variance?"
+        f"at d={d} you said {predicted()[d]}, the machine measures {measured:.1f}; which variance "
+        "has one product of two entries, and a sum of d of them?"
     )
 ### BEGIN HIDDEN TESTS
-assert all(abs(predicted()[d] - math.sqrt(d)) < 0.4 for d in (16, 64, 256))
+assert all(abs(predicted()[d] / (SIGMA**2 * math.sqrt(d)) - 1) < 0.03 for d in WIDTHS)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="dot-size"
-# Variances of independent terms add. The standard deviation is the square root of the variance.
+# Variances of independent terms add, and the variance of a product of two of them with mean 0 is
+# the product of their variances. The standard deviation is the square root of the variance.
 
 # %% tags=["wrong-answer"] exercise="dot-size"
 def predicted():
-    return {16: 16.0, 64: 64.0, 256: 256.0}  # the variance
+    return {d: SIGMA**4 * d for d in WIDTHS}  # the variance
 
 
 # %% tags=["wrong-answer"] exercise="dot-size"
 def predicted():
-    return {16: 1.0, 64: 1.0, 256: 1.0}  # what it would be after dividing
+    return {d: SIGMA * math.sqrt(d) for d in WIDTHS}  # one factor's spread, not both
 
+
+# %% tags=["wrong-answer"] exercise="dot-size"
+def predicted():
+    return dict.fromkeys(WIDTHS, 1.0)  # what it should be after dividing
+
+
+# %% [markdown]
+# What does that do to a softmax over 32 keys? Run this.
+
+# %%
+def largest_weight(d, divisor):
+    """Return the mean of the largest of 32 weights, over 200 queries of d dimensions."""
+    q, k = SIGMA * torch.randn(200, 1, d), SIGMA * torch.randn(200, 32, d)
+    return ((q * k).sum(-1) / divisor).softmax(-1).amax(-1).mean().item()
+
+
+for d in WIDTHS:
+    plain, scaled = largest_weight(d, 1), largest_weight(d, math.sqrt(d))
+    print(f"d={d}: largest weight {plain:.2f}; {scaled:.2f} after dividing by the root of d")
+
+# %% [markdown]
+# **Explain** in two or three sentences, with the numbers that you measured: what decides how large
+# the largest weight is? Does the usual divisor, $\sqrt{d}$, do for your entries, and if not, which
+# one does?
+
+# %% [markdown] nbgrader={"grade_id": "dot-size-why", "grade": true, "solution": true, "points": 3}
+# ### BEGIN SOLUTION
+# The spread of the scores decides: at {{WIDTHS}} dimensions it grows with $\sqrt{d}$, and with it
+# the largest weight, towards 1. Dividing by $\sqrt{d}$ takes the width out, so that the three
+# numbers agree, but leaves a spread of {{SIGMA}} squared. Above 1, the weights are sharper than
+# they need be; below, flatter. The divisor is $\sigma^2 \sqrt{d}$ with $\sigma$ = {{SIGMA}}.
+# ### END SOLUTION
+
+# %% [markdown] tags=["rubric"] exercise="dot-size-why"
+# - **3 points**: quotes its own numbers, says that the spread of the scores decides, and names the
+#   divisor that brings it to 1.
+# - **1 point**: right in one of these, or right without numbers of its own.
+# - **0 points**: no reason, or a wrong one.
 
 # %% [markdown]
 # ## 2. The derivative of the softmax
@@ -78,6 +126,10 @@ def predicted():
 #
 # With $w = \mathrm{softmax}(s)$, derive $\partial w_i / \partial s_j$ on paper. Then write the
 # whole matrix as a function of $w$ alone.
+
+# %% tags=["variant"] exercise="jacobian"
+SCORES = sample((0.5, -1.0, 2.0, 1.5, -0.5, 0.0, 3.0, -2.0), 3)
+rename("softmax_jacobian", "jacobian_of_softmax", "softmax_slopes")
 
 
 # %% nbgrader={"grade_id": "jacobian", "solution": true}
@@ -89,7 +141,7 @@ def softmax_jacobian(w):
 
 
 # %% nbgrader={"grade_id": "jacobian-check", "grade": true, "points": 3}
-scores = torch.tensor([0.5, -1.0, 2.0])
+scores = torch.tensor(SCORES)
 found = softmax_jacobian(scores.softmax(0))
 assert found.shape == (3, 3), f"three scores have a 3 x 3 matrix, yours is {tuple(found.shape)}"
 assert found.sum(1).abs().max() < 1e-6, (
@@ -122,7 +174,12 @@ def softmax_jacobian(w):
 # *Write · 12 min · medium · book 2.3.2 and 2.4.2*
 #
 # Write scaled dot-product attention. `mask` is bool and broadcasts to (B, H, T, S); True = may
-# attend. A query that may attend to nothing gets zeros.
+# attend. A query that may attend to nothing gets zeros. The check has two sentences of {{LENGTHS}}
+# tokens, padded to {{PADDED}}.
+
+# %% tags=["variant"] exercise="attention"
+LENGTHS = sample((3, 2, 1), 2)
+PADDED = number(4, 9)
 
 
 # %% nbgrader={"grade_id": "attention", "solution": true}
@@ -136,8 +193,8 @@ def attention(q, k, v, mask):
 
 
 # %% nbgrader={"grade_id": "attention-check", "grade": true, "points": 3}
-q, k, v = torch.randn(3, 2, 2, 4, 8).unbind(0)
-real = torch.tensor([[True, True, True, False], [True, True, False, False]])[:, None, None]
+q, k, v = torch.randn(3, 2, 2, PADDED, 8)
+real = (torch.arange(PADDED) < torch.tensor(LENGTHS)[:, None])[:, None, None]  # (B, 1, 1, S)
 out = attention(q, k, v, real)
 changed = v.clone()
 changed[0, :, 3] = 100.0
@@ -156,7 +213,7 @@ assert torch.allclose(attention(q, k, torch.ones_like(v), real), torch.ones_like
 # %% nbgrader={"grade_id": "attention-exact", "grade": true, "points": 2}
 from deepdive.attention import SoftmaxAttention
 
-nobody = torch.zeros(2, 1, 4, 4, dtype=torch.bool)
+nobody = torch.zeros(2, 1, PADDED, PADDED, dtype=torch.bool)
 assert torch.equal(attention(q, k, v, nobody), torch.zeros_like(q)), (
     "a query that may attend to nothing must get zeros, not NaN and not an average"
 )
@@ -197,65 +254,80 @@ def attention(q, k, v, mask):
 # *Write · 8 min · medium · book 2.4.2.2*
 #
 # A projection returns (B, T, H * d). Bring it to (B, H, T, d), so that each head has its own rows,
-# and back.
+# and back. The check has {{HEADS}} heads of {{HEAD_WIDTH}} columns.
+
+# %% tags=["variant"] exercise="heads"
+HEADS = number(4, 7)
+HEAD_WIDTH = number(2, 5)
+rename("split_heads", "to_heads", "heads_apart")
+rename("join_heads", "from_heads", "heads_together")
 
 
 # %% nbgrader={"grade_id": "heads", "solution": true}
-def split(x, n_heads):
+def split_heads(x, n_heads):
     """Return (B, H, T, d) for x (B, T, H * d); head h has columns h * d to (h + 1) * d."""
     ### BEGIN SOLUTION
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
     ### END SOLUTION
 
 
-def join(x):
-    """Return (B, T, H * d) for x (B, H, T, d): what `split` took apart."""
+def join_heads(x):
+    """Return (B, T, H * d) for x (B, H, T, d): what `split_heads` took apart."""
     ### BEGIN SOLUTION
     return x.transpose(1, 2).flatten(2)
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "heads-check", "grade": true, "points": 3}
-x = torch.arange(2 * 3 * 8).view(2, 3, 8)
-assert split(x, 4).shape == (2, 4, 3, 2), f"expected (2, 4, 3, 2), got {tuple(split(x, 4).shape)}"
-assert torch.equal(split(x, 4)[0, 1], x[0, :, 2:4]), (
-    "head 1 must hold columns 2 and 3 of every token: the numbers of tokens are mixed up"
+x = torch.arange(2 * 3 * HEADS * HEAD_WIDTH).view(2, 3, HEADS * HEAD_WIDTH)
+found = split_heads(x, HEADS)
+assert found.shape == (2, HEADS, 3, HEAD_WIDTH), (
+    f"expected {(2, HEADS, 3, HEAD_WIDTH)}, got {tuple(found.shape)}"
 )
-assert torch.equal(join(split(x, 4)), x), "join(split(x)) must be x"
+assert torch.equal(found[0, 1], x[0, :, HEAD_WIDTH : 2 * HEAD_WIDTH]), (
+    f"head 1 must hold columns {HEAD_WIDTH} to {2 * HEAD_WIDTH - 1} of every token: the numbers of "
+    "tokens are mixed up"
+)
+assert torch.equal(join_heads(found), x), "taking heads apart and joining them must give x back"
 ### BEGIN HIDDEN TESTS
 y = torch.randn(1, 5, 12)
-assert torch.equal(split(y, 3)[0, 2], y[0, :, 8:])
-assert torch.equal(join(split(y, 3)), y)
+assert torch.equal(split_heads(y, 3)[0, 2], y[0, :, 8:])
+assert torch.equal(join_heads(split_heads(y, 3)), y)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="heads"
 # First split the last axis into (H, d), then exchange two axes. A reshape alone exchanges nothing.
 
 # %% tags=["wrong-answer"] exercise="heads"
-def split(x, n_heads):
+def split_heads(x, n_heads):
     return x.reshape(x.shape[0], n_heads, x.shape[1], -1)  # right shape, wrong numbers
 
 
-def join(x):
+def join_heads(x):
     return x.reshape(x.shape[0], x.shape[2], -1)
 
 
 # %% tags=["wrong-answer"] exercise="heads"
-def split(x, n_heads):
+def split_heads(x, n_heads):
     return x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)  # every H-th column
 
 
-def join(x):
+def join_heads(x):
     return x.permute(0, 2, 3, 1).flatten(2)
 
 
 # %% [markdown]
 # ## 5. Positions
 #
-# *Write · 8 min · medium · book 2.4.1.2*
+# *Write, then predict · 12 min · medium · book 2.4.1.2*
 #
-# Write the sinusoidal table: $\mathrm{PE}[p, 2i] = \sin(p / 10000^{2i/d})$ and
-# $\mathrm{PE}[p, 2i+1] = \cos(p / 10000^{2i/d})$.
+# Write the sinusoidal table with the base $b$ = {{BASE}} in place of 10000:
+# $\mathrm{PE}[p, 2i] = \sin(p / b^{2i/d})$ and $\mathrm{PE}[p, 2i+1] = \cos(p / b^{2i/d})$.
+
+# %% tags=["variant"] exercise="positions"
+BASE = choose(2_000, 500, 1_000, 5_000, 20_000, 50_000, 100_000)
+TABLE_WIDTH = choose(64, 24, 32, 48, 80, 96)
+rename("sinusoids", "wave_table", "position_table")
 
 
 # %% nbgrader={"grade_id": "positions", "solution": true}
@@ -263,23 +335,23 @@ def sinusoids(length, d_model):
     """Return the table (length, d_model) of the equation above."""
     ### BEGIN SOLUTION
     i = torch.arange(d_model // 2)
-    angles = torch.arange(length)[:, None] / 10_000 ** (2 * i / d_model)
+    angles = torch.arange(length)[:, None] / BASE ** (2 * i / d_model)
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "positions-check", "grade": true, "points": 3}
+from deepdive.positions import SinusoidalPosition
+
 table = sinusoids(50, 16)
 assert table.shape == (50, 16), f"expected (50, 16), got {tuple(table.shape)}"
 assert torch.allclose(table[0], torch.tensor([0.0, 1.0]).repeat(8)), (
     "position 0 has sin 0 = 0 and cos 0 = 1 in turn: are sines and cosines interleaved?"
 )
-assert abs(table[1, 2] - math.sin(10_000 ** (-2 / 16))) < 1e-6, "the exponent is 2i / d_model"
+assert abs(table[1, 2] - math.sin(BASE ** (-2 / 16))) < 1e-6, "the exponent is 2i / d_model"
 ### BEGIN HIDDEN TESTS
-from deepdive.positions import SinusoidalPosition
-
 zeros = torch.zeros(1, 300, 32)
-exact = SinusoidalPosition(32).embed(zeros, torch.arange(300))[0]
+exact = SinusoidalPosition(32, base=BASE).embed(zeros, torch.arange(300))[0]
 assert torch.allclose(sinusoids(300, 32), exact, atol=1e-4)
 ### END HIDDEN TESTS
 
@@ -290,49 +362,98 @@ assert torch.allclose(sinusoids(300, 32), exact, atol=1e-4)
 # %% tags=["wrong-answer"] exercise="positions"
 def sinusoids(length, d_model):
     i = torch.arange(d_model // 2)
-    angles = torch.arange(length)[:, None] / 10_000 ** (2 * i / d_model)
+    angles = torch.arange(length)[:, None] / BASE ** (2 * i / d_model)
     return torch.cat([angles.sin(), angles.cos()], -1)  # two blocks
 
 
 # %% tags=["wrong-answer"] exercise="positions"
 def sinusoids(length, d_model):
     i = torch.arange(d_model // 2)
-    angles = torch.arange(length)[:, None] / 10_000 ** (i / d_model)  # i, not 2i
+    angles = torch.arange(length)[:, None] / BASE ** (i / d_model)  # i, not 2i
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+
+
+# %% tags=["wrong-answer"] exercise="positions"
+def sinusoids(length, d_model):
+    i = torch.arange(d_model // 2)
+    angles = torch.arange(length)[:, None] / 10_000 ** (2 * i / d_model)  # the paper's base
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+
+
+# %% [markdown]
+# **Predict**: in a table of {{TABLE_WIDTH}} columns with your base, after how many positions does
+# the last pair of columns begin again?
+
+
+# %% nbgrader={"grade_id": "wave", "solution": true}
+def longest_wave():
+    """Return the number of positions, whole or not, after which the last pair repeats."""
+    ### BEGIN SOLUTION
+    return 2 * math.pi * BASE ** ((TABLE_WIDTH - 2) / TABLE_WIDTH)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "wave-check", "grade": true, "points": 2} own="predict"
+step = SinusoidalPosition(TABLE_WIDTH, base=BASE).table(torch.tensor([1]))[0, -2].asin()
+turns = longest_wave() * step.item() / (2 * math.pi)
+assert abs(turns - 1) < 0.01, (
+    f"after your {longest_wave():.0f} positions the library's last pair has made {turns:.2f} "
+    "turns, not one: which exponent has the last pair, and how long is the wave of a sine?"
+)
+
+# %% [markdown] tags=["hint"] exercise="wave"
+# A sine repeats when its angle has grown by $2\pi$. The last pair has $2i = d - 2$.
+
+# %% tags=["wrong-answer"] exercise="wave"
+def longest_wave():
+    return 2 * math.pi * BASE  # the exponent of the last pair is not 1
+
+
+# %% tags=["wrong-answer"] exercise="wave"
+def longest_wave():
+    return BASE ** ((TABLE_WIDTH - 2) / TABLE_WIDTH)  # radians are not positions
 
 
 # %% [markdown]
 # ## 6. Where does the square begin to hurt?
 #
-# *Measure · 12 min · medium · book 2.4.2*
+# *Derive, predict, measure, explain · 20 min · medium · book 2.4.2*
 #
-# A self-attention layer pays for four projections, and for scores and mixing. The first grow with
-# $n$, the second with $n^2$. For width $d$, at which $n$ do both cost the same? Count with
-# `count_flops` if you like, and write the answer as a function of $d$.
+# A block of width $d$ has four projections, a feed-forward layer of {{MULTIPLE}} $d$ hidden units,
+# and scores and mixing. The first two grow with $n$, the last with $n^2$. At which $n$ do scores
+# and mixing cost as much as all the rest? Count with `share_of_the_square` if you like, and write
+# the answer as a function of $d$.
+
+# %% tags=["variant"] exercise="square"
+MULTIPLE = choose(4, 1, 2, 3, 6, 8)
+BLOCK_WIDTH = choose(64, 48, 80, 96, 112)
+TOKENS = sorted(sample((128, 512, 1024, 192, 256, 384, 640, 768), 3))
+
+# %%
+from deepdive.attention import MultiHeadAttention
+from deepdive.flops import count_flops
+from deepdive.layers import FeedForward
+
+
+def share_of_the_square(n, d):
+    """Count a block's operations; return the part that is scores and mixing."""
+    attend, feed_forward = MultiHeadAttention(d, 1, bias=False), FeedForward(d, MULTIPLE * d)
+    x = torch.randn(1, n, d)
+    with torch.no_grad():
+        every = count_flops(lambda: feed_forward(attend(x)))
+        rest = count_flops(lambda: (attend.q(x), attend.kv(x), attend.out(x), feed_forward(x)))
+    return (every - rest) / every
 
 
 # %% nbgrader={"grade_id": "square", "solution": true}
 def break_even(d_model):
-    """Return the number of tokens at which scores and mixing cost as much as the projections."""
+    """Return the number of tokens at which scores and mixing cost as much as all the rest."""
     ### BEGIN SOLUTION
-    return 2 * d_model  # 2 n^2 d multiplications against 4 n d^2
+    return (2 + MULTIPLE) * d_model  # 2 n^2 d multiplications against (4 + 2 MULTIPLE) n d^2
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "square-check", "grade": true, "points": 3}
-from deepdive.attention import MultiHeadAttention
-from deepdive.flops import count_flops
-
-
-def share_of_the_square(n, d):
-    """Count a layer's operations; return the part that is not projections."""
-    layer, x = MultiHeadAttention(d, 1, bias=False), torch.randn(1, n, d)
-    with torch.no_grad():
-        every = count_flops(lambda: layer(x))
-        projections = count_flops(lambda: (layer.q(x), layer.kv(x), layer.out(x)))
-    return (every - projections) / every
-
-
 share = share_of_the_square(break_even(32), 32)
 assert abs(share - 0.5) < 0.03, (
     f"at your n, scores and mixing are {share:.0%} of all operations; it should be half"
@@ -342,35 +463,184 @@ assert abs(share_of_the_square(break_even(80), 80) - 0.5) < 0.03, "your n is rig
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="square"
-# One projection multiplies (n, d) by (d, d). The scores multiply (n, d) by (d, n).
+# One projection multiplies (n, d) by (d, d), the feed-forward layer (n, d) by (d, {{MULTIPLE}} d)
+# and back. The scores multiply (n, d) by (d, n); the mixing is as large.
 
 # %% tags=["wrong-answer"] exercise="square"
 def break_even(d_model):
-    return d_model  # counts the scores, forgets the mixing, or two projections
+    return 2 * d_model  # forgets the feed-forward layer
 
 
 # %% tags=["wrong-answer"] exercise="square"
 def break_even(d_model):
-    return 64  # right for one width only
+    return (4 + 2 * MULTIPLE) * d_model  # counts the scores, forgets the mixing
+
+
+# %% tags=["wrong-answer"] exercise="square"
+def break_even(d_model):
+    return 32 * (2 + MULTIPLE)  # right for one width only
 
 
 # %% [markdown]
-# ## 7. A model that is too good
-#
-# *Find and mend a planted bug · 12 min · hard · book 2.4.2.3*
-#
-# The loss of this language model falls to zero in seconds, and what it writes is nonsense. Find the
-# bug and mend it in `mended_loss`. (The model itself is right: it is causal.)
+# **Predict**: which part of all operations are scores and mixing at {{TOKENS}} tokens, in a block
+# of width {{BLOCK_WIDTH}}?
 
+
+# %% nbgrader={"grade_id": "shares", "solution": true}
+def shares():
+    """Return {n: part} for each n of TOKENS and the width BLOCK_WIDTH, parts between 0 and 1."""
+    ### BEGIN SOLUTION
+    return {n: n / (n + (2 + MULTIPLE) * BLOCK_WIDTH) for n in TOKENS}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "shares-check", "grade": true, "points": 2} own="predict"
+for n in TOKENS:
+    counted = share_of_the_square(n, BLOCK_WIDTH)
+    assert abs(shares()[n] - counted) < 0.02, (
+        f"at {n} tokens you said {shares()[n]:.2f}, counted are {counted:.2f}; with x = n divided "
+        "by the break-even, scores and mixing cost x times the rest"
+    )
+
+# %% [markdown] tags=["hint"] exercise="shares"
+# Let the rest cost 1 at any $n$ that you choose. What do scores and mixing cost there?
+
+# %% tags=["wrong-answer"] exercise="shares"
+def shares():
+    return {n: n / (n + 2 * BLOCK_WIDTH) for n in TOKENS}  # forgets the feed-forward layer
+
+
+# %% tags=["wrong-answer"] exercise="shares"
+def shares():
+    return {n: n / ((2 + MULTIPLE) * BLOCK_WIDTH) for n in TOKENS}  # of the rest, not of all
+
+
+# %% [markdown]
+# Operations are not seconds. **Measure** on your machine.
 
 # %%
+from time import perf_counter
+
+
+def milliseconds(part, x):
+    """Return the shortest of nine runs of `part` on `x`."""
+    times = []
+    for _ in range(9):
+        start = perf_counter()
+        part(x)
+        times.append(1000 * (perf_counter() - start))
+    return min(times)
+
+
+layer = MultiHeadAttention(BLOCK_WIDTH, 1, bias=False).requires_grad_(False)
+feed_forward = FeedForward(BLOCK_WIDTH, MULTIPLE * BLOCK_WIDTH).requires_grad_(False)
+for n in TOKENS:
+    x = torch.randn(1, n, BLOCK_WIDTH)
+    square = milliseconds(lambda x: layer.mechanism(x[None], x[None], x[None]), x)
+    rest = milliseconds(lambda x: (layer.q(x), layer.kv(x), layer.out(x), feed_forward(x)), x)
+    print(f"n={n}: scores and mixing {square:.2f} ms, the rest {rest:.2f} ms")
+
+# %% [markdown]
+# **Explain** in three or four sentences, with the times that you measured: which of your lengths
+# lie beyond the break-even in operations, and which in time? What costs time and is not in the
+# count?
+
+# %% [markdown] nbgrader={"grade_id": "square-why", "grade": true, "solution": true, "points": 3}
+# ### BEGIN SOLUTION
+# In operations the break-even lies at {{MULTIPLE}} + 2 times {{BLOCK_WIDTH}} tokens; compare with
+# {{TOKENS}}. In time it comes elsewhere: the softmax, and writing and reading $n^2$ scores, take
+# time and are not counted, a kernel that keeps scores in the cache saves some of it, and at short
+# lengths what every call costs, at any length, hides both.
+# ### END SOLUTION
+
+# %% [markdown] tags=["rubric"] exercise="square-why"
+# - **3 points**: sets its own times beside its own shares, length by length, and names a cost that
+#   fits them.
+# - **1 point**: has its own times, or a cost, but does not bring the two together.
+# - **0 points**: no number that was measured.
+
+# %% [markdown]
+# ## 7. A loss that is wrong
+#
+# *Find and mend a planted bug, explain · 19 min · hard · book 2.4.2.3*
+#
+# A model is trained on `broken_loss`; it writes nonsense. Measure what the loss says of models that
+# you know, find the bug, and mend it in `mended_loss`. (The models are right: they are causal.)
+
+# %% tags=["variant"] exercise="loss"
+VOCABULARY = number(10, 30)
+SURE = choose(20.0, 14.0, 16.0, 18.0, 22.0, 25.0)
+
+# %% tags=["bug"] exercise="loss" bug="each token is its own label: no shift" caught="repeats"
 def broken_loss(model, tokens):
     """Return the mean cross-entropy of each token (B, T) given the tokens before it."""
     logits = model(tokens)  # (B, T, V)
     return nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())
 
 
-# %% nbgrader={"grade_id": "shift", "solution": true}
+# %% tags=["bug"] exercise="loss" bug="shifted the wrong way: predicts the past" caught="adds one"
+def broken_loss(model, tokens):
+    """Return the mean cross-entropy of each token (B, T) given the tokens before it."""
+    logits = model(tokens[:, 1:])  # (B, T - 1, V)
+    return nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, :-1].flatten())
+
+
+# %% tags=["bug"] exercise="loss" bug="shifted by two: the next token but one" caught="adds one"
+def broken_loss(model, tokens):
+    """Return the mean cross-entropy of each token (B, T) given the tokens before it."""
+    logits = model(tokens)[:, :-2]  # (B, T - 2, V)
+    return nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 2:].flatten())
+
+
+# %% tags=["bug"] exercise="loss" bug="the softmax is taken twice" caught="adds one"
+def broken_loss(model, tokens):
+    """Return the mean cross-entropy of each token (B, T) given the tokens before it."""
+    found = model(tokens[:, :-1]).softmax(-1)  # (B, T - 1, V)
+    return nn.functional.cross_entropy(found.flatten(0, 1), tokens[:, 1:].flatten())
+
+
+# %% tags=["bug"] exercise="loss" bug="a reshape where axes must be exchanged" caught="adds one"
+def broken_loss(model, tokens):
+    """Return the mean cross-entropy of each token (B, T) given the tokens before it."""
+    logits = model(tokens[:, :-1])  # (B, T - 1, V), and torch wants (B, V, T - 1)
+    return nn.functional.cross_entropy(
+        logits.reshape(len(tokens), -1, tokens.shape[1] - 1), tokens[:, 1:]
+    )
+
+
+# %% tags=["bug"] exercise="loss" bug="a sum over tokens, no mean" caught="knows nothing"
+def broken_loss(model, tokens):
+    """Return the mean cross-entropy of each token (B, T) given the tokens before it."""
+    logits = model(tokens[:, :-1])  # (B, T - 1, V)
+    every = nn.functional.cross_entropy(
+        logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum"
+    )
+    return every / len(tokens)
+
+
+# %%
+class Adds(nn.Module):
+    """Is nearly sure that `step` + the last token comes next, and can see no other token.
+
+    Its logits are SURE for that one and 0 for all others; `step=None`: 0 for all.
+    """
+
+    def __init__(self, step):
+        super().__init__()
+        self.step = step
+
+    def forward(self, tokens):
+        sure = SURE if self.step is not None else 0.0
+        following = (tokens + (self.step or 0)) % VOCABULARY
+        return sure * nn.functional.one_hot(following, VOCABULARY).float()
+
+
+counting = torch.arange(25)[None] % VOCABULARY  # 0, 1, 2, ...
+for step in (-1, 0, 1, 2, None):
+    name = "knows nothing" if step is None else f"adds {step}"
+    print(f"{name}: {broken_loss(Adds(step), counting):.2f}")
+
+# %% nbgrader={"grade_id": "loss", "solution": true}
 def mended_loss(model, tokens):
     """Return the mean cross-entropy of tokens 1 .. T - 1, each given all tokens before it."""
     ### BEGIN SOLUTION
@@ -379,45 +649,63 @@ def mended_loss(model, tokens):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade_id": "shift-check", "grade": true, "points": 3}
-class Sure(nn.Module):
-    """Gives nearly all probability to (token + step) % 10, and can only see the last token."""
-
-    def __init__(self, step):
-        super().__init__()
-        self.step = step
-
-    def forward(self, tokens):
-        return 20.0 * nn.functional.one_hot((tokens + self.step) % 10, 10).float()
-
-
-counting = torch.arange(12)[None] % 10
-assert mended_loss(Sure(0), counting) > 5, (
-    "a model that repeats the token it reads gets a low loss: that is the bug"
+# %% nbgrader={"grade_id": "loss-check", "grade": true, "points": 3}
+assert mended_loss(Adds(0), counting) > 1, (
+    "a model that repeats the token it reads gets a low loss, but no token here comes twice running"
 )
-assert mended_loss(Sure(1), counting) < 0.01, (
+assert mended_loss(Adds(1), counting) < 0.01, (
     "0, 1, 2, ... : a model that adds one predicts each *next* token, so its loss must be near 0"
+)
+assert abs(mended_loss(Adds(None), counting) - math.log(VOCABULARY)) < 1e-3, (
+    f"a model that knows nothing pays log {VOCABULARY} = {math.log(VOCABULARY):.2f} for each "
+    "token, so that much on average, however long the text"
 )
 ### BEGIN HIDDEN TESTS
 back = counting.flip(1)
-assert mended_loss(Sure(-1), back) < 0.01 < 5 < mended_loss(Sure(1), back)
+assert mended_loss(Adds(-1), back) < 0.01 < SURE - 1 < mended_loss(Adds(1), back)
 pair = torch.tensor([[1, 2], [1, 9]])
-assert abs(mended_loss(Sure(1), pair) - 10) < 0.1
+assert abs(mended_loss(Adds(1), pair) - SURE / 2) < 0.1
 ### END HIDDEN TESTS
 
-# %% [markdown] tags=["hint"] exercise="shift"
-# Which token is the label of position $t$? What has the model read at position $t$?
+# %% [markdown] tags=["hint"] exercise="loss"
+# Which token is the label of position $t$? What has the model read there? What must a model pay
+# that knows nothing? Compare these three with what you measured.
 
-# %% tags=["wrong-answer"] exercise="shift"
+# %% tags=["wrong-answer"] exercise="loss"
+mended_loss = broken_loss  # the planted bug, as it came
+
+# %% tags=["wrong-answer"] exercise="loss"
 def mended_loss(model, tokens):
     return nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
 
 
-# %% tags=["wrong-answer"] exercise="shift"
+# %% tags=["wrong-answer"] exercise="loss"
 def mended_loss(model, tokens):
     logits = model(tokens[:, 1:])  # shifted the wrong way: predicts the past
     return nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, :-1].flatten())
 
+
+# %% [markdown]
+# **Explain**: give the five numbers that `broken_loss` printed and the five that a right loss must
+# give. Which of them names the bug, and why exactly that number? What would the curve of a training
+# on `broken_loss` have looked like?
+
+# %% [markdown] nbgrader={"grade_id": "loss-why", "grade": true, "solution": true, "points": 3}
+# ### BEGIN SOLUTION
+# The bug: {{bug of loss}}. A right loss gives {{SURE}} to each model that is sure of a wrong token
+# (adds -1, 0 and 2), nearly 0 to the one that adds one, and log {{VOCABULARY}} to the one that
+# knows nothing. Where the shift is wrong, another step has the 0, and the curve falls towards it:
+# to 0 at once, where the label can be read. A second softmax leaves logits between 0 and 1: no
+# model comes near 0, and the curve stays high. A reshape mixes places and classes, and the curve
+# stays near chance. A sum over 24 tokens is 24 times the mean: a curve of the right form, that
+# grows with the length.
+# ### END SOLUTION
+
+# %% [markdown] tags=["rubric"] exercise="loss-why"
+# - **3 points**: both sets of five, one wrong number of its own derived from the bug, and a curve
+#   that fits.
+# - **1 point**: names the bug, and derives no number from it.
+# - **0 points**: another bug, or none.
 
 # %% [markdown]
 # ## 8. Label smoothing, without the padding
@@ -425,7 +713,16 @@ def mended_loss(model, tokens):
 # *Extend · 12 min · hard · book 2.4, Vaswani et al. section 5.4*
 #
 # Give the right token the probability $1 - \varepsilon + \varepsilon / V$ and every other one
-# $\varepsilon / V$. Token 0 is padding, and must not count.
+# $\varepsilon / V$. Token {{PAD}} is padding, and must not count.
+
+# %% tags=["variant"] exercise="smoothing"
+PAD = number(1, 6)
+EPSILON = choose(0.1, 0.05, 0.15, 0.2, 0.3)
+# Two sentences of tokens below 7, padded.
+TARGETS = [
+    [*sample([i for i in range(7) if i != PAD], 3), PAD],
+    [*sample([i for i in range(7) if i != PAD], 1), PAD, PAD, PAD],
+]
 
 
 # %% nbgrader={"grade_id": "smoothing", "solution": true}
@@ -435,29 +732,30 @@ def smoothed(logits, targets, epsilon):
     log_p = logits.log_softmax(-1)
     right = -log_p.gather(-1, targets[..., None]).squeeze(-1)
     loss = (1 - epsilon) * right - epsilon * log_p.mean(-1)
-    return loss[targets != 0].mean()
+    return loss[targets != PAD].mean()
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "smoothing-check", "grade": true, "points": 3}
-logits, targets = torch.randn(2, 4, 7), torch.tensor([[3, 5, 1, 0], [2, 0, 0, 0]])
-plain = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=0)
+logits, targets = torch.randn(2, 4, 7), torch.tensor(TARGETS)
+plain = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PAD)
 assert torch.allclose(smoothed(logits, targets, 0.0), plain), (
     "with epsilon 0 it must be the plain cross-entropy of the real tokens: does padding count?"
 )
 flat = torch.zeros(1, 1, 7)
-assert abs(smoothed(flat, torch.tensor([[3]]), 0.1) - math.log(7)) < 1e-5, (
+assert abs(smoothed(flat, targets[:1, :1], EPSILON) - math.log(7)) < 1e-5, (
     "for a model that knows nothing the loss is log V, smoothed or not: do the targets sum to 1?"
 )
 theirs = nn.functional.cross_entropy(
-    logits.flatten(0, 1), targets.flatten(), ignore_index=0, label_smoothing=0.1
+    logits.flatten(0, 1), targets.flatten(), ignore_index=PAD, label_smoothing=EPSILON
 )
-assert torch.allclose(smoothed(logits, targets, 0.1), theirs), f"torch says {theirs:.4f}"
+assert torch.allclose(smoothed(logits, targets, EPSILON), theirs), f"torch says {theirs:.4f}"
 ### BEGIN HIDDEN TESTS
 from deepdive.objectives import cross_entropy
 
 many, ids = torch.randn(3, 6, 11), torch.randint(0, 11, (3, 6))
-assert torch.allclose(smoothed(many, ids, 0.2), cross_entropy(many, ids, smoothing=0.2), atol=1e-5)
+theirs = cross_entropy(many, ids, pad=PAD, smoothing=0.2)
+assert torch.allclose(smoothed(many, ids, 0.2), theirs, atol=1e-5)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="smoothing"
@@ -476,4 +774,12 @@ def smoothed(logits, targets, epsilon):
     log_p = logits.log_softmax(-1)
     right = -log_p.gather(-1, targets[..., None]).squeeze(-1)
     loss = (1 - epsilon) * right - epsilon * log_p.sum(-1)  # sums to more than 1
-    return loss[targets != 0].mean()
+    return loss[targets != PAD].mean()
+
+
+# %% tags=["wrong-answer"] exercise="smoothing"
+def smoothed(logits, targets, epsilon):
+    log_p = logits.log_softmax(-1)
+    right = -log_p.gather(-1, targets[..., None]).squeeze(-1)
+    loss = (1 - epsilon) * right - epsilon * log_p.mean(-1)
+    return loss[targets != 0].mean()  # padding is 0 elsewhere, not here

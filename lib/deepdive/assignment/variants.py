@@ -3,6 +3,9 @@
 The source runs as plain Python, in its standard form. There a cell tagged `variant` holds
 assignments that offer several values, and renames:
 
+    # %% tags=["variant"]
+    from deepdive.assignment.variants import choose, number, rename, sample
+
     # %% tags=["variant"] exercise="dot-size"
     WIDTHS = choose((16, 64, 256), (25, 100, 400))  # the first is the standard form's
     LENGTHS = sample(range(2, 9), 3)
@@ -10,11 +13,14 @@ assignments that offer several values, and renames:
     rename("split_heads", "to_heads")
 
 A form has literals in their place, `WIDTHS = (25, 100, 400)`, and the new name everywhere in code
-and text. Text mentions a value as `{{WIDTHS}}` or `{{WIDTHS[0]}}`. Cells tagged `bug` with the same
-`exercise` are alternatives, told apart by what `bug="..."` says of them; one stays, with those
-hints and wrong answers of the exercise that name it. `{{bug of shift}}` says which, where students
-do not see it. A student's value depends on the secret, the student, the exercise and the value's
-name; offering other values for one name changes no other.
+and text. Text mentions a value as `{{WIDTHS}}` or `{{WIDTHS[0]}}`.
+
+Cells tagged `bug` with the same `exercise` are alternatives, told apart by what `bug="..."` says of
+them; `caught="..."` quotes the message that finds one. One stays, with those hints and wrong
+answers that name it; `{{bug of shift}}` says which, where students do not see it.
+
+A student's value depends on the secret, the student, the exercise and the value's name; offering
+other values for one name changes no other.
 """
 
 from __future__ import annotations
@@ -35,6 +41,7 @@ T = TypeVar("T")
 
 SHORTEST_SECRET = 16
 MENTION = re.compile(r"\{\{([A-Z][A-Z0-9_]*)(?:\[(-?\d+)\])?\}\}")
+IMPORT = re.compile(r"from deepdive\.assignment\.variants import [^\n]*\Z")  # a cell of its own
 BUG_OF = re.compile(r"\{\{bug of ([\w-]+)\}\}")
 # What may stand beside the offers: nothing that depends on the run or on the version of Python.
 PLAIN = {f.__name__: f for f in (dict, len, list, max, min, range, round, sorted, sum, tuple, zip)}
@@ -108,11 +115,11 @@ def personal(source: Any, secret: bytes, student: str) -> Any:
 def own_points(source: Any) -> tuple[int, int]:
     """Return the points on predicting, measuring and explaining one's own variant, and all points.
 
-    A graded cell of that kind says so: own="predict", own="measure" or own="explain".
+    A check of that kind says so, own="predict" or own="measure"; what a person marks explains.
     """
-    graded = [cell.metadata for cell in source.cells if _grader(cell).get("points")]
-    own = [each["nbgrader"]["points"] for each in graded if each.get("own")]
-    return sum(own), sum(each["nbgrader"]["points"] for each in graded)
+    graded = [cell for cell in source.cells if _grader(cell).get("points")]
+    own = [cell for cell in graded if cell.metadata.get("own") or _grader(cell)["solution"]]
+    return sum(_grader(c)["points"] for c in own), sum(_grader(c)["points"] for c in graded)
 
 
 def _stream(secret: bytes, *path: str) -> Callable[[int], int]:
@@ -132,8 +139,9 @@ def _formed(source: Any, draw: Source) -> Any:
     form = deepcopy(source)
     exercises = {_grader(cell).get("grade_id") for cell in form.cells}
     for cell in form.cells:
-        given = cell.metadata.get("exercise")
-        if tags(cell) & {"variant", "bug"} and given not in exercises:
+        given = cell.metadata.get("exercise", "")
+        offers = "bug" in tags(cell) or ("variant" in tags(cell) and not IMPORT.match(cell.source))
+        if offers and given not in exercises:
             raise PageError(f"{cell.id}: exercise={given!r} is no grade id")
     form.cells, bugs = _with_bugs(form.cells, draw)
     values: dict[str, Any] = {}
@@ -163,14 +171,14 @@ def _literal(cell: Any, draw: Source, values: dict[str, Any], names: dict[str, l
 
     Whole-line comments stay; the ones beside an offer go with it.
     """
+    if IMPORT.match(cell.source):
+        return ""
     exercise = cell.metadata["exercise"]
     lines: list[str | None] = list(cell.source.split("\n"))
     for statement in ast.parse(cell.source).body:
         first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
         lines[first:last] = [None] * (last - first)
         match statement:
-            case ast.ImportFrom(module="deepdive.assignment.variants"):
-                pass
             case ast.Expr(value=ast.Call(func=ast.Name(id="rename"), args=args)):
                 old, *others = (ast.literal_eval(each) for each in args)
                 names[old] = [draw(exercise, old).choose(old, *others), *others]
@@ -196,7 +204,10 @@ def _value(cell: Any, name: str, given: ast.expr, draw: Draw, values: dict[str, 
         "sample": draw.sample,
     }
     code = compile(ast.Expression(given), f"{cell.id}, {name}", "eval")
-    value = eval(code, {"__builtins__": PLAIN, **values, **offers})
+    try:
+        value = eval(code, {"__builtins__": PLAIN, **values, **offers})
+    except Exception as error:
+        raise PageError(f"{cell.id}: {name}: {error}") from error
     try:
         same = not isinstance(value, set) and ast.literal_eval(repr(value)) == value
     except (SyntaxError, ValueError):
@@ -240,6 +251,7 @@ def _keep(
     ids = {name: iter(next(iter(each.values()))) for name, each in offered.items()}
     for cell in cells:
         exercise, bug = cell.metadata.get("exercise", ""), cell.metadata.pop("bug", None)
+        cell.metadata.pop("caught", None)
         if bug is not None and bug not in offered.get(exercise, {}):
             raise PageError(f"{cell.id}: {exercise!r} has no bug {bug!r}")
         if bug is not None and "bug" in tags(cell) and bug == bugs[exercise]:
