@@ -191,6 +191,8 @@ def test_a_form_is_literal_and_stays_as_it_is(tmp_path: Path) -> None:
         text = "\n".join(texts(form))
         assert not re.search(r"choose|sample|rename|permutation|\{\{|tens", text)
         assert "# Your own.\nSIZES = [" in text
+    assert released(demo) == released(standard(demo))
+    assert solved(demo) == solved(standard(demo))
     form = standard(demo)
     assert "Add 1, 2 and 3, the first of them 1, 10 times, with `add_up`." in texts(form)[1]
     assert demo == read(tmp_path, DEMO), "the source was changed"
