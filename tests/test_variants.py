@@ -18,7 +18,18 @@ from deepdive.assignment.overlay import overlay
 from deepdive.assignment.rubrics import rubrics
 from deepdive.assignment.variants import own_points, personal, standard
 from deepdive.pages import PageError
-from deepdive.pages.exercises import HIDDEN, SOLUTION, released, solved, source, tags
+from deepdive.pages.exercises import (
+    HIDDEN,
+    SOLUTION,
+    grading,
+    is_check,
+    is_manual,
+    parts,
+    released,
+    solved,
+    source,
+    tags,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTER = ROOT / "chapters" / "02_transformer" / "exercises.py"
@@ -34,6 +45,8 @@ from deepdive.assignment.variants import choose, number, permutation, rename, sa
 
 # %% [markdown]
 # ## 1. Sizes
+#
+# *Write · 5 min · easy · book 1.1*
 #
 # Add {{SIZES}}, the first of them {{SIZES[0]}}, {{TIMES}} times, with `add_up`.
 
@@ -87,6 +100,8 @@ import statistics
 
 # %% [markdown]
 # ## 1. One more
+#
+# *Write · 5 min · easy · book 1.1*
 #
 # With {{MORE}}.
 
@@ -277,18 +292,9 @@ def own(student: str) -> Any:
     return personal(chapter(), SECRET, student)
 
 
-def grader(cell: Any) -> dict[str, Any]:
-    return dict(cell.metadata.get("nbgrader", {}))
-
-
 def exercises(notebook: Any) -> list[list[Any]]:
     """What stands before the first exercise, and the cells of each."""
-    parts: list[list[Any]] = [[]]
-    for cell in notebook.cells:
-        if cell.source.startswith("## "):
-            parts.append([])
-        parts[-1].append(cell)
-    return parts
+    return [part.cells for part in parts(notebook)]
 
 
 def key(cells: list[Any]) -> str:
@@ -322,10 +328,10 @@ def checks(part: list[Any]) -> dict[str, list[Any]]:
     """By solution cell, the checks up to the next one."""
     found: dict[str, list[Any]] = {}
     for cell in part:
-        given = grader(cell)
-        if given.get("solution") and not given.get("grade"):
+        given = grading(cell)
+        if given.get("solution") and not is_manual(cell):
             last = found.setdefault(given["grade_id"], [])
-        elif given.get("grade") and not given.get("solution"):
+        elif is_check(cell):
             last.append(cell)
     return found
 
@@ -377,10 +383,9 @@ def test_every_released_variant_fails_and_gives_nothing_away() -> None:
     for part in {key(p): p for s in STUDENTS for p in exercises(released(own(s)))[1:]}.values():
         names = dict(begun())
         for cell in part:
-            given = grader(cell)
-            if given.get("grade") and not given.get("solution"):
+            if is_check(cell):
                 assert run(cell, names) is not None, f"{cell.id} passes without a solution"
-            elif cell.cell_type == "code" and (given or tags(cell)):
+            elif cell.cell_type == "code":
                 run(cell, names)
 
 
@@ -425,8 +430,8 @@ def test_a_third_of_the_points_is_on_ones_own_variant() -> None:
     for place, part in enumerate(exercises(standard(chapter()))[1:], start=1):
         texts = {key(exercises(released(own(student)))[place]) for student in STUDENTS}
         assert len(texts) >= 10, f"only {len(texts)} variants of {part[0].source[:40]}"
-        graded = [cell for cell in part if "points" in grader(cell)]
-        asked = [cell for cell in graded if cell.metadata.get("own") or grader(cell)["solution"]]
+        graded = [cell for cell in part if "points" in grading(cell)]
+        asked = [cell for cell in graded if cell.metadata.get("own") or is_manual(cell)]
         assert not asked or len(texts) >= 20, part[0].source[:40]
 
 
@@ -449,10 +454,10 @@ def test_each_planted_bug_is_given_out_and_caught_by_the_message_it_names() -> N
 
 
 def test_what_a_person_marks_has_a_rubric_of_three_levels(tmp_path: Path) -> None:
-    by_hand = [c for c in chapter().cells if grader(c).get("grade") and grader(c)["solution"]]
+    by_hand = [cell for cell in chapter().cells if is_manual(cell)]
     assert {c.id for c in by_hand} == set(rubrics(chapter()))
     assert len(by_hand) >= 3
-    assert not any(grader(cell)["locked"] for cell in by_hand), "students write there"
+    assert not any(grading(cell)["locked"] for cell in by_hand), "students write there"
     assert rubrics(read(tmp_path, DEMO)) == {
         "add-why": [(2, "all."), (1, "some, not all."), (0, "none.")]
     }
@@ -500,7 +505,10 @@ def test_an_overlay_adds_exercises(tmp_path: Path) -> None:
     nbformat.validate(both)
 
 
-TASK = "\nAdd {{SIZES}}, the first of them {{SIZES[0]}}, {{TIMES}} times, with `add_up`."
+TASK = """
+*Write · 5 min · easy · book 1.1*
+
+Add {{SIZES}}, the first of them {{SIZES[0]}}, {{TIMES}} times, with `add_up`."""
 
 
 def test_an_overlays_exercise_takes_the_place_of_one_with_its_grade_id(tmp_path: Path) -> None:
@@ -518,12 +526,12 @@ def test_an_overlay_for_another_chapter_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (OWN.replace("## 1. ", "### "), "has no heading"),
+        (OWN.replace("## 1. ", "### ").replace("{id}", "more"), "has no head"),
         (OWN.replace("{id}-check", "add-check").replace("{id}", "more"), r"twice: \['add-check'\]"),
         (OWN.replace("MORE", "SIZES").replace("{id}", "more"), "SIZES must be in capitals, and"),
         (OWN.replace('{id}", "sol', 'x", "sol').replace("{id}", "more"), "is no grade id"),
         (OWN.replace("{{MORE}}", "{{LESS}}").replace("{id}", "more"), "LESS}} is no value"),
-        ("# %% [markdown]\n# ## 1. Talk\n", "'## 1. Talk' has no cell with a solution"),
+        (OWN.split("# %% tags")[0], "'One more' has no cell with a solution"),
     ],
 )
 def test_an_overlay_that_does_not_fit_is_refused(tmp_path: Path, text: str, words: str) -> None:

@@ -2,9 +2,9 @@
 
     OVERLAY/02_transformer/exercises.py
 
-is written as a chapter's own: each exercise begins with a heading `## ...`. One with a grade id
-that the chapter has takes that exercise's place; the others follow the chapter's. What stands
-before the first heading goes behind the chapter's imports. Exercises are numbered afresh.
+is written as a chapter's own. An exercise whose solution has a grade id of the chapter's takes that
+one's place; the others follow. What stands before its first exercise goes behind the chapter's
+imports, and all are numbered afresh.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ..pages import PageError
+from ..pages.exercises import grading, parts
 from ..pages.exercises import source as read
 from .rubrics import rubrics
 from .variants import standard
 
-HEADING = re.compile(r"^## (?:\d+\. )?")
+NUMBER = re.compile(r"^## \d+\. ")
 CHAPTER = re.compile(r"(\d\d_\w+)-exercises-\d+$")  # the id that `source` gives to the first cell
-Cells = list[Any]
 
 
 def overlay(source: Any, folder: Path) -> Any:
@@ -31,7 +31,7 @@ def overlay(source: Any, folder: Path) -> Any:
 
     Raises:
         PageError: `folder` is none, or none in it has exercises; the source's cells do not say
-            which chapter they are of; an exercise of the overlay has no heading or no solution,
+            which chapter they are of; an exercise of the overlay has no head or no solution,
             would replace two at once, or repeats another's grade id; what `exercises.source`,
             `standard` and `rubrics` refuse.
     """
@@ -47,43 +47,33 @@ def overlay(source: Any, folder: Path) -> Any:
     for cell in own.cells:
         if "nbgrader" not in cell.metadata:
             cell.id = f"own-{cell.id}"[:64]
-    start, blocks = _blocks(merged.cells)
-    before, added = _blocks(own.cells)
+    start, *exercises = parts(merged)
+    before, *added = parts(own)
     if not added:
-        raise PageError(f"{where} of the overlay has no heading `## ...`: it begins an exercise")
-    for block in added:
-        title, names = block[0].source.split("\n")[0], _ids(block, "solution")
+        raise PageError(f"{where} of the overlay has no head `## 1. Title`: it begins an exercise")
+    for part in added:
+        names = _ids(part.solutions)
         if not names:
-            raise PageError(f"{where} of the overlay: {title!r} has no cell with a solution")
-        places = [i for i, other in enumerate(blocks) if names & _ids(other, "solution")]
+            raise PageError(f"{where} of the overlay: {part.title!r} has no cell with a solution")
+        places = [i for i, other in enumerate(exercises) if names & _ids(other.solutions)]
         if len(places) > 1:
-            raise PageError(f"{where} of the overlay: {title!r} would replace {len(places)}")
+            raise PageError(f"{where} of the overlay: {part.title!r} would replace {len(places)}")
         if places:
-            blocks[places[0]] = block
+            exercises[places[0]] = part
         else:
-            blocks.append(block)
-    for number, block in enumerate(blocks, start=1):
-        block[0].source = HEADING.sub(f"## {number}. ", block[0].source)
-        twice = _ids(block) & {name for other in blocks[number:] for name in _ids(other)}
+            exercises.append(part)
+    for number, part in enumerate(exercises, start=1):
+        part.cells[0].source = NUMBER.sub(f"## {number}. ", part.cells[0].source)
+        later = {name for each in exercises[number:] for name in _ids(each.cells)}
+        twice = _ids(part.cells) & later
         if twice:
             raise PageError(f"{where} of the overlay: grade ids that come twice: {sorted(twice)}")
-    merged.cells = [*start, *before, *(cell for block in blocks for cell in block)]
+    merged.cells = [cell for part in (start, before, *exercises) for cell in part.cells]
     standard(merged)
     rubrics(merged)
     return merged
 
 
-def _blocks(cells: Cells) -> tuple[Cells, list[Cells]]:
-    """Return the cells before the first heading, and each exercise's from its heading on."""
-    parts: list[Cells] = [[]]
-    for cell in cells:
-        if cell.cell_type == "markdown" and HEADING.match(cell.source):
-            parts.append([])
-        parts[-1].append(cell)
-    return parts[0], parts[1:]
-
-
-def _ids(block: Cells, key: str = "") -> set[str]:
-    """Return the grade ids of the block's cells, or of those whose `key` is set."""
-    given = [cell.metadata.get("nbgrader", {}) for cell in block]
-    return {each["grade_id"] for each in given if each and (not key or each[key])}
+def _ids(cells: list[Any]) -> set[str]:
+    """Return the grade ids of cells."""
+    return {grading(cell)["grade_id"] for cell in cells if grading(cell)}

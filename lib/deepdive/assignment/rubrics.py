@@ -14,16 +14,10 @@ import re
 from typing import Any
 
 from ..pages import PageError
-from ..pages.exercises import tags
+from ..pages.exercises import grading, is_manual, tags
 
 LEVEL = re.compile(r"^- \*\*(\d+) points?\*\*: (.+?)(?=^- |\Z)", re.MULTILINE | re.DOTALL)
 LEVELS = 3
-
-
-def manual(cell: Any) -> bool:
-    """Say whether students write in this cell, and a person grades it."""
-    given = cell.metadata.get("nbgrader", {})
-    return bool(given.get("grade") and given.get("solution"))
 
 
 def rubrics(notebook: Any) -> dict[str, list[tuple[int, str]]]:
@@ -34,7 +28,7 @@ def rubrics(notebook: Any) -> dict[str, list[tuple[int, str]]]:
     """
     texts = {c.metadata["exercise"]: c.source for c in notebook.cells if "rubric" in tags(c)}
     found = {}
-    for given in (cell.metadata["nbgrader"] for cell in notebook.cells if manual(cell)):
+    for given in (grading(cell) for cell in notebook.cells if is_manual(cell)):
         name, best = given["grade_id"], given["points"]
         levels = LEVEL.findall(texts.get(name, ""))
         found[name] = [(int(points), " ".join(words.split())) for points, words in levels]

@@ -35,7 +35,7 @@ from copy import deepcopy
 from typing import Any, TypeVar
 
 from ..pages import PageError
-from ..pages.exercises import ASIDE, HIDDEN, SOLUTION, tags
+from ..pages.exercises import ASIDE, HIDDEN, SOLUTION, grading, is_manual, tags
 
 T = TypeVar("T")
 
@@ -117,9 +117,9 @@ def own_points(source: Any) -> tuple[int, int]:
 
     A check of that kind says so, own="predict" or own="measure"; what a person marks explains.
     """
-    graded = [cell for cell in source.cells if _grader(cell).get("points")]
-    own = [cell for cell in graded if cell.metadata.get("own") or _grader(cell)["solution"]]
-    return sum(_grader(c)["points"] for c in own), sum(_grader(c)["points"] for c in graded)
+    graded = [cell for cell in source.cells if grading(cell).get("points")]
+    own = [cell for cell in graded if cell.metadata.get("own") or is_manual(cell)]
+    return sum(grading(c)["points"] for c in own), sum(grading(c)["points"] for c in graded)
 
 
 def _stream(secret: bytes, *path: str) -> Callable[[int], int]:
@@ -137,7 +137,7 @@ def _stream(secret: bytes, *path: str) -> Callable[[int], int]:
 
 def _formed(source: Any, draw: Source) -> Any:
     form = deepcopy(source)
-    exercises = {_grader(cell).get("grade_id") for cell in form.cells}
+    exercises = {grading(cell).get("grade_id") for cell in form.cells}
     for cell in form.cells:
         given = cell.metadata.get("exercise", "")
         offers = "bug" in tags(cell) or ("variant" in tags(cell) and not IMPORT.match(cell.source))
@@ -157,10 +157,6 @@ def _formed(source: Any, draw: Source) -> Any:
         if cell.cell_type == "markdown":
             cell.source = _mentions(cell, values, bugs)
     return form
-
-
-def _grader(cell: Any) -> dict[str, Any]:
-    return dict(cell.metadata.get("nbgrader", {}))
 
 
 # -- variant cells
