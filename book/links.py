@@ -34,7 +34,7 @@ OWN = {
     "bibliography", "changelog", "cite", "contents", "errata", "glossary", "index", "laws",
     "notation", "use",
 }  # fmt: skip
-PROMPTS = {"tag_setup": "Setup", "tag_fold": "Code"}
+PROMPTS = {"tag_setup": "Setup", "tag_fold": "Code", "tag_check": "Check"}
 
 
 def plain(text: str) -> str:

@@ -27,7 +27,9 @@ from paths import Paths
 
 BOOK = Path(__file__).resolve().parent
 WITHOUT_TORCH = "deepdive_without_torch"
-TAGS = {"setup": "hide-cell", "fold": "hide-input", "surprise": "hide-output"}
+TAGS = {
+    "setup": "hide-cell", "fold": "hide-input", "check": "hide-input", "surprise": "hide-output"
+}  # fmt: skip
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 # The order in the side bar; texts that are not named here follow.
 TEXTS = ("contents", "use", "notation", "laws", "glossary", "bibliography", "errata", "changelog")

@@ -208,6 +208,8 @@ def test_self_study_has_all_hints_in_turn_and_the_solution_last(path: Path) -> N
     told = "\n".join(cell.source for cell in form.cells)
     assert "###" not in told
     assert not [cell for cell in form.cells if "nbgrader" in cell.metadata]
+    folded = [cell.id for cell in form.cells if cell.metadata.get("tags") == ["check"]]
+    assert folded == [cell.id for cell in notebook.cells if is_check(cell)]
 
 
 @chapter

@@ -226,15 +226,24 @@ for row, shape in said.items():
         f'{row}: write a shape as a tuple, such as (4, 5) or (4,), or "error"; you said {shape!r}'
     )
     said[row] = shape if shape == "error" else tuple(shape)
-assert said["sum"] == tuple((torch.zeros(4, 1, 5) + torch.zeros(3, 1)).shape), (
+
+
+def comes_out(compute):
+    try:
+        return tuple(compute().shape)
+    except RuntimeError:
+        return "error"
+
+
+assert said["sum"] == comes_out(lambda: torch.zeros(4, 1, 5) + torch.zeros(3, 1)), (
     f"sum: you said {said['sum']}. Write (4, 1, 5) and, under it, (3, 1), both ending at the "
     "right edge; in each pair of sides a 1 takes the length of the other"
 )
-assert said["column"] == tuple((torch.zeros(7, 1) - torch.zeros(7)).shape), (
+assert said["column"] == comes_out(lambda: torch.zeros(7, 1) - torch.zeros(7)), (
     f"column: you said {said['column']}. At the right edge 1 stands over 7; what stands over the "
     "side that is missing?"
 )
-assert said["rows"] == "error", (
+assert said["rows"] == comes_out(lambda: torch.zeros(2, 3) + torch.zeros(2)), (
     f"rows: you said {said['rows']}. At the right edge 3 stands over 2, and neither is 1"
 )
 ### BEGIN HIDDEN TESTS
@@ -605,13 +614,13 @@ def mended_loss(scores, right):
 
 
 # %% [markdown]
-# Where does 0.55 come from? The inner softmax gives the right word a share of nearly 1 and all
-# others nearly 0. The outer one takes these shares for scores. Write the floor for $V$ words.
+# Where does 0.55 come from? Now that you know what `broken_loss` does to the scores, write its
+# floor: the lowest loss that it can come to with $V$ words, however sure and right the model is.
 
 
 # %% nbgrader={"grade_id": "floor", "solution": true}
 def floor(n_words):
-    """Return the lowest loss that `broken_loss` can come to with so many words, as a float."""
+    """Return the lowest loss that `broken_loss` can come to with so many words."""
     ### BEGIN SOLUTION
     return math.log(1 + (n_words - 1) / math.e)  # -ln(e / (e + V - 1))
     ### END SOLUTION
@@ -633,7 +642,8 @@ for n_words in (2, 50, 1000):
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="floor"
-# With $V$ words the outer softmax has one power $e^1$ and $V - 1$ powers $e^0$.
+# The inner softmax gives the right word a share of nearly 1 and all others nearly 0. The outer one
+# takes these shares for scores: one power $e^1$ and $V - 1$ powers $e^0$.
 
 # %% tags=["wrong-answer"] exercise="floor"
 def floor(n_words):

@@ -180,7 +180,8 @@ def solved(notebook: Any) -> Any:
 def self_study(notebook: Any) -> Any:
     """Return the form for those who work alone: hints that open one by one, then the solution.
 
-    The checks that students see stay; hidden tests are left out.
+    The checks that students see stay, folded, for they tell a reader much; hidden tests are left
+    out.
     """
     form = literal(notebook)
     first, *exercises = parts(form)
@@ -197,6 +198,8 @@ def self_study(notebook: Any) -> Any:
         head.source = head.source.replace("*\n", f"{told}\n", 1)
         form.cells += [head, *rest, prose(f"exercise-{part.number}-hints", folded)]
     for cell in form.cells:
+        if is_check(cell):
+            cell.metadata.update(tags=["check"], jupyter={"source_hidden": True})
         cell.metadata.pop("nbgrader", None)  # nobody collects this form
     return form
 
