@@ -154,7 +154,8 @@ class Paths:
         if about is not None:
             return Station(name, label, about.minutes)
         found = exercises(notebook.with_suffix(".py"), name)
-        self.exercises[notebook.parent.name] = found
+        if is_exercises(name):
+            self.exercises[notebook.parent.name] = found
         whose = f"chapter {title}" if title[0].isdigit() else f"the {title.lower()}"
         return Station(name, f"{label} of {whose}", sum(e.minutes for e in found))
 

@@ -31,6 +31,7 @@ TAGS = {
     "setup": "hide-cell", "fold": "hide-input", "check": "hide-input", "surprise": "hide-output"
 }  # fmt: skip
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
+AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
 TEXTS = ("contents", "use", "notation", "laws", "glossary", "bibliography", "errata", "changelog")
 
@@ -53,7 +54,8 @@ class Stage:
         self.root, self.out = root, out
         pages = library("pages")
         self.pages = [page for page in pages.discover(root) if page.notebook.is_file()]
-        self.exercises = sorted(root.glob("chapters/[0-9][0-9]_*/exercises.ipynb"))
+        every = root.glob("chapters/[0-9][0-9]_*/*.ipynb")
+        self.exercises = sorted(path for path in every if path.stem in AT_THE_END)
         kept = [path for name in ("ERRATA", "CHANGELOG") if (path := root / f"{name}.md").is_file()]
         self.texts = [*sorted((root / "book").glob("*.md")), *kept]
         notebooks = [*(page.notebook for page in self.pages), *self.exercises]
@@ -104,9 +106,10 @@ class Stage:
             groups.setdefault(title, []).append((label, page.notebook, about))
             after = page is self.pages[-1] or self.pages[self.pages.index(page) + 1]
             last = after is True or after.source.parent != page.source.parent
-            exercises = page.source.with_name("exercises.ipynb")
-            if last and exercises in self.exercises:
-                groups[title].append(("Exercises", exercises, None))
+            for stem, called in AT_THE_END.items() if last else ():
+                path = page.source.with_name(f"{stem}.ipynb")
+                if path in self.exercises:
+                    groups[title].append((called, path, None))
         return groups
 
     def _trees(self) -> str:

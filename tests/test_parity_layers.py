@@ -21,6 +21,7 @@ from deepdive.attention import (
     MultiHeadAttention,
     SoftmaxAttention,
 )
+from deepdive.clinic import BROKEN
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.from_torch import ATTENTION, DECODER, ENCODER, from_torch, from_torch_transformer
 from deepdive.inspect import record
@@ -333,7 +334,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "no scale": (
         softmax,
         "deepdive.attention.SoftmaxAttention.default_scale",
-        staticmethod(lambda d: 1.0),
+        staticmethod(BROKEN["scale"]),
     ),
     "a scale of d_model": (
         multi_head,
@@ -360,6 +361,16 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         pre_norm,
         "deepdive.masks.Causal.allowed",
         lambda self, T, S, device: torch.ones(T, S).tril(S - T + 1).bool()[None, None],
+    ),
+    "an inverted causal mask": (
+        pre_norm,
+        "deepdive.masks.Causal.allowed",
+        lambda self, T, S, device: BROKEN["mask"](T)[None, None],
+    ),
+    "Keras' epsilon": (
+        layer_norm,
+        "deepdive.layers.LayerNorm.forward",
+        lambda self, x: BROKEN["epsilon"](x) * self.weight + self.bias,
     ),
     "another epsilon": (
         layer_norm,

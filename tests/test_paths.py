@@ -133,7 +133,7 @@ def page_of(root: Path, href: str) -> Page:
 
 def stated(root: Path, href: str) -> int:
     """The minutes that a page states; of the exercises, the sum of what each states."""
-    if href.endswith("/exercises.html"):
+    if href.endswith(("/exercises.html", "/clinic.html")):
         text = page_of(root, href).source.read_text()
         return sum(int(m) for m in re.findall(r"^# \*[^*\n]*?(\d+) min ·", text, re.MULTILINE))
     return page_of(root, href).summary().minutes

@@ -82,8 +82,9 @@ class Part:
 
 
 def sources(root: Path) -> list[Path]:
-    """Return the exercises of all chapters, in order."""
-    return sorted(root.glob("chapters/[0-9][0-9]_*/exercises.py"))
+    """Return the exercises and bug clinics of all chapters, in order."""
+    every = root.glob("chapters/[0-9][0-9]_*/*.py")
+    return sorted(path for path in every if path.stem in ("clinic", "exercises"))
 
 
 def source(path: Path, root: Path) -> Any:
