@@ -21,7 +21,7 @@ from deepdive.attention import (
     MultiHeadAttention,
     SoftmaxAttention,
 )
-from deepdive.clinic import BROKEN
+from deepdive.clinic.parts import BROKEN
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.from_torch import ATTENTION, DECODER, ENCODER, from_torch, from_torch_transformer
 from deepdive.inspect import record

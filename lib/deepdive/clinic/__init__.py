@@ -11,159 +11,25 @@ their training; those in `MOVED` after it, when their weights went to another pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
+from deepdive.clinic.body import LENGTH, NAMES, WORD, Decoder, loss_of, texts, train
+from deepdive.clinic.parts import BROKEN, DIAGNOSES, EVERY, HEALTHY, Part, Parts
 from deepdive.plotting import with_alt
 from deepdive.seeds import undisturbed
 
-LETTERS, LENGTH, WIDTH, SMALL = 8, 5, 64, 0.02
-STEPS, EVERY, LATER = 240, 10, 60
-NAMES = [*"abcdefgh", "|"]
+__all__ = [
+    "BROKEN", "DIAGNOSES", "HEALTHY", "MOVED", "NAMES", "PATIENTS", "WORD", "Patient", "admit",
+    "healthy", "misjudged", "operate", "texts", "unproven",
+]  # fmt: skip
+STEPS, LATER = 240, 60
 PATIENTS = {"A": "mask", "B": "shift", "C": "position", "D": "epsilon", "E": "eval", "F": "scale"}
 MOVED = {"epsilon", "position"}
-DIAGNOSES = {
-    "scale": "the scores are not divided by the root of d",
-    "mask": "the causal mask is inverted",
-    "epsilon": "the norm adds another epsilon than the weights were trained with",
-    "position": "the positions begin at 1 and not at 0",
-    "shift": "the model reads at each place the token that it must give there",
-    "eval": "the model is judged in training mode, with dropout",
-}
-Part = Callable[..., Any]
-Parts = Mapping[str, Part]
-
-
-# -- the parts
-
-
-def scale(d: int) -> float:
-    """Return the factor of the scores of queries and keys that are d wide."""
-    return float(d**-0.5)
-
-
-def allowed(T: int) -> Tensor:
-    """Return bool (T, T): True where a query (down) may attend to a key (across)."""
-    return torch.ones(T, T, dtype=torch.bool).tril()
-
-
-def norm(x: Tensor, epsilon: float = 1e-5) -> Tensor:
-    """Return x (.., d), each row with mean 0 and variance 1."""
-    deviation = x - x.mean(-1, keepdim=True)
-    return deviation / (deviation.square().mean(-1, keepdim=True) + epsilon).sqrt()
-
-
-def places(T: int, d: int, first: int = 0) -> Tensor:
-    """Return the sinusoidal table (T, d) of the places first, first + 1, ..."""
-    place = torch.arange(first, first + T)[:, None]
-    angles = place / 10_000 ** (torch.arange(0, d, 2) / d)
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
-
-
-def pairs(tokens: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what the model reads and what it must give there, for texts (B, T)."""
-    return tokens[:, :-1], tokens[:, 1:]
-
-
-def course(mode: Part, step: Part, judge: Part, steps: int) -> list[float]:
-    """Train `steps` times; return the losses that `judge` gave before each tenth step."""
-    losses = []
-    for i in range(steps):
-        if i % EVERY == 0:
-            mode("eval")
-            losses.append(judge())
-        mode("train")
-        step()
-    return losses
-
-
-def _never_eval(mode: Part, step: Part, judge: Part, steps: int) -> list[float]:
-    return course(lambda _: mode("train"), step, judge, steps)
-
-
-HEALTHY: Parts = {
-    "scale": scale, "mask": allowed, "epsilon": norm, "position": places, "shift": pairs,
-    "eval": course,
-}  # fmt: skip
-BROKEN: Parts = {
-    "scale": lambda d: 1.0,
-    "mask": lambda T: ~allowed(T),
-    "epsilon": lambda x: norm(x, 1e-3),
-    "position": lambda T, d: places(T, d, first=1),
-    "shift": lambda tokens: (tokens, tokens),
-    "eval": _never_eval,
-}
-
-
-# -- the body
-
-
-def texts(count: int, seed: int = 99) -> Tensor:
-    """Return `count` texts (count, 11): five letters, the bar, the letters reversed."""
-    draw = torch.Generator().manual_seed(seed)
-    words = torch.randint(0, LETTERS, (count, LENGTH), generator=draw)
-    return torch.cat([words, torch.full((count, 1), LETTERS), words.flip(1)], 1)
-
-
-WORD = torch.tensor([[1, 3, 0, 2, 4, LETTERS, 4, 2, 0, 3, 1]])  # bdace|ecadb
-
-
-class Decoder(nn.Module):
-    """One layer of attention with one head, and a feed-forward layer; made of `parts`."""
-
-    def __init__(self, parts: Parts) -> None:
-        super().__init__()
-        self.parts = dict(parts)
-        self.letters = nn.Parameter(torch.randn(LETTERS + 1, WIDTH))
-        self.q, self.k, self.v, self.out = (
-            nn.Parameter(torch.randn(WIDTH, WIDTH) / WIDTH**0.5) for _ in range(4)
-        )
-        self.ff = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.ReLU(), nn.Linear(2 * WIDTH, WIDTH))
-        self.drop, self.head = nn.Dropout(0.1), nn.Linear(WIDTH, LETTERS + 1)
-
-    def forward(self, tokens: Tensor, size: float = 1.0) -> dict[str, Tensor]:
-        """Return rows (B, T, d) as they go in, queries, keys, scores, weights, and logits."""
-        normed, T = self.parts["epsilon"], tokens.shape[1]
-        rows = size * SMALL * (self.letters[tokens] + self.parts["position"](T, WIDTH))
-        x = self.drop(normed(rows))
-        queries, keys = x @ self.q, x @ self.k
-        scores = queries @ keys.mT * self.parts["scale"](WIDTH)
-        weights = scores.masked_fill(~self.parts["mask"](T), -1e9).softmax(-1)
-        x = normed(x + self.drop(weights @ (x @ self.v) @ self.out))
-        x = normed(x + self.drop(self.ff(x)))
-        return {
-            "rows": rows, "queries": queries, "keys": keys, "scores": scores,
-            "weights": weights, "logits": self.head(x),
-        }  # fmt: skip
-
-
-def _loss(model: Decoder, tokens: Tensor) -> Tensor:
-    read, wanted = model.parts["shift"](tokens)
-    logits = model(read)["logits"][:, -LENGTH:]
-    return F.cross_entropy(logits.flatten(0, 1), wanted[:, -LENGTH:].flatten())
-
-
-def _run(model: Decoder, steps: int, seed: int) -> list[float]:
-    """Train `model`; return its losses on texts that it has not seen."""
-    adam = torch.optim.Adam(model.parameters(), 3e-3)
-    seeds, unseen = iter(range(1000 * seed + 100, 1000 * seed + 100 + steps)), texts(64)
-
-    def step() -> None:
-        adam.zero_grad()
-        _loss(model, texts(32, next(seeds))).backward()
-        adam.step()
-
-    def judge() -> float:
-        with torch.no_grad():
-            return _loss(model, unseen).item()
-
-    return model.parts["eval"](lambda name: model.train(name == "train"), step, judge, steps)
 
 
 class Patient:
@@ -186,12 +52,12 @@ class Patient:
         with undisturbed():
             torch.manual_seed(seed)
             self.model = Decoder(HEALTHY if moved else parts)
-            self.curve = _run(self.model, steps, seed)
+            self.curve = train(self.model, steps, seed)
             self.model.parts = dict(parts)
             self.right = self._right()
             if later:
                 kept = {name: value.clone() for name, value in self.model.state_dict().items()}
-                self.curve += _run(self.model, later, seed + 1)
+                self.curve += train(self.model, later, seed + 1)
                 self.model.load_state_dict(kept)  # it is examined as it came
 
     def look(self, tokens: Tensor, size: float = 1.0) -> dict[str, Any]:
@@ -207,7 +73,7 @@ class Patient:
             (seen["loss"],) = self.model.parts["eval"](
                 lambda name: self.model.train(name == "train"),
                 lambda: None,
-                lambda: _loss(self.model, tokens).item(),
+                lambda: loss_of(self.model, tokens).item(),
                 1,
             )
         self.model.eval()
