@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -22,6 +25,7 @@ from deepdive.clinic import (
 )
 from deepdive.layers import LayerNorm
 from deepdive.masks import Causal
+from deepdive.pages.exercises import parts, source
 from deepdive.positions import SinusoidalPosition
 
 LETTERS = [*PATIENTS]
@@ -134,6 +138,27 @@ def test_a_chart_says_what_it_shows() -> None:
 def test_an_operation_uses_the_part_that_is_given() -> None:
     assert operate("position", HEALTHY["position"]).right == healthy().right
     assert operate("position", BROKEN["position"]).right == admit("C").right
+
+
+def test_the_notebook_lists_the_diagnoses_as_the_library_does() -> None:
+    root = Path(__file__).resolve().parent.parent
+    text = (root / "chapters" / "02_transformer" / "clinic.py").read_text("utf-8")
+    rows = re.findall(r"^# \| `(\w+)` \| (.+?) \|$", text, re.M)
+    assert {name: words for name, words in rows if name in DIAGNOSES} == DIAGNOSES
+
+
+def test_each_patient_has_a_ward_and_a_theatre() -> None:
+    root = Path(__file__).resolve().parent.parent
+    _, *exercises = parts(source(root / "chapters" / "02_transformer" / "clinic.py", root))
+    assert [part.number for part in exercises] == list(range(1, 13))
+    assert [part.title[:9] for part in exercises[:6]] == [f"Patient {x}" for x in LETTERS]
+    assert all(part.title.startswith("Theatre: ") for part in exercises[6:])
+    for part in exercises:
+        points = sum(cell.metadata["nbgrader"]["points"] for cell in part.checks)
+        assert points == 3
+        assert part.tagged("hint")
+    mended = {cell.id.removeprefix("mend-") for part in exercises[6:] for cell in part.solutions}
+    assert mended == {*DIAGNOSES}
 
 
 def test_nobody_else_is_admitted() -> None:

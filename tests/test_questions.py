@@ -360,7 +360,7 @@ def test_what_moodle_reads_is_what_was_asked(which: str) -> None:
         expected = {inline(o.text): (o.right, inline(o.why)) for o in item.options}
         assert answers == expected
         assert list(answers) == [*expected], "in the order of the book"
-    assert text.startswith("$CATEGORY: $course$/")
+    assert text.startswith(f"$CATEGORY: $course$/{bank.title}\n\n")
     for block in text.split("\n\n")[1:]:
         assert block.count("\n\n") == 0, "an empty line would end the question"
         assert not [line for line in block.splitlines() if line.startswith("//")]

@@ -2,7 +2,8 @@
 # # Bug clinic: the Transformer
 #
 # Six models are ill. Each has one bug, none of which raises an error. On the ward you see symptoms
-# only: say what it is, and prove it by a measurement. In the theatre you see code: mend it.
+# only: say what it is, and prove it by a measurement. In the theatre you see code: mend it. The
+# symptoms are drawn when you run the cells, so open this notebook where it runs.
 #
 # <small>Book 2 · needs [masks](07_masks.ipynb), [positions](08_positions.ipynb), [residuals and
 # norms](09_residuals_norms.ipynb), [training](13_training.ipynb) · no data, no GPU · each patient
@@ -29,16 +30,24 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
 import torch
 
-from deepdive.clinic import DIAGNOSES, NAMES, admit, healthy, misjudged, operate, texts, unproven
+from deepdive.clinic import NAMES, admit, healthy, misjudged, operate, texts, unproven
 from deepdive.plotting import show
 
-for name, words in DIAGNOSES.items():
-    print(f"{name:>9}: {words}")
-
 # %% [markdown]
-# A diagnosis is one of these six words. Each model is a decoder with one layer and one head, 64
-# wide. It reads `bdace|` and is to write `ecadb`. It learns on texts of 11 tokens: five letters,
-# the bar, the letters reversed. The loss is that of the last five.
+# A diagnosis is one of six words:
+#
+# | word | what is wrong |
+# |---|---|
+# | `scale` | the scores are not divided by the root of d |
+# | `mask` | the causal mask is inverted |
+# | `epsilon` | the norm adds another epsilon than the weights were trained with |
+# | `position` | the positions begin at 1 and not at 0 |
+# | `shift` | the model reads at each place the token that it must give there |
+# | `eval` | the model is judged in training mode, with dropout |
+#
+# Each model is a decoder with one layer and one head, 64 wide. It reads `bdace|` and is to write
+# `ecadb`. It learns on texts of 11 tokens: five letters, the bar, the letters reversed. The loss is
+# that of the last five.
 #
 # A text is 11 numbers, 0 to 7 for the letters `a` to `h`, 8 for the bar; `texts(n)` makes n of
 # them. The model reads ten of them. `look(texts)` lets it read, and returns what can be seen on

@@ -8,7 +8,7 @@ from deepdive.questions.html import html, inline
 
 def gift(bank: Bank) -> str:
     """Return the questions as one text, in a category of their own."""
-    head = f"$CATEGORY: $course$/{escaped(bank.title)}\n"
+    head = f"$CATEGORY: $course$/{bank.title}\n"  # Moodle takes no escapes here
     return "\n".join([head, *(_question(item) for item in bank.items)])
 
 
