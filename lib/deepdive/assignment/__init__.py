@@ -1,1 +1,1 @@
-"""Exercises as assignments: each student's own variant, and what an instructor adds."""
+"""Exercises as assignments: a variant for each student, released, collected, graded, given back."""
