@@ -18,7 +18,7 @@ from typing import Any
 
 from deepdive.assignment.judge import LONGEST_JOB, no_reference
 from deepdive.assignment.plan import RefusedError, Step, grade_id, has_points, is_check, plan
-from deepdive.assignment.sandbox import FIX, Limits, SandboxError
+from deepdive.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
 from deepdive.assignment.wire import Channel, WireError, pack, unpack
 from deepdive.assignment.zygote import Child, start
 
@@ -63,7 +63,7 @@ def grade(
     """
     limits = limits or Limits()
     if sys.platform != "linux" and not trust:
-        raise SandboxError(f"Only Linux can lock submissions in. {FIX}")
+        raise SandboxError(ONLY_LINUX)
     try:
         notebook = opened(submission)
         steps, absent = plan(source, notebook)

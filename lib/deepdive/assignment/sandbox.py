@@ -40,6 +40,10 @@ FIX = (
     "`--cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined`. "
     "Or grade with `--trust-submissions`: they then run as you, and can do what you can do."
 )
+ONLY_LINUX = (
+    "Only Linux can lock submissions in: grade there, or in a Linux container. macOS grades with "
+    "`--trust-submissions`: they then run as you, and can do what you can do."
+)
 
 
 class SandboxError(RuntimeError):

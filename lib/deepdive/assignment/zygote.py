@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from deepdive.assignment.sandbox import FIX, Limits, SandboxError
+from deepdive.assignment.sandbox import FIX, ONLY_LINUX, Limits, SandboxError
 
 _START = (
     "import sys; sys.path.extend(p for p in {path!r} if p and p not in sys.path); "
@@ -62,7 +62,7 @@ class Zygote:
 
     def __init__(self) -> None:
         if not hasattr(os, "fork"):
-            raise SandboxError("Grading needs Linux, or macOS with --trust-submissions.")
+            raise SandboxError(ONLY_LINUX)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         code = _START.format(path=sys.path, fd=theirs.fileno())
         kept = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "MPLCONFIGDIR")

@@ -1,0 +1,577 @@
+"""Grading: right answers get their points, and nothing that a submission does changes a grade."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import torch
+
+from deepdive.assignment import sandbox, zygote
+from deepdive.assignment.grading import Grade, grade
+from deepdive.assignment.keeper import below
+from deepdive.assignment.sandbox import Limits, SandboxError
+from deepdive.pages.exercises import released, solved, source, sources, tags
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTERS = [pytest.param(path, id=path.parent.name) for path in sources(ROOT)]
+MB = 1 << 20
+# Times are far above what an honest cell takes, on a machine that does something else too.
+SMALL_LIMITS = Limits(30, 30, 120, memory=400 * MB, processes=8, answer=4 * MB)
+QUICK = replace(SMALL_LIMITS, cell_seconds=3, check_seconds=3)  # for what never ends
+SECRET = "hidden-test-marker-5f1c"
+
+SMALL = f'''
+# %% tags=["setup"]
+import math
+
+import torch
+
+# %%
+def helper(x):
+    """Given to all."""
+    return 2 * x
+
+
+# %% nbgrader={{"grade_id": "first", "solution": true}}
+def first(x):
+    ### BEGIN SOLUTION
+    return helper(x)
+    ### END SOLUTION
+
+
+# %% nbgrader={{"grade_id": "first-check", "grade": true, "points": 2}}
+for scale in (1.0, 2.0):
+    x = scale * torch.arange(4.0)
+    assert torch.allclose(first(x), 2 * x), "first must double"
+
+# %% nbgrader={{"grade_id": "first-hidden", "grade": true, "points": 1}}
+assert first(torch.ones(2)).shape == (2,), "the shape must stay"
+### BEGIN HIDDEN TESTS
+{SECRET.replace("-", "_")} = torch.tensor([31.0, 37.0])
+assert torch.equal(first({SECRET.replace("-", "_")}), torch.tensor([62.0, 74.0])), "{SECRET}"
+### END HIDDEN TESTS
+
+# %% nbgrader={{"grade_id": "second", "solution": true}}
+def second(model, x):
+    ### BEGIN SOLUTION
+    return {{"out": model(x), "n": 3}}
+    ### END SOLUTION
+
+
+WIDTHS = {{1: (2, None)}}
+
+# %% nbgrader={{"grade_id": "second-check", "grade": true, "points": 3}}
+class Model(torch.nn.Module):
+    answer = 42
+
+    def forward(self, x):
+        return x + 1
+
+
+told = second(Model(), torch.zeros(3))
+assert told["n"] == 3 and torch.equal(told["out"], torch.ones(3)), "second must call the model"
+assert WIDTHS == {{1: (2, None)}}
+
+# %% [markdown] nbgrader={{"grade_id": "essay", "task": true, "points": 4}}
+# Explain.
+'''
+
+
+def notebook(tmp_path: Path, text: str = SMALL) -> Any:
+    path = tmp_path / "chapters" / "01_demo" / "exercises.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return source(path, tmp_path)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Any:
+    return notebook(tmp_path)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _warm() -> Iterator[None]:
+    """A warm process of these tests alone, started where the environment has a secret."""
+    with pytest.MonkeyPatch.context() as patch:
+        zygote.stop()
+        patch.setenv("A_TOKEN", SECRET)
+        zygote.start()
+    yield
+    zygote.stop()
+
+
+def nothing_is_left() -> bool:
+    """Whether all processes below the warm one are gone; the keepers need a moment to end."""
+    until = time.monotonic() + 20
+    while below(zygote.start().process.pid):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def with_answers(full: Any, **answers: str) -> Any:
+    """The solved form with some of its solutions replaced."""
+    form = solved(full)
+    for cell in form.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in answers:
+            cell.source = textwrap.dedent(answers[name])
+    return form
+
+
+def points(given: Grade) -> dict[str, float]:
+    return {cell.grade_id: cell.points for cell in given.cells if not cell.manual}
+
+
+def said(given: Grade, name: str) -> str:
+    return next(cell.message for cell in given.cells if cell.grade_id == name)
+
+
+# -- right, wrong and half done
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_each_chapter_is_graded_as_its_source_says(path: Path) -> None:
+    full = source(path, ROOT)
+    best = grade(full, solved(full))
+    assert not best.refused
+    assert not best.trusted
+    assert [(c.grade_id, c.points, c.message) for c in best.cells if not c.manual] == [
+        (c.grade_id, c.max_points, "") for c in best.cells if not c.manual
+    ]
+    worst = grade(full, released(full))
+    assert worst.points == 0
+    assert all("write your solution here" in c.message for c in worst.cells if not c.manual)
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_each_wrong_answer_loses_points_of_its_exercise_only(path: Path) -> None:
+    """Wrong answers to different exercises go into one submission: fewer to grade."""
+    full = source(path, ROOT)
+    most = points(grade(full, solved(full)))
+    wrong: dict[str, list[str]] = {}
+    for cell in full.cells:
+        if cell.cell_type == "code" and "wrong-answer" in tags(cell):
+            wrong.setdefault(cell.metadata["exercise"], []).append(cell.source)
+    for turn in range(max(map(len, wrong.values()))):
+        form = solved(full)
+        replaced, checks, inside = [], [], ""
+        for cell in form.cells:
+            given = cell.metadata.get("nbgrader", {})
+            name = given.get("grade_id")
+            if given.get("solution") and cell.cell_type == "code":
+                inside = ""
+                if turn < len(wrong.get(name, [])):
+                    cell.source += "\n\n" + wrong[name][turn]
+                    inside = name
+                    replaced.append(name)
+            elif inside and given.get("grade"):
+                checks.append((inside, name))
+        got = points(grade(full, form))
+        for exercise in replaced:
+            of_it = [name for owner, name in checks if owner == exercise]
+            assert any(got[name] < most[name] for name in of_it), f"{exercise}, answer {turn}"
+        others = set(most) - {name for _, name in checks}
+        assert {name: got[name] for name in others} == {name: most[name] for name in others}
+
+
+def test_points_by_check_and_a_person_s_points_wait(small: Any) -> None:
+    half = with_answers(small, second="WIDTHS = {1: (2, None)}")
+    given = grade(small, half)
+    assert points(given) == {"first-check": 2, "first-hidden": 1, "second-check": 0}
+    assert "does not define 'second'" in said(given, "second-check")
+    essay = given.cells[-1]
+    assert (essay.grade_id, essay.points, essay.max_points, essay.manual) == ("essay", 0, 4, True)
+
+
+def test_an_error_costs_its_exercise_and_is_told_with_its_line(small: Any) -> None:
+    given = grade(small, with_answers(small, first="def first(x):\n    return x\n\n1 / 0"))
+    assert points(given) == {"first-check": 0, "first-hidden": 0, "second-check": 3}
+    assert said(given, "first-check") == (
+        "Your cell 'first' stopped: ZeroDivisionError: division by zero (line 4 of your cell)"
+    )
+
+
+def test_a_hidden_test_stays_hidden_in_what_a_student_reads(small: Any) -> None:
+    near = "def first(x):\n    return x * 2 if x[0] < 9 else x"
+    given = grade(small, with_answers(small, first=near))
+    assert said(given, "first-hidden") == "A test that you do not see failed"
+    loud = "def first(x):\n    assert x[0] < 9, x\n    return 2 * x"
+    given = grade(small, with_answers(small, first=loud))
+    assert "31" not in said(given, "first-hidden")
+    assert points(given)["first-check"] == 2
+
+
+def test_cells_that_a_student_added_run_before_the_next_solution(small: Any) -> None:
+    form = with_answers(small, first="%timeit 1\ndef first(x):\n    return doubled(x)")
+    at = next(i for i, cell in enumerate(form.cells) if cell.id == "first")
+    form.cells.insert(at, nbformat.v4.new_code_cell("def doubled(x):\n    return 2 * x"))
+    assert points(grade(small, form))["first-hidden"] == 1
+
+
+def test_missing_and_doubled_cells(small: Any) -> None:
+    form = solved(small)
+    form.cells = [cell for cell in form.cells if cell.id != "second"]
+    given = grade(small, form)
+    assert points(given) == {"first-check": 2, "first-hidden": 1, "second-check": 0}
+    assert said(given, "second-check") == "The cell 'second' is missing"
+    form.cells += [deepcopy(cell) for cell in solved(small).cells if cell.id == "second"] * 2
+    assert points(grade(small, form))["second-check"] == 3
+
+
+# -- submissions that are none
+
+
+def bare(**metadata: Any) -> Any:
+    form: Any = {"metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return form | {"cells": [nbformat.v4.new_code_cell("1")]}
+
+
+REFUSED: list[tuple[str, str]] = [
+    ("{ this is no JSON", "is not a notebook"),
+    ('["a list"]', "is not a notebook"),
+    ('{"cells": 3, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "is not a notebook"),
+    ("[" * 100_000, "is not a notebook"),
+    (json.dumps(bare(kernelspec={"name": "ir", "language": "R"})), "kernel is 'ir' (R)"),
+    (json.dumps(bare(kernelspec={"name": "python3"})), "No cell of this assignment"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED)
+def test_what_cannot_be_graded_is_refused_by_name(
+    small: Any, tmp_path: Path, text: str, words: str
+) -> None:
+    path = tmp_path / "exercises.ipynb"
+    path.write_text(text)
+    given = grade(small, path)
+    assert words in given.refused
+    assert points(given) == {"first-check": 0, "first-hidden": 0, "second-check": 0}
+
+
+# -- hostile submissions. Each is the answer to `first`; `second` must get its points all the same.
+
+HOSTILE: dict[str, tuple[str, str]] = {
+    "endless loop": ("while True:\n    pass", "it ran longer than 3 s"),
+    "endless loop in a function": (
+        "def first(x):\n    while True:\n        pass",
+        "it ran longer than 3 s",
+    ),
+    "fork bomb": (
+        """
+        import os, time
+        forks = 0
+        while forks < 100_000:
+            if os.fork() == 0:
+                time.sleep(60)
+            forks += 1
+        """,
+        "Resource temporarily unavailable",
+    ),
+    "fork bomb that does not give up": (
+        """
+        import os
+        while True:
+            try:
+                os.fork()
+            except OSError:
+                pass
+        """,
+        "it ran longer than 3 s",
+    ),
+    "memory eater": ("kept = []\nwhile True:\n    kept.append(bytearray(1 << 24))", "MemoryError"),
+    "memory eaters": (
+        """
+        import os, time
+        for _ in range(4):
+            if os.fork() == 0:
+                kept = [bytearray(b"x" * (1 << 20)) for _ in range(150)]
+                time.sleep(60)
+        time.sleep(60)
+        """,
+        "it used more than 400 MB of memory",
+    ),
+    "exit": ("import sys\nsys.exit(0)", "SystemExit"),
+    "hard exit": ("import os\nos._exit(0)", "exit code 0"),
+    "crash": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
+    "socket": (
+        """
+        import socket
+        socket.create_connection(("127.0.0.1", PORT), timeout=2).sendall(b"grade me")
+        """,
+        "Network is unreachable",
+    ),
+    "huge output": ("while True:\n    print('x' * 1000)", "it printed more than 1,000,000"),
+    "huge answer": ("def first(x):\n    return torch.zeros(1 << 21)", "more than 4 MB"),
+    "forged grade": (
+        """
+        import os
+        print('{"result": 0, "passed": true}')
+        for fd in range(3, 20):
+            try:
+                os.write(fd, b"\\0\\0\\0\\x0b\\0\\0\\0\\0" + b'{"passed":1}'[:11])
+            except OSError:
+                pass
+        """,
+        "malformed",
+    ),
+    "answer prepared for the next question": (
+        """
+        import os, json
+        text = json.dumps({"nonce": "0" * 32, "value": True}).encode()
+        os.write(4, len(text).to_bytes(4, "big") + bytes(4) + text)
+        """,
+        "wrong nonce",
+    ),
+    "patched checks": (
+        """
+        import builtins, torch
+        torch.allclose = torch.equal = lambda *a, **k: True
+        torch.Tensor.__eq__ = lambda *a: True
+        builtins.abs = builtins.all = builtins.isinstance = lambda *a: True
+        def first(x):
+            return x
+        """,
+        "",
+    ),
+    "an object that equals everything": (
+        """
+        class Right:
+            def __eq__(self, other): return True
+            def __bool__(self): return True
+            def __torch_function__(self, *a, **k): return True
+        def first(x): return Right()
+        """,
+        "",
+    ),
+    "nesting": ("def first(x):\n    a = []\n    a.append(a)\n    return a", "nested deeper"),
+    "names of the checks": ("x = scale = torch = 7\ndef first(x): return x", "first must double"),
+}
+
+
+@pytest.fixture
+def listener() -> Iterator[tuple[int, list[bytes]]]:
+    """A server outside, and what reached it."""
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def listen() -> None:
+            try:
+                while True:
+                    heard.append(server.accept()[0].recv(100))
+            except OSError:
+                return
+
+        threading.Thread(target=listen, daemon=True).start()
+        yield server.getsockname()[1], heard
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_gets_nothing_and_costs_the_rest_nothing(
+    small: Any, name: str, listener: tuple[int, list[bytes]]
+) -> None:
+    text, words = HOSTILE[name]
+    port, heard = listener
+    answer = textwrap.dedent(text).replace("PORT", str(port))
+    limits = QUICK if "longer" in words else SMALL_LIMITS
+    given = grade(small, with_answers(small, first=answer), limits=limits)
+    assert points(given)["first-check"] == 0, said(given, "first-check")
+    assert words in said(given, "first-check")
+    assert points(given)["second-check"] == 3, said(given, "second-check")
+    assert not given.refused
+    assert not heard
+    assert nothing_is_left()
+    assert torch.equal(torch.tensor(1), torch.tensor(1))
+
+
+def test_the_listener_of_these_tests_can_be_reached(
+    small: Any, listener: tuple[int, list[bytes]]
+) -> None:
+    """Without the sandbox the same answer does reach it, so that its silence means something."""
+    port, heard = listener
+    answer = textwrap.dedent(HOSTILE["socket"][0]).replace("PORT", str(port))
+    given = grade(small, with_answers(small, first=answer), trust=True)
+    assert given.trusted
+    assert heard == [b"grade me"]
+
+
+def test_a_number_that_makes_a_check_compute_for_ever_is_stopped(tmp_path: Path) -> None:
+    text = SMALL.replace("first(torch.ones(2)).shape == (2,)", "sum(range(int(first(x)[-1]))) > 1")
+    full = notebook(tmp_path, text)
+    form = with_answers(full, first="def first(x):\n    return x * 1e15")
+    given = grade(full, form, limits=QUICK)
+    assert "too long" in said(given, "first-hidden")
+    assert points(given)["second-check"] == 3
+
+
+def test_the_whole_submission_has_a_limit(small: Any) -> None:
+    slow = Limits(total_seconds=3)
+    given = grade(small, with_answers(small, first="while True:\n    pass"), limits=slow)
+    assert "longer than 3 s in all" in said(given, "second-check")
+    assert given.points == 0
+
+
+# -- what a submission can see and touch
+
+LOOK = """
+import gc, os, sys, inspect, traceback
+def walk():
+    found = []
+    for folder, names, files in os.walk("/"):
+        if folder.startswith("/proc"):
+            names.clear()
+        for file in files:
+            path = os.path.join(folder, file)
+            if file.endswith((".ipynb", ".db", ".csv", ".txt")) or "exercises" in file:
+                found.append(path)
+            elif folder.startswith(("/student", "/tmp/pytest", "/home")):
+                found.append(path)
+    return found
+
+def readable(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(1 << 22)
+    except OSError:
+        return b""
+
+MARK = "-".join(["hidden", "test", "marker", "5f1c"])
+def hunt():
+    seen = []
+    for path in walk():
+        if MARK.encode() in readable(path):
+            seen.append(path)
+    for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
+        for what in ("cmdline", "environ", "status"):
+            if MARK.encode() in readable(f"/proc/{pid}/{what}"):
+                seen.append(f"{pid} {what}")
+    for thing in gc.get_objects():
+        if isinstance(thing, dict) and any(
+            isinstance(v, str) and MARK in v and v != MARK for v in list(thing.values())
+        ):
+            seen.append("gc")
+    frame = sys._getframe()
+    while frame is not None:
+        kept = [v for v in frame.f_locals.values() if isinstance(v, str) and v != MARK]
+        seen += ["frame" for v in kept if MARK in v]
+        frame = frame.f_back
+    return seen
+"""
+
+
+def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
+    tmp_path: Path,
+) -> None:
+    course = tmp_path / "course"
+    course.mkdir()
+    for name in ("gradebook.db", "other_student.ipynb"):
+        (course / name).write_text(SECRET)
+    full = notebook(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    report = LOOK + textwrap.dedent(f"""
+        import shutil
+        facts = {{
+            "seen": hunt(),
+            "course": os.path.exists({str(course)!r}) or os.path.exists({str(ROOT / "chapters")!r}),
+            "pids": sorted(int(p) for p in os.listdir("/proc") if p.isdigit()),
+            "token": os.environ.get("A_TOKEN"),
+            "uid": os.getuid(),
+            "nets": sorted(os.listdir("/sys/class/net")) if os.path.exists("/sys/class") else [],
+            "fds": len(os.listdir("/proc/self/fd")),
+        }}
+        library = {str(ROOT / "lib" / "deepdive")!r}
+        for place in [os.path.dirname(torch.__file__), library, "/", "/dev"]:
+            try:
+                open(os.path.join(place, "planted"), "w")
+                facts["wrote"] = place
+            except OSError:
+                pass
+        shutil.rmtree("/", ignore_errors=True)
+        open("/student/mine", "w").write("ok")
+        raise ValueError(repr(facts))
+    """)
+    given = grade(full, with_answers(full, first=report), limits=SMALL_LIMITS)
+    text = said(given, "first-check")
+    assert "ValueError: {" in text, text
+    facts = eval(text[text.index("{") : text.rindex("}") + 1])
+    assert facts["pids"] == [1]
+    assert facts["fds"] <= 6
+    assert facts["uid"] == sandbox.NOBODY
+    rest = {key: facts.get(key) for key in ("seen", "course", "token", "nets", "wrote")}
+    assert rest == {"seen": [], "course": False, "token": None, "nets": [], "wrote": None}
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert points(given)["second-check"] == 3
+
+
+def test_the_grader_s_objects_can_be_called_and_nothing_else(small: Any) -> None:
+    peek = """
+        def second(model, x):
+            for name in ("answer", "forward", "__class__.answer", "state_dict", "__dict__"):
+                try:
+                    eval("model." + name)
+                except AttributeError:
+                    continue
+                raise ValueError(name)
+            return {"out": model(x), "n": 3}
+
+        WIDTHS = {1: (2, None)}
+    """
+    given = grade(small, with_answers(small, second=peek))
+    assert points(given)["second-check"] == 3, said(given, "second-check")
+
+
+# -- where there is no sandbox
+
+
+def test_other_systems_grade_only_what_is_trusted(
+    small: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(SandboxError, match=r"Only Linux .*--trust-submissions"):
+        grade(small, solved(small))
+
+
+def test_trusted_grading_says_so_and_gives_the_same_points(small: Any) -> None:
+    given = grade(small, solved(small), trust=True)
+    assert given.trusted
+    assert points(given) == {"first-check": 2, "first-hidden": 1, "second-check": 3}
+    bomb = "import os, time\nos.setsid() if os.fork() == 0 else None\ntime.sleep(60)"
+    given = grade(small, with_answers(small, first=bomb), limits=QUICK, trust=True)
+    assert points(given)["second-check"] == 3
+    assert nothing_is_left()
+
+
+def test_where_namespaces_are_refused_grading_stops_and_names_the_fix(
+    small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel itself refuses: the warm process may make no further namespace."""
+    python = tmp_path / "python"
+    refuse = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
+    inside = shlex.join(["unshare", "--user", "--map-root-user", "sh", "-c", refuse, "sh"])
+    python.write_text(f'#!/bin/sh\nexec {inside} {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    zygote.stop()
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(SandboxError) as refused:
+        grade(small, solved(small))
+    text = str(refused.value)
+    assert text.startswith("new namespaces: ")
+    assert "kernel.apparmor_restrict_unprivileged_userns=0" in text
+    assert "--trust-submissions" in text
+    given = grade(small, solved(small), trust=True)
+    assert given.trusted
+    assert given.points == 6
+    zygote.stop()
