@@ -491,6 +491,8 @@ def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
             "uid": os.getuid(),
             "nets": sorted(os.listdir("/sys/class/net")) if os.path.exists("/sys/class") else [],
             "fds": len(os.listdir("/proc/self/fd")),
+            "root": os.statvfs("/").f_flag & os.ST_RDONLY,
+            "torch": os.statvfs(os.path.dirname(torch.__file__)).f_flag & os.ST_RDONLY,
         }}
         library = {str(ROOT / "lib" / "deepdive")!r}
         for place in [os.path.dirname(torch.__file__), library, "/", "/dev"]:
@@ -510,6 +512,12 @@ def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
     assert facts["pids"] == [1]
     assert facts["fds"] <= 6
     assert facts["uid"] == sandbox.NOBODY
+    assert facts["root"]  # nobody may write there, and the mount says so too
+    assert facts["torch"]
+    # Its own environment is empty; what it was forked from never had one to leak.
+    warm = Path(f"/proc/{zygote.start().process.pid}/environ").read_text()
+    assert "PATH=" in warm
+    assert SECRET not in warm
     rest = {key: facts.get(key) for key in ("seen", "course", "token", "nets", "wrote")}
     assert rest == {"seen": [], "course": False, "token": None, "nets": [], "wrote": None}
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
@@ -533,6 +541,21 @@ def test_the_grader_s_objects_can_be_called_and_nothing_else(small: Any) -> None
     assert points(given)["second-check"] == 3, said(given, "second-check")
 
 
+def test_an_object_of_the_student_s_is_neither_true_nor_equal(small: Any) -> None:
+    always = """
+        class Right:
+            def __eq__(self, other): return True
+            def __bool__(self): return True
+
+        def second(model, x): return {"out": model(x), "n": Right()}
+
+        WIDTHS = {1: (2, None)}
+    """
+    given = grade(small, with_answers(small, second=always))
+    assert points(given)["second-check"] == 0
+    assert "an object of the student's" in said(given, "second-check")
+
+
 # -- where there is no sandbox
 
 
@@ -548,10 +571,21 @@ def test_trusted_grading_says_so_and_gives_the_same_points(small: Any) -> None:
     given = grade(small, solved(small), trust=True)
     assert given.trusted
     assert points(given) == {"first-check": 2, "first-hidden": 1, "second-check": 3}
-    bomb = "import os, time\nos.setsid() if os.fork() == 0 else None\ntime.sleep(60)"
-    given = grade(small, with_answers(small, first=bomb), limits=QUICK, trust=True)
+
+
+def test_what_a_trusted_submission_leaves_running_is_ended(small: Any, tmp_path: Path) -> None:
+    stays = f"""
+        import os, time
+        if os.fork() == 0:
+            os.setsid()
+            open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
+        time.sleep(60)
+    """
+    given = grade(small, with_answers(small, first=stays), limits=QUICK, trust=True)
     assert points(given)["second-check"] == 3
-    assert nothing_is_left()
+    pid = (tmp_path / "pid").read_text()
+    assert pid
+    assert not Path(f"/proc/{pid}").exists()
 
 
 def test_where_namespaces_are_refused_grading_stops_and_names_the_fix(

@@ -173,7 +173,7 @@ def _watch(pid: int, control: socket.socket, limits: Limits) -> str:
             why = f"it used more than {limits.memory >> 20} MB of memory"
     _kill(pid)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    _kill_allbelow()
+    _kill_all_below()
     if why:
         return why
     if code >= 0:
@@ -186,7 +186,7 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _kill_allbelow() -> None:
+def _kill_all_below() -> None:
     """End what a child without a PID namespace of its own left behind."""
     until = time.monotonic() + 5
     while (left := below(os.getpid())) and time.monotonic() < until:
