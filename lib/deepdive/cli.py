@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from deepdive._version import __version__
+from deepdive.assignment.commands import assignment
 from deepdive.pages import Page, discover, find_root
 from deepdive.pages.commands import Group, notebooks, run, suggest
 from deepdive.questions.commands import questions
@@ -38,6 +39,7 @@ def main() -> None:
 main.add_command(run)
 main.add_command(notebooks)
 main.add_command(questions)
+main.add_command(assignment)
 
 
 @main.command("list")

@@ -1,0 +1,192 @@
+"""A submission made whole: cells that lost their metadata are found again, or named as missing.
+
+Colab and some editors drop the metadata of cells and their ids. A cell to write in is found by its
+grade id; else by what it defines; else, where it defines nothing, by its place between texts that
+students do not change. What is locked comes from the released form.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import nbformat
+
+v4: Any = nbformat.v4  # it declares no types
+
+_DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+)(?:: *[^=\n]+)? *=(?!=)", re.M)
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """The submission with all graded cells of its form, and what was done to it."""
+
+    notebook: Any
+    found: list[str] = field(default_factory=list)  # grade ids that had lost their metadata
+    missing: list[str] = field(default_factory=list)  # grade ids that are nowhere
+    double: list[str] = field(default_factory=list)  # grade ids of several cells: the last counts
+
+
+def defined(code: str) -> set[str]:
+    """The names that a cell defines at its top; for code that does not parse, those it seems to."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        return {name for pair in _DEFINED.findall(code) for name in pair if name}
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            leaves = [leaf for target in targets for leaf in ast.walk(target)]
+            names |= {leaf.id for leaf in leaves if isinstance(leaf, ast.Name)}
+    return names
+
+
+def repair(form: Any, submission: Any) -> Repaired:
+    """Return the submission with all cells of the released form that the grader knows.
+
+    Students' other cells stay where they are, without the grader's metadata. Neither argument is
+    changed.
+    """
+    form = deepcopy(form)
+    marks = [_grader(cell) for cell in submission.cells]  # what the submission claims
+    cells = [_bare(cell) for cell in submission.cells]
+    search = _Search(form.cells, cells, marks)
+    places, found, double = search.run()
+    notebook = deepcopy(form)
+    notebook.cells, missing = _woven(form.cells, cells, places)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = _grader(cell).get("grade_id") or cell.get("id") or f"own-{number:04d}"
+    ids = [cell.metadata["nbgrader"]["grade_id"] for cell in form.cells if writable(cell)]
+    order = {name: i for i, name in enumerate(ids)}
+    return Repaired(
+        notebook,
+        sorted(found, key=order.__getitem__),
+        [name for name in missing if name in order],
+        sorted(double, key=order.__getitem__),
+    )
+
+
+def _grader(cell: Any) -> dict[str, Any]:
+    given = cell.metadata.get("nbgrader")
+    return dict(given) if isinstance(given, dict) else {}
+
+
+def _bare(cell: Any) -> Any:
+    """The cell's text alone: metadata, outputs and attachments could hold anything."""
+    new: dict[str, Any] = {"code": v4.new_code_cell, "raw": v4.new_raw_cell}
+    bare = new.get(cell.get("cell_type"), v4.new_markdown_cell)(cell.source)
+    bare.pop("id", None)
+    return bare
+
+
+def writable(cell: Any) -> bool:
+    """Whether students write in this cell of the form."""
+    given = _grader(cell)
+    return bool(given.get("solution") or given.get("task"))
+
+
+def _plain(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+class _Search:
+    """Finds the cells of a form in a submission: index in the form -> index in the submission."""
+
+    def __init__(self, form: list[Any], cells: list[Any], marks: list[dict[str, Any]]) -> None:
+        self.form, self.cells, self.marks = form, cells, marks
+        self.places: dict[int, int] = {}
+
+    def run(self) -> tuple[dict[int, int], set[str], set[str]]:
+        found, double = set(), set()
+        graded = [i for i, cell in enumerate(self.form) if _grader(cell)]
+        for i in graded:
+            name = _grader(self.form[i])["grade_id"]
+            claims = [j for j, mark in enumerate(self.marks) if mark.get("grade_id") == name]
+            if claims:
+                self.places[i] = claims[-1]
+                double |= {name} if len(claims) > 1 and writable(self.form[i]) else set()
+        self._same_text()
+        for how in (self._by_names, self._by_place):
+            for i in graded:
+                if i not in self.places and (j := how(i)) is not None:
+                    self.places[i] = j
+                    if writable(self.form[i]):
+                        found.add(_grader(self.form[i])["grade_id"])
+        return self.places, found, double
+
+    def _free(self) -> list[int]:
+        taken = set(self.places.values())
+        return [j for j in range(len(self.cells)) if j not in taken]
+
+    def _same_text(self) -> None:
+        """Cells that students do not write in are known by their text: landmarks."""
+        for i, cell in enumerate(self.form):
+            if i not in self.places and not writable(cell):
+                same = [
+                    j for j in self._free() if _plain(self.cells[j].source) == _plain(cell.source)
+                ]
+                if same:
+                    self.places[i] = same[0]
+
+    def _between(self, i: int) -> range:
+        """Where in the submission cell `i` of the form must be, going by its neighbours."""
+        before = [self.places[k] for k in self.places if k < i]
+        after = [self.places[k] for k in self.places if k > i]
+        low = max(before, default=-1) + 1
+        return range(low, min((j for j in after if j >= low), default=len(self.cells)))
+
+    def _by_names(self, i: int) -> int | None:
+        names = defined(self.form[i].source) if self.form[i].cell_type == "code" else set()
+        if not names or not writable(self.form[i]):
+            return None
+        fits = [
+            j
+            for j in self._free()
+            if self.cells[j].cell_type == "code" and names <= defined(self.cells[j].source)
+        ]
+        near = [j for j in fits if j in self._between(i)]
+        return max(near or fits, default=None)
+
+    def _by_place(self, i: int) -> int | None:
+        if not writable(self.form[i]) or (
+            self.form[i].cell_type == "code" and defined(self.form[i].source)
+        ):
+            return None
+        kind, free = self.form[i].cell_type, set(self._free())
+        fits = [j for j in self._between(i) if j in free and self.cells[j].cell_type == kind]
+        return fits[0] if len(fits) == 1 else None
+
+
+def _woven(
+    form: list[Any], cells: list[Any], places: dict[int, int]
+) -> tuple[list[Any], list[str]]:
+    """The cells of the submission, with what the form adds to them after its neighbour above."""
+    missing = []
+    for i, cell in enumerate(form):
+        given = _grader(cell)
+        if i in places:
+            mine = cells[places[i]]
+            if given and (mine.cell_type != cell.cell_type or not writable(cell)):
+                text = mine.source if writable(cell) else cell.source
+                mine = cells[places[i]] = deepcopy(cell)
+                mine.source = text
+            mine.metadata, mine.id = cell.metadata, cell.id
+        elif given:
+            missing.append(given["grade_id"])
+    after: dict[int, list[Any]] = {}
+    last = -1
+    for i, cell in enumerate(form):
+        if i in places:
+            last = places[i]
+        elif _grader(cell):
+            after.setdefault(last, []).append(cell)
+    woven = list(after.get(-1, []))
+    for j, cell in enumerate(cells):
+        woven += [cell, *after.get(j, [])]
+    return woven, missing
