@@ -13,7 +13,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
@@ -102,9 +102,7 @@ def mark(
     records.enrol(course)
     if not students:
         return
-    pool = ProcessPoolExecutor(
-        min(jobs, len(students)), mp_context=get_context("spawn"), initializer=_quiet
-    )
+    pool = _pool(min(jobs, len(students)))
     waiting = {pool.submit(graded, course, chapter, student, trust) for student in students}
     unrecorded = set(waiting)
     try:
@@ -120,6 +118,10 @@ def mark(
         for future in unrecorded:
             if future.done() and not future.cancelled() and future.exception() is None:
                 _record(course, chapter, future)
+
+
+def _pool(jobs: int) -> Executor:
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_quiet)
 
 
 def _quiet() -> None:
