@@ -214,7 +214,7 @@ def _taken(course: Course, chapter: str, root: Path) -> Any:
     full = source(root / "chapters" / chapter / f"{NOTEBOOK}.py", root)
     if course.overlay is None:
         return full
-    from deepdive.assignment.variants import overlay
+    from deepdive.assignment.overlay import overlay
 
     return overlay(full, course.overlay)
 

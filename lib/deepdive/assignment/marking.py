@@ -24,7 +24,8 @@ from typing import Any
 from deepdive.assignment import records
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.assignment.errors import AssignmentError
-from deepdive.assignment.grading import CellGrade, RefusedError, grade, opened
+from deepdive.assignment.grading import CellGrade, grade, opened
+from deepdive.assignment.plan import RefusedError
 from deepdive.assignment.repair import Repaired, repair, writable
 
 RESULT = "graded.json"
