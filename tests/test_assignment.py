@@ -89,6 +89,11 @@ assert thrice(2) == 6, "thrice 2 is 6"
 # ### BEGIN SOLUTION
 # Because addition is repeated: the model answer.
 # ### END SOLUTION
+
+# %% [markdown] tags=["rubric"] exercise="why"
+# - **2 points**: the rule of the rubric.
+# - **1 point**: half of it.
+# - **0 points**: none.
 '''
 FULL, PARTLY, WRONG = (
     Student("ann", "Ann", "Full", "ann@uni.example", "11"),
@@ -102,7 +107,7 @@ def plain_grade(source: Any, submission: Any, *, trust: bool = False) -> Grade:
     try:
         submission = opened(submission)
     except ValueError as error:
-        return Grade([cell for cell in _none(source, str(error))], str(error), trust)
+        return Grade(list(_none(source, str(error))), str(error), trust)
     theirs = {
         cell.metadata["nbgrader"]["grade_id"]: cell.source
         for cell in submission.cells
@@ -265,7 +270,7 @@ def test_each_command_says_what_it_lacks(checkout: Path) -> None:
 def test_nothing_hidden_is_in_what_students_get(course: Course) -> None:
     text = (course.root / "release" / CHAPTER / "exercises.ipynb").read_text()
     assert "twice 3 is 6" in text
-    for secret in ("-83", "the solution of", "model answer", "x * x"):
+    for secret in ("-83", "the solution of", "model answer", "x * x", "rubric"):
         assert secret not in text
     with zipfile.ZipFile(course.root / "release" / f"{CHAPTER}.zip") as archive:
         assert archive.namelist() == ["exercises.ipynb"]
@@ -604,6 +609,9 @@ def test_the_pages_for_marking_by_hand_have_what_they_need(course: Course) -> No
         "ann": (6, True), "bob": (3, False), "eve": (1, False)
     }  # fmt: skip
     assert found["eve"]["failed_tests"]
+    cells = read(course.folder("autograded", "ann", CHAPTER) / "exercises.ipynb").cells
+    why = next(i for i, cell in enumerate(cells) if cell.id == "why")
+    assert "the rule of the rubric" in cells[why + 1].source
 
 
 # -- feedback
@@ -617,7 +625,7 @@ def test_feedback_shows_messages_and_nothing_hidden(course: Course) -> None:
     assert "twice 3 is 6: have you added" in text
     assert "Score: 1.0 / 8.0" in text
     assert "<math" in page
-    for secret in ("-83", "hidden word", "the solution of", "model answer"):
+    for secret in ("-83", "hidden word", "the solution of", "model answer", "rubric"):
         assert secret not in text
     assert "<script" not in page
     assert not re.search(r'(?:src|href)="(?:https?:)?//', page)

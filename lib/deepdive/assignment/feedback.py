@@ -17,7 +17,7 @@ from typing import Any
 from deepdive.assignment import marking, records
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.assignment.errors import AssignmentError
-from deepdive.pages.exercises import HIDDEN, SOLUTION, released
+from deepdive.pages.exercises import HIDDEN, SOLUTION, released, tags
 
 _FORMULA = re.compile(r"(?<!\$)\$([^$]+)\$(?!\$)|\$\$([^$]+)\$\$")
 
@@ -31,6 +31,8 @@ def feedback(course: Course, chapter: str, student: str) -> Path:
     if marking.result_of(course, student, chapter) is None:
         raise AssignmentError(f"{student} has no grade in {chapter} yet: `grade` comes first")
     notebook = read(course.folder("autograded", student, chapter) / f"{NOTEBOOK}.ipynb")
+    # A rubric is for who marks: it tells half of the answer.
+    notebook.cells = [cell for cell in notebook.cells if marking.RUBRIC not in tags(cell)]
     source = literal(read(course.released(chapter)), course.secret, student)
     page = _page(course, chapter, student, notebook, released(source))
     told = leaks(page, source, notebook)

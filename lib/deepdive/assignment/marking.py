@@ -27,8 +27,10 @@ from deepdive.assignment.errors import AssignmentError
 from deepdive.assignment.grading import CellGrade, grade, opened
 from deepdive.assignment.plan import RefusedError
 from deepdive.assignment.repair import Repaired, repair, writable
+from deepdive.pages.exercises import released, tags
 
 RESULT = "graded.json"
+RUBRIC = "rubric"  # the tag of a cell that says how an answer is marked by hand
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,6 @@ def graded(
     course: Course, chapter: str, student: str, trust: bool
 ) -> tuple[Result, Any, list[CellGrade]]:
     """Grade one submission; return what is to be kept, the notebook with messages, the points."""
-    from deepdive.pages.exercises import released
-
     path = course.submission(student, chapter)
     source = literal(read(course.released(chapter)), course.secret, student)
     form = released(source)
@@ -163,7 +163,7 @@ def graded(
         sum(cell.max_points for cell in cells),
         sum(cell.max_points for cell in cells if cell.manual),
     )
-    return result, annotated(whole.notebook, cells), cells
+    return result, annotated(whole.notebook, source, cells), cells
 
 
 def _id(cell: Any) -> str:
@@ -186,23 +186,29 @@ def _settled(cell: CellGrade, untouched: bool, refused: str) -> CellGrade:
     return cell
 
 
-def annotated(notebook: Any, cells: list[CellGrade]) -> Any:
-    """The submission with the message of each check as its output.
+def annotated(notebook: Any, source: Any, cells: list[CellGrade]) -> Any:
+    """The submission with each check's message as its output, and rubrics below what they are for.
 
     What students' cells had put out is gone: nobody here ran it, and it could hold anything.
     """
     import nbformat
 
-    form: Any = nbformat.v4
-    given = {cell.grade_id: cell for cell in cells}
+    v4: Any = nbformat.v4
+    told = {cell.grade_id: cell.message for cell in cells}
+    rubrics = {c.metadata["exercise"]: c.source for c in source.cells if RUBRIC in tags(c)}
     shown = deepcopy(notebook)
-    for cell in shown.cells:
+    shown.cells = []
+    for cell in deepcopy(notebook.cells):
+        shown.cells.append(cell)
         name = _id(cell)
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-            if name in given and given[name].message:
-                text = given[name].message
-                cell.outputs = [form.new_output("error", ename="", evalue=text, traceback=[text])]
+            if text := told.get(name):
+                cell.outputs = [v4.new_output("error", ename="", evalue=text, traceback=[text])]
+        elif name in rubrics:
+            about = {"tags": [RUBRIC]}
+            text = f"**Rubric**\n\n{rubrics[name]}"
+            shown.cells.append(v4.new_markdown_cell(text, id=f"{name}-rubric", metadata=about))
     return shown
 
 

@@ -1,0 +1,70 @@
+"""The guide for instructors: its commands run, as they stand in its text."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from deepdive import cli
+from deepdive.assignment import course, marking
+
+
+def blocks(root: Path) -> list[list[str]]:
+    """The commands of each `sh` block of the guide."""
+    text = (root / "book" / "teach.md").read_text(encoding="utf-8")
+    found = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
+    return [[line for line in block.splitlines() if line] for block in found]
+
+
+def test_the_guide_s_commands_run_in_their_order(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(root / "lib"))
+    monkeypatch.setenv(
+        "PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
+    (commands,) = blocks(root)
+    for line in commands:
+        program, *words = shlex.split(line)
+        assert program == "deepdive"
+        done = CliRunner().invoke(cli.main, words)
+        assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
+    made = course.Course.open(tmp_path / "rehearsal")
+    results = {s.id: marking.result_of(made, s.id, "02_transformer") for s in made.students}
+    points = {name: result.points for name, result in results.items() if result is not None}
+    most = max(points.values())
+    solved, partly, wrong, colab, untouched, endless = points.values()
+    assert solved == colab == most > partly > wrong
+    assert untouched == 0 < endless < most
+    assert len((tmp_path / "grades.csv").read_text(encoding="utf-8").splitlines()) == 7
+    assert len(list(made.root.glob("feedback/*/02_transformer/exercises.html"))) == 6
+
+
+def test_every_command_that_the_guide_names_exists(root: Path) -> None:
+    text = (root / "book" / "teach.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"deepdive assignment (\w+)", text))
+    known = set(cli.main.commands["assignment"].commands)  # type: ignore[attr-defined]
+    assert named <= known
+    assert known - {"rehearse"} <= named
+    options = {
+        option
+        for command in cli.main.commands["assignment"].commands.values()  # type: ignore[attr-defined]
+        for parameter in command.params
+        for option in parameter.opts
+    }
+    assert set(re.findall(r"`[^`]*?(--[a-z-]+)", text)) <= options
+
+
+def test_the_guide_names_every_flag(root: Path) -> None:
+    text = (root / "book" / "teach.md").read_text(encoding="utf-8")
+    every = marking.Result("s", "", "", True, "why", True, ["a"], ["b"], ["c"])
+    assert set(every.flags) == {"late", "trusted", "refused", "repaired", "missing", "double"}
+    for flag in every.flags:
+        assert f"| `{flag}` |" in text
