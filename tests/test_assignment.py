@@ -42,6 +42,8 @@ import math
 # %% [markdown]
 # ## 1. Twice
 #
+# *Write · 5 min · easy · book 2.1*
+#
 # Write $2 x$.
 
 # %% nbgrader={"grade_id": "twice", "solution": true}
@@ -70,6 +72,8 @@ def twice(x):
 
 # %% [markdown]
 # ## 2. Thrice
+#
+# *Write · 5 min · easy · book 2.1*
 
 # %% nbgrader={"grade_id": "thrice", "solution": true}
 def thrice(x):
@@ -82,6 +86,8 @@ assert thrice(2) == 6, "thrice 2 is 6"
 
 # %% [markdown]
 # ## 3. Why
+#
+# *Explain · 5 min · easy · book 2.1*
 #
 # Explain. 2 points: a reason; 0 points: none.
 
