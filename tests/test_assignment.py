@@ -643,7 +643,7 @@ def test_a_page_that_would_show_a_hidden_test_is_not_written(course: Course) -> 
     path = course.folder("autograded", "eve", CHAPTER) / "exercises.ipynb"
     shown = read(path)
     check = next(cell for cell in shown.cells if cell.id == "twice-check")
-    check.outputs[0].traceback = ["assert twice(-41.5) == -83"]
+    check.outputs[0].traceback = ['assert twice(-41.5) == -83, "a hidden word"']
     path.write_text(nbformat.writes(shown))
     with pytest.raises(AssignmentError, match="eve was not written: it shows 'asserttwice"):
         feedback.feedback(course, CHAPTER, "eve")
@@ -652,8 +652,14 @@ def test_a_page_that_would_show_a_hidden_test_is_not_written(course: Course) -> 
 
 def test_what_a_student_writes_does_not_run_in_a_reader_s_browser(course: Course) -> None:
     nasty = "It adds. <script>alert(1)</script> <img src=x onerror=alert(2)> $\\text{<b>x}$"
-    hand_in(course, "ann", answers(course, twice=TWICE, thrice=THRICE, why=nasty))
+    raising = "def thrice(x):\n    raise ValueError('<img src=y onerror=alert(3)>')"
+    notebook = answers(course, twice=TWICE, thrice=raising, why=nasty)
+    notebook.cells.append(nbformat.v4.new_raw_cell(nasty))
+    notebook.cells.append(nbformat.v4.new_markdown_cell(f"[x](javascript:alert) `code` {nasty}"))
+    hand_in(course, "ann", notebook)
     mark_all(course)
     page = feedback.feedback(course, CHAPTER, "ann").read_text("utf-8")
     assert "It adds." in page
-    assert not re.search(r"<[^>]*onerror|<script", page)
+    assert not re.search(r"<[^>]*onerror|<script|javascript:", page)
+    kept = (course.folder("autograded", "ann", CHAPTER) / "exercises.ipynb").read_text()
+    assert "<script" not in kept  # the pages for marking are made from this

@@ -32,7 +32,6 @@ _CONFIG = """\
 # Read by nbgrader (formgrader, for marking by hand) when Jupyter is started in this folder.
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = {name}
-c.HTMLExporter.sanitize_html = True  # what students write must not run in your browser
 """
 _README = """\
 # {name}

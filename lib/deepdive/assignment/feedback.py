@@ -84,7 +84,6 @@ def _page(course: Course, chapter: str, student: str, notebook: Any, form: Any) 
     settings.HTMLExporter.extra_template_paths = [
         str(forms / "static" / "node_modules" / "bootstrap" / "dist" / "css")
     ]
-    settings.HTMLExporter.sanitize_html = True
     for part in ("input_prompt", "output_prompt", "anchor_links"):
         settings.HTMLExporter[f"exclude_{part}"] = True
     exporter: Any = new_exporter(config=settings)

@@ -20,6 +20,9 @@ v4: Any = nbformat.v4  # it declares no types
 _DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+)(?:: *[^=\n]+)? *=(?!=)", re.M)
 
 
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
 @dataclass(frozen=True)
 class Repaired:
     """The submission with all graded cells of its form, and what was done to it."""
@@ -78,9 +81,13 @@ def _grader(cell: Any) -> dict[str, Any]:
 
 
 def _bare(cell: Any) -> Any:
-    """The cell's text alone: metadata, outputs and attachments could hold anything."""
-    new: dict[str, Any] = {"code": v4.new_code_cell, "raw": v4.new_raw_cell}
-    bare = new.get(cell.get("cell_type"), v4.new_markdown_cell)(cell.source)
+    """The cell's text alone: metadata, outputs and attachments could hold anything.
+
+    HTML in it becomes text, since nbgrader's pages would run it in the browser of who marks.
+    """
+    code = cell.get("cell_type") == "code"
+    new = v4.new_code_cell if code else v4.new_markdown_cell
+    bare = new(cell.source if code else _TAG.sub("&lt;", cell.source))
     bare.pop("id", None)
     return bare
 
