@@ -54,7 +54,7 @@ def twice(x):
     ### END SOLUTION
 
 # %% nbgrader={"grade_id": "twice-check", "grade": true, "points": 2}
-assert twice(3) == 6, "twice 3 is 6: have you added where you should multiply?"
+assert twice(3) == 6, f"twice 3 is 6, yours is {twice(3)}: have you added where you should multiply?"
 ### BEGIN HIDDEN TESTS
 assert twice(-41.5) == -83, "a hidden word"
 ### END HIDDEN TESTS
@@ -628,7 +628,7 @@ def test_feedback_shows_messages_and_nothing_hidden(course: Course) -> None:
     mark_all(course)
     page = feedback.feedback(course, CHAPTER, "eve").read_text("utf-8")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))
-    assert "twice 3 is 6: have you added" in text
+    assert "twice 3 is 6, yours is 9: have you added" in text
     assert "Score: 1.0 / 8.0" in text
     assert "<math" in page
     for secret in ("-83", "hidden word", "the solution of", "model answer", "rubric"):
