@@ -35,6 +35,8 @@ CHAPTER = "01_demo"
 SOURCE = '''\
 # %% [markdown]
 # # Exercises: demo
+#
+# <small>of the course</small>
 
 # %% tags=["setup"]
 import math
@@ -631,6 +633,7 @@ def test_feedback_shows_messages_and_nothing_hidden(course: Course) -> None:
     assert "twice 3 is 6, yours is 9: have you added" in text
     assert "Score: 1.0 / 8.0" in text
     assert "<math" in page
+    assert "<small>of the course</small>" in page
     for secret in ("-83", "hidden word", "the solution of", "model answer", "rubric"):
         assert secret not in text
     assert "<script" not in page

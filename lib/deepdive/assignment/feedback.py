@@ -111,6 +111,7 @@ def _finished(page: str, name: str, form: Any) -> str:
     page = re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL | re.IGNORECASE)
     page = page.replace(f"<title>{NOTEBOOK}<", f"<title>{name}<")
     page = page.replace(f"<h4>{NOTEBOOK} (", f"<h4>{name} (").replace("<html>", '<html lang="en">')
+    page = page.replace("</head>", "<style>pre { white-space: pre-wrap }</style></head>", 1)
     text = "\n".join(cell.source for cell in form.cells if cell.cell_type == "markdown")
     for found in _FORMULA.finditer(text):
         inline, block = found.groups()

@@ -99,7 +99,8 @@ def writable(cell: Any) -> bool:
 
 
 def _plain(text: str) -> str:
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+    lines = (line.strip() for line in _TAG.sub("&lt;", text).splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 class _Search:
@@ -179,7 +180,7 @@ def _woven(
         given = _grader(cell)
         if i in places:
             mine = cells[places[i]]
-            if given and (mine.cell_type != cell.cell_type or not writable(cell)):
+            if mine.cell_type != cell.cell_type or not writable(cell):
                 text = mine.source if writable(cell) else cell.source
                 mine = cells[places[i]] = deepcopy(cell)
                 mine.source = text
