@@ -56,7 +56,7 @@ def twice(x):
     ### END SOLUTION
 
 # %% nbgrader={"grade_id": "twice-check", "grade": true, "points": 2}
-assert twice(3) == 6, f"twice 3 is 6, yours is {twice(3)}: have you added where you should multiply?"
+assert twice(3) == 6, f"twice 3 is 6, yours is {twice(3)}: have you squared it?"
 ### BEGIN HIDDEN TESTS
 assert twice(-41.5) == -83, "a hidden word"
 ### END HIDDEN TESTS
@@ -523,7 +523,7 @@ def test_locked_cells_come_from_the_form_and_nothing_else_is_believed(course: Co
             cell.outputs = [nbformat.v4.new_output("stream", text="<script>alert(1)</script>")]
     done = repair(answers(course), notebook)
     check = next(c for c in done.notebook.cells if c.id == "twice-check")
-    assert "have you added" in check.source
+    assert "have you squared" in check.source
     assert check.metadata.nbgrader.points == 2
     assert not check.outputs
 
@@ -630,7 +630,7 @@ def test_feedback_shows_messages_and_nothing_hidden(course: Course) -> None:
     mark_all(course)
     page = feedback.feedback(course, CHAPTER, "eve").read_text("utf-8")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))
-    assert "twice 3 is 6, yours is 9: have you added" in text
+    assert "twice 3 is 6, yours is 9: have you squared" in text
     assert "Score: 1.0 / 8.0" in text
     assert "<math" in page
     assert "<small>of the course</small>" in page
