@@ -658,11 +658,18 @@ def test_what_a_student_writes_does_not_run_in_a_reader_s_browser(course: Course
     raising = "def thrice(x):\n    raise ValueError('<img src=y onerror=alert(3)>')"
     notebook = answers(course, twice=TWICE, thrice=raising, why=nasty)
     notebook.cells.append(nbformat.v4.new_raw_cell(nasty))
-    notebook.cells.append(nbformat.v4.new_markdown_cell(f"[x](javascript:alert) `code` {nasty}"))
+    links = "[x](javascript:alert(4))", "[x](\n  JavaScript:5)", "[x][y]\n\n[y]: java&#115;cript:6"
+    for link in (*links, "[x](<data:text/html,7>)", "<javascript:8>", "[x](\\javascript:9)"):
+        notebook.cells.append(nbformat.v4.new_markdown_cell(f"{link} `code` {nasty}"))
+    fine = "[paper](https://arxiv.org/abs/1706.03762), [above](#scores), [there](a/b.md), w[i](j)"
+    notebook.cells.append(nbformat.v4.new_markdown_cell(fine))
     hand_in(course, "ann", notebook)
     mark_all(course)
     page = feedback.feedback(course, CHAPTER, "ann").read_text("utf-8")
     assert "It adds." in page
-    assert not re.search(r"<[^>]*onerror|<script|<a [^>]*href=.javascript:", page)
+    assert not re.search(r"<[^>]*onerror|<script", page)
+    leads = re.findall(r'<a [^>]*href="([^"]*)"', page)
+    assert {"https://arxiv.org/abs/1706.03762", "#scores", "a/b.md"} <= set(leads)
+    assert all(re.match(r"https?://|#|[\w./-]*$", address) for address in leads), leads
     kept = (course.folder("autograded", "ann", CHAPTER) / "exercises.ipynb").read_text()
     assert "<script" not in kept  # the pages for marking are made from this

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import socket
 import sys
@@ -23,10 +24,11 @@ from deepdive.assignment import sandbox, zygote
 from deepdive.assignment.grading import Grade, grade
 from deepdive.assignment.keeper import below
 from deepdive.assignment.sandbox import Limits, SandboxError
+from deepdive.assignment.variants import personal, standard
 from deepdive.pages.exercises import released, solved, source, sources, tags
 
 ROOT = Path(__file__).resolve().parent.parent
-CHAPTERS = [pytest.param(path, id=path.parent.name) for path in sources(ROOT)]
+CHAPTERS = [pytest.param(path, id=f"{path.parent.name}/{path.stem}") for path in sources(ROOT)]
 MB = 1 << 20
 # Times are far above what an honest cell takes, on a machine that does something else too.
 SMALL_LIMITS = Limits(30, 30, 120, memory=400 * MB, processes=8, answer=4 * MB)
@@ -146,7 +148,7 @@ def said(given: Grade, name: str) -> str:
 
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_each_chapter_is_graded_as_its_source_says(path: Path) -> None:
-    full = source(path, ROOT)
+    full = standard(source(path, ROOT))
     best = grade(full, solved(full))
     assert not best.refused
     assert not best.trusted
@@ -155,13 +157,27 @@ def test_each_chapter_is_graded_as_its_source_says(path: Path) -> None:
     ]
     worst = grade(full, released(full))
     assert worst.points == 0
-    assert all("write your solution here" in c.message for c in worst.cells if not c.manual)
+    for cell in worst.cells:
+        # The stub's own words, or those of a given cell that calls it.
+        wanted = r"NotImplementedError: write (your solution here|\w+\(\) in exercise \d+ and run)"
+        assert cell.manual or re.search(wanted, cell.message), cell
 
 
-@pytest.mark.parametrize("path", CHAPTERS)
+def test_a_student_s_own_variant_is_graded_with_its_own_checks() -> None:
+    full = source(ROOT / "chapters" / "02_transformer" / "exercises.py", ROOT)
+    forms = {name: personal(full, b"sixteen bytes or more", name) for name in ("ann", "bob")}
+    own = grade(forms["ann"], solved(forms["ann"]))
+    copied = grade(forms["ann"], solved(forms["bob"]))
+    most = sum(cell.max_points for cell in own.cells if not cell.manual)
+    assert own.points == most > copied.points
+    assert grade(full, solved(full)).points == most  # variants that are not drawn: the first ones
+
+
+# The clinic trains six models in each turn; `test_exercises.py` tries its wrong answers.
+@pytest.mark.parametrize("path", [p for p in CHAPTERS if p.id and p.id.endswith("/exercises")])
 def test_each_wrong_answer_loses_points_of_its_exercise_only(path: Path) -> None:
     """Wrong answers to different exercises go into one submission: fewer to grade."""
-    full = source(path, ROOT)
+    full = standard(source(path, ROOT))
     most = points(grade(full, solved(full)))
     wrong: dict[str, list[str]] = {}
     for cell in full.cells:
@@ -495,17 +511,20 @@ def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
             "torch": os.statvfs(os.path.dirname(torch.__file__)).f_flag & os.ST_RDONLY,
         }}
         library = {str(ROOT / "lib" / "deepdive")!r}
-        for place in [os.path.dirname(torch.__file__), library, "/", "/dev"]:
+        packages = os.path.dirname(torch.__file__)
+        for place in [packages, library, "/", "/dev"]:
             try:
                 open(os.path.join(place, "planted"), "w")
                 facts["wrote"] = place
             except OSError:
                 pass
-        shutil.rmtree("/", ignore_errors=True)
+        for place in [packages + "/nn", library, "/dev", "/etc", "/home", "/student"]:
+            shutil.rmtree(place, ignore_errors=True)
         open("/student/mine", "w").write("ok")
         raise ValueError(repr(facts))
     """)
-    given = grade(full, with_answers(full, first=report), limits=SMALL_LIMITS)
+    patient = replace(SMALL_LIMITS, cell_seconds=200, total_seconds=300)  # it reads all there is
+    given = grade(full, with_answers(full, first=report), limits=patient)
     text = said(given, "first-check")
     assert "ValueError: {" in text, text
     facts = eval(text[text.index("{") : text.rindex("}") + 1])

@@ -21,6 +21,7 @@ from deepdive.assignment.plan import RefusedError, Step, grade_id, has_points, i
 from deepdive.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
 from deepdive.assignment.wire import Channel, WireError, pack, unpack
 from deepdive.assignment.zygote import Child, start
+from deepdive.pages.exercises import literal
 
 LARGEST = 20_000_000  # bytes of a notebook that is handed in
 GRACE = 3.0  # seconds that a judge may take for what is not the student's
@@ -58,10 +59,13 @@ def grade(
 ) -> Grade:
     """Grade a submission, a notebook or the path of one, against the full source.
 
+    A source with variants is taken in its standard form; for a student's own give that of
+    `variants.personal`.
+
     Raises:
         SandboxError: this system cannot lock submissions in, and `trust` is false.
     """
-    limits = limits or Limits()
+    limits, source = limits or Limits(), literal(source)
     if sys.platform != "linux" and not trust:
         raise SandboxError(ONLY_LINUX)
     try:

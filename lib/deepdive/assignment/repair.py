@@ -18,9 +18,9 @@ import nbformat
 v4: Any = nbformat.v4  # it declares no types
 
 _DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+)(?:: *[^=\n]+)? *=(?!=)", re.M)
-
-
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+# A link's bracket, unless the address is one of the web, of this page or of a file beside it.
+_LINK = re.compile(r"\](?=[(:]\s*(?!https?://|mailto:|#|[\w./-]*(?:[\s)]|\Z)))")
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,21 @@ def _grader(cell: Any) -> dict[str, Any]:
 def _bare(cell: Any) -> Any:
     """The cell's text alone: metadata, outputs and attachments could hold anything.
 
-    HTML in it becomes text, since nbgrader's pages would run it in the browser of who marks.
+    Outside code it is made harmless, too.
     """
     code = cell.get("cell_type") == "code"
     new = v4.new_code_cell if code else v4.new_markdown_cell
-    bare = new(cell.source if code else _TAG.sub("&lt;", cell.source))
+    bare = new(cell.source if code else _harmless(cell.source))
     bare.pop("id", None)
     return bare
+
+
+def _harmless(markdown: str) -> str:
+    """Text whose HTML and `javascript:` links are text.
+
+    nbgrader's pages would run both in the browser of who marks.
+    """
+    return _LINK.sub("&#93;", _TAG.sub("&lt;", markdown))
 
 
 def writable(cell: Any) -> bool:
@@ -99,7 +107,7 @@ def writable(cell: Any) -> bool:
 
 
 def _plain(text: str) -> str:
-    lines = (line.strip() for line in _TAG.sub("&lt;", text).splitlines())
+    lines = (line.strip() for line in _harmless(text).splitlines())
     return "\n".join(line for line in lines if line)
 
 
