@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shutil
 import stat
@@ -24,7 +25,7 @@ from click.testing import CliRunner, Result
 
 from deepdive import cli
 from deepdive.assignment import collect, feedback, marking, records, roster
-from deepdive.assignment.course import Course, create, literal, read, release
+from deepdive.assignment.course import Course, chapter_named, create, literal, read, release
 from deepdive.assignment.errors import AssignmentError
 from deepdive.assignment.grading import CellGrade, Grade, opened
 from deepdive.assignment.repair import repair
@@ -307,6 +308,22 @@ def test_with_a_secret_each_student_gets_an_own_form(checkout: Path) -> None:
     assert all(made.secret.hex() not in form for form in forms)
 
 
+def test_a_bug_clinic_is_released_beside_the_chapter_s_exercises(checkout: Path) -> None:
+    source = (checkout / "chapters" / CHAPTER / "exercises.py").read_text()
+    clinic = checkout / "chapters" / CHAPTER / "clinic.py"
+    clinic.write_text(source.replace("twice", "tenfold"))
+    names = [chapter_named(word, checkout) for word in ("1", "01", CHAPTER, "1_clinic")]
+    assert names == [CHAPTER] * 3 + [f"{CHAPTER}_clinic"]
+    with pytest.raises(AssignmentError, match=f"there are: {CHAPTER}_clinic, {CHAPTER}"):
+        chapter_named("1_sheet", checkout)
+    made = create(checkout / "course")
+    roster.write(made.root / "roster.csv", [FULL])
+    for name, word in ((CHAPTER, "def twice"), (f"{CHAPTER}_clinic", "def tenfold")):
+        (form,) = release(Course.open(made.root), name, checkout)
+        assert word in form.read_text()
+    assert made.chapters == [CHAPTER, f"{CHAPTER}_clinic"]
+
+
 def test_a_release_that_does_not_fit_its_submissions_is_refused(
     course: Course, checkout: Path
 ) -> None:
@@ -414,6 +431,21 @@ def test_zips_in_zips_are_read_and_none_leads_out(course: Course, tmp_path: Path
         "no notebook", "cannot be read",
     ]  # fmt: skip
     assert {path for path in tmp_path.rglob("*") if "course" not in path.parts} == before
+
+
+def test_a_link_or_a_pipe_in_a_folder_is_named_and_not_opened(
+    course: Course, tmp_path: Path
+) -> None:
+    for student in ("bob", "eve"):
+        (tmp_path / "download" / student).mkdir(parents=True)
+    (tmp_path / "download" / "bob" / "exercises.ipynb").symlink_to(course.root / "gradebook.db")
+    os.mkfifo(tmp_path / "download" / "eve" / "exercises.ipynb")
+    report = collect.collect(course, CHAPTER, tmp_path / "download")
+    assert report.taken == []
+    assert dict(report.unmatched) == {
+        "bob/exercises.ipynb": "a link, not followed",
+        "eve/exercises.ipynb": "no file to read",
+    }
 
 
 def test_a_zip_that_would_fill_the_disk_is_refused_whole(

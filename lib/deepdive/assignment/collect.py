@@ -216,8 +216,9 @@ def _folder(root: Path, report: Report, budget: _Budget) -> Iterator[File]:
         names.sort()
         for name in sorted(files):
             path = Path(folder, name)
-            if path.is_symlink():
-                report.unmatched.append((str(path.relative_to(root)), "a link, not followed"))
+            if path.is_symlink() or not path.is_file():
+                why = "a link, not followed" if path.is_symlink() else "no file to read"
+                report.unmatched.append((str(path.relative_to(root)), why))
                 continue
             short = PurePosixPath(path.relative_to(root).as_posix())
             with path.open("rb") as file:

@@ -29,8 +29,8 @@ class Assignments(Group):
 def assignment() -> None:
     """Run a course: release exercises, collect, grade safely, give feedback, export grades.
 
-    COURSE is the folder of a course, CHAPTER a chapter's number or name. Needs nbgrader:
-    pip install 'deepdive[instructors]'.
+    COURSE is the folder of a course, CHAPTER a chapter's number or name, and 2_clinic the bug
+    clinic of chapter 2. Needs nbgrader: pip install 'deepdive[instructors]'.
 
     \b
     In this order:

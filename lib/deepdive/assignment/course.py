@@ -210,25 +210,38 @@ def _taken(course: Course, chapter: str, root: Path) -> Any:
     """The chapter's exercises of the checkout, with the instructor's own on top."""
     from deepdive.pages.exercises import source
 
-    full = source(root / "chapters" / chapter / f"{NOTEBOOK}.py", root)
-    if course.overlay is None:
+    path = assignments(root)[chapter]
+    full = source(path, root)
+    if course.overlay is None or path.stem != NOTEBOOK:
         return full
     from deepdive.assignment.overlay import overlay
 
     return overlay(full, course.overlay)
 
 
+def assignments(root: Path) -> dict[str, Path]:
+    """Name -> source of what a checkout can release: `02_transformer`, `02_transformer_clinic`."""
+    from deepdive.pages.exercises import sources
+
+    named = {}
+    for path in sources(root):
+        kind = "" if path.stem == NOTEBOOK else f"_{path.stem}"
+        named[f"{path.parent.name}{kind}"] = path
+    return named
+
+
 def chapter_named(word: str, root: Path) -> str:
-    """The chapter with exercises that `2`, `02` or `02_transformer` names.
+    """The assignment that `2`, `02`, `02_transformer`, or `2_clinic` names.
 
     Raises:
         AssignmentError: none has this name.
     """
-    from deepdive.pages.exercises import sources
-
-    names = [path.parent.name for path in sources(root) if path.stem == NOTEBOOK]
-    for name in dict.fromkeys(names):
-        if word == name or (word.isdigit() and int(word) == int(name[:2])):
+    number, _, kind = word.partition("_")
+    names = assignments(root)
+    for name, path in names.items():
+        if word == name:
+            return name
+        if number.isdigit() and int(number) == int(name[:2]) and (kind or NOTEBOOK) == path.stem:
             return name
     raise AssignmentError(f"no chapter {word!r} has exercises; there are: {', '.join(names)}")
 
