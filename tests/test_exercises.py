@@ -29,7 +29,7 @@ from deepdive.pages.exercises import (
     tags,
 )
 from deepdive.pages.instructor import instructor
-from deepdive.pages.trials import Trial, begun, trials, tried
+from deepdive.pages.trials import Trial, begun, run, trials, tried
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = [pytest.param(path, id=path.parent.name) for path in sources(ROOT)]
@@ -162,6 +162,26 @@ def test_each_check_rejects_two_wrong_answers_or_more_and_says_why(path: Path) -
             assert len(found) >= 2, f"{check.id} rejects {len(found)} wrong answers"
             assert any(not trial.hidden for trial in found), f"{check.id}: only hidden tests reject"
     assert not [name for name, said in tries(path).items() if not said]
+
+
+@pytest.mark.parametrize("path", [p for p in CHAPTERS if "clinic" not in str(p.values)])
+def test_a_function_that_returns_nothing_is_named_by_every_check(path: Path) -> None:
+    names = begun(read(path))
+    for part in parts(read(path))[1:]:
+        functions: set[str] = set()
+        inside = dict(names)
+        for cell in part.shown:
+            if cell.cell_type == "code" and not is_check(cell):
+                assert not run(cell.source, cell.id, inside).message
+            if cell in part.solutions and cell.cell_type == "code":
+                functions = set(re.findall(r"^def (\w+)", cell.source, re.MULTILINE))
+                inside |= dict.fromkeys(functions, lambda *_, **__: None)
+            elif is_check(cell):
+                said = run(cell.source, cell.id, inside)
+                assert said.kind == "AssertionError", said
+                named = re.match(r"(\w+)\(\) returned nothing", said.message)
+                assert named, said
+                assert named[1] in functions
 
 
 @chapter

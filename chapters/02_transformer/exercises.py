@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Exercises: the Transformer
 #
-# Eight exercises in rising order, about 105 minutes in all. Write where a cell says so; the check
-# under it says what is wrong. A check without a message has passed. Values in capitals may be your
-# own: use their names. Three questions ask for words, which a person marks.
+# {{EXERCISES}} exercises in rising order, about {{MINUTES}} minutes in all. Write where a cell says
+# so; the check under it says what is wrong. A check without a message has passed. Values in
+# capitals may be your own: use their names. Where a question asks for words, a person marks them.
 #
 # <small>Book 2 · needs the pages of this chapter · no data, no GPU</small>
 
@@ -34,6 +34,9 @@ from torch import nn
 # %% tags=["variant"]
 from deepdive.assignment.variants import choose, number, rename, sample
 
+# %%
+from deepdive.checks import returned
+
 # %% [markdown]
 # ## 1. How large is a dot product?
 #
@@ -56,20 +59,22 @@ def predicted():
 
 
 # %% nbgrader={"grade_id": "dot-size-check", "grade": true, "points": 2} own="predict"
+said = returned("predicted", predicted())
 for d in WIDTHS:
     q, k = SIGMA * torch.randn(2, 5_000, d)
     measured = (q * k).sum(-1).std().item()
-    assert abs(predicted()[d] - measured) < 0.1 * measured, (
-        f"at d={d} you said {predicted()[d]}, the machine measures {measured:.1f}; which variance "
-        "has one product of two entries, and a sum of d of them?"
+    assert abs(said[d] - measured) < 0.1 * measured, (
+        f"at d={d} you said {said[d]}, the machine measures {measured:.1f}; which variance has one "
+        "product of two entries, and a sum of d of them?"
     )
 ### BEGIN HIDDEN TESTS
-assert all(abs(predicted()[d] / (SIGMA**2 * math.sqrt(d)) - 1) < 0.03 for d in WIDTHS)
+assert all(abs(said[d] / (SIGMA**2 * math.sqrt(d)) - 1) < 0.03 for d in WIDTHS)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="dot-size"
 # Variances of independent terms add, and the variance of a product of two of them with mean 0 is
 # the product of their variances. The standard deviation is the square root of the variance.
+
 
 # %% tags=["wrong-answer"] exercise="dot-size"
 def predicted():
@@ -88,6 +93,7 @@ def predicted():
 
 # %% [markdown]
 # What does that do to a softmax over 32 keys? Run this.
+
 
 # %%
 def largest_weight(d, divisor):
@@ -142,7 +148,7 @@ def softmax_jacobian(w):
 
 # %% nbgrader={"grade_id": "jacobian-check", "grade": true, "points": 3}
 scores = torch.tensor(SCORES)
-found = softmax_jacobian(scores.softmax(0))
+found = returned("softmax_jacobian", softmax_jacobian(scores.softmax(0)))
 assert found.shape == (3, 3), f"three scores have a 3 x 3 matrix, yours is {tuple(found.shape)}"
 assert found.sum(1).abs().max() < 1e-6, (
     "each row must sum to 0: adding the same number to all scores changes no weight"
@@ -157,6 +163,7 @@ assert torch.allclose(softmax_jacobian(five.softmax(0)), exact, atol=1e-6)
 
 # %% [markdown] tags=["hint"] exercise="jacobian"
 # Treat $i = j$ and $i \ne j$ apart. The sum in the denominator depends on every score.
+
 
 # %% tags=["wrong-answer"] exercise="jacobian"
 def softmax_jacobian(w):
@@ -195,7 +202,7 @@ def attention(q, k, v, mask):
 # %% nbgrader={"grade_id": "attention-check", "grade": true, "points": 3}
 q, k, v = torch.randn(3, 2, 2, PADDED, 8)
 real = (torch.arange(PADDED) < torch.tensor(LENGTHS)[:, None])[:, None, None]  # (B, 1, 1, S)
-out = attention(q, k, v, real)
+out = returned("attention", attention(q, k, v, real))
 changed = v.clone()
 changed[0, :, 3] = 100.0
 assert torch.allclose(attention(q, k, changed, real)[0], out[0]), (
@@ -214,7 +221,8 @@ assert torch.allclose(attention(q, k, torch.ones_like(v), real), torch.ones_like
 from deepdive.attention import SoftmaxAttention
 
 nobody = torch.zeros(2, 1, PADDED, PADDED, dtype=torch.bool)
-assert torch.equal(attention(q, k, v, nobody), torch.zeros_like(q)), (
+alone = returned("attention", attention(q, k, v, nobody))
+assert torch.equal(alone, torch.zeros_like(q)), (
     "a query that may attend to nothing must get zeros, not NaN and not an average"
 )
 assert torch.allclose(attention(q, k, v, real), SoftmaxAttention()(q, k, v, real), atol=1e-6), (
@@ -229,6 +237,7 @@ assert torch.allclose(attention(a, b, c, some), SoftmaxAttention()(a, b, c, some
 # %% [markdown] tags=["hint"] exercise="attention"
 # `masked_fill(~mask, float("-inf"))` before the softmax. What is the softmax of a row of minus
 # infinities, and what does `nan_to_num` do?
+
 
 # %% tags=["wrong-answer"] exercise="attention"
 def attention(q, k, v, mask):
@@ -280,7 +289,7 @@ def join_heads(x):
 
 # %% nbgrader={"grade_id": "heads-check", "grade": true, "points": 3}
 x = torch.arange(2 * 3 * HEADS * HEAD_WIDTH).view(2, 3, HEADS * HEAD_WIDTH)
-found = split_heads(x, HEADS)
+found = returned("split_heads", split_heads(x, HEADS))
 assert found.shape == (2, HEADS, 3, HEAD_WIDTH), (
     f"expected {(2, HEADS, 3, HEAD_WIDTH)}, got {tuple(found.shape)}"
 )
@@ -288,7 +297,8 @@ assert torch.equal(found[0, 1], x[0, :, HEAD_WIDTH : 2 * HEAD_WIDTH]), (
     f"head 1 must hold columns {HEAD_WIDTH} to {2 * HEAD_WIDTH - 1} of every token: the numbers of "
     "tokens are mixed up"
 )
-assert torch.equal(join_heads(found), x), "taking heads apart and joining them must give x back"
+joined = returned("join_heads", join_heads(found))
+assert torch.equal(joined, x), "taking heads apart and joining them must give x back"
 ### BEGIN HIDDEN TESTS
 y = torch.randn(1, 5, 12)
 assert torch.equal(split_heads(y, 3)[0, 2], y[0, :, 8:])
@@ -297,6 +307,7 @@ assert torch.equal(join_heads(split_heads(y, 3)), y)
 
 # %% [markdown] tags=["hint"] exercise="heads"
 # First split the last axis into (H, d), then exchange two axes. A reshape alone exchanges nothing.
+
 
 # %% tags=["wrong-answer"] exercise="heads"
 def split_heads(x, n_heads):
@@ -343,7 +354,7 @@ def sinusoids(length, d_model):
 # %% nbgrader={"grade_id": "positions-check", "grade": true, "points": 3}
 from deepdive.positions import SinusoidalPosition
 
-table = sinusoids(50, 16)
+table = returned("sinusoids", sinusoids(50, 16))
 assert table.shape == (50, 16), f"expected (50, 16), got {tuple(table.shape)}"
 assert torch.allclose(table[0], torch.tensor([0.0, 1.0]).repeat(8)), (
     "position 0 has sin 0 = 0 and cos 0 = 1 in turn: are sines and cosines interleaved?"
@@ -358,6 +369,7 @@ assert torch.allclose(sinusoids(300, 32), exact, atol=1e-4)
 # %% [markdown] tags=["hint"] exercise="positions"
 # One column of positions divided by one row of wavelengths gives all angles. Stack sines and
 # cosines on a new last axis, then flatten it.
+
 
 # %% tags=["wrong-answer"] exercise="positions"
 def sinusoids(length, d_model):
@@ -394,15 +406,17 @@ def longest_wave():
 
 
 # %% nbgrader={"grade_id": "wave-check", "grade": true, "points": 2} own="predict"
+wave = returned("longest_wave", longest_wave())
 step = SinusoidalPosition(TABLE_WIDTH, base=BASE).table(torch.tensor([1]))[0, -2].asin()
-turns = longest_wave() * step.item() / (2 * math.pi)
+turns = wave * step.item() / (2 * math.pi)
 assert abs(turns - 1) < 0.01, (
-    f"after your {longest_wave():.0f} positions the library's last pair has made {turns:.2f} "
+    f"after your {wave:.0f} positions the library's last pair has made {turns:.2f} "
     "turns, not one: which exponent has the last pair, and how long is the wave of a sine?"
 )
 
 # %% [markdown] tags=["hint"] exercise="wave"
 # A sine repeats when its angle has grown by $2\pi$. The last pair has $2i = d - 2$.
+
 
 # %% tags=["wrong-answer"] exercise="wave"
 def longest_wave():
@@ -454,7 +468,7 @@ def break_even(d_model):
 
 
 # %% nbgrader={"grade_id": "square-check", "grade": true, "points": 3}
-share = share_of_the_square(break_even(32), 32)
+share = share_of_the_square(returned("break_even", break_even(32)), 32)
 assert abs(share - 0.5) < 0.03, (
     f"at your n, scores and mixing are {share:.0%} of all operations; it should be half"
 )
@@ -465,6 +479,7 @@ assert abs(share_of_the_square(break_even(80), 80) - 0.5) < 0.03, "your n is rig
 # %% [markdown] tags=["hint"] exercise="square"
 # One projection multiplies (n, d) by (d, d), the feed-forward layer (n, d) by (d, {{MULTIPLE}} d)
 # and back. The scores multiply (n, d) by (d, n); the mixing is as large.
+
 
 # %% tags=["wrong-answer"] exercise="square"
 def break_even(d_model):
@@ -495,15 +510,17 @@ def shares():
 
 
 # %% nbgrader={"grade_id": "shares-check", "grade": true, "points": 2} own="predict"
+said = returned("shares", shares())
 for n in TOKENS:
     counted = share_of_the_square(n, BLOCK_WIDTH)
-    assert abs(shares()[n] - counted) < 0.02, (
-        f"at {n} tokens you said {shares()[n]:.2f}, counted are {counted:.2f}; with x = n divided "
+    assert abs(said[n] - counted) < 0.02, (
+        f"at {n} tokens you said {said[n]:.2f}, counted are {counted:.2f}; with x = n divided "
         "by the break-even, scores and mixing cost x times the rest"
     )
 
 # %% [markdown] tags=["hint"] exercise="shares"
 # Let the rest cost 1 at any $n$ that you choose. What do scores and mixing cost there?
+
 
 # %% tags=["wrong-answer"] exercise="shares"
 def shares():
@@ -570,6 +587,7 @@ for n in TOKENS:
 # %% tags=["variant"] exercise="loss"
 VOCABULARY = number(10, 30)
 SURE = choose(20.0, 14.0, 16.0, 18.0, 22.0, 25.0)
+
 
 # %% tags=["bug"] exercise="loss" bug="each token is its own label: no shift" caught="repeats"
 def broken_loss(model, tokens):
@@ -640,6 +658,7 @@ for step in (-1, 0, 1, 2, None):
     name = "knows nothing" if step is None else f"adds {step}"
     print(f"{name}: {broken_loss(Adds(step), counting):.2f}")
 
+
 # %% nbgrader={"grade_id": "loss", "solution": true}
 def mended_loss(model, tokens):
     """Return the mean cross-entropy of tokens 1 .. T - 1, each given all tokens before it."""
@@ -650,7 +669,7 @@ def mended_loss(model, tokens):
 
 
 # %% nbgrader={"grade_id": "loss-check", "grade": true, "points": 3}
-assert mended_loss(Adds(0), counting) > 1, (
+assert returned("mended_loss", mended_loss(Adds(0), counting)) > 1, (
     "a model that repeats the token it reads gets a low loss, but no token here comes twice running"
 )
 assert mended_loss(Adds(1), counting) < 0.01, (
@@ -673,6 +692,7 @@ assert abs(mended_loss(Adds(1), pair) - SURE / 2) < 0.1
 
 # %% tags=["wrong-answer"] exercise="loss"
 mended_loss = broken_loss  # the planted bug, as it came
+
 
 # %% tags=["wrong-answer"] exercise="loss"
 def mended_loss(model, tokens):
@@ -739,7 +759,8 @@ def smoothed(logits, targets, epsilon):
 # %% nbgrader={"grade_id": "smoothing-check", "grade": true, "points": 3}
 logits, targets = torch.randn(2, 4, 7), torch.tensor(TARGETS)
 plain = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PAD)
-assert torch.allclose(smoothed(logits, targets, 0.0), plain), (
+sharp = returned("smoothed", smoothed(logits, targets, 0.0))
+assert torch.allclose(sharp, plain), (
     "with epsilon 0 it must be the plain cross-entropy of the real tokens: does padding count?"
 )
 flat = torch.zeros(1, 1, 7)
@@ -761,6 +782,7 @@ assert torch.allclose(smoothed(many, ids, 0.2), theirs, atol=1e-5)
 # %% [markdown] tags=["hint"] exercise="smoothing"
 # The smoothed loss is a mixture: $(1 - \varepsilon)$ times the plain loss, plus $\varepsilon$ times
 # the mean of $-\log p$ over the vocabulary.
+
 
 # %% tags=["wrong-answer"] exercise="smoothing"
 def smoothed(logits, targets, epsilon):

@@ -13,7 +13,8 @@ assignments that offer several values, and renames:
     rename("split_heads", "to_heads")
 
 A form has literals in their place, `WIDTHS = (25, 100, 400)`, and the new name everywhere in code
-and text. Text mentions a value as `{{WIDTHS}}` or `{{WIDTHS[0]}}`.
+and text. Text mentions a value as `{{WIDTHS}}` or `{{WIDTHS[0]}}`; a list reads `25, 100 and 400`.
+`{{EXERCISES}}` and `{{MINUTES}}` count what the source has, with an overlay's own.
 
 Cells tagged `bug` with the same `exercise` are alternatives, told apart by what `bug="..."` says of
 them; `caught="..."` quotes the message that finds one. One stays, with those hints and wrong
@@ -35,12 +36,12 @@ from copy import deepcopy
 from typing import Any, TypeVar
 
 from ..pages import PageError
-from ..pages.exercises import ASIDE, HIDDEN, SOLUTION, grading, is_manual, tags
+from ..pages.exercises import ASIDE, HIDDEN, SOLUTION, grading, is_manual, parts, tags
 
 T = TypeVar("T")
 
 SHORTEST_SECRET = 16
-MENTION = re.compile(r"\{\{([A-Z][A-Z0-9_]*)(?:\[(-?\d+)\])?\}\}")
+MENTION = re.compile(r"\{\{([A-Z][A-Z0-9_]*)((?:\[-?\d+\])*)\}\}")
 IMPORT = re.compile(r"from deepdive\.assignment\.variants import [^\n]*\Z")  # a cell of its own
 BUG_OF = re.compile(r"\{\{bug of ([\w-]+)\}\}")
 # What may stand beside the offers: nothing that depends on the run or on the version of Python.
@@ -144,7 +145,8 @@ def _formed(source: Any, draw: Source) -> Any:
         if offers and given not in exercises:
             raise PageError(f"{cell.id}: exercise={given!r} is no grade id")
     form.cells, bugs = _with_bugs(form.cells, draw)
-    values: dict[str, Any] = {}
+    minutes = [part.minutes for part in parts(form)[1:]]
+    values: dict[str, Any] = {"EXERCISES": len(minutes), "MINUTES": sum(minutes)}
     names: dict[str, list[str]] = {}  # the old one: the new one, then all that are offered
     for cell in form.cells:
         if "variant" in tags(cell):
@@ -260,10 +262,13 @@ def _mentions(cell: Any, values: dict[str, Any], bugs: dict[str, str]) -> str:
     """Return the text with values in place of their mentions."""
 
     def value(found: re.Match[str]) -> str:
-        name, index = found.groups()
+        name, indices = found.groups()
         if name not in values:
             raise PageError(f"{cell.id}: {found[0]} is no value; there are {sorted(values)}")
-        return _words(values[name] if index is None else values[name][int(index)])
+        value = values[name]
+        for index in re.findall(r"-?\d+", indices):
+            value = value[int(index)]
+        return _words(value)
 
     def bug(found: re.Match[str]) -> str:
         if found[1] not in bugs:
@@ -277,8 +282,8 @@ def _mentions(cell: Any, values: dict[str, Any], bugs: dict[str, str]) -> str:
 
 
 def _words(value: Any) -> str:
-    """`16, 64 and 256` for several values, and one as it is written."""
-    if not isinstance(value, list | tuple):
+    """`16, 64 and 256` for a list of values, and any other as it is written."""
+    if not isinstance(value, list):
         return str(value)
     *first, last = map(_words, value)
     return f"{', '.join(first)} and {last}" if first else last
