@@ -1,7 +1,8 @@
 """Links that the pages do not carry themselves, made at build; a Sphinx extension.
 
 A notebook must read well in Jupyter too, so it holds no roles of MyST. Here the first use of a
-glossary's term on a page is led to the glossary, the title of a paper to the bibliography, and a
+glossary's term on a page is led to the glossary (a word that is a term in one field only, as `key`
+is in attention, where its paragraph is about that), the title of a paper to the bibliography, and a
 term that a page sets in bold, or in a heading, gets an entry in the index. The glossary and
 `references.bib` are the only lists.
 """
@@ -61,6 +62,27 @@ def matcher(names: list[str]) -> re.Pattern[str]:
     """Finds any of the names, the longest first, in the plural too."""
     by_length = sorted(names, key=len, reverse=True)
     return re.compile(rf"\b({'|'.join(map(re.escape, by_length))})(?:s|es)?\b", re.IGNORECASE)
+
+
+def field(definition: str) -> str:
+    """The only field in which a word is a term: `In attention, the vector that ...`, or "".
+
+    Where the definition has a second sentence, there is another meaning.
+    """
+    found = re.fullmatch(r"In (\w+), [^.]*\.", definition)
+    return found[1] if found else ""
+
+
+def meant(term: tuple[str, str, str], around: nodes.Node, terms: list[Any]) -> bool:
+    """Whether a text means the term, and not the everyday word (`values in capitals`).
+
+    A term of one field is meant where its paragraph names the field, or another term of it.
+    """
+    of = field(term[2])
+    while isinstance(around, nodes.Inline):
+        around = around.parent
+    others = [name for name, anchor, words in terms if field(words) == of and anchor != term[1]]
+    return not of or bool(matcher([of, *others]).search(around.astext()))
 
 
 def same(name: str, found: str) -> bool:
@@ -139,6 +161,8 @@ class Linked(SphinxPostTransform):
             for found in pattern.finditer(text):
                 hit = next((term for term in terms if same(term[0], found[1])), None)
                 if hit is None or hit[1] in done:
+                    continue
+                if not meant(hit, text.parent, terms):
                     continue
                 done.add(hit[1])
                 pieces.append(nodes.Text(text[rest : found.start()]))

@@ -26,11 +26,17 @@ FIRST = "# 1.1 Softmax\n\n**How do scores become shares?**\n\nBook 1.1, 5 min"
 GLOSSARY = """# Glossary
 
 ```{glossary}
+key
+  In attention, the vector by which a position is found.
+
 softmax
   Exponentials divided by their sum.
 
 top-k
   Sampling from few tokens.
+
+value
+  In attention, the vector that a position hands over when its key fits.
 ```
 """
 
@@ -55,7 +61,8 @@ def good_cells() -> list[Any]:
         new_markdown_cell(FIRST),
         setup,
         new_markdown_cell(
-            "## The rule $w_i$\n\nA softmax, and one more softmax, of `top-k`.\n\n"
+            "## The rule $w_i$\n\nValues in capitals are your own.\n\nEvery *key* has a value.\n\n"
+            "A softmax, and one more softmax, of `top-k`.\n\n"
             "$$\\frac{a}{\\sqrt{d_k}}$$\n\n### Twice\n\n### Twice\n\n"
             "Vaswani et al. (2017), *Attention Is All You Need*.\n\n**Softmax**: shares."
         ),
@@ -187,9 +194,10 @@ def test_outputs_are_escaped_setup_folded_surprises_closed(page: str) -> None:
 
 def test_the_first_use_of_a_term_leads_to_the_glossary(page: str) -> None:
     terms = article(page).select("a.term")
-    assert [a.get_text() for a in terms] == ["softmax"], "once a page, and never in code"
-    assert terms[0]["href"] == "../../glossary.html#term-softmax"
-    assert terms[0]["title"] == "Exponentials divided by their sum."
+    told = [a.get_text() for a in terms]
+    assert told == ["key", "value", "softmax"], "once a page, never in code, no everyday word"
+    assert terms[2]["href"] == "../../glossary.html#term-softmax"
+    assert terms[2]["title"] == "Exponentials divided by their sum."
 
 
 def test_a_paper_s_title_leads_to_the_bibliography(book: Path) -> None:
