@@ -27,9 +27,10 @@ from deepdive import cli
 from deepdive.assignment import collect, feedback, marking, records, roster
 from deepdive.assignment.course import Course, chapter_named, create, literal, read, release
 from deepdive.assignment.errors import AssignmentError
-from deepdive.assignment.grading import CellGrade, Grade, opened
+from deepdive.assignment.grading import CellGrade, Grade
 from deepdive.assignment.repair import repair
 from deepdive.assignment.roster import Student
+from deepdive.assignment.submission import opened
 from deepdive.pages.exercises import released, solved
 
 CHAPTER = "01_demo"
@@ -409,6 +410,19 @@ def test_a_submission_is_not_overwritten_unless_asked(course: Course, tmp_path: 
     assert old.read_text() == "first"
 
 
+def test_what_would_lead_out_of_a_download_or_never_end_is_not_read(
+    course: Course, tmp_path: Path
+) -> None:
+    put(tmp_path / "d", "bob/exercises.ipynb")
+    (tmp_path / "d" / "ann").mkdir()
+    (tmp_path / "d" / "ann" / "exercises.ipynb").symlink_to(tmp_path / "d/bob/exercises.ipynb")
+    (tmp_path / "d" / "eve").mkdir()
+    os.mkfifo(tmp_path / "d" / "eve" / "exercises.ipynb")
+    report = collect.collect(course, CHAPTER, tmp_path / "d")
+    assert report.taken == ["bob"]
+    assert [why for _, why in report.unmatched] == ["a link, not followed", "no plain file"]
+
+
 def test_zips_in_zips_are_read_and_none_leads_out(course: Course, tmp_path: Path) -> None:
     inner = tmp_path / "inner.zip"
     with zipfile.ZipFile(inner, "w") as archive:
@@ -534,6 +548,23 @@ def test_repair_prefers_ids_then_the_place(course: Course) -> None:
         assert twice.source == TWICE
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("-" * 100_000 + "1", id="nested deeper than the parser goes"),
+        pytest.param(
+            "twice:" + " " * 100_000 + "\n(", id="spaces that a slow pattern never leaves"
+        ),
+        pytest.param("a = '\\x00'\0", id="a null byte"),
+    ],
+)
+def test_code_that_does_not_parse_does_not_stop_the_search(course: Course, text: str) -> None:
+    bare = stripped(answers(course, twice=TWICE))
+    bare.cells.insert(0, nbformat.v4.new_code_cell(text))
+    done = repair(answers(course), bare)
+    assert TWICE in [cell.source for cell in done.notebook.cells if cell.id == "twice"]
+
+
 def test_a_doubled_cell_is_named_and_the_last_counts(course: Course) -> None:
     notebook = answers(course, twice=SQUARE)
     again = deepcopy(next(c for c in notebook.cells if c.source == SQUARE))
@@ -563,12 +594,15 @@ def test_locked_cells_come_from_the_form_and_nothing_else_is_believed(course: Co
 # -- grading
 
 
-def test_what_is_no_notebook_is_refused_by_name_and_the_rest_is_graded(course: Course) -> None:
+@pytest.mark.parametrize("text", ["not json", '{"cells": [], "metadata": {"x": "\\ud800"}}'])
+def test_what_is_no_notebook_is_refused_by_name_and_the_rest_is_graded(
+    course: Course, text: str
+) -> None:
     everyone(course)
-    course.submission("eve", CHAPTER).write_text("not json")
+    course.submission("eve", CHAPTER).write_text(text)
     results = {r.student: r for r in marking.mark(course, CHAPTER, ["ann", "eve"], jobs=1)}
     assert results["ann"].points == 6
-    assert "not a notebook" in results["eve"].refused
+    assert "not a notebook" in results["eve"].refused or "half a char" in results["eve"].refused
     assert results["eve"].points == 0
     scores = records.scores(course, CHAPTER)["eve"]
     assert not any(score.waiting for score in scores.values())

@@ -220,6 +220,9 @@ def _folder(root: Path, report: Report, budget: _Budget) -> Iterator[File]:
                 why = "a link, not followed" if path.is_symlink() else "no file to read"
                 report.unmatched.append((str(path.relative_to(root)), why))
                 continue
+            if not path.is_file():  # to open a pipe would wait for ever
+                report.unmatched.append((str(path.relative_to(root)), "no plain file"))
+                continue
             short = PurePosixPath(path.relative_to(root).as_posix())
             with path.open("rb") as file:
                 yield from _one(short, file, 0, report, budget)

@@ -13,17 +13,16 @@ import socket
 import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from deepdive.assignment.judge import LONGEST_JOB, no_reference
+from deepdive.assignment.judge import LONGEST_JOB, no_reference, plain
 from deepdive.assignment.plan import RefusedError, Step, grade_id, has_points, is_check, plan
 from deepdive.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
+from deepdive.assignment.submission import opened
 from deepdive.assignment.wire import Channel, WireError, pack, unpack
 from deepdive.assignment.zygote import Child, start
 from deepdive.pages.exercises import literal
 
-LARGEST = 20_000_000  # bytes of a notebook that is handed in
 GRACE = 3.0  # seconds that a judge may take for what is not the student's
 
 
@@ -72,49 +71,14 @@ def grade(
         notebook = opened(submission)
         steps, absent = plan(source, notebook)
     except RefusedError as error:
-        cells = [_graded(cell, message=str(error)) for cell in source.cells if has_points(cell)]
-        return Grade(cells, str(error), trust)
+        why = plain(str(error))
+        cells = [_graded(cell, message=why) for cell in source.cells if has_points(cell)]
+        return Grade(cells, why, trust)
     attempts = Attempts(steps, absent, limits, trust)
     while attempts.go_on():
         pass
     told = attempts.told()
     return Grade([_graded(cell, told) for cell in source.cells if has_points(cell)], "", trust)
-
-
-def opened(submission: Any) -> Any:
-    """Return a submission as a notebook of version 4, for Python. Raises RefusedError."""
-    import nbformat
-
-    reader: Any = nbformat  # it declares no types
-    if isinstance(submission, str | Path):
-        try:
-            path = Path(submission)
-            if path.stat().st_size > LARGEST:
-                raise RefusedError(f"The file is larger than {LARGEST // 10**6} MB")
-            submission = reader.reads(path.read_text(encoding="utf-8"), as_version=4)
-        except RefusedError:
-            raise
-        except OSError as error:
-            raise RefusedError(f"The file cannot be read: {error.strerror}") from error
-        except Exception as error:  # whatever a file that is no notebook makes of the reader
-            said = " ".join(str(error).split())[:200]
-            raise RefusedError(f"The file is not a notebook: {said}") from error
-    try:
-        metadata = submission.get("metadata", {})
-        kernel, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
-        language = str(kernel.get("language") or info.get("name") or "python")
-        name = str(kernel.get("name", "python3"))
-        sound = all(
-            isinstance(cell.get("source"), str) and isinstance(cell.get("metadata"), dict)
-            for cell in submission["cells"]
-        )
-    except (AttributeError, KeyError, TypeError) as error:
-        raise RefusedError("The file is not a notebook: it has no cells") from error
-    if language.lower() not in ("python", "ipython"):
-        raise RefusedError(f"The notebook's kernel is {name!r} ({language}); Python is needed")
-    if not sound:
-        raise RefusedError("The file is not a notebook: a cell has no text")
-    return submission
 
 
 class Attempts:

@@ -21,7 +21,7 @@ GRADER, READ, WRITE = 3, 4, 5  # the descriptors of the grader's socket and the 
 LONGEST_JOB = 64 << 20
 LONGEST_MESSAGE = 2000
 UNSEEN = "A test that you do not see failed"
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # half characters too
 
 
 def no_reference(*_: Any) -> Any:
@@ -56,7 +56,7 @@ class Judge:
     def theirs(self, source: str) -> tuple[list[str], str]:
         """Run a cell in the worker; return the names defined then, and what went wrong."""
         try:
-            return self.session.ask("run", source=source), ""
+            return list(map(str, self.session.ask("run", source=source))), ""
         except Exception as error:
             return [], _said(error)
 
@@ -90,14 +90,14 @@ class Judge:
         """Run a check here; it passes when it raises nothing and the worker kept to the rules."""
         self.session.allow(self.limits.check_seconds)
         seed_everything(zlib.crc32(step["name"].encode()))
-        message = ""
+        passed, message = True, ""
         try:
             exec(compile(step["source"], "<check>", "exec"), self.names)
         except BaseException as error:
-            message = self.verdict(error, step)
+            passed, message = False, self.verdict(error, step)
         if self.session.broken:
             return {}
-        return {"passed": not message, "message": _plain(message)}
+        return {"passed": passed, "message": plain(message)}
 
     def verdict(self, error: BaseException, step: dict[str, Any]) -> str:
         """What a failed check tells the student; nothing of a hidden test."""
@@ -131,8 +131,8 @@ def _line(error: BaseException) -> int:
     return 0
 
 
-def _plain(text: str) -> str:
-    """A message without control characters, and not too long."""
+def plain(text: str) -> str:
+    """A message that any file can hold: without control characters, and not too long."""
     text = _CONTROLS.sub("?", text)
     return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
 

@@ -24,9 +24,10 @@ from typing import Any
 from deepdive.assignment import records
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.assignment.errors import AssignmentError
-from deepdive.assignment.grading import CellGrade, grade, opened
+from deepdive.assignment.grading import CellGrade, grade
 from deepdive.assignment.plan import RefusedError
 from deepdive.assignment.repair import Repaired, repair, writable
+from deepdive.assignment.submission import opened
 from deepdive.pages.exercises import released, tags
 
 RESULT = "graded.json"

@@ -11,13 +11,14 @@ import ast
 import re
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import nbformat
 
 v4: Any = nbformat.v4  # it declares no types
 
-_DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+)(?:: *[^=\n]+)? *=(?!=)", re.M)
+_DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.M)
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # A link's bracket, unless the address is one of the web, of this page or of a file beside it.
 _LINK = re.compile(r"\](?=[(:]\s*(?!https?://|mailto:|#|[\w./-]*(?:[\s)]|\Z)))")
@@ -37,7 +38,7 @@ def defined(code: str) -> set[str]:
     """The names that a cell defines at its top; for code that does not parse, those it seems to."""
     try:
         body = ast.parse(code).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deep
         return {name for pair in _DEFINED.findall(code) for name in pair if name}
     names: set[str] = set()
     for node in body:
@@ -116,6 +117,8 @@ class _Search:
 
     def __init__(self, form: list[Any], cells: list[Any], marks: list[dict[str, Any]]) -> None:
         self.form, self.cells, self.marks = form, cells, marks
+        self.texts = [_plain(cell.source) for cell in cells]
+        self.names = cache(defined)
         self.places: dict[int, int] = {}
 
     def run(self) -> tuple[dict[int, int], set[str], set[str]]:
@@ -144,9 +147,8 @@ class _Search:
         """Cells that students do not write in are known by their text: landmarks."""
         for i, cell in enumerate(self.form):
             if i not in self.places and not writable(cell):
-                same = [
-                    j for j in self._free() if _plain(self.cells[j].source) == _plain(cell.source)
-                ]
+                text = _plain(cell.source)
+                same = [j for j in self._free() if self.texts[j] == text]
                 if same:
                     self.places[i] = same[0]
 
@@ -164,7 +166,7 @@ class _Search:
         fits = [
             j
             for j in self._free()
-            if self.cells[j].cell_type == "code" and names <= defined(self.cells[j].source)
+            if self.cells[j].cell_type == "code" and names <= self.names(self.cells[j].source)
         ]
         near = [j for j in fits if j in self._between(i)]
         return max(near or fits, default=None)
