@@ -211,9 +211,9 @@ def below(pid: int) -> list[int]:
 
 
 def _own_memory(pid: int) -> int:
-    """Bytes of a process that no file backs: its own, shared memory included."""
+    """Bytes of a process that no file backs: its own, shared or swapped out included."""
     with suppress(OSError, ValueError):
         lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
         named = dict(line.split(":", 1) for line in lines if ":" in line)
-        return 1024 * sum(int(named[key].split()[0]) for key in ("RssAnon", "RssShmem"))
+        return 1024 * sum(int(named[key].split()[0]) for key in ("RssAnon", "RssShmem", "VmSwap"))
     return 0
