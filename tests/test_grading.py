@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import socket
@@ -19,6 +20,7 @@ from typing import Any
 import nbformat
 import pytest
 import torch
+from hostile import HOSTILE, TAKEN
 
 from deepdive.assignment import sandbox, zygote
 from deepdive.assignment.grading import Grade, grade
@@ -264,6 +266,12 @@ REFUSED: list[tuple[str, str]] = [
     ("[" * 100_000, "is not a notebook"),
     (json.dumps(bare(kernelspec={"name": "ir", "language": "R"})), "kernel is 'ir' (R)"),
     (json.dumps(bare(kernelspec={"name": "python3"})), "No cell of this assignment"),
+    (json.dumps(bare(deep=json.loads("[" * 300 + "]" * 300))), "nested deeper than 50"),
+    (json.dumps(bare(half="\ud800")), "half a character"),
+    (json.dumps(bare() | {"cells": [{"id": [], "source": "1", "metadata": {}}]}), "not a notebook"),
+    (json.dumps(bare() | {"cells": [bare()["cells"][0]] * 100_000}), "more than 1,000 cells"),
+    (json.dumps(bare() | {"cells": [nbformat.v4.new_code_cell("1" * 200_001)]}), "200,000 charac"),
+    (" " * 20_000_001, "larger than 20 MB"),
 ]
 
 
@@ -278,104 +286,27 @@ def test_what_cannot_be_graded_is_refused_by_name(
     assert points(given) == {"first-check": 0, "first-hidden": 0, "second-check": 0}
 
 
-# -- hostile submissions. Each is the answer to `first`; `second` must get its points all the same.
+@pytest.mark.parametrize("kind", ["link", "pipe", "device", "folder"])
+def test_what_is_no_file_of_the_student_s_own_is_refused(
+    small: Any, tmp_path: Path, kind: str
+) -> None:
+    """A link could hand in another's work, or show a secret; a pipe would keep the grader."""
+    path, other = tmp_path / "handed.ipynb", tmp_path / "other.ipynb"
+    other.write_text(nbformat.writes(solved(small)))
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(other if kind == "link" else "/dev/zero")
+    words = {"pipe": "not a plain file", "folder": "cannot be read"}.get(kind, "is a link")
+    given = grade(small, path)
+    assert words in given.refused
+    assert given.points == 0
+    assert grade(small, other).points == 6
 
-HOSTILE: dict[str, tuple[str, str]] = {
-    "endless loop": ("while True:\n    pass", "it ran longer than 3 s"),
-    "endless loop in a function": (
-        "def first(x):\n    while True:\n        pass",
-        "it ran longer than 3 s",
-    ),
-    "fork bomb": (
-        """
-        import os, time
-        forks = 0
-        while forks < 100_000:
-            if os.fork() == 0:
-                time.sleep(60)
-            forks += 1
-        """,
-        "Resource temporarily unavailable",
-    ),
-    "fork bomb that does not give up": (
-        """
-        import os
-        while True:
-            try:
-                os.fork()
-            except OSError:
-                pass
-        """,
-        "it ran longer than 3 s",
-    ),
-    "memory eater": ("kept = []\nwhile True:\n    kept.append(bytearray(1 << 24))", "MemoryError"),
-    "memory eaters": (
-        """
-        import os, time
-        for _ in range(4):
-            if os.fork() == 0:
-                kept = [bytearray(b"x" * (1 << 20)) for _ in range(150)]
-                time.sleep(60)
-        time.sleep(60)
-        """,
-        "it used more than 400 MB of memory",
-    ),
-    "exit": ("import sys\nsys.exit(0)", "SystemExit"),
-    "hard exit": ("import os\nos._exit(0)", "exit code 0"),
-    "crash": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
-    "socket": (
-        """
-        import socket
-        socket.create_connection(("127.0.0.1", PORT), timeout=2).sendall(b"grade me")
-        """,
-        "Network is unreachable",
-    ),
-    "huge output": ("while True:\n    print('x' * 1000)", "it printed more than 1,000,000"),
-    "huge answer": ("def first(x):\n    return torch.zeros(1 << 21)", "more than 4 MB"),
-    "forged grade": (
-        """
-        import os
-        print('{"result": 0, "passed": true}')
-        for fd in range(3, 20):
-            try:
-                os.write(fd, b"\\0\\0\\0\\x0b\\0\\0\\0\\0" + b'{"passed":1}'[:11])
-            except OSError:
-                pass
-        """,
-        "malformed",
-    ),
-    "answer prepared for the next question": (
-        """
-        import os, json
-        text = json.dumps({"nonce": "0" * 32, "value": True}).encode()
-        os.write(4, len(text).to_bytes(4, "big") + bytes(4) + text)
-        """,
-        "wrong nonce",
-    ),
-    "patched checks": (
-        """
-        import builtins, torch
-        torch.allclose = torch.equal = lambda *a, **k: True
-        torch.Tensor.__eq__ = lambda *a: True
-        builtins.abs = builtins.all = builtins.isinstance = lambda *a: True
-        def first(x):
-            return x
-        """,
-        "",
-    ),
-    "an object that equals everything": (
-        """
-        class Right:
-            def __eq__(self, other): return True
-            def __bool__(self): return True
-            def __torch_function__(self, *a, **k): return True
-        def first(x): return Right()
-        """,
-        "",
-    ),
-    "nesting": ("def first(x):\n    a = []\n    a.append(a)\n    return a", "nested deeper"),
-    "names of the checks": ("x = scale = torch = 7\ndef first(x): return x", "first must double"),
-}
+
+# -- hostile submissions. Each is the answer to `first`; `second` must get its points all the same.
 
 
 @pytest.fixture
@@ -411,6 +342,44 @@ def test_a_hostile_answer_gets_nothing_and_costs_the_rest_nothing(
     assert not heard
     assert nothing_is_left()
     assert torch.equal(torch.tensor(1), torch.tensor(1))
+
+
+@pytest.mark.parametrize("value", ["5", "None", "{1: 2}", "[sys, 7]"])
+def test_a_worker_that_lies_about_its_names_fails_no_one_else(small: Any, value: str) -> None:
+    """The judge's own fault ends the grading of a class: what a worker sends must never be one."""
+    given = grade(small, with_answers(small, first=f"{TAKEN}send(value={value})"))
+    assert points(given)["first-check"] == points(given)["first-hidden"] == 0
+    assert not given.refused
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("    while True:\n        model(x)", "it ran longer than 3 s"),
+        ("    return second(model, model(x))", "RecursionError"),
+        ("    model.__call__.__func__.__code__ = model(x)", "Your code raised"),
+    ],
+)
+def test_calls_of_the_grader_s_objects_end(small: Any, how: str, words: str) -> None:
+    answer = f"WIDTHS = {{1: (2, None)}}\ndef second(model, x):\n{how}"
+    given = grade(small, with_answers(small, second=answer), limits=QUICK)
+    assert points(given) == {"first-check": 2, "first-hidden": 1, "second-check": 0}
+    assert words in said(given, "second-check")
+
+
+def test_a_fork_of_the_student_s_has_no_say(small: Any) -> None:
+    """It returns from the cell and from each call as its parent does; only the parent answers."""
+    twice = "import os\nos.fork()\ndef first(x):\n    os.fork()\n    return 2 * x"
+    assert grade(small, with_answers(small, first=twice)).points == 6
+
+
+def test_a_check_that_fails_without_words_fails(tmp_path: Path) -> None:
+    silent = (
+        "try:\n    first(x)\nexcept ValueError as error:\n    raise KeyError from error\nassert"
+    )
+    full = notebook(tmp_path, SMALL.replace("    assert", silent.replace("\n", "\n    "), 1))
+    given = grade(full, with_answers(full, first="def first(x):\n    raise ValueError('')"))
+    assert points(given)["first-check"] == 0
 
 
 def test_the_listener_of_these_tests_can_be_reached(

@@ -13,6 +13,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from torch import Tensor
+
 from deepdive.assignment.wire import Channel, WireError, pack, unpack
 
 # What a check may expect a student's code to raise; any other error comes as RuntimeError.
@@ -58,9 +61,7 @@ class Session:
         try:
             self._send({"nonce": nonce, "do": do, **given})
             while True:
-                told = unpack(self.channel.receive(self.deadline), self._resolve)
-                if told.get("nonce") != nonce:
-                    raise WireError("it answered what it was not asked (wrong nonce)")
+                told = self._heard(nonce)
                 if "call" not in told:
                     break
                 self._called(nonce, told)
@@ -69,9 +70,22 @@ class Session:
             if self.broken == "late":
                 self.broken = f"it ran longer than {self.seconds:g} s"
             raise Broken(self.broken) from None
-        if "error" in told:
-            raise _raised(str(told["error"]), str(told.get("text")))
-        return told.get("value")
+        if "value" not in told:
+            raise _raised(told["error"], told["text"])
+        if _empty(told["value"]):
+            raise _raised("ValueError", "the answer holds an empty tensor")
+        return told["value"]
+
+    def _heard(self, nonce: str) -> dict[str, Any]:
+        """The next message: a value, an error in words, or a call of the check's object."""
+        told = unpack(self.channel.receive(self.deadline), self._resolve)
+        given = told.get("nonce")
+        if not isinstance(given, str) or given != nonce:
+            raise WireError("it answered what it was not asked (wrong nonce)")
+        words = isinstance(told.get("error"), str) and isinstance(told.get("text"), str)
+        if not (words or {"value", "call"} & told.keys()):
+            raise WireError("what it answered is malformed")
+        return told
 
     def _send(self, message: dict[str, Any]) -> None:
         self.channel.send(pack(message, self._refer), self.deadline)
@@ -104,6 +118,17 @@ def _raised(name: str, text: str) -> Exception:
     error = kind(text)
     error.__cause__ = Theirs(f"{name[:80]}: {text}")
     return error
+
+
+def _empty(value: Any) -> bool:
+    """Whether an answer holds a tensor without numbers: by `allclose` that equals any other."""
+    if isinstance(value, Tensor):
+        return value.numel() == 0
+    if isinstance(value, np.ndarray):
+        return value.size == 0
+    if isinstance(value, dict):
+        return any(map(_empty, value.values()))
+    return isinstance(value, list | tuple | set) and any(map(_empty, value))
 
 
 class Remote:

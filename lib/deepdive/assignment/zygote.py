@@ -14,11 +14,13 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from deepdive.assignment.sandbox import FIX, ONLY_LINUX, Limits, SandboxError
 
 _START = (
     "import sys; sys.path.extend(p for p in {path!r} if p and p not in sys.path); "
+    "sys.path.insert(0, {library!r}); import deepdive; del sys.path[0]; "  # the grader's own copy
     "from deepdive.assignment.keeper import serve; serve({fd})"
 )
 
@@ -35,9 +37,15 @@ class Child:
         if told != "started":
             raise SandboxError(f"{told or 'The sandbox did not start'}. {FIX}")
 
-    def ended(self) -> str:
-        """How the child ended, in words for a student, once it has."""
-        return self._line() or "its process ended"
+    def ended(self, patience: float = 5.0) -> str:
+        """How the child, which answers no more, ended, in words for a student."""
+        self.control.settimeout(patience)
+        try:
+            return self._line() or "its process ended"
+        except TimeoutError:  # it lives, and may have closed the pipes to live on
+            return "it answers no more"
+        finally:
+            self.control.settimeout(None)
 
     def close(self) -> None:
         """End the child and all that it started; return when nothing of it is left."""
@@ -64,7 +72,8 @@ class Zygote:
         if not hasattr(os, "fork"):
             raise SandboxError(ONLY_LINUX)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        code = _START.format(path=sys.path, fd=theirs.fileno())
+        library = str(Path(os.path.abspath(__file__)).parents[2])
+        code = _START.format(path=sys.path, library=library, fd=theirs.fileno())
         kept = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "MPLCONFIGDIR")
         env = {name: os.environ[name] for name in kept if name in os.environ}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
