@@ -21,6 +21,7 @@ import nbformat
 import pytest
 import torch
 from hostile import HOSTILE, TAKEN
+from inside import INSIDE, as_user, check_inside
 
 from deepdive.assignment import sandbox, zygote
 from deepdive.assignment.grading import Grade, grade
@@ -457,6 +458,18 @@ def hunt():
 """
 
 
+def report(full: Any, code: str, limits: Limits = SMALL_LIMITS) -> dict[str, Any]:
+    """What `code` finds in the worker: it leaves a dict `facts`."""
+    tell = "\nraise ValueError(repr(facts))"
+    given = grade(full, with_answers(full, first=textwrap.dedent(code) + tell), limits=limits)
+    text = said(given, "first-check")
+    assert "ValueError: {" in text, text
+    assert points(given)["second-check"] == 3
+    facts = eval(text[text.index("{") : text.rindex("}") + 1])
+    assert isinstance(facts, dict)
+    return facts
+
+
 def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
     tmp_path: Path,
 ) -> None:
@@ -466,7 +479,7 @@ def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
         (course / name).write_text(SECRET)
     full = notebook(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    report = LOOK + textwrap.dedent(f"""
+    look = LOOK + textwrap.dedent(f"""
         import shutil
         facts = {{
             "seen": hunt(),
@@ -490,13 +503,9 @@ def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
         for place in [packages + "/nn", library, "/dev", "/etc", "/home", "/student"]:
             shutil.rmtree(place, ignore_errors=True)
         open("/student/mine", "w").write("ok")
-        raise ValueError(repr(facts))
     """)
     patient = replace(SMALL_LIMITS, cell_seconds=200, total_seconds=300)  # it reads all there is
-    given = grade(full, with_answers(full, first=report), limits=patient)
-    text = said(given, "first-check")
-    assert "ValueError: {" in text, text
-    facts = eval(text[text.index("{") : text.rindex("}") + 1])
+    facts = report(full, look, patient)
     assert facts["pids"] == [1]
     assert facts["fds"] <= 6
     assert facts["uid"] == sandbox.NOBODY
@@ -509,7 +518,6 @@ def test_a_submission_finds_neither_hidden_tests_nor_others_nor_a_way_to_write(
     rest = {key: facts.get(key) for key in ("seen", "course", "token", "nets", "wrote")}
     assert rest == {"seen": [], "course": False, "token": None, "nets": [], "wrote": None}
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    assert points(given)["second-check"] == 3
 
 
 def test_the_grader_s_objects_can_be_called_and_nothing_else(small: Any) -> None:
@@ -542,6 +550,27 @@ def test_an_object_of_the_student_s_is_neither_true_nor_equal(small: Any) -> Non
     given = grade(small, with_answers(small, second=always))
     assert points(given)["second-check"] == 0
     assert "an object of the student's" in said(given, "second-check")
+
+
+# -- each wall for itself: where two stand behind each other, the tests above see only both fall
+
+
+def test_a_submission_has_no_rights_and_its_limits(small: Any) -> None:
+    facts = report(small, INSIDE)
+    check_inside(facts, SMALL_LIMITS)
+    assert facts["groups"] == []  # an ordinary user cannot leave his: they show as nobody's
+
+
+def test_an_ordinary_user_s_submissions_are_locked_in_too(small: Any, tmp_path: Path) -> None:
+    """Everything above runs as root where the tests do; here nobody in particular grades."""
+    form = with_answers(small, first=textwrap.dedent(INSIDE) + "raise ValueError(repr(facts))")
+    given = as_user(4242, tmp_path, small, form, SMALL_LIMITS)
+    if "refused" in given:  # a system where only root may: then it says what to do
+        assert sandbox.FIX in given["refused"]
+        return
+    assert given["points"] == {"first-check": 0, "first-hidden": 0, "second-check": 3}
+    text = given["message"]
+    check_inside(eval(text[text.index("{") : text.rindex("}") + 1]), SMALL_LIMITS)
 
 
 # -- where there is no sandbox

@@ -131,7 +131,7 @@ def _child(asked: dict[str, Any], fds: list[int], shown: list[str], limits: Limi
         if asked["locked"]:
             sandbox.lock_in(shown, limits)
         else:
-            sandbox.limit(limits, processes=False)
+            sandbox.limit(limits, sandbox.mapped(), processes=False)
     except OSError as error:
         os.write(up, f"{error.strerror}".encode())
         return 1

@@ -184,6 +184,9 @@ def lock_in(shown: list[str], limits: Limits) -> None:
 
     Raises OSError, with the step in its text, where the system refuses one.
     """
+    base = mapped()  # and the line below: who became nobody may find this closed
+    with suppress(OSError):  # where memory ends the machine ends this first
+        Path("/proc/self/oom_score_adj").write_text("1000")
     _build_root(shown, limits)
     if os.getuid() != NOBODY:
         os.setgroups([])
@@ -193,17 +196,14 @@ def lock_in(shown: list[str], limits: Limits) -> None:
     _call("dropping capabilities", _libc.capset(header, bytes(24)))
     _call("no new rights", _libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     calls.refuse()
-    with suppress(OSError):  # where memory ends the machine ends this first
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    limit(limits)
+    limit(limits, base)
 
 
-def limit(limits: Limits, *, processes: bool = True) -> None:
-    """Set what this process and its children may use.
+def limit(limits: Limits, base: int, *, processes: bool = True) -> None:
+    """Set what this process and its children may use; `base` bytes of address space are theirs.
 
     Raises OSError where the number of processes cannot be bounded.
     """
-    base = _mapped()
     _cap(resource.RLIMIT_CORE, 0)
     _cap(resource.RLIMIT_FSIZE, limits.files)
     _cap(resource.RLIMIT_NOFILE, 128)
@@ -246,7 +246,7 @@ def _try_fork() -> int:
     return pid
 
 
-def _mapped() -> int:
+def mapped() -> int:
     """Bytes of address space in use; 0 where the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
