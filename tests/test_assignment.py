@@ -447,21 +447,6 @@ def test_zips_in_zips_are_read_and_none_leads_out(course: Course, tmp_path: Path
     assert {path for path in tmp_path.rglob("*") if "course" not in path.parts} == before
 
 
-def test_a_link_or_a_pipe_in_a_folder_is_named_and_not_opened(
-    course: Course, tmp_path: Path
-) -> None:
-    for student in ("bob", "eve"):
-        (tmp_path / "download" / student).mkdir(parents=True)
-    (tmp_path / "download" / "bob" / "exercises.ipynb").symlink_to(course.root / "gradebook.db")
-    os.mkfifo(tmp_path / "download" / "eve" / "exercises.ipynb")
-    report = collect.collect(course, CHAPTER, tmp_path / "download")
-    assert report.taken == []
-    assert dict(report.unmatched) == {
-        "bob/exercises.ipynb": "a link, not followed",
-        "eve/exercises.ipynb": "no file to read",
-    }
-
-
 def test_a_zip_that_would_fill_the_disk_is_refused_whole(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -216,9 +216,8 @@ def _folder(root: Path, report: Report, budget: _Budget) -> Iterator[File]:
         names.sort()
         for name in sorted(files):
             path = Path(folder, name)
-            if path.is_symlink() or not path.is_file():
-                why = "a link, not followed" if path.is_symlink() else "no file to read"
-                report.unmatched.append((str(path.relative_to(root)), why))
+            if path.is_symlink():
+                report.unmatched.append((str(path.relative_to(root)), "a link, not followed"))
                 continue
             if not path.is_file():  # to open a pipe would wait for ever
                 report.unmatched.append((str(path.relative_to(root)), "no plain file"))
