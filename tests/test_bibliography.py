@@ -37,7 +37,8 @@ CONFERENCES = {
     "BlackboxNLP", "CVPR", "EACL", "ECCV", "EMNLP", "Findings of AACL", "Findings of ACL",
     "Findings of EMNLP", "First Workshop on Neural Machine Translation", "ICASSP", "ICCV", "ICLR",
     "ICLR Workshop", "ICML", "IJCAI", "Interspeech", "KDD", "LREC", "NAACL", "NIPS", "NeurIPS",
-    "PAKDD", "RepL4NLP", "SSST-8", "UAI", "USENIX Security", "WMT",
+    "PAKDD", "RepL4NLP", "SSST-8", "Symposium on the Mathematical Theory of Automata",
+    "UAI", "USENIX Security", "WMT",
 }  # fmt: skip
 # What an identifier of the ACL Anthology says of the conference.
 ANTHOLOGY = {

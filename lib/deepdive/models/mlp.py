@@ -1,0 +1,174 @@
+"""The multi-layer perceptron, "Learning Representations by Back-propagating Errors". Rumelhart,
+Hinton and Williams 1986. Forward and backward are written by hand; autograd only carries what
+`backward` returns to who asks for it. Not as in the paper: the last layer is left without its
+sigmoid, so that any loss can follow, and no weight skips a layer.
+
+System: mlp
+Parent: perceptron
+What differs:
+- layers between input and output, whose right answers nobody names: `MLP.layers`
+- a smooth function in the place of the threshold, so that a slope exists: `SIGMOID`
+- the chain rule hands each layer its share of the error: `backward`
+- a small step down the slope, for all examples, in the place of a correction at mistakes
+Time: O(sum of d[i] * d[i + 1])
+Memory: O(sum of d[i]), the units kept for the way back; O(sum of d[i] * d[i + 1]) weights
+Source: Rumelhart, Hinton and Williams 1986, equations 1 to 7.
+Book: 1.1
+Oracle: torch.nn.Sequential and its autograd
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.laws import Case, NotApplicable, Refuses, case, random_rows
+from deepdive.layers.feed_forward import initialise
+
+
+@dataclass(frozen=True)
+class Activation:
+    """h = value(a), and its slope dh/da as a function of h: what the way back needs is kept
+    anyway.
+    """
+
+    value: Callable[[Tensor], Tensor]
+    slope: Callable[[Tensor], Tensor]
+
+
+SIGMOID = Activation(torch.sigmoid, lambda h: h * (1 - h))
+TANH = Activation(torch.tanh, lambda h: 1 - h * h)
+RELU = Activation(torch.relu, lambda h: (h > 0).to(h.dtype))
+
+
+def forward(x: Tensor, W: Sequence[Tensor], b: Sequence[Tensor], f: Activation) -> list[Tensor]:
+    """Return the units of every layer, the input first, the output last.
+
+        h[0]     = x                                # (N, d[0])
+        h[i + 1] = f(h[i] @ W[i]^T + b[i])          # (N, d[i + 1]); the last one without f
+
+    `W[i]` is (d[i + 1], d[i]), `b[i]` (d[i + 1],).
+    """
+    h = [x]
+    for i, (weight, bias) in enumerate(zip(W, b, strict=True)):
+        a = h[-1] @ weight.T + bias
+        h.append(a if i == len(W) - 1 else f.value(a))
+    return h
+
+
+def backward(
+    dy: Tensor, h: Sequence[Tensor], W: Sequence[Tensor], f: Activation
+) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    """Return the slopes of the loss by the input, by each W and by each b, from dy (N, d[-1]), its
+    slope by the output.
+
+        da[i] = dy for the last layer, dh[i + 1] * f'(h[i + 1]) for the others
+        dW[i] = da[i]^T @ h[i]        db[i] = sum over N of da[i]        dh[i] = da[i] @ W[i]
+
+    `h` is what `forward` returned. Source: Rumelhart et al. 1986, equations 4 to 7.
+    """
+    dW, db = [], []
+    dh = dy
+    for i in reversed(range(len(W))):
+        da = dh if i == len(W) - 1 else dh * f.slope(h[i + 1])
+        dW.append(da.T @ h[i])  # (d[i + 1], d[i])
+        db.append(da.sum(0))
+        dh = da @ W[i]  # (N, d[i])
+    return dh, dW[::-1], db[::-1]
+
+
+class _ByHand(torch.autograd.Function):
+    """What makes torch call our `backward` in the place of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, f: Activation, *weights: Tensor) -> Tensor:
+        h = forward(x, weights[0::2], weights[1::2], f)
+        ctx.f = f
+        ctx.save_for_backward(*weights[0::2], *h)
+        return h[-1]
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():  # it would be silently incomplete: `h` is outside the graph
+            raise RuntimeError(
+                "create_graph=True: a slope of the slopes is not written by hand; build the net of "
+                "torch.nn.Linear and torch.nn.Sigmoid instead"
+            )
+        n = len(ctx.saved_tensors) // 2  # n matrices, n + 1 rows of units
+        W, h = ctx.saved_tensors[:n], ctx.saved_tensors[n:]
+        dx, dW, db = backward(dy, h, W, ctx.f)
+        return dx, None, *(slope for pair in zip(dW, db, strict=True) for slope in pair)
+
+
+class MLP(nn.Module):
+    """A net of fully connected layers: `sizes` numbers of units, the input's first.
+
+    The last layer has no activation. Weights are drawn from Glorot's uniform distribution.
+    Raises ValueError for fewer than two sizes, or a size below 1.
+    """
+
+    def __init__(self, sizes: Sequence[int], f: Activation = SIGMOID) -> None:
+        super().__init__()
+        if len(sizes) < 2 or min(sizes) < 1:
+            raise ValueError(f"sizes={list(sizes)}: give the input's, ..., the output's, each >= 1")
+        self.layers = nn.ModuleList(nn.Linear(d_in, d_out) for d_in, d_out in pairwise(sizes))
+        self.sizes, self.f = tuple(sizes), f
+        initialise(*self.linear)
+
+    @property
+    def linear(self) -> list[nn.Linear]:
+        """The layers, each with `weight` (d_out, d_in) and `bias` (d_out,)."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (..., sizes[-1]) for x (..., sizes[0]). Raises ValueError for another width."""
+        if x.ndim < 1 or x.shape[-1] != self.sizes[0]:
+            raise ValueError(
+                f"x has shape {tuple(x.shape)}; its last side must be sizes[0]={self.sizes[0]}"
+            )
+        weights = [w for layer in self.linear for w in (layer.weight, layer.bias)]
+        apply: Any = _ByHand.apply  # it declares no types
+        rows: Tensor = apply(x.reshape(-1, self.sizes[0]), self.f, *weights)
+        return rows.view(*x.shape[:-1], self.sizes[-1])
+
+
+NO_ROWS_MEET = "each row is answered alone: no mask, no state"
+
+
+@case(MLP)
+def _() -> Case:
+    def one_layer() -> tuple[Tensor, Tensor]:
+        """Without a hidden layer: what a perceptron sums before its threshold."""
+        net, x = MLP((16, 3)).double(), random_rows(2, 5, 16)
+        return net(x), x @ net.linear[0].weight.T + net.linear[0].bias
+
+    def no_activation() -> tuple[Tensor, Tensor]:
+        plain = Activation(lambda a: a, torch.ones_like)
+        net, x = MLP((16, 8, 3), plain).double(), random_rows(2, 5, 16)
+        first, last = net.linear
+        return net(x), x @ (last.weight @ first.weight).T + last.weight @ first.bias + last.bias
+
+    return Case(
+        make=lambda: MLP((16, 12, 8, 5)),
+        run=lambda net, x, mask, state: net(x),
+        parity="torch.nn.Sequential of Linear and Sigmoid, Tanh or ReLU, with torch's autograd",
+        limits={
+            "one layer: a perceptron's sum": one_layer,
+            "no activation: one matrix": no_activation,
+        },
+        refusals={
+            "a wrong width": lambda: MLP((4, 2))(torch.zeros(3, 5)),
+            "no layer": lambda: MLP((4,)),
+        },
+        laws={
+            "padding": NotApplicable(NO_ROWS_MEET),
+            "cache": NotApplicable(NO_ROWS_MEET),
+            "hooks": Refuses("no attention: record says that there are no weights"),
+        },
+    )
