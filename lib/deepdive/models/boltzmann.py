@@ -1,0 +1,259 @@
+"""Restricted Boltzmann machine (RBM) and deep belief net (DBN): layers that learn without labels,
+one over the other, and then together with them. Hinton 2002; Hinton, Osindero and Teh 2006.
+
+Not as in the papers: the fine-tuning is by labels and back-propagation, as in Bengio et al. 2007;
+the wake-sleep algorithm of Hinton et al. 2006 is left out. A layer above the first learns from
+probabilities, not from drawn states.
+
+System: dbn
+Parent: hopfield
+What differs:
+- units are drawn, 1 with probability sigmoid(field), where Hopfield's take the sign (`RBM.gibbs`)
+- visible and hidden units, linked across only, so that a whole side is drawn at once (`RBM`)
+- weights are learned from many rows, not summed up once (`contrastive_divergence`)
+- machines over one another, each trained on what the one below makes of its rows (`pretrain`)
+- at last a plain network starts from their weights and is trained by labels (`classifier`)
+Time: O(n_visible n_hidden) per Gibbs step
+Memory: O(n_visible n_hidden)
+Source: Hinton 2002, sections 3 and 5; Hinton, Osindero and Teh 2006, section 4
+Book: 1.1
+Oracle: sklearn.neural_network.BernoulliRBM; all states of a small machine, one by one
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.laws import Case, NotApplicable, case, random_rows
+
+MOST = 20  # units of the smaller side: a million states
+
+
+class RBM(nn.Module):
+    """Visible units v (..., n_visible) and hidden units h (..., n_hidden), all 0 or 1.
+
+        energy(v, h)   = -v . b - h . c - h . W v
+        p(v, h)        = exp(-energy(v, h)) / Z
+        p(h_j = 1 | v) = sigmoid(c_j + W_j . v)                       # `hidden`
+        p(v_i = 1 | h) = sigmoid(b_i + h . W_i)                       # `visible`
+        free_energy(v) = -v . b - sum_j softplus(c_j + W_j . v)       # p(v) = exp(-free_energy) / Z
+
+    W (n_hidden, n_visible) begins small and random, both biases at 0. Values of v between 0 and 1
+    are taken as probabilities.
+    Raises ValueError for a side without units, and for rows of another width.
+    Source: Hinton 2002, section 5; the free energy: Hinton 2010, section 16.
+    """
+
+    def __init__(self, n_visible: int, n_hidden: int) -> None:
+        super().__init__()
+        if min(n_visible, n_hidden) < 1:
+            raise ValueError(
+                f"n_visible, n_hidden: came as {n_visible}, {n_hidden}; expected 1 or more each"
+            )
+        self.W = nn.Parameter(0.01 * torch.randn(n_hidden, n_visible))
+        self.b = nn.Parameter(torch.zeros(n_visible))
+        self.c = nn.Parameter(torch.zeros(n_hidden))
+
+    def energy(self, v: Tensor, h: Tensor) -> Tensor:
+        """Return the energy (...) of visible and hidden states together."""
+        return -v @ self.b - h @ self.c - (h * F.linear(v, self.W)).sum(-1)
+
+    def hidden(self, v: Tensor) -> Tensor:
+        """Return p(h = 1 | v), (..., n_hidden)."""
+        return self._field(v).sigmoid()
+
+    def visible(self, h: Tensor) -> Tensor:
+        """Return p(v = 1 | h), (..., n_visible)."""
+        return (h @ self.W + self.b).sigmoid()
+
+    def free_energy(self, v: Tensor) -> Tensor:
+        """Return -log sum_h exp(-energy(v, h)), (...)."""
+        return -v @ self.b - F.softplus(self._field(v)).sum(-1)
+
+    def forward(self, v: Tensor) -> Tensor:
+        """Return p(h = 1 | v): what the next layer reads."""
+        return self.hidden(v)
+
+    def gibbs(self, v: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Draw h from p(h | v), then v from p(v | h); return v (..., n_visible)."""
+        h = torch.bernoulli(self.hidden(v), generator=generator)
+        return torch.bernoulli(self.visible(h), generator=generator)
+
+    def log_partition(self) -> Tensor:
+        """Return log Z, summed over all states of the smaller side.
+
+        Raises ValueError when that side has more than 20 units.
+        """
+        n_hidden, n_visible = self.W.shape
+        if min(n_hidden, n_visible) > MOST:
+            raise ValueError(
+                f"log_partition: came with sides of {n_visible} and {n_hidden} units, expected at "
+                f"most {MOST} on the smaller one: it sums over 2^{min(n_hidden, n_visible)} states"
+            )
+        if n_visible <= n_hidden:
+            return (-self.free_energy(all_states(n_visible).to(self.b))).logsumexp(0)
+        h = all_states(n_hidden).to(self.c)
+        return (h @ self.c + F.softplus(h @ self.W + self.b).sum(-1)).logsumexp(0)
+
+    def log_likelihood(self, v: Tensor) -> Tensor:
+        """Return log p(v) in nats, (...); refuses what `log_partition` refuses."""
+        return -self.free_energy(v) - self.log_partition()
+
+    def _field(self, v: Tensor) -> Tensor:
+        if v.shape[-1] != len(self.b):
+            raise ValueError(f"v: came {v.shape[-1]} wide, expected n_visible={len(self.b)}")
+        return F.linear(v, self.W, self.c)
+
+
+def all_states(n: int) -> Tensor:
+    """Return all states of n units, (2^n, n) of 0 and 1, as float64."""
+    return (torch.arange(2**n).unsqueeze(1) >> torch.arange(n - 1, -1, -1) & 1).double()
+
+
+def contrastive_divergence(
+    rbm: RBM, v: Tensor, k: int = 1, generator: torch.Generator | None = None
+) -> Tensor:
+    """Return a number whose gradient is that of CD-k for rows v (B, n_visible).
+
+        v_k  = k Gibbs steps from v                     (held fixed)
+        loss = mean free_energy(v) - mean free_energy(v_k)
+
+    Only the gradient has a meaning. Its first part is that of -log p(v); the second stands for the
+    one of log Z, which k = infinity would give. Raises ValueError for k below 1.
+    Source: Hinton 2002, section 3.
+    """
+    if k < 1:
+        raise ValueError(f"k: came as {k}, expected 1 or more Gibbs steps")
+    with torch.no_grad():
+        drawn = v
+        for _ in range(k):
+            drawn = rbm.gibbs(drawn, generator)
+    return rbm.free_energy(v).mean() - rbm.free_energy(drawn).mean()
+
+
+def train_rbm(
+    rbm: RBM,
+    v: Tensor,
+    *,
+    epochs: int,
+    lr: float = 0.1,
+    batch: int = 20,
+    k: int = 1,
+    generator: torch.Generator | None = None,
+) -> None:
+    """Train on rows v (B, n_visible) by CD-k with momentum 0.5, in batches of a drawn order."""
+    optimizer = torch.optim.SGD(rbm.parameters(), lr=lr, momentum=0.5)
+    for _ in range(epochs):
+        for rows in v[torch.randperm(len(v), generator=generator)].split(batch):
+            optimizer.zero_grad()
+            contrastive_divergence(rbm, rows, k, generator).backward()
+            optimizer.step()
+
+
+class DBN(nn.Module):
+    """RBMs over one another: layer i has sizes[i] visible and sizes[i + 1] hidden units.
+
+        x = sigmoid(c_i + W_i . x)        for each layer            # (..., sizes[-1])
+
+    A second layer that is the first one turned over (W transposed, b and c exchanged) leaves p(v)
+    as it was; training it raises a lower bound of the likelihood.
+    Raises ValueError for fewer than two sizes.
+    Source: Hinton, Osindero and Teh 2006, sections 3 and 4.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        super().__init__()
+        if len(sizes) < 2:
+            raise ValueError(f"sizes: came as {list(sizes)}, expected two or more: (64, 100, 100)")
+        self.layers = nn.ModuleList(RBM(below, above) for below, above in pairwise(sizes))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the top layer's probabilities (..., sizes[-1]) for rows x (..., sizes[0])."""
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def pretrain(
+    dbn: DBN,
+    x: Tensor,
+    *,
+    epochs: int,
+    lr: float = 0.1,
+    generator: torch.Generator | None = None,
+) -> None:
+    """Train the layers from the bottom up, each on what the layers below make of x (B, sizes[0]).
+
+    No label is read. Source: Hinton, Osindero and Teh 2006, section 4.
+    """
+    for layer in dbn.layers:
+        assert isinstance(layer, RBM)
+        train_rbm(layer, x, epochs=epochs, lr=lr, generator=generator)
+        with torch.no_grad():
+            x = layer(x)
+
+
+def classifier(dbn: DBN, n_classes: int) -> nn.Sequential:
+    """Return a plain network that begins as `dbn`, with an output layer at 0: logits (..., n).
+
+    Linear, sigmoid, ..., linear; its weights are copies. Train it by labels (fine-tuning).
+    """
+    parts: list[nn.Module] = []
+    for layer in dbn.layers:
+        assert isinstance(layer, RBM)
+        linear = nn.Linear(len(layer.b), len(layer.c)).to(layer.W)
+        linear.load_state_dict({"weight": layer.W.detach(), "bias": layer.c.detach()})
+        parts += [linear, nn.Sigmoid()]
+    output = nn.Linear(linear.out_features, n_classes).to(linear.weight)
+    nn.init.zeros_(output.weight)
+    nn.init.zeros_(output.bias)
+    return nn.Sequential(*parts, output)
+
+
+ALONE = NotApplicable("each row is alone: no other row is read")
+NO_WEIGHTS = NotApplicable("no attention: there are no attention weights to record")
+
+
+@case(RBM)
+def _() -> Case:
+    def brute_force() -> tuple[Tensor, Tensor]:
+        rbm, v, h = RBM(5, 3).double(), all_states(5), all_states(3)
+        return -rbm.free_energy(v), (-rbm.energy(v[:, None], h)).logsumexp(1)
+
+    return Case(
+        make=lambda: RBM(16, 6),
+        run=lambda module, x, mask, state: module.free_energy(x).unsqueeze(-1),
+        parity="sklearn.neural_network.BernoulliRBM",
+        limits={"the sum over all hidden states": brute_force},
+        refusals={
+            "a side without units": lambda: RBM(4, 0),
+            "rows of another width": lambda: RBM(4, 2)(torch.zeros(1, 3)),
+            "no Gibbs step": lambda: contrastive_divergence(RBM(4, 2), torch.zeros(1, 4), k=0),
+            "a sum over too many states": lambda: RBM(30, 30).log_partition(),
+        },
+        laws={"padding": ALONE, "cache": ALONE, "hooks": NO_WEIGHTS},
+    )
+
+
+@case(DBN)
+def _() -> Case:
+    def network() -> tuple[Tensor, Tensor]:
+        """Before any training by labels, the network's last but one layer is the DBN's top."""
+        dbn, x = DBN((16, 8, 6)).double(), random_rows(3, 16).sigmoid()
+        return classifier(dbn, 10)[:-1](x), dbn(x)
+
+    return Case(
+        make=lambda: DBN((16, 8, 6)),
+        run=lambda module, x, mask, state: module(x),
+        parity="sklearn.neural_network.BernoulliRBM, one over the other",
+        limits={"the network that fine-tuning starts from": network},
+        refusals={"one size": lambda: DBN((16,))},
+        silent={".b": "the visible side's bias is read when rows are drawn, not on the way up"},
+        laws={"padding": ALONE, "cache": ALONE, "hooks": NO_WEIGHTS},
+    )

@@ -1,0 +1,220 @@
+"""Hopfield's network, a memory that is asked by a part of what it holds; and its modern form, one
+step of which is softmax attention. Hopfield 1982; Ramsauer et al. 2021.
+
+Not as in Hopfield 1982: states are -1 and 1, there 0 and 1. The modern form leaves out the two
+constants of the paper's energy, which move no minimum.
+
+System: hopfield
+Parent: hebb
+What differs:
+- every unit is linked with every other one, the same both ways, and with itself not (`hebbian`)
+- units are set one after the other, from the others, until none moves (`Hopfield.recall`)
+- an energy falls with each unit that moves, so a recall ends (`Hopfield.energy`)
+- modern: real rows for signs, a softmax for the sign; it moves all units at once (`ModernHopfield`)
+- modern: a step is one head of attention without projections (`as_attention`)
+Time: O(N^2) per sweep; modern O(S d) per step
+Memory: O(N^2); modern O(S d)
+Source: Hopfield 1982, equations 1, 2 and 7; Ramsauer et al. 2021, section 2, equations 2 and 3
+Book: 1.1
+Oracle: torch.nn.functional.scaled_dot_product_attention (modern form); all states, one by one
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention, SoftmaxAttention
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, NotApplicable, case, random_rows
+
+
+@dataclass(frozen=True)
+class Hopfield:
+    """N units of -1 or 1, linked by `weights` (N, N), symmetric, 0 on the diagonal.
+
+        field_i = sum_j weights_ij state_j
+        energy  = -1/2 sum_ij weights_ij state_i state_j
+        state_i = sign(field_i), as it was where the field is 0
+
+    The last line changes the energy by -(new_i - old_i) field_i, which is never above 0. A state
+    that no unit leaves is a memory: a local minimum. States are (..., N), real numbers.
+
+    Raises ValueError for weights that are not symmetric, or have a diagonal: the energy could rise.
+    Source: Hopfield 1982, equations 1 and 7.
+    """
+
+    weights: Tensor
+
+    def __post_init__(self) -> None:
+        W = self.weights
+        if W.ndim != 2 or W.shape[0] != W.shape[1]:
+            raise ValueError(f"weights: came as {tuple(W.shape)}, expected (N, N)")
+        if not torch.equal(W, W.T) or W.diagonal().any():
+            raise ValueError(
+                "weights: came not symmetric or with a diagonal, so the energy could rise; "
+                "expected weights[i, j] = weights[j, i] and 0 where i = j: take (W + W.T) / 2 and "
+                "fill_diagonal_(0)"
+            )
+
+    def field(self, state: Tensor) -> Tensor:
+        """Return what the other units say to each unit, (..., N)."""
+        return state @ self.weights
+
+    def energy(self, state: Tensor) -> Tensor:
+        """Return -1/2 sum_ij weights_ij state_i state_j, (...)."""
+        return -0.5 * (state * self.field(state)).sum(-1)
+
+    def update(self, state: Tensor, i: int) -> Tensor:
+        """Return the states (..., N) after unit i has looked at the others."""
+        field = state @ self.weights[i]
+        moved = state.clone()
+        moved[..., i] = torch.where(field == 0, state[..., i], field.sign())
+        return moved
+
+    def recall(self, state: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Return the states (..., N) where no unit moves any more, in drawn orders of the units.
+
+        It ends: the energy falls with each move, and there are 2^N states.
+        """
+        while True:
+            before = state
+            for i in torch.randperm(state.shape[-1], generator=generator).tolist():
+                state = self.update(state, i)
+            if torch.equal(state, before):
+                return state
+
+
+def hebbian(patterns: Tensor) -> Hopfield:
+    """Store patterns (S, N) of -1 and 1, each link by Hebb's rule: units that agree are tied.
+
+        weights_ij = sum_s patterns_si patterns_sj   for i != j, else 0
+
+    Sums of ones: exact, so that a field of 0 is 0. Raises ValueError for other numbers.
+    Source: Hopfield 1982, equation 2.
+    """
+    if patterns.ndim != 2 or not (patterns.abs() == 1).all():
+        raise ValueError(
+            f"patterns: came as {tuple(patterns.shape)} with numbers from {patterns.min():g} to "
+            f"{patterns.max():g}, expected (S, N) of -1 and 1: take 2 * bits - 1"
+        )
+    return Hopfield((patterns.T @ patterns).fill_diagonal_(0))
+
+
+class ModernHopfield(nn.Module):
+    """S patterns (S, d) of real numbers; a state moves to their mean, weighted by a softmax.
+
+        weights = softmax(beta * state @ patterns.T)                          # (..., S)
+        state   = weights @ patterns                                          # (..., d)
+        energy  = -logsumexp(beta * state @ patterns.T) / beta + state . state / 2
+
+    One step is state - (gradient of the energy), and never raises it. It is attention: query the
+    state, keys and values the patterns, scale beta (`as_attention`). A large beta returns the
+    pattern with the largest dot product, beta 0 the mean of all.
+
+    Hook point: `weights` (..., S). Raises ValueError for patterns or a beta that cannot be.
+    Source: Ramsauer et al. 2021, section 2, equations 2 and 3 (less two constants).
+    """
+
+    def __init__(self, patterns: Tensor, beta: float = 1.0) -> None:
+        super().__init__()
+        if patterns.ndim != 2 or not len(patterns) or not patterns.is_floating_point():
+            raise ValueError(
+                f"patterns: came as {tuple(patterns.shape)}, {patterns.dtype}; expected (S, d) "
+                "floats with S of 1 or more: one row a pattern"
+            )
+        if beta < 0:
+            raise ValueError(f"beta: came as {beta}, expected 0 or more: it sharpens the softmax")
+        self.patterns, self.beta = nn.Parameter(patterns), beta
+        self.weights = HookPoint()
+
+    def forward(self, state: Tensor) -> Tensor:
+        """Return the states (..., d) after one step."""
+        return self.weights(self.score(state).softmax(-1)) @ self.patterns
+
+    def score(self, state: Tensor) -> Tensor:
+        """Return beta * state @ patterns.T, (..., S)."""
+        if state.shape[-1] != self.patterns.shape[1]:
+            raise ValueError(
+                f"state: came {state.shape[-1]} wide, expected {self.patterns.shape[1]} as the "
+                "patterns are; put a 0 where nothing is known"
+            )
+        return self.beta * state @ self.patterns.T
+
+    def energy(self, state: Tensor) -> Tensor:
+        """Return the energy of states (..., d), (...). Raises ValueError when beta is 0."""
+        if self.beta == 0:
+            raise ValueError("beta: came as 0, expected above 0: the energy divides by it")
+        pull = self.score(state).logsumexp(-1) / self.beta
+        return 0.5 * state.square().sum(-1) - pull
+
+    def error_bound(self, state: Tensor, i: int) -> Tensor:
+        """Return what the distance of forward(state) from pattern i cannot exceed, (...).
+
+            2 (S - 1) M exp(-beta (separation - 2 M |state - pattern_i|))
+
+        M is the largest norm of a pattern, the separation the least of pattern_i . (pattern_i -
+        pattern_j). Source: Ramsauer et al. 2021, theorem 5, for one step from `state`.
+        """
+        x, largest = self.patterns[i], self.patterns.norm(dim=1).max()
+        others = torch.arange(len(self.patterns), device=x.device) != i
+        separation = (x @ (x - self.patterns[others]).T).amin() if others.any() else largest * 0
+        near = separation - 2 * largest * (state - x).norm(dim=-1)
+        return 2 * others.sum() * largest * (-self.beta * near).exp()
+
+
+def as_attention(network: ModernHopfield) -> MultiHeadAttention:
+    """Return attention of one head, no projection, that takes the step of `network`.
+
+    attention(state, patterns) with state (B, T, d) and patterns (B, S, d) as context.
+    """
+    d = network.patterns.shape[1]
+    attention = MultiHeadAttention(d, 1, bias=False, scale=network.beta).to(network.patterns)
+    with torch.no_grad():
+        for weight in (attention.q.weight, *attention.kv.weight.chunk(2), attention.out.weight):
+            weight.copy_(torch.eye(d))
+    return attention
+
+
+@case(ModernHopfield)
+def _() -> Case:
+    stored, state = random_rows(5, 16), random_rows(2, 3, 16, seed=6)
+
+    def one_head() -> tuple[Tensor, Tensor]:
+        network = ModernHopfield(stored, 0.7)
+        return network(state), as_attention(network)(state, stored.expand(2, 5, 16))
+
+    def mechanism() -> tuple[Tensor, Tensor]:
+        rows = stored.expand(2, 1, 5, 16)
+        attended = SoftmaxAttention()(state.unsqueeze(1), rows, rows, scale=0.7)
+        return ModernHopfield(stored, 0.7)(state), attended.squeeze(1)
+
+    def nearest() -> tuple[Tensor, Tensor]:
+        return ModernHopfield(stored, 1e4)(state), stored[(state @ stored.T).argmax(-1)]
+
+    alone = NotApplicable("each state is alone: no other row is read")
+    return Case(
+        make=lambda: ModernHopfield(stored.float(), 0.7),
+        run=lambda module, x, mask, state: module(x),
+        parity="torch.nn.functional.scaled_dot_product_attention",
+        limits={
+            "SoftmaxAttention": mechanism,
+            "MultiHeadAttention of one head, identities for projections": one_head,
+            "beta 0: the mean of the patterns": lambda: (
+                ModernHopfield(stored, 0.0)(state),
+                stored.mean(0).expand_as(state),
+            ),
+            "beta large: the pattern with the largest dot product": nearest,
+        },
+        refusals={
+            "no pattern": lambda: ModernHopfield(torch.zeros(0, 4)),
+            "patterns of bools": lambda: ModernHopfield(torch.ones(2, 4).bool()),
+            "a beta below 0": lambda: ModernHopfield(stored, -1.0),
+            "a state of another width": lambda: ModernHopfield(stored)(torch.zeros(1, 2, 8)),
+            "an energy at beta 0": lambda: ModernHopfield(stored, 0.0).energy(state),
+        },
+        laws={"padding": alone, "cache": alone},
+    )
