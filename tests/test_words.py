@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from deepdive.data import DataError, sense_sentences
 from deepdive.inspect import record
 from deepdive.models import elmo, neural_lm
 from deepdive.models.bilm import BiLM, bilm_loss
@@ -140,6 +141,24 @@ def test_the_nearest_leave_out_what_they_are_told() -> None:
     ids, cosines = nearest(table, table[0], without=(0,))
     assert ids.tolist() == [1, 2, 3]
     assert torch.allclose(cosines, F.cosine_similarity(table[ids], table[:1]))
+
+
+# -- sentences
+
+
+def test_generated_sentences_are_the_same_again_and_words_are_two() -> None:
+    found = sense_sentences(2000)
+    assert found == sense_sentences(2000)
+    assert found != sense_sentences(2000, seed=1)
+    assert found.generated
+    tags: dict[str, set[str]] = {}
+    for word, tag in (pair for sentence in found for pair in sentence):
+        tags.setdefault(word, set()).add(tag)
+    two = {word for word, kinds in tags.items() if len(kinds) > 1}
+    assert two == {"bank", "fish", "light", "play", "watch"}
+    assert all(word.islower() for word in tags), "a pattern was not filled"
+    with pytest.raises(DataError, match="n"):
+        sense_sentences(0)
 
 
 # -- the neural language model

@@ -2,7 +2,7 @@
 
 Real data: `registry`, `get`, `fetch`, `where`, `verify`, `pairs`, `read_pairs`,
 `retrieval_pairs`. Generated, and called so: `number_words`, `number_translation`, `date_pairs`,
-`grammar_pairs`, `reversal`. Batches: `BucketBatches`, `ListBatches`.
+`grammar_pairs`, `reversal`, `sense_sentences`. Batches: `BucketBatches`, `ListBatches`.
 """
 
 from deepdive.data.batches import BucketBatches, ListBatches
@@ -20,6 +20,7 @@ from deepdive.data.generated import (
 from deepdive.data.grammar import grammar_pairs
 from deepdive.data.places import cache, mirror
 from deepdive.data.registry import DataFile, Dataset, Part, get, registry
+from deepdive.data.senses import sense_sentences
 from deepdive.data.text import (
     normalise_spaces,
     pairs,
@@ -56,6 +57,7 @@ __all__ = [
     "retrieval_languages",
     "retrieval_pairs",
     "reversal",
+    "sense_sentences",
     "split_by",
     "verify",
     "where",
