@@ -1,5 +1,7 @@
 """Recurrent networks: a state that is carried from token to token."""
 
+from deepdive.recurrent.grid import GridLSTM, memory_in_time
+from deepdive.recurrent.grid_block import GridBlock, MemorySide, PlainSide, walk
 from deepdive.recurrent.layers import GRU, LSTM, RNN
 from deepdive.recurrent.stacked import (
     Bidirectional,
@@ -15,9 +17,15 @@ __all__ = [
     "LSTM",
     "RNN",
     "Bidirectional",
+    "GridBlock",
+    "GridLSTM",
+    "MemorySide",
+    "PlainSide",
     "RecurrentStack",
     "RecurrentState",
     "bidirectional",
     "from_torch",
+    "memory_in_time",
     "stacked",
+    "walk",
 ]

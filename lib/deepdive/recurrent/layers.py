@@ -8,10 +8,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import HookPoint, record
-from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Mask, Window, describe
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, case, random_rows
+from deepdive.masks import Mask, describe
 from deepdive.recurrent import fused
+from deepdive.recurrent.cases import in_order
 from deepdive.recurrent.state import RecurrentState, Values, real_tokens
 
 
@@ -29,7 +30,18 @@ class RNN(nn.Module):
 
     Hook points, called once a step with (B, d_hidden): `states`, and in the variants the gates.
 
-    Source: Elman 1990, "Finding structure in time".
+    System: rnn
+    Parent: mlp
+    What differs:
+    - `RNN.cell`: the layer reads its own last output as well, through `U`
+    - `RecurrentState`: what it says of one row depends on all rows before it
+    - `RNN.advance`: the same weights at every step, any number of steps
+    Time: O(d_hidden * (d_input + d_hidden)) a token, one after another
+    Memory: O(d_hidden) of state; O(T * d_hidden) in training
+    Source: Elman 1990, "Finding structure in time", section "Networks with memory"
+    Book: 1.1, 2.2.4
+    Oracle: torch.nn.RNN
+    Checkpoints: none
     """
 
     blocks = 1
@@ -139,7 +151,19 @@ class LSTM(RNN):
 
     Hook points: `input_gate`, `forget_gate`, `output_gate`, `cells` (c_t), `states` (h_t).
 
-    Source: Hochreiter and Schmidhuber 1997; the forget gate: Gers, Schmidhuber and Cummins 2000.
+    System: lstm
+    Parent: rnn
+    What differs:
+    - `cells`: a second value, the cell c, which no matrix multiplies on its way
+    - `forget_gate`, `input_gate`: how much of c stays, how much of the candidate is added
+    - `output_gate`: how much of the cell the next step and the layer above see
+    - `reset_parameters`: the forget gate's bias starts at 1
+    Time: O(4 * d_hidden * (d_input + d_hidden)) a token, one after another
+    Memory: O(2 * d_hidden) of state; O(T * d_hidden) in training
+    Source: Hochreiter and Schmidhuber 1997, section 4; Gers et al. 2000, section 3 (forget gate)
+    Book: 1.1
+    Oracle: torch.nn.LSTM
+    Checkpoints: none
     """
 
     blocks = 4
@@ -180,7 +204,19 @@ class GRU(RNN):
 
     Hook points: `reset_gate`, `update_gate`, `states`.
 
-    Source: Cho et al. 2014, section 2.3, equations 5 to 8.
+    System: gru
+    Parent: lstm
+    What differs:
+    - `n_values`: one state, no cell beside it
+    - `update_gate`: keeps z and admits 1 - z; an LSTM chooses the two apart
+    - `reset_gate`: how much of the state the candidate sees; there is no output gate
+    - `blocks`: three blocks of weights for four
+    Time: O(3 * d_hidden * (d_input + d_hidden)) a token, one after another
+    Memory: O(d_hidden) of state; O(T * d_hidden) in training
+    Source: Cho et al. 2014, section 2.3, equations 5 to 8
+    Book: 1.1
+    Oracle: torch.nn.GRU
+    Checkpoints: none
     """
 
     blocks = 3
@@ -199,48 +235,6 @@ class GRU(RNN):
         r, z = self.reset_gate(r), self.update_gate(z)
         n = torch.tanh(Wx_n + r * Uh_n)
         return ((1 - z) * n + z * h,)
-
-
-def loop_and_kernel(layer: nn.Module) -> tuple[Tensor, Tensor]:
-    """Return the states of a double layer, 16 wide, with its points heard and not heard, padding
-    included; for cases.
-    """
-    layer, x = layer.double(), random_rows(3, 5, 16)
-    keys = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0]]).bool()
-    with record(layer, "*states"):
-        heard = layer(x, keys)
-    return heard, layer(x, keys)
-
-
-def in_order(make: Callable[[], nn.Module]) -> Case:
-    """Return the case of a recurrent layer from 16 to 12, for its variants to refine."""
-
-    def with_state(*values: Tensor) -> Callable[[], Tensor]:
-        return lambda: make()(torch.zeros(2, 3, 16), None, RecurrentState(values))
-
-    return Case(
-        make=make,
-        run=lambda layer, x, mask=None, state=None: layer(x, mask, state),
-        begin=lambda layer: RecurrentState(),
-        parity="torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU",
-        limits={"the loop written out: torch's kernel": lambda: loop_and_kernel(make())},
-        refusals={
-            "rows of another width": lambda: make()(torch.zeros(2, 3, 8)),
-            "no rows": lambda: make()(torch.zeros(2, 0, 16)),
-            "a float mask": lambda: make()(torch.zeros(2, 3, 16), torch.ones(2, 3)),
-            "a mask of another shape": lambda: make()(
-                torch.zeros(2, 3, 16), torch.ones(2, 4).bool()
-            ),
-            "a window": lambda: make()(torch.zeros(2, 3, 16), Window(1)),
-            "the state of another width": with_state(*[torch.zeros(2, 5)] * 2),
-            "the state of a larger batch": with_state(*[torch.zeros(3, 12)] * 2),
-            "three tensors for a state": with_state(*[torch.zeros(2, 12)] * 3),
-        },
-        laws={
-            "order": Fails("a recurrence reads in order"),
-            "hooks": Refuses("no attention: record says that there are no weights"),
-        },
-    )
 
 
 @case(RNN)

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Mask
-from deepdive.recurrent.layers import LSTM, in_order
+from deepdive.recurrent.cases import in_order
+from deepdive.recurrent.layers import LSTM
 from deepdive.recurrent.stacked import RecurrentStack, stacked
 from deepdive.recurrent.state import RecurrentState
 

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.layers.dropout import Dropout
 from deepdive.masks import Causal, Mask
-from deepdive.recurrent.layers import GRU, LSTM, RNN, in_order
+from deepdive.recurrent.cases import in_order
+from deepdive.recurrent.layers import GRU, LSTM, RNN
 from deepdive.recurrent.state import RecurrentState, real_tokens
 
 Kind = Callable[[int, int], RNN]
@@ -23,7 +24,19 @@ class RecurrentStack(nn.Module):
 
     `make_layer(i)` builds layer i. Dropout acts between layers, not after the last.
     Raises ValueError when n_layers is below 1, or a layer does not fit the one below.
-    Source: Graves, Mohamed and Hinton 2013, equation 11.
+
+    System: stacked_lstm
+    Parent: lstm
+    What differs:
+    - `RecurrentStack.forward`: layer i reads the states of layer i - 1 at the same step
+    - `RecurrentState.layers`: a state for each layer
+    - `dropout`: between layers, never along time
+    Time: O(n_layers * 8 * d_hidden^2) a token, one after another
+    Memory: O(n_layers * 2 * d_hidden) of state; O(T * n_layers * d_hidden) in training
+    Source: Graves, Mohamed and Hinton 2013, section 2, equation 11
+    Book: 1.1
+    Oracle: torch.nn.LSTM
+    Checkpoints: none
     """
 
     def __init__(
@@ -61,7 +74,18 @@ class Bidirectional(nn.Module):
     With padding, the second starts at the last real token. The end states stand side by side too,
     so that a one-directional layer of twice the width can start from them.
 
-    Source: Schuster and Paliwal 1997.
+    System: birnn
+    Parent: rnn
+    What differs:
+    - `right_to_left`: a second layer reads the same rows from the end
+    - `Bidirectional.forward`: the states of both stand side by side, twice as wide
+    - it refuses a causal mask and a state from before: the whole sequence must be there
+    Time: O(2 * d_hidden * (d_input + d_hidden)) a token, both directions at once
+    Memory: O(2 * T * d_hidden): every state is kept until the other direction is there
+    Source: Schuster and Paliwal 1997, section II
+    Book: 1.1
+    Oracle: torch.nn.RNN
+    Checkpoints: none
     """
 
     def __init__(self, left_to_right: RNN, right_to_left: RNN) -> None:

@@ -1,0 +1,177 @@
+"""Grid LSTM over a sequence: memory along time, and along depth too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Mask, describe
+from deepdive.recurrent.grid_block import GridBlock, MemorySide, PlainSide
+from deepdive.recurrent.layers import LSTM
+from deepdive.recurrent.stacked import RecurrentStack, stacked
+from deepdive.recurrent.state import RecurrentState, Values, real_tokens
+
+TIME, DEPTH = 0, 1
+
+
+def memory_both_ways(d_hidden: int) -> GridBlock:
+    """Return the block of a 2-LSTM: gates and memory along time and along depth, depth last."""
+    return GridBlock([MemorySide(2, d_hidden) for _ in (TIME, DEPTH)], last=DEPTH)
+
+
+def memory_in_time(d_hidden: int) -> GridBlock:
+    """Return the block that makes a stacked LSTM: what time says goes up as it is."""
+    depth = PlainSide(2, d_hidden).hands_on(TIME)
+    return GridBlock([MemorySide(2, d_hidden), depth], last=DEPTH)
+
+
+class GridLSTM(nn.Module):
+    """Grid LSTM over a sequence: a grid of time by depth, one row of blocks a layer.
+
+        h_depth, m_depth = W x_t                                      # enter at the bottom
+        (h_time[l], h_depth), (m_time[l], m_depth)
+            = block_l((h_time[l], h_depth), (m_time[l], m_depth))     # l = 1 ... n_layers
+        states_t = h_depth                                            # leaves at the top
+
+    A stacked LSTM keeps a memory along time only, and what climbs through its layers is squeezed at
+    each. Here what climbs has a memory with gates too, as deep networks have residuals.
+
+    `make_block(l)` builds layer l of width d_hidden; the same block for each l ties the depth. The
+    states at padding are 0, and no memory moves there.
+
+    System: grid_lstm
+    Parent: stacked_lstm
+    What differs:
+    - `GridBlock`: gates and a memory along depth too; a stacked LSTM has them along time only
+    - `MemorySide`: one matrix reads the hidden vectors of all sides together
+    - `GridBlock(last=DEPTH)`: depth is computed after time, and reads what time has just said
+    - `deepdive.recurrent.walk`: any number of dimensions; a sequence needs two
+    Time: O(T * n_layers * d_hidden^2)
+    Memory: O(n_layers * d_hidden) of state
+    Source: Kalchbrenner, Danihelka and Graves 2015, "Grid Long Short-Term Memory", section 3
+    Book: 1.1
+    Oracle: none; a nested loop over torch.nn.LSTMCell with copied weights; stacked torch.nn.LSTM
+    Checkpoints: none
+    """
+
+    def __init__(
+        self,
+        d_input: int,
+        d_hidden: int,
+        n_layers: int,
+        make_block: Callable[[int], GridBlock] | None = None,
+    ) -> None:
+        super().__init__()
+        if n_layers < 1:
+            raise ValueError(f"n_layers must be 1 or more; got {n_layers}")
+        self.d_input, self.d_hidden = d_input, d_hidden
+        self.W = nn.Linear(d_input, 2 * d_hidden)
+        make = make_block or (lambda layer: memory_both_ways(d_hidden))
+        self.blocks = nn.ModuleList(make(layer) for layer in range(n_layers))
+
+    def forward(
+        self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
+    ) -> Tensor:
+        """Return the states (B, T, d_hidden); `state[l]` holds layer l's (h, m) along time.
+
+        `mask` bool (B, T), True = real token, or a `Mask` of `Padding` and `Causal`.
+        Raises ValueError or TypeError for shapes and types that do not fit.
+        """
+        if x.ndim != 3 or x.shape[-1] != self.d_input or not x.is_floating_point() or not x.numel():
+            raise ValueError(
+                f"x must be floats (B, T, {self.d_input}) and not empty; got {describe(x)}"
+            )
+        real = real_tokens(mask, x)
+        if real is not None:  # not even a nan may come in from padding
+            x = x.masked_fill(~real.unsqueeze(-1), 0.0)
+        state = RecurrentState() if state is None else state
+        time = [self._begin(x, state[layer]) for layer in range(len(self.blocks))]
+        states = []
+        for t, entering in enumerate(self.W(x).unbind(1)):
+            top = self._column(entering, time, None if real is None else real[:, t, None])
+            states.append(top)
+        for layer, values in enumerate(time):
+            state[layer].values = values
+        return torch.stack(states, dim=1)
+
+    def _column(self, entering: Tensor, time: list[Values], real: Tensor | None) -> Tensor:
+        """Climb through the layers at one step, moving `time` on; return what leaves at the top."""
+        h, m = entering.chunk(2, dim=-1)
+        for layer, block in enumerate(self.blocks):
+            before = time[layer]
+            (h_time, h), (m_time, m) = block([before[0], h], [before[1], m])
+            after: Values = (h_time, m_time)
+            if real is not None:
+                pairs = zip(after, before, strict=True)
+                after = tuple(torch.where(real, new, old) for new, old in pairs)
+            time[layer] = after
+        return h if real is None else h * real
+
+    def _begin(self, x: Tensor, state: RecurrentState) -> Values:
+        shape = (x.shape[0], self.d_hidden)
+        if state.values is None:
+            return (x.new_zeros(shape), x.new_zeros(shape))
+        if len(state.values) != 2 or any(value.shape != shape for value in state.values):
+            came = ", ".join(describe(value) for value in state.values)
+            raise ValueError(
+                f"state: a Grid LSTM carries (h, m) a layer, each {shape}; got {came}. Who starts "
+                "from another's state must be of its kind and width"
+            )
+        return state.values
+
+
+def as_stack(grid: GridLSTM) -> RecurrentStack:
+    """Return the stacked LSTM that a grid of `memory_in_time` blocks is, weights copied.
+
+    Each block's W reads [h_time; h_depth]: its first half is the LSTM's U, its second the LSTM's W.
+    """
+    stack = stacked(LSTM, grid.d_hidden, grid.d_hidden, len(grid.blocks)).to(grid.W.weight)
+    with torch.no_grad():
+        for layer, block in zip(stack.layers, grid.blocks, strict=True):
+            side = block.sides[TIME].W  # type: ignore[union-attr, index]
+            U, W = side.weight.chunk(2, dim=1)
+            layer.U.weight.copy_(U)  # type: ignore[union-attr, operator]
+            layer.W.weight.copy_(W)  # type: ignore[union-attr, operator]
+            layer.W.bias.copy_(side.bias)  # type: ignore[union-attr, operator]
+            layer.U.bias.zero_()  # type: ignore[union-attr, operator]
+    return stack
+
+
+@case(GridLSTM)
+def _() -> Case:
+    def stack_of_lstms() -> tuple[Tensor, Tensor]:
+        """Memory along time only, depth hands on what time says: layers of LSTMs."""
+        grid = GridLSTM(16, 12, 3, lambda layer: memory_in_time(12)).double()
+        x = random_rows(2, 5, 16)
+        return grid(x), as_stack(grid)(grid.W(x)[..., :12])
+
+    def make() -> GridLSTM:
+        return GridLSTM(16, 12, 2)
+
+    return Case(
+        make=make,
+        run=lambda layer, x, mask=None, state=None: layer(x, mask, state),
+        begin=lambda layer: RecurrentState(),
+        parity="a nested loop over torch.nn.LSTMCell, and stacked torch.nn.LSTM",
+        limits={
+            "no memory along depth, which hands on what time says: a stacked LSTM": stack_of_lstms,
+        },
+        refusals={
+            "no layers": lambda: GridLSTM(16, 12, 0),
+            "rows of another width": lambda: make()(torch.zeros(2, 3, 8)),
+            "no rows": lambda: make()(torch.zeros(2, 0, 16)),
+            "a float mask": lambda: make()(torch.zeros(2, 3, 16), torch.ones(2, 3)),
+            "the state of another width": lambda: make()(
+                torch.zeros(2, 3, 16),
+                None,
+                RecurrentState(layers=[RecurrentState((torch.zeros(1),))]),
+            ),
+        },
+        laws={
+            "order": Fails("a recurrence reads in order"),
+            "hooks": Refuses("no attention: record says that there are no weights"),
+        },
+    )
