@@ -2,7 +2,8 @@
 
 Real data: `registry`, `get`, `fetch`, `where`, `verify`, `pairs`, `read_pairs`,
 `retrieval_pairs`. Generated, and called so: `number_words`, `number_translation`, `date_pairs`,
-`grammar_pairs`, `reversal`, `sense_sentences`. Batches: `BucketBatches`, `ListBatches`.
+`grammar_pairs`, `reversal`, `copy_memory`, `adding_problem`, `dyck_words`, `sense_sentences`.
+Batches: `BucketBatches`, `ListBatches`.
 """
 
 from deepdive.data.batches import BucketBatches, ListBatches
@@ -18,6 +19,7 @@ from deepdive.data.generated import (
     reversal,
 )
 from deepdive.data.grammar import grammar_pairs
+from deepdive.data.memory import adding_problem, copy_memory, dyck_depths, dyck_words
 from deepdive.data.places import cache, mirror
 from deepdive.data.registry import DataFile, Dataset, Part, get, registry
 from deepdive.data.senses import sense_sentences
@@ -41,9 +43,13 @@ __all__ = [
     "Generated",
     "ListBatches",
     "Part",
+    "adding_problem",
     "cache",
+    "copy_memory",
     "date_pairs",
     "date_patterns",
+    "dyck_depths",
+    "dyck_words",
     "fetch",
     "get",
     "grammar_pairs",
