@@ -16,7 +16,7 @@ PY := .venv/bin/python
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf slides figures browser run test lab notebooks exercises bench lint fmt doctor results laws constraints setup clean
+.PHONY: help read book pdf slides figures browser run test lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ results: setup ## Write the README's table of results from casestudies/results/*
 
 laws: setup ## Write book/laws.md, which law holds for which part
 	@$(PY) tools/laws_table.py
+
+atlas: setup ## Write atlas.csv, every system with its parent, its proof and its page
+	@$(PY) -m deepdive.atlas
 
 constraints: setup ## Resolve constraints.txt afresh (a maintainer's task)
 	@$(PY) tools/constraints.py

@@ -609,3 +609,18 @@ total
 # attention map can be read as an alignment, and agrees only in part with what the gradient says
 # decided. Scores come with intervals, references with variants, and the sentences themselves tell
 # what neither shows.
+#
+# <!--
+# System: cs_translation
+# Parent: transformer
+# Place: other
+# What differs:
+# - three models at one budget of operations (`seq2seq`, `attention_seq2seq`, `transformer`), and
+#   saliency beside the attention (`deepdive.explain.gradients`)
+# Time: O(n_layers d_model (T + d_ff))
+# Memory: O(n_layers (n_heads T + d_ff))
+# Source: Kamath, Graham and Emara 2022, section 2.5.
+# Book: 2.5
+# Oracle: sacrebleu for the scores; none for the models' numbers: intervals, and all variants told
+# Checkpoints: none
+# -->

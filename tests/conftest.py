@@ -119,6 +119,13 @@ def has_data(name: str) -> bool:
     return any((folder / name).is_dir() for folder in (place, cache()) if folder is not None)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What the atlas calls proved is compared, at the end of a whole run, with what passed."""
+    from proofs import Proofs
+
+    config.pluginmanager.register(Proofs(), "proofs")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test marked `data("name", ...)` fails in CI without its data; elsewhere it is counted."""
     marker = item.get_closest_marker("data")

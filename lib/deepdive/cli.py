@@ -1,10 +1,8 @@
 """The `deepdive` command. Exit codes: 0 done, 1 something failed, 2 wrong use, 130 interrupted."""
 
-import csv
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -45,7 +43,7 @@ main.add_command(assignment)
 @main.command("list")
 @click.argument("what", type=click.Choice(LISTS), default="pages")
 def list_(what: str) -> None:
-    """List the pages (default), case studies, data sets, systems to be covered, or pencil sheets.
+    """List the pages (default), case studies, data sets, systems with their status, or sheets.
 
     \b
     Examples:
@@ -216,8 +214,13 @@ def _data() -> list[Row]:
 
 
 def _systems() -> list[Row]:
-    text = resources.files("deepdive").joinpath("systems.csv").read_text(encoding="utf-8")
-    return [(row[0], row[4], row[5], row[2], row[1]) for row in csv.reader(text.splitlines())]
+    from deepdive.atlas.rows import LIBRARY, systems
+
+    listed = systems(LIBRARY)
+    rows: list[Row] = [("id", "chapter", "tier", "status", "kind", "name")]
+    for row, status in listed:
+        rows.append((row["id"], row["chapter"], row["tier"], status, row["kind"], row["name"]))
+    return rows
 
 
 def _sheets() -> list[Row]:

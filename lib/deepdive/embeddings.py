@@ -17,7 +17,19 @@ class TokenEmbedding(nn.Module):
     stream at variance 1, and the same matrix can serve as the output layer.
     Raises TypeError for tokens that are not integers, ValueError for a token outside the
     vocabulary.
-    Source: Vaswani et al. 2017, section 3.4.
+
+    System: word_embedding
+    Parent: word2vec
+    What differs:
+    - the rows are learned with the model that reads them, not before it
+    - they are multiplied by sqrt(d_model) (`scale`), so that positions do not drown them
+    - the same matrix scores the next token (`TiedHead`)
+    Time: O(d_model)
+    Memory: O(d_model)
+    Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017.
+    Book: 2.4.1.1
+    Page: 02_transformer/11_encoder#why-embeddings-are-multiplied-by-sqrt-d
+    Checkpoints: none
     """
 
     def __init__(self, vocab_size: int, d_model: int, scale: float = 1.0) -> None:

@@ -47,7 +47,17 @@ class SinusoidalPosition(Position):
 
     A shift by a fixed offset is a rotation of each (sin, cos) pair, the same for all positions.
     There is no table, so no length is too long. An odd d_model ends in a lone sine.
+
+    System: sinusoidal
+    Parent: none
+    What differs:
+    - order enters as numbers added to the rows (`embed`), not by reading one row after another
+    Time: O(d_model)
+    Memory: O(d_model)
     Source: Vaswani et al. 2017, section 3.5.
+    Book: 2.4.1.2
+    Page: 02_transformer/08_positions#the-idea-a-row-of-clocks
+    Checkpoints: none
     """
 
     def __init__(self, d_model: int, base: float = 10_000.0) -> None:
@@ -105,7 +115,17 @@ class LearnedPosition(Position):
 
     `offset` skips the rows that some checkpoints reserve (2 in BART and OPT).
     Raises ValueError for a position beyond the table.
+
+    System: learned_position
+    Parent: sinusoidal
+    What differs:
+    - the rows are trained (`table`), not computed, and so end at `max_length`
+    Time: O(d_model)
+    Memory: O(d_model)
     Source: Gehring et al. 2017, section 3.1; Devlin et al. 2019, section 3.
+    Book: 2.4.1.2
+    Page: 02_transformer/08_positions#learned-places-and-their-end
+    Checkpoints: none
     """
 
     def __init__(self, max_length: int, d_model: int, offset: int = 0) -> None:

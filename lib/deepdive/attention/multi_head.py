@@ -1,5 +1,47 @@
 """Multi-head attention: projections, heads, cache. What happens inside a head is the mechanism's
 business.
+
+System: self_attention
+Parent: scaled_dot_attention
+What differs:
+- queries, keys and values are projections of the same rows (`context` = x): every row asks, and
+  every row answers
+Time: O(d_model (T + d_model))
+Memory: O(T + d_model)
+Source: Vaswani et al. 2017, section 3.2.3; Cheng, Dong and Lapata 2016, section 3.
+Book: 2.4.2.1
+Page: 02_transformer/05_self_attention#in-code-with-shapes
+Checkpoints: none
+
+System: cross_attention
+Parent: multi_head
+What differs:
+- keys and values are projected from foreign rows (`context`, of width `d_context`), once for all
+  steps of decoding (`cache`)
+Time: O(d_model (S + d_model))
+Memory: O(n_heads S + d_model)
+Source: Vaswani et al. 2017, section 3.2.3.
+Book: 2.4.2.4
+Page: 02_transformer/12_decoder#three-sublayers-three-questions
+Test: tests/test_core.py::test_cross_attention_is_projected_once
+  tests/test_laws.py::test_law[Decoder-*] tests/test_parity.py::test_parity[*Decoder*]
+Oracle: torch.nn.TransformerDecoder
+Checkpoints: none
+
+System: masked_attention
+Parent: multi_head
+What differs:
+- a query does not see what comes after it (`mask`, a `deepdive.masks.Causal`), so that all
+  positions train at once
+Time: O(d_model (T + d_model))
+Memory: O(n_heads T + d_model)
+Source: Vaswani et al. 2017, section 3.2.3.
+Book: 2.4.2.3
+Page: 02_transformer/07_masks#one-pass-asks-every-question
+Test: tests/test_core.py::test_mask_written_out tests/test_core.py::test_queries_are_right_aligned
+  tests/test_laws.py::test_law[MultiHeadAttention-no_leak]
+Oracle: torch.nn.MultiheadAttention with attn_mask; the mask written out, entry by entry
+Checkpoints: none
 """
 
 from __future__ import annotations
@@ -32,6 +74,28 @@ class MultiHeadAttention(nn.Module):
 
     Raises ValueError when the heads do not divide the width, or each other.
     Source: Vaswani et al. 2017, section 3.2.2; grouped queries: Shazeer 2019, Ainslie et al. 2023.
+
+    System: multi_head
+    Parent: self_attention
+    What differs:
+    - `n_heads` attentions of width d_model / n_heads, joined by one more matrix (`out`)
+    Time: O(d_model (T + d_model))
+    Memory: O(n_heads T + d_model)
+    Source: Vaswani et al. 2017, section 3.2.2.
+    Book: 2.4.2.2
+    Page: 02_transformer/06_multi_head#in-code-cut-attend-join
+    Checkpoints: none
+
+    System: multi_query
+    Parent: multi_head
+    What differs:
+    - query heads share keys and values in groups (`n_kv_heads`; 1 = multi-query)
+    Time: O(d_model (T + d_model))
+    Memory: O(n_heads T + n_kv_heads d_head)
+    Source: Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
+    Book: 1.2.1.2
+    Page: 02_transformer/06_multi_head#what-differs-heads-that-share-keys-and-values
+    Checkpoints: none
     """
 
     def __init__(

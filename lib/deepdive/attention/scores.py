@@ -15,7 +15,18 @@ from deepdive.masks import Mask
 class DotAttention(SoftmaxAttention):
     """Dot-product attention: scores = q @ k^T, not scaled.
 
+    System: dot_attention
+    Parent: additive_attention
+    What differs:
+    - the score has no weights: query and key must share one space (`default_scale`)
+    - one matrix product scores all pairs, where the parent runs a small network for each
+    Time: O(S d_head)
+    Memory: O(S)
     Source: Luong, Pham and Manning 2015, section 3.1, "dot".
+    Book: 2.3.2.1
+    Page: 02_transformer/03_scores#in-code
+    Oracle: torch.nn.functional.scaled_dot_product_attention
+    Checkpoints: none
     """
 
     @staticmethod
@@ -56,7 +67,18 @@ class AdditiveAttention(SoftmaxAttention):
     at a time. Such a decoder projects its keys once, with `project_keys`, and passes them to
     `attend` at every step.
 
+    System: additive_attention
+    Parent: attention_regression
+    What differs:
+    - the score is learned, a network of one hidden layer (`W_q`, `W_k`, `u`), not a kernel of the
+      distance
+    - queries and keys may be of different width (`d_query`, `d_key`)
+    Time: O(S d_hidden)
+    Memory: O(S d_hidden)
     Source: Bahdanau, Cho and Bengio 2015, section 3.1 and appendix A.1.2.
+    Book: 2.3.2.3
+    Page: 02_transformer/03_scores#in-code
+    Checkpoints: none
     """
 
     def __init__(

@@ -28,7 +28,18 @@ class SoftmaxAttention(nn.Module):
     `F.scaled_dot_product_attention`. The two agree to rounding (under dropout, in distribution).
     A row with no allowed key has weights and output exactly 0 in both, and finite gradients.
 
+    System: scaled_dot_attention
+    Parent: dot_attention
+    What differs:
+    - the scores are divided by sqrt(d_head) (`scale`), so that their variance does not grow with it
+    - each step can be replaced alone (`score`, `weigh`, `mix`); unchanged, all run as one (`fused`)
+    Time: O(S d_head)
+    Memory: O(S)
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1, equation 1.
+    Book: 2.3.2.2
+    Page: 02_transformer/02_attention#why-the-square-root
+    Oracle: torch.nn.functional.scaled_dot_product_attention
+    Checkpoints: none
     """
 
     fused = True

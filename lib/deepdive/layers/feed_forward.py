@@ -48,7 +48,17 @@ def gelu_sigmoid(x: Tensor) -> Tensor:
 class FeedForward(nn.Module):
     """out(activation(inner(x))), at each position alone: d_model -> d_ff -> d_model.
 
+    System: ffn
+    Parent: mlp
+    What differs:
+    - the same two layers at every position, each position alone
+    - it is a sublayer: from d_model to d_model, `d_ff` units between; `activation` ReLU or GELU
+    Time: O(d_model d_ff)
+    Memory: O(d_ff)
     Source: Vaswani et al. 2017, section 3.3, equation 2 (there the activation is ReLU).
+    Book: 2.4.4
+    Page: 02_transformer/10_feed_forward#keys-that-fit-values-that-are-added
+    Checkpoints: none
     """
 
     def __init__(
@@ -75,9 +85,18 @@ class GatedFeedForward(nn.Module):
     """out(activation(gate(x)) * inner(x)): one branch decides how much of the other passes.
 
     With three matrices instead of two, d_ff = 2/3 of the plain layer's keeps the number of
-    parameters.
-    Source: Dauphin et al. 2017; Shazeer 2020, equation 6 (`F.silu` gives SwiGLU, `gelu` GEGLU,
-    `torch.sigmoid` GLU).
+    parameters. `F.silu` gives SwiGLU, `gelu` GEGLU, `torch.sigmoid` GLU.
+
+    System: glu_variants
+    Parent: ffn
+    What differs:
+    - a third matrix (`gate`): its branch, after the activation, multiplies the other (`inner`)
+    Time: O(d_model d_ff)
+    Memory: O(d_ff)
+    Source: Dauphin et al. 2017; Shazeer 2020, equation 6.
+    Book: 1.2.1.2
+    Page: 02_transformer/10_feed_forward#gated-one-branch-opens-the-other
+    Checkpoints: none
     """
 
     def __init__(

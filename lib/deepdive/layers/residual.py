@@ -1,4 +1,18 @@
-"""How a sublayer joins the residual stream: where the norm stands."""
+"""How a sublayer joins the residual stream: where the norm stands.
+
+System: residual_norm
+Parent: none
+What differs:
+- a sublayer's output is added to what it read, so that a gradient has a path past it
+- the norm stands behind the sum (`PostNorm`), inside the branch (`PreNorm`), or on both sides of
+  the sublayer (`SandwichNorm`)
+Time: O(d_model)
+Memory: O(d_model)
+Source: He et al. 2016, section 3; Ba, Kiros and Hinton 2016; Xiong et al. 2020, figure 1.
+Book: 2.4.3
+Page: 02_transformer/09_residuals_norms#where-the-norm-stands
+Checkpoints: none
+"""
 
 from __future__ import annotations
 

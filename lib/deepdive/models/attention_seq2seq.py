@@ -1,22 +1,28 @@
 """Sequence to sequence with attention. Bahdanau, Cho and Bengio 2015; Luong, Pham and Manning 2015.
 
-Parent: the plain encoder-decoder (`deepdive.models.seq2seq`). What differs:
-- the encoder reads in both directions (`deepdive.recurrent.bidirectional`) and all its states are
-  kept, not the last one only;
-- at each target token the decoder mixes these states by an attention mechanism that is passed in;
-- `BahdanauDecoder`: the previous state asks, and what it gets enters the recurrence, so that
-  training too takes one step after another;
-- `LuongDecoder`: the current state asks, after the recurrence, so that all steps are trained at
-  once;
-- the scores over the vocabulary are read from context and state together.
-
 Not as in the papers: the output layer is tied to the target's embedding. Luong's encoder reads in
 one direction, his scores are not divided by sqrt(d_hidden) (`scaled_dot`), and his local attention
 and input feeding (sections 3.2 and 3.3) are left out.
 
 The decoders are in `deepdive.models.attention_decoders`.
 
-Book: section 2.3.3. Checkpoints: none.
+System: attention_seq2seq
+Parent: seq2seq
+What differs:
+- the encoder reads in both directions (`deepdive.recurrent.bidirectional`) and all its states are
+  kept, not the last one only
+- at each target token the decoder mixes these states by an attention mechanism that is passed in
+- `BahdanauDecoder`: the previous state asks, and what it gets enters the recurrence, so that
+  training too takes one step after another
+- `LuongDecoder`: the current state asks, after the recurrence, so that all steps are trained at
+  once
+- the scores over the vocabulary are read from context and state together
+Time: O(d_hidden^2 + S d_hidden)
+Memory: O(d_hidden + S)
+Source: Bahdanau, Cho and Bengio 2015, section 3; Luong, Pham and Manning 2015, section 3.
+Book: 2.3.3
+Page: 02_transformer/04_alignment#in-code-ask-read-write
+Checkpoints: none
 """
 
 from __future__ import annotations

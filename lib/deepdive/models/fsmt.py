@@ -1,18 +1,26 @@
 """FSMT, Facebook FAIR's Transformer of WMT19. Ng et al. 2019, "Facebook FAIR's WMT19 News
 Translation Task Submission".
 
-Parent: the Transformer (`deepdive.models.transformer.Transformer`, its forward kept). What differs:
+Positions count from the row's start: padding stands at its end. It is a `Transformer`, its forward
+kept.
+
+System: fsmt
+Parent: transformer
+What differs:
 - source and target have vocabularies of their own, and the output layer a matrix of its own
-  (`nn.Linear` without bias);
+  (`nn.Linear` without bias)
 - positions are a block of sines and a block of cosines that count from 2, with wavelengths spaced
-  as in tensor2tensor (`BlockedSinusoidalPosition(steps=d_model / 2 - 1, offset=2)`);
-- the feed-forward layers are twice as wide (`base`), and the two sides may differ (`Side`);
-- decoding begins with the end token (`decoding.published`).
-
-Positions count from the row's start: padding stands at its end.
-
-Book: section 2.4. Checkpoints: FSMTForConditionalGeneration, such as facebook/wmt19-en-de, by
-`load`.
+  as in tensor2tensor (`BlockedSinusoidalPosition(steps=d_model / 2 - 1, offset=2)`)
+- the feed-forward layers are twice as wide (`base`), and the two sides may differ (`Side`)
+- decoding begins with the end token (`decoding.published`)
+Time: O(n_layers d_model (T + d_ff))
+Memory: O(n_layers (n_heads T + d_ff))
+Source: Ng et al. 2019, section 3.
+Book: 2.4
+Page: 02_transformer/08_positions#two-layouts-of-one-table
+Test: tests/test_parity_transformer.py::test_fsmt_has_the_same_logits_and_gradients
+Oracle: transformers FSMTForConditionalGeneration, with its own weights
+Checkpoints: FSMTForConditionalGeneration, such as facebook/wmt19-en-de, by `load`
 """
 
 from __future__ import annotations

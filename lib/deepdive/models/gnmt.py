@@ -1,21 +1,26 @@
-"""GNMT, "Google's Neural Machine Translation System". Wu et al. 2016; many languages: Johnson et
-al. 2017.
-
-Parent: Bahdanau's encoder-decoder (`deepdive.models.attention_seq2seq.rnnsearch`). What differs:
-- depth: eight layers each; above the bottom one all read from left to right (`gnmt`);
-- from the third layer on, what a layer read is added to what it says (`ResidualStack`);
-- the decoder's bottom layer asks, with its previous state, and what it gets goes to all layers, not
-  to the bottom one only (`GNMTDecoder`): the layers above then run over all tokens at once;
-- word pieces for words, one vocabulary for both sides (`deepdive.tokenizers.WordPieceTokenizer`);
-- many languages by one network, which stays as it is: the source begins with a token that names
-  the language wanted (`ask_for`).
+"""GNMT, "Google's Neural Machine Translation System". Wu et al. 2016; for many languages see
+`deepdive.models.multilingual_gnmt`.
 
 Not as in the paper: the output layer is tied to the target's embedding, after a projection of its
 own (an LSTM's bounded states cannot be both state and output row); the refinement by
 reinforcement learning and the quantised arithmetic (sections 5 and 6) are left out. The decoder
-starts from zeros. Its beam search is `deepdive.decoding`, with `coverage` for equation 14.
+starts from zeros. Its beam search is `deepdive.decoding`, with `coverage` for equation 14. The
+parent is Bahdanau's form of it (`deepdive.models.attention_seq2seq.rnnsearch`).
 
-Book: with section 2.3.3. Checkpoints: none.
+System: gnmt
+Parent: attention_seq2seq
+What differs:
+- depth: eight layers each; above the bottom one all read from left to right (`gnmt`)
+- from the third layer on, what a layer read is added to what it says (`ResidualStack`)
+- the decoder's bottom layer asks, with its previous state, and what it gets goes to all layers,
+  not to the bottom one only (`GNMTDecoder`): the layers above then run over all tokens at once
+- word pieces for words, one vocabulary for both sides (`deepdive.tokenizers.WordPieceTokenizer`)
+Time: O(n_layers d_hidden^2 + S d_hidden)
+Memory: O(n_layers d_hidden + S)
+Source: Wu et al. 2016, section 3.
+Book: 2.3.3
+Page: 02_transformer/17_gnmt#the-network-in-a-picture
+Checkpoints: none
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.layers.dropout import Dropout
 from deepdive.masks import Padding, padding
 from deepdive.models.attention_decoders import AttentionState, BahdanauDecoder, over_one_memory
+from deepdive.models.multilingual_gnmt import ask_for
 from deepdive.models.seq2seq import (
     SOURCE,
     Reader,
@@ -192,30 +198,6 @@ def gnmt(
         Dropout(dropout), nn.Linear(d_hidden, d_model), TiedHead(target, bias=True)
     )
     return GNMT(encoder, decoder, head)
-
-
-def ask_for(
-    language: Tensor | int, src: Tensor, src_mask: Tensor | None = None
-) -> tuple[Tensor, Tensor | None]:
-    """Put the token of the language wanted before each source: (B, S) -> (B, S + 1); and its mask.
-
-    `language` is one token id, or one a row (B,). This is the whole of multilingual GNMT: the
-    source's language is not named, and the network and its loss stay as they are. Its vocabulary
-    holds one such token a language: `train(..., specials=[*SPECIALS, "<2de>", "<2fr>"])`.
-    Raises ValueError for another number of languages than rows, or a mask that does not fit.
-    Source: Johnson et al. 2017, section 3.
-    """
-    padding(src_mask, src, "src_mask")
-    token = torch.as_tensor(language, dtype=src.dtype, device=src.device)
-    if token.ndim > 1 or (token.ndim == 1 and len(token) != len(src)):
-        raise ValueError(
-            f"language: {tuple(token.shape)} ids for {len(src)} sources; give one id, or one a row"
-        )
-    first = token.expand(len(src)).unsqueeze(1)
-    asked = torch.cat([first, src], dim=1)
-    if src_mask is None:
-        return asked, None
-    return asked, torch.cat([torch.ones_like(first, dtype=torch.bool), src_mask], dim=1)
 
 
 def base(src_vocab: int = 32_000, tgt_vocab: int | None = None) -> GNMT:

@@ -1,14 +1,21 @@
 """Sequence to sequence with two recurrent networks. Sutskever et al. 2014; Cho et al. 2014.
 
-Parent: a recurrent layer (`deepdive.recurrent`). What differs:
-- two networks over embedded tokens (`Reader`): one reads the source, one the target;
-- the second starts in the state in which the first ended (`Seq2Seq.begin`): all that it knows of
-  the source is in that vector;
-- in training it reads the right target tokens, not its own (teacher forcing);
-- a layer of scores over the vocabulary, tied to the target's embedding (`tied_head`).
+The paper turns each source sentence round before it is read; that is left to the data.
 
-Book: sections 2.1 and 2.2. Checkpoints: none. The paper turns each source sentence round before
-it is read; that is left to the data.
+System: seq2seq
+Parent: rnn
+What differs:
+- two networks over embedded tokens (`Reader`): one reads the source, one the target
+- the second starts in the state in which the first ended (`Seq2Seq.begin`): all that it knows of
+  the source is in that vector
+- in training it reads the right target tokens, not its own (teacher forcing)
+- a layer of scores over the vocabulary, tied to the target's embedding (`tied_head`)
+Time: O(n_layers d_hidden^2)
+Memory: O(n_layers d_hidden)
+Source: Sutskever et al. 2014, section 2.
+Book: 2.1-2.2
+Page: 02_transformer/01_seq2seq#in-code-two-loops-and-a-bridge
+Checkpoints: none
 """
 
 from __future__ import annotations

@@ -1,16 +1,21 @@
 """The Transformer. Vaswani et al. 2017, "Attention Is All You Need".
 
-Parent: the recurrent encoder-decoder with attention, `deepdive.models.attention_seq2seq`. What
-differs:
+System: transformer
+Parent: attention_seq2seq
+What differs:
 - self-attention (`MultiHeadAttention` in `Block`) takes the place of recurrence, in the encoder
-  and in the decoder;
-- order enters through `SinusoidalPosition`, added to the embeddings;
-- every attention has several heads; scores are scaled by 1 / sqrt(d_head);
+  and in the decoder
+- order enters through `SinusoidalPosition`, added to the embeddings
+- every attention has several heads; scores are scaled by 1 / sqrt(d_head)
 - each sublayer has a residual connection and a norm (`PostNorm`), and is followed by a
-  position-wise `FeedForward`;
-- all target positions are trained at once, under a `Causal` mask.
-
-Book: section 2.4. Checkpoints: FSMT and Marian (see `deepdive.weights`).
+  position-wise `FeedForward`
+- all target positions are trained at once, under a `Causal` mask
+Time: O(n_layers d_model (T + d_ff))
+Memory: O(n_layers (n_heads T + d_ff))
+Source: Vaswani et al. 2017, section 3.
+Book: 2.4
+Page: 02_transformer/12_decoder#the-whole-transformer
+Checkpoints: FSMT and Marian, through their own model files (see `deepdive.weights`)
 """
 
 from __future__ import annotations

@@ -31,10 +31,28 @@ class WordPieceTokenizer(Tokenizer):
     `WordPieceTokenizer(vocab, specials=BERT_SPECIALS)`; pad, bos, eos are then `[PAD]`, `[CLS]`,
     `[SEP]`.
 
+    System: wordpiece
+    Parent: none
+    What differs:
+    - a word is pieces, cut greedily by the longest match (`encode`), so that few words are unknown
+    - pieces are learned by the score `count(a, b) / (count(a) * count(b))`; byte-pair encoding, its
+      sister, merges by counts alone and applies the merges again (`BPETokenizer`)
+    Time: O(longest piece)
+    Memory: O(vocab_size)
     Source: Schuster and Nakajima, "Japanese and Korean Voice Search", ICASSP 2012; Wu et al.,
-    "Google's Neural Machine Translation System", 2016, section 4.1; Devlin et al. 2019, released
-    code. Google's trainer was never released; the score is that of the Hugging Face course,
-    chapter 6, "WordPiece tokenization".
+      "Google's Neural Machine Translation System", 2016, section 4.1; Devlin et al. 2019, released
+      code; Sennrich et al. 2016.
+    Book: 3.1
+    Page: 02_transformer/17_gnmt#word-pieces
+    Test: tests/test_tokenizers.py::test_wordpiece_equals_the_library
+      tests/test_tokenizers.py::test_bpe_equals_the_library
+      tests/test_tokenizers.py::test_bpe_training_equals_the_library
+      tests/test_tokenizers.py::test_wordpiece_merges_are_those_of_a_full_recount
+    Oracle: the tokenizers library (BPE, WordPiece); a full recount for WordPiece's training
+    Checkpoints: vocab.txt of BERT, by `specials=BERT_SPECIALS`
+
+    Google's trainer was never released; the score is that of the Hugging Face course, chapter 6,
+    "WordPiece tokenization".
     """
 
     def __init__(self, vocab: Sequence[str], specials: Sequence[str] = SPECIALS) -> None:

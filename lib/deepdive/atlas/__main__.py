@@ -1,0 +1,25 @@
+"""Write atlas.csv at the root, and drop from planned.csv what has been built."""
+
+import csv
+import io
+
+from .headers import headers
+from .rows import LIBRARY, PLANNED, ROOT, read_csv, rows, table
+
+
+def main() -> None:
+    said = headers(LIBRARY, ROOT)
+    plan = read_csv(PLANNED)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(plan[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(each for each in plan if each["id"] not in said)
+    PLANNED.write_text(out.getvalue(), encoding="utf-8")
+    found = rows()
+    (ROOT / "atlas.csv").write_text(table(found), encoding="utf-8")
+    count = sum(row.built for row in found)
+    print(f"atlas.csv: {len(found)} systems, {count} built, {len(found) - count} planned")
+
+
+if __name__ == "__main__":
+    main()

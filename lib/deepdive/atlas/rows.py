@@ -1,0 +1,180 @@
+"""The rows of the atlas: systems.csv, the bibliography, the headers and the plan, joined.
+
+A system that has a header is built; its place, page and proof are found from where its code
+stands. For one that has none `planned.csv` says what its paper tells. Needs no torch.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from .headers import Header, headers
+from .pages import page_of
+
+LIBRARY = Path(__file__).resolve().parents[1]
+ROOT = LIBRARY.parents[1]
+PLANNED = LIBRARY / "atlas" / "planned.csv"
+TABLES = LIBRARY / "atlas" / "tables.csv"
+_WHERE = {
+    "attention": "head", "positions": "head", "masks": "head", "layers": "layer",
+    "stacks": "between", "models": "around", "embeddings": "around", "tokenizers": "around",
+    "objectives": "around",
+}  # fmt: skip
+_ENTRY = re.compile(r"^@\w+\{([^,]+),.*?year = \{(\d+)\}.*?systems = \{([^}]*)\}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system. `paper` holds keys of the bibliography, `test` patterns of tests, `differs`
+    bullets joined by " | "; status is "planned" or "proved".
+    """
+
+    id: str
+    name: str
+    kind: str
+    chapter: str
+    parent: str
+    paper: str
+    year: str
+    differs: str
+    place: str
+    time: str
+    memory: str
+    module: str
+    test: str
+    page: str
+    oracle: str
+    checkpoints: str
+    status: str
+
+    @property
+    def built(self) -> bool:
+        return self.status == "proved"
+
+    @property
+    def bullets(self) -> list[str]:
+        return self.differs.split(" | ") if self.differs else []
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@cache
+def papers(bibliography: Path) -> dict[str, list[tuple[str, str]]]:
+    """System -> (key, year) of its papers, the oldest first."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for key, year, systems in _ENTRY.findall(bibliography.read_text("utf-8")):
+        for name in systems.split(", "):
+            found.setdefault(name, []).append((key, year))
+    return {name: sorted(each, key=lambda pair: pair[1]) for name, each in found.items()}
+
+
+def tests_of(header: Header) -> str:
+    """Patterns (shell wildcards, brackets literal) of the tests that prove a system."""
+    if header.test:
+        return header.test.replace(",", "")
+    if not header.module.startswith("deepdive"):
+        return f"{header.module}.ipynb::*"
+    laws = [f"tests/test_laws.py::test_law[{name}-*]" for name in header.cases]
+    return " ".join(laws + [f"tests/test_parity.py::test_parity[*{n}*]" for n in header.compared])
+
+
+def _unlisted(header: Header) -> dict[str, str]:
+    """A system that the list does not have: what its header tells."""
+    unit = header.module.split(".")[1]
+    kind = {"models": "model", "positions": "position"}.get(unit, "mechanism")
+    chapter = re.search(r"\d", header.book)
+    return {"id": header.system, "name": header.title, "kind": kind,
+            "chapter": chapter[0] if chapter else ""}  # fmt: skip
+
+
+def built(system: Mapping[str, str], header: Header, root: Path) -> Row:
+    """Return the row of a system that has a header."""
+    known = papers(root / "book" / "references.bib").get(header.system, [])
+    told = re.search(r"\b(?:18|19|20)\d\d\b", header.source)
+    unit = [*header.module.split("."), ""][1]
+    place = header.place or _WHERE.get(unit, "other")
+    if system["chapter"] == "1":
+        place = "other"  # no Transformer yet, so no place in one
+    return Row(
+        **{key: system[key] for key in ("id", "name", "kind", "chapter")},
+        parent=header.parent,
+        paper=" ".join(key for key, _ in known),
+        year=told[0] if told else known[0][1] if known else "",
+        differs=" | ".join(header.differs),
+        place=place,
+        time=header.time,
+        memory=header.memory,
+        module=f"{header.module}:{header.part}" if header.part else header.module,
+        test=tests_of(header),
+        page=page_of(header, system["chapter"], root),
+        oracle=header.oracle,
+        checkpoints=header.checkpoints,
+        status="proved",
+    )
+
+
+def planned(system: Mapping[str, str], plan: Mapping[str, str], root: Path) -> Row:
+    """Return the row of a system that is not built yet."""
+    known = papers(root / "book" / "references.bib").get(system["id"], [])
+    told = {key: plan.get(key, "") for key in ("parent", "place", "time", "memory")}
+    empty = dict.fromkeys(("differs", "module", "test", "page", "oracle", "checkpoints"), "")
+    return Row(
+        **{key: system[key] for key in ("id", "name", "kind", "chapter")},
+        **told,
+        **empty,
+        paper=" ".join(key for key, _ in known),
+        year=known[0][1] if known else "",
+        status="planned",
+    )
+
+
+def systems(package: Path = LIBRARY) -> list[tuple[dict[str, str], str]]:
+    """Return the listed systems, each with its status; needs no checkout.
+
+    A system whose header stands in a page is seen where the pages lie beside the library.
+    """
+    said = headers(package, ROOT if (ROOT / "chapters").is_dir() else None)
+    listed = read_csv(LIBRARY / "systems.csv")
+    return [(each, "proved" if each["id"] in said else "planned") for each in listed]
+
+
+def rows(root: Path = ROOT, package: Path = LIBRARY) -> list[Row]:
+    """Return the atlas: the systems in the order of the list, then those that it does not have."""
+    said = headers(package, root)
+    plan = {each["id"]: each for each in read_csv(PLANNED)}
+    listed = read_csv(LIBRARY / "systems.csv")
+    more = [_unlisted(one) for one in said.values() if one.system not in {r["id"] for r in listed}]
+    return [
+        built(each, said[each["id"]], root)
+        if each["id"] in said
+        else planned(each, plan.get(each["id"], {}), root)
+        for each in [*listed, *more]
+    ]
+
+
+def table(found: Iterable[Row]) -> str:
+    """Return rows as the text of atlas.csv."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([field.name for field in fields(Row)])
+    writer.writerows(astuple(row) for row in found)
+    return out.getvalue()
+
+
+def growth(time: str) -> str:
+    """Return how the time per token grows with the length of the text, from its O(...)."""
+    if not time.startswith("O("):
+        return "not stated"
+    for mark, words in (("log T", "log T"), ("sqrt(T)", "sqrt(T)"), (r"\b[TSN]\b", "T")):
+        if re.search(mark if mark.startswith("\\") else re.escape(mark), time):
+            return words
+    return "none"

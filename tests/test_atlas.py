@@ -1,0 +1,296 @@
+"""The atlas: what each row says is true, and a model with a header is on the map by existing."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from proofs import Proofs, matches, unproved
+from pybtex.database import parse_file
+
+from deepdive.atlas.headers import MOST, PLACES, HeaderError, blocks, header, headers
+from deepdive.atlas.pages import headings
+from deepdive.atlas.rows import LIBRARY, PLANNED, ROOT, TABLES, Row, growth, read_csv, rows, table
+
+HEADER = """System: new_one
+Parent: gnmt
+What differs:
+- it is newer (`New`),
+  by a line
+Time: O(d_model)
+Memory: O(d_model)
+Source: Someone 2026, section 1.
+Book: 2.5
+Page: 02_transformer/17_gnmt#gnmt
+Oracle: torch.nn.Linear
+Checkpoints: none"""
+ROWS = rows()
+BUILT = [row for row in ROWS if row.built]
+IDS = {row.id for row in ROWS}
+
+
+# -- the file
+
+
+def test_the_file_is_what_the_code_says() -> None:
+    """`make atlas` writes it."""
+    assert (ROOT / "atlas.csv").read_text("utf-8") == table(ROWS), "run `make atlas`"
+
+
+def test_every_listed_system_has_a_row() -> None:
+    listed = [each["id"] for each in read_csv(LIBRARY / "systems.csv")]
+    assert [row.id for row in ROWS][: len(listed)] == listed
+    assert len(listed) == 200
+    assert len(IDS) == len(ROWS)
+
+
+def test_a_system_is_planned_or_built_and_said_once() -> None:
+    plan = [each["id"] for each in read_csv(PLANNED)]
+    assert len(plan) == len(set(plan))
+    assert set(plan) <= IDS
+    assert not set(plan) & set(headers(LIBRARY, ROOT)), "built by now: `make atlas` drops the line"
+    assert set(plan) | set(headers(LIBRARY, ROOT)) == IDS
+
+
+def test_nothing_pretends() -> None:
+    for row in ROWS:
+        assert row.status in ("planned", "proved"), row.id
+        of_code = (row.module, row.test, row.page, row.oracle, row.checkpoints, row.differs)
+        if not row.built:
+            assert not any(of_code), f"{row.id} is planned: there is nothing to point at"
+
+
+# -- each field
+
+
+def test_parents_exist_and_form_a_forest() -> None:
+    parents = {row.id: row.parent for row in ROWS}
+    for name in parents:
+        seen = [name]
+        while parent := parents[seen[-1]]:
+            assert parent in parents, f"{seen[-1]}: no system {parent!r}"
+            assert parent not in seen, f"a circle: {[*seen, parent]}"
+            seen.append(parent)
+
+
+def test_places_bullets_and_complexity() -> None:
+    for row in ROWS:
+        assert row.place in PLACES, row.id
+        assert len(row.bullets) <= MOST, row.id
+        for cost in (row.time, row.memory):
+            assert cost.startswith("O(") or (not row.built and not cost), f"{row.id}: {cost!r}"
+        if row.built:
+            assert row.bullets or not row.parent, f"{row.id}: what differs from {row.parent}?"
+
+
+def test_papers_are_in_the_bibliography_with_their_year() -> None:
+    entries = parse_file(str(ROOT / "book" / "references.bib")).entries
+    for row in ROWS:
+        years = {entries[key].fields["year"] for key in row.paper.split()}
+        assert row.year.isdigit(), row.id
+        assert row.built or row.year == min(years), row.id
+        for key in row.paper.split():
+            assert row.id in entries[key].fields["systems"].split(", "), f"{row.id}: {key}"
+
+
+@pytest.mark.parametrize("row", BUILT, ids=lambda row: row.id)
+def test_the_module_can_be_imported_and_has_the_class(row: Row) -> None:
+    module, _, part = row.module.partition(":")
+    if not module.startswith("deepdive"):
+        assert (ROOT / f"{module}.ipynb").is_file()
+        return
+    found = importlib.import_module(module)
+    assert not part or isinstance(getattr(found, part), type)
+
+
+@pytest.mark.parametrize("row", BUILT, ids=lambda row: row.id)
+def test_page_and_anchor_exist(row: Row) -> None:
+    page, _, anchor = row.page.partition("#")
+    assert page, f"no page of chapter {row.chapter} uses {row.module}: say Page in its header"
+    source = ROOT / f"{page}.py"
+    assert source.is_file(), row.page
+    assert anchor in {name for _, name in headings(source)}, row.page
+
+
+@pytest.mark.parametrize("row", BUILT, ids=lambda row: row.id)
+def test_oracle_and_checkpoints_are_named(row: Row) -> None:
+    assert len(row.oracle) > 8, "an oracle, or `none: ` and what proves it instead"
+    assert row.oracle != "none", "none: and what proves it instead"
+    assert row.checkpoints
+
+
+@cache
+def collected() -> tuple[str, ...]:
+    """The tests that pytest finds in the files that the atlas names."""
+    files = {pattern.split("::")[0] for row in BUILT for pattern in row.test.split()}
+    wanted = sorted(file for file in files if file.startswith("tests/"))
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *wanted]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return tuple(line for line in told.splitlines() if "::" in line)
+
+
+@pytest.mark.parametrize("row", BUILT, ids=lambda row: row.id)
+def test_its_tests_are_there(row: Row) -> None:
+    """That they ran and passed is asked at the end of a whole run: `proofs`."""
+    from run_tests import pages
+
+    assert row.test, "no class of the module has a @case: say Test in the header"
+    for pattern in row.test.split():
+        file = pattern.split("::")[0]
+        if file.endswith(".ipynb"):
+            assert file in pages(), pattern
+        else:
+            assert any(matches(pattern, node) for node in collected()), pattern
+
+
+# -- what ran
+
+
+def test_a_system_whose_test_did_not_run_or_failed_is_named() -> None:
+    (row,) = (row for row in BUILT if row.id == "dot_attention")
+    law, other = "tests/test_laws.py::test_law[DotAttention-order]", "tests/test_parity.py::"
+    parity = f"{other}test_parity[DotAttention, SoftmaxAttention]"
+    good = {law: "passed", parity: "passed"}
+    assert unproved([row], good) == []
+    assert "nothing ran" in unproved([row], {law: "passed"})[0]
+    assert unproved([row], good | {law: "failed"}) == [f"dot_attention: {law} failed"]
+    assert unproved([row], good | {parity: "skipped"}) == [f"dot_attention: {parity} skipped"]
+    assert not unproved([replace(row, status="planned")], {})
+
+
+def test_brackets_are_letters_and_a_star_is_any_text() -> None:
+    assert matches("t.py::law[A-*]", "t.py::law[A-b]")
+    assert not matches("t.py::law[A-*]", "t.py::law[BA-b]")
+    assert matches("t.py::one", "t.py::one[1]")
+    assert not matches("t.py::one", "t.py::one_more")
+
+
+def test_a_whole_run_that_leaves_a_proof_out_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Session:
+        config, exitstatus = object(), pytest.ExitCode.OK
+
+    proofs, session = Proofs(), Session()
+    monkeypatch.delenv("DEEPDIVE_WHOLE", raising=False)
+    proofs.pytest_sessionfinish(session)  # type: ignore[arg-type]
+    assert session.exitstatus == pytest.ExitCode.OK
+    monkeypatch.setenv("DEEPDIVE_WHOLE", "1")
+    proofs.pytest_sessionfinish(session)  # type: ignore[arg-type]
+    assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
+    assert len(proofs.faults) >= len(BUILT)
+
+
+# -- headers
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the library's code in a folder of its own."""
+    copy = tmp_path / "deepdive"
+    shutil.copytree(LIBRARY, copy, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors"))
+    return copy
+
+
+def test_a_model_file_with_a_header_adds_a_row_and_nothing_else_is_edited(package: Path) -> None:
+    code = f'"""A new one. Someone 2026.\n\n{HEADER}\n"""\n\n\nclass New:\n    pass\n\n\n'
+    code += '@case(New)\ndef _():\n    return Case(make=New, parity="none: it is new")\n'
+    (package / "models" / "new_one.py").write_text(code, encoding="utf-8")
+    found = {row.id: row for row in rows(ROOT, package)}
+    new = found.pop("new_one")
+    assert found == {row.id: row for row in ROWS}
+    assert (new.name, new.kind, new.chapter, new.year) == ("A new one", "model", "2", "2026")
+    assert (new.place, new.parent, new.status) == ("around", "gnmt", "proved")
+    assert new.bullets == ["it is newer (`New`), by a line"]
+    assert new.test == "tests/test_laws.py::test_law[New-*]", "no oracle, so no parity"
+    assert new.page == "chapters/02_transformer/17_gnmt#gnmt"
+
+
+def test_a_listed_system_becomes_built_by_its_header(package: Path) -> None:
+    (plan,) = (row for row in ROWS if row.id == "bert")
+    code = f'"""BERT. Devlin et al. 2019.\n\n{HEADER.replace("new_one", "bert")}\n"""\n'
+    (package / "models" / "bert.py").write_text(code, encoding="utf-8")
+    (now,) = (row for row in rows(ROOT, package) if row.id == "bert")
+    assert not plan.built
+    assert now.built
+    assert (now.name, now.chapter, now.paper) == (plan.name, plan.chapter, plan.paper)
+    assert now.module == "deepdive.models.bert"
+
+
+def test_two_headers_of_one_system_are_refused(package: Path) -> None:
+    for name in ("one", "two"):
+        (package / "models" / f"{name}.py").write_text(f'"""X.\n\n{HEADER}\n"""\n', "utf-8")
+    with pytest.raises(HeaderError, match=r"two.py: new_one has a header in deepdive.models.one"):
+        rows(ROOT, package)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("Time: O(d_model)\n", ""), "lacks Time"),
+        (("Book: 2.5\n", "Book: 2.5\nBook: 2.6\n"), "Book stands twice"),
+        (("Time: O(d_model)\nMemory: O(d_model)", "Memory: O(1)\nTime: O(1)"), "expected System"),
+        (("- it is newer (`New`),\n  by a line\n", "- more\n" * 6), "6 bullets, at most 5"),
+        (("Parent: gnmt\n", "Parent: gnmt\nPlace: nowhere\n"), "place 'nowhere', expected one of"),
+    ],
+)
+def test_a_header_that_cannot_be_read_is_refused(change: tuple[str, str], message: str) -> None:
+    with pytest.raises(HeaderError, match=message):
+        [header(block, "deepdive.models.x") for block in blocks(HEADER.replace(*change))]
+
+
+def test_a_docstring_may_hold_two_headers_and_prose() -> None:
+    text = f"What it is.\n\n{HEADER}\n\nMore prose: with a colon.\n\n{HEADER}"
+    first, second = blocks(text)
+    assert first == second
+    assert first["Source"] == ["Someone 2026, section 1."]
+
+
+def test_how_time_grows_with_the_length() -> None:
+    assert growth("O(n_layers d_model (T + d_ff))") == "T"
+    assert growth("O(S d_head)") == "T"
+    assert growth("O(n_rounds log T d_model)") == "log T"
+    assert growth("O(sqrt(T) d_model)") == "sqrt(T)"
+    assert growth("O(window d_model)") == "none"
+    assert growth("") == "not stated"
+
+
+def test_the_atlas_is_read_without_torch() -> None:
+    code = "import sys, deepdive.atlas.rows as a; a.rows(); print('torch' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False"
+
+
+# -- the tables of the book
+
+
+def test_the_tables_name_systems_and_say_what_was_printed() -> None:
+    for each in read_csv(TABLES):
+        assert each["table"] in ("1.1", "1.2", "1.3", "1.4")
+        assert each["modification"]
+        assert each["printed"] or each["ours"], each
+        assert (each["system"] in IDS) == (each["table"] != "1.4"), each
+
+
+def test_the_printed_tables_are_whole() -> None:
+    """Every cell of the book's text between the captions of tables 1.1 to 1.4."""
+    source = ROOT.parent / "shared" / "sources" / "book.txt"
+    if not source.is_file():
+        pytest.skip("the text of the printed book is not beside this checkout")
+    text = source.read_text("utf-8")
+    for each in read_csv(TABLES):
+        start = text.index(f"\nTABLE {each['table']} ")
+        assert each["printed"] in text[start : start + 1600], each
+        assert each["modification"] in text[start : start + 1600], each
+
+
+def test_the_committed_file_opens_as_a_table() -> None:
+    with (ROOT / "atlas.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert list(found[0])[:5] == ["id", "name", "kind", "chapter", "parent"]
+    assert {row["status"] for row in found} == {"planned", "proved"}
