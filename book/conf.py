@@ -15,6 +15,7 @@ extensions = [
     "formulas",
     "links",
     "papers",
+    "printed",
     "access",
 ]
 

@@ -33,8 +33,9 @@ TAGS = {
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
-TEXTS = ("contents", "use", "teach", "notation", "laws", "glossary", "bibliography")
+TEXTS = ("contents", "use", "teach", "notation", "concordance", "laws", "glossary", "bibliography")
 TEXTS += ("errata", "changelog")
+FRONT = ("contents", "use", "teach", "notation", "concordance")
 
 
 def library(name: str) -> Any:
@@ -118,7 +119,7 @@ class Stage:
         names = {path.stem for path in self.out.glob("*.md")} - {"index"}
         known = [name for name in TEXTS if name in names]
         known += sorted(names - set(known))
-        trees = {"The book": [n for n in known if n in ("contents", "use", "teach", "notation")]}
+        trees = {"The book": [n for n in known if n in FRONT]}
         for title, entries in self._groups().items():
             trees[title] = [f"{label} <{self._name(path)[:-6]}>" for label, path, _ in entries]
         trees["Reference"] = [n for n in known if n not in trees["The book"]] + ["genindex"]

@@ -10,9 +10,11 @@ import pytest
 
 DATA = "real data absent: "
 BROWSER = "no browser: "
+SOURCES = "printed sources absent: "
 HELP = {
     DATA: "Fetch it (`deepdive data fetch NAME`) or name a folder with it (DEEPDIVE_MIRROR=...).",
     BROWSER: "`make browser` gets what they need.",
+    SOURCES: "They are not ours to pass on; where they are, ../shared/sources has their text.",
 }
 
 

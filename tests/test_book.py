@@ -264,7 +264,7 @@ def test_every_page_is_in_the_book(book: Path, root: Path) -> None:
     for page in discover(root):
         assert (book / f"{page.name}.html").is_file(), page.name
     for name in (
-        "index", "contents", "use", "notation", "glossary", "bibliography", "errata",
+        "index", "contents", "use", "notation", "concordance", "glossary", "bibliography", "errata",
         "changelog", "cite", "laws", "genindex", "search",
     ):  # fmt: skip
         assert (book / f"{name}.html").is_file(), name
