@@ -19,6 +19,7 @@ Time: O(d)
 Memory: O(d)
 Source: Rosenblatt 1958; Novikoff 1962; Minsky and Papert 1969, chapter 11.
 Book: 1.1
+Test: tests/test_neurons.py::test_the_weights_are_scikit_learns_after_any_number_of_passes[*]
 Oracle: sklearn.linear_model.Perceptron
 Checkpoints: none
 """

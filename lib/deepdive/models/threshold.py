@@ -18,6 +18,7 @@ Time: O(d)
 Memory: O(d)
 Source: McCulloch and Pitts 1943, section 2.
 Book: 1.1
+Test: tests/test_neurons.py::test_three_units_are_xor
 Oracle: none; the truth tables of all units, written out
 Checkpoints: none
 """
@@ -99,6 +100,7 @@ class Hebb:
     Memory: O(d_in * d_out)
     Source: Hebb 1949, chapter 4; its limit: Oja 1982.
     Book: 1.1
+    Test: tests/test_neurons.py::test_hebb_is_the_sum_of_outer_products_in_any_order
     Oracle: none; the sum of outer products, and for `oja` the eigenvector of numpy.linalg.eigh
     Checkpoints: none
     """

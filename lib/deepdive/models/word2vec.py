@@ -7,7 +7,7 @@ Not as in the paper: sentences are shuffled as pairs and trained in batches, by 
 the page takes; the paper goes through the text once with a falling rate.
 
 System: word2vec
-Parent: neural_lm
+Parent: mlp
 What differs:
 - no hidden layer: the score of two words is one dot product (`SkipGram.forward`)
 - no softmax over V words: one true word against k drawn ones (`negative_sampling_loss`)
