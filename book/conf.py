@@ -16,6 +16,7 @@ extensions = [
     "links",
     "papers",
     "printed",
+    "atlas",
     "access",
 ]
 
@@ -31,7 +32,7 @@ html_theme = "sphinx_book_theme"
 html_title = "deepdive"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
-html_css_files = ["book.css", "paths.css"]
+html_css_files = ["book.css", "paths.css", "atlas.css"]
 # build.py writes the data of the paths
 html_js_files = [(name, {"defer": "defer"}) for name in ("scroll.js", "paths_data.js", "paths.js")]
 html_copy_source = False

@@ -33,9 +33,9 @@ TAGS = {
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
-TEXTS = ("contents", "use", "teach", "notation", "concordance", "laws", "glossary", "bibliography")
-TEXTS += ("errata", "changelog")
-FRONT = ("contents", "use", "teach", "notation", "concordance")
+TEXTS = ("contents", "use", "teach", "notation", "concordance", "atlas", "laws", "glossary")
+TEXTS += ("bibliography", "errata", "changelog")
+FRONT = TEXTS[:6]
 
 
 def library(name: str) -> Any:

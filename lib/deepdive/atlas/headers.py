@@ -29,7 +29,7 @@ from pathlib import Path
 
 KEYS = (
     "System", "Parent", "Place", "What differs", "Time", "Memory", "Source", "Book", "Page",
-    "Test", "Oracle", "Checkpoints",
+    "Test", "Oracle", "Checkpoints", "Example",
 )  # fmt: skip
 REQUIRED = {"System", "Parent", "Time", "Memory", "Book", "Checkpoints"}
 MOST = 5  # bullets
@@ -51,6 +51,7 @@ class Header:
     cases      the classes of the module (or this class alone) that the laws are tried on
     compared   those of them that have a reference implementation
     oracle     as the header says it, else as the cases do
+    example    what builds a small one, in the words of its module, where no case does
     title      the first sentence of the docstring
     """
 
@@ -67,6 +68,7 @@ class Header:
     page: str = ""
     test: str = ""
     oracle: str = ""
+    example: str = ""
     part: str = ""
     cases: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
@@ -125,6 +127,7 @@ def header(block: dict[str, list[str]], module: str) -> Header:
         page=one["Page"],
         test=one["Test"],
         oracle=one["Oracle"],
+        example=one["Example"],
     )
 
 

@@ -12,6 +12,7 @@ Source: Vaswani et al. 2017, section 3.2.3; Cheng, Dong and Lapata 2016, section
 Book: 2.4.2.1
 Page: 02_transformer/05_self_attention#in-code-with-shapes
 Checkpoints: none
+Example: MultiHeadAttention(16, 1)
 
 System: cross_attention
 Parent: multi_head
@@ -27,6 +28,7 @@ Test: tests/test_core.py::test_cross_attention_is_projected_once
   tests/test_laws.py::test_law[Decoder-*] tests/test_parity.py::test_parity[*Decoder*]
 Oracle: torch.nn.TransformerDecoder
 Checkpoints: none
+Example: MultiHeadAttention(16, 4), {"context": torch.ones(2, 3, 16)}
 
 System: masked_attention
 Parent: multi_head
@@ -42,6 +44,7 @@ Test: tests/test_core.py::test_mask_written_out tests/test_core.py::test_queries
   tests/test_laws.py::test_law[MultiHeadAttention-no_leak]
 Oracle: torch.nn.MultiheadAttention with attn_mask; the mask written out, entry by entry
 Checkpoints: none
+Example: MultiHeadAttention(16, 4), {"mask": Causal()}
 """
 
 from __future__ import annotations
@@ -85,6 +88,7 @@ class MultiHeadAttention(nn.Module):
     Book: 2.4.2.2
     Page: 02_transformer/06_multi_head#in-code-cut-attend-join
     Checkpoints: none
+    Example: MultiHeadAttention(16, 4)
 
     System: multi_query
     Parent: multi_head
@@ -96,6 +100,7 @@ class MultiHeadAttention(nn.Module):
     Book: 1.2.1.2
     Page: 02_transformer/06_multi_head#what-differs-heads-that-share-keys-and-values
     Checkpoints: none
+    Example: MultiHeadAttention(16, 4, n_kv_heads=1)
     """
 
     def __init__(

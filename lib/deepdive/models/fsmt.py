@@ -21,6 +21,7 @@ Page: 02_transformer/08_positions#two-layouts-of-one-table
 Test: tests/test_parity_transformer.py::test_fsmt_has_the_same_logits_and_gradients
 Oracle: transformers FSMTForConditionalGeneration, with its own weights
 Checkpoints: FSMTForConditionalGeneration, such as facebook/wmt19-en-de, by `load`
+Example: tiny()
 """
 
 from __future__ import annotations
