@@ -240,10 +240,10 @@ from deepdive.predictions import predict
 
 predict(
     "Some analogies come out right. Of those, how many has the control right too?",
-    ["none: the sum does the work", "about half", "all, or nearly all"],
+    ["none: the sum does the work", "fewer than half", "most of them, or all"],
     answer=2,
-    explain="In such small texts the answer, where it is found, is the third word's neighbour. "
-    "The sum hardly moves it. See the two columns below.",
+    explain="In so small a text the answer, where it is found, is mostly the third word's "
+    "neighbour already, and the sum hardly moves it. See both answers below.",
     key="01_before/analogies",
 )
 
@@ -269,8 +269,8 @@ print(f"right: {right['sum']}; alone {right['alone']}; both {right['both']}")
 assert right["both"] >= right["sum"] - 2
 
 # %% [markdown]
-# Neighbours came out well, analogies badly. The right ones prove little: the control finds them
-# without a sum (Linzen 2016 says so of published results too). The authors report
+# Neighbours came out well, analogies badly. Most of the right ones prove little: the control finds
+# them without a sum (Linzen 2016 says so of published results too). The authors report
 # about 60% right from a billion words of news (2013, table 1); our text is thousands of times
 # smaller.
 
