@@ -19,18 +19,18 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
     row = re.compile(r"^# \| (\S+) \| \[([^\]]+)\]\((\S+)\.ipynb\) \| [^|]+\? \| (\d+) \|$", re.M)
     listed = {m[3]: (m[1], m[2], int(m[4])) for m in row.finditer(text)}
     chapter = [p for p in discover(ROOT) if p.source.parent == opening.source.parent]
-    ends = {"00_opening", "18_closing"}
+    ends = {"00_opening", "14_closing", "18_closing"}
     expected = {
         page.source.stem: (page.number, page.summary().title, page.summary().minutes)
         for page in chapter
         if page.source.stem not in ends and page.notebook.is_file()
     }
     assert listed == expected
-    hours = round(sum(minutes for _, _, minutes in listed.values()) / 60)
-    assert f"all its pages together: {hours} hours" in text
+    hours = max(1, round(sum(minutes for _, _, minutes in listed.values()) / 60))
+    assert f"all its pages together: {hours} hour{'s' * (hours > 1)}<" in text
 
 
-ENDS = {"00_opening", "18_closing", "04_diagnostic"}
+ENDS = {"00_opening", "14_closing", "18_closing", "04_diagnostic"}
 TAUGHT = [
     page
     for page in discover(ROOT)
@@ -51,3 +51,13 @@ def test_a_page_asks_and_every_answer_opens(page: Page, heading: str) -> None:
         question, opens, answer = item.partition("<details><summary>Answer</summary>")
         assert opens, f"no answer opens below: {question}"
         assert answer.split("</details>")[0].strip("# \n"), f"an empty answer below: {question}"
+
+
+def test_the_timeline_names_papers_of_the_bibliography() -> None:
+    """The opening of chapter 1 reads each year from a key."""
+    text = (ROOT / "chapters/01_before/00_opening.py").read_text(encoding="utf-8")
+    given = text.split('papers = """')[1].split('"""')[0]
+    keys = [line.split()[0] for row in given.strip().splitlines() for line in row.split("|")]
+    known = re.findall(r"^@\w+\{(\w+),", (ROOT / "book/references.bib").read_text("utf-8"), re.M)
+    assert not set(keys) - set(known)
+    assert [key[-4:] for key in keys] == sorted(key[-4:] for key in keys)

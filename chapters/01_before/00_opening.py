@@ -1,0 +1,126 @@
+# %% [markdown] tags=["slide"]
+# # Chapter 1: before attention, and a map of what came after
+#
+# A neuron was put into a formula in 1943. The Transformer came in 2017. Which of the ideas in
+# between does it still use, and what has been changed in it since?
+#
+# <small>Book 1, KAIST lecture 3 · before this page:
+# [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · main line · 3 min to read ·
+# all its pages together: 1 hour</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules and find_spec("deepdive") is None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "git+https://deepdive.example/deepdive.git"], check=True)
+    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        if find_spec(name) is None:
+            subprocess.run([*pip, name], check=True)
+from deepdive.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% [markdown]
+# ## Eighty years
+#
+# A line for each paper: its key in the [bibliography](../../book/bibliography.md), what it is kept
+# for, and the page that builds it. The year is read from the key.
+
+# %% tags=["fold"]
+papers = """
+mcculloch1943 threshold unit 1.1 | hebb1949 Hebb's rule 1.1 | rosenblatt1958 perceptron 1.1
+minsky1969 its limit, XOR 1.1 | hopfield1982 Hopfield network 1.4
+rumelhart1986 back-propagation 1.2 | lecun1989 convolution 1.3 | elman1990 recurrent net 1.7
+bengio1994 fading gradients 1.7 | hochreiter1997 LSTM 1.8 | schuster1997 both directions 1.9
+bengio2003 language model 1.6 | hinton2006 deep belief net 1.5 | mikolov2013 word2vec 1.6
+cho2014 GRU 1.8 | sutskever2014 encoder, decoder 2.1 | bahdanau2015 attention 2.2
+kalchbrenner2016 Grid LSTM 1.9 | wu2016 GNMT 2.17 | vaswani2017 Transformer 2.11
+peters2018 ELMo 1.10 | radford2018 GPT 6 | devlin2019 BERT 3 | brown2020 GPT-3 6
+ramsauer2021 Hopfield as attention 1.4 | dosovitskiy2021 images as words 6 | touvron2023 LLaMA 6
+"""
+entries = [line.split() for row in papers.strip().splitlines() for line in row.split("|")]
+line = [(int(key[-4:]), " ".join(words), page) for key, *words, page in entries]
+
+# %% tags=["slide", "fold"]
+from deepdive.diagrams import ROLES, svg, text
+from deepdive.plotting import show
+
+side = {"1.3", "1.4", "1.5", "1.9", "1.10", "1.13"}
+
+
+def role(page):
+    return "query" if page in side else "key" if page.startswith("1.") else "score"
+
+
+body = ['<line x1="20" x2="800" y1="40" y2="40" stroke="currentColor"/>']
+for year in range(1940, 2030, 10):
+    body += [text(20 + (year - 1940) * 9.2, 58, str(year), 13)]
+for i, (year, what, page) in enumerate(line):
+    x, left, y = 20 + (year - 1940) * 9.2, 20 + 270 * (i // 9), 92 + 27 * (i % 9)
+    colour = ROLES[role(page)]
+    body += [f'<circle cx="{x:g}" cy="40" r="6" fill="{colour}" fill-opacity="0.6"/>']
+    body += [f'<circle cx="{left + 6}" cy="{y}" r="6" fill="{colour}"/>']
+    words = f"{year}  {what}, {page if '.' in page else 'ch. ' + page}"
+    body += [f'<text x="{left + 20}" y="{y + 5}" font-size="15" fill="currentColor">{words}</text>']
+show(
+    svg(820, 330, body),
+    "A line of years from 1940 to 2020 with a dot for each paper: sparse up to 1980, dense after "
+    "2013. Below, the 27 papers in order: " + "; ".join(f"{y} {w}" for y, w, _ in line) + ".",
+)
+
+# %% [markdown]
+# *Each dot is a paper. Blue: on this chapter's main line. Orange: on its side road. Grey: other
+# chapters. Half of the dots stand in the ten years from 2013.*
+#
+# Three things were carried through: a **weighted sum** with a bend behind it (1943), **gradients**
+# that say how to change the weights (1986), and a **vector for each word** (2003). One was given
+# up: reading word after word. The chapter builds all of them, lets the oldest race against the
+# newest, and ends with a map of what was changed since.
+#
+# ## Two roads
+
+# %% tags=["slide", "fold"]
+stops = {
+    "1.0": "here", "1.1": "neurons", "1.2": "gradients", "1.6": "words", "1.7": "recurrence",
+    "1.8": "LSTM", "1.11": "the race", "1.12": "the atlas", "1.14": "closing",
+}  # fmt: skip
+branches = {
+    "1.3": ("1.2", "images"), "1.4": ("1.2", "Hopfield"), "1.5": ("1.2", "Boltzmann"),
+    "1.9": ("1.8", "stacked"), "1.10": ("1.8", "ELMo"), "1.13": ("1.12", "disagree"),
+}  # fmt: skip
+at = {page: 45 + 91 * i for i, page in enumerate(stops)}
+body = [f'<line x1="45" x2="773" y1="58" y2="58" stroke="{ROLES["key"]}" stroke-width="6"/>']
+for page, (start, words) in branches.items():
+    nth = [p for p, (s, _) in branches.items() if s == start].index(page)
+    x = at[start] + 80 * nth
+    path = f"M {at[start]} 58 V 110" + f" H {x}" * (nth > 0)
+    body += [f'<path d="{path}" fill="none" stroke="{ROLES["query"]}" stroke-width="3"/>']
+    body += [f'<circle cx="{x}" cy="110" r="7" fill="{ROLES["query"]}"/>']
+    body += [text(x, 132, page, 14, bold=True), text(x, 150, words, 14)]
+for page, words in stops.items():
+    body += [f'<circle cx="{at[page]}" cy="58" r="9" fill="{ROLES["key"]}"/>']
+    body += [text(at[page], 14, page, 14, bold=True)]
+    body += [text(at[page], 33, words, 14)]
+show(
+    svg(820, 166, body),
+    "A map. The main line runs 1.0 here, 1.1 neurons, 1.2 gradients, 1.6 words, 1.7 recurrence, "
+    "1.8 LSTM, 1.11 the race, 1.12 the atlas, 1.14 closing. Side roads leave it at 1.2 to 1.3 "
+    "images, 1.4 Hopfield and 1.5 Boltzmann; at 1.8 to 1.9 stacked and 1.10 ELMo; at 1.12 to 1.13 "
+    "disagree.",
+)
+
+# %% [markdown]
+# *Blue, the main line: about half an hour. Orange, the side road: history, and critical reading.*
+#
+# | page | about | question | minutes to read |
+# |---|---|---|---|
+# | 1.13 | [Where the sources disagree](13_disagree.ipynb) | Which of two numbers is right? | 18 |
+#
+# In a hurry? Go to [chapter 2](../02_transformer/00_opening.ipynb) at once; it needs nothing from
+# here. You hold the printed book, or a slide? The [concordance](../../book/concordance.md) says
+# where that is in these pages.
