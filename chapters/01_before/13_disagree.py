@@ -212,8 +212,8 @@ assert 540.2e9 < palm() < 540.5e9
 # PaLM has 540 billion. KAIST's 117 million for GPT is right, Straka's 150 is not. No BART has 200
 # million. Fleuret prints 1.5 and, on the next slide, 1.6 billion for one model: the first is the
 # authors' round number, the second is nearer the count. (OpenAI later wrote that the counts in the
-# GPT-2 paper were wrong.) And a number that is right in every copy, BERT's 340, need not be right:
-# we count 335.
+# GPT-2 paper were wrong.) And a number that all print alike, BERT's 340, need not be right: we
+# count 335.
 #
 # ## 4. A formula: try a small case
 #
