@@ -165,6 +165,7 @@ def plane(axes, x, y, w, b, size=3.0):
     axes.set(xlim=(-size, size), ylim=(-size, size), aspect="equal", xticks=[], yticks=[])
 
 
+# %% tags=["fold"]
 frames, captions = [], []
 chosen = sorted({0, 1, 2, 3, len(lines) // 2, len(lines) - 1})
 for k in chosen:

@@ -218,28 +218,31 @@ assert share[8] > max(share[2], 0.95)
 #
 # ## Look: the fold, learned
 
+# %% tags=["fold"]
+kept = runs[2][2]
+ends = ((kept[-1][1] > 0.5) == (xor > 0.5)).all(dim=(1, 2)).nonzero().flatten()
+best = ends[((kept[-1][1][ends] - xor) ** 2).sum((1, 2)).argmin()]  # the start that came nearest
+f"start {int(best)} of 200"
+
 # %% Back-propagation folds the plane tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt
 
-_, _, kept = runs[2]
-ends = ((kept[-1][1] > 0.5) == (xor > 0.5)).all(dim=(1, 2)).nonzero().flatten()
-best = ends[((kept[-1][1][ends] - xor) ** 2).sum((1, 2)).argmin()]  # the start that came nearest
 figure = Figure(figsize=(8.0, 2.5))
 shown = (0, steps // 20, steps // 5, steps - 1)
 for axes, step in zip(figure.subplots(1, 4, sharex=True, sharey=True), shown, strict=True):
     points, answers, (v,), (c,) = (t[best] for t in kept[step])
     for mark, colour, value in (("s", "C1", 0), ("o", "C0", 1)):
         axes.plot(*points[xor[:, 0] == value].T, mark, color=colour, markersize=7, alpha=0.7)
-    ends = torch.tensor([-0.2, 1.2])
-    axes.plot(ends, (0.5 - c - v[0] * ends) / v[1], color="0.4", lw=1)  # where the answer is 1/2
-    error = ((answers - xor) ** 2).mean()
-    axes.set(title=f"step {step}, error {error:.3f}", xlim=(-0.15, 1.15), ylim=(-0.15, 1.15))
+    h = torch.tensor([-0.2, 1.2])
+    axes.plot(h, (0.5 - c - v[0] * h) / v[1], color="0.4", lw=1)  # where the answer is 1/2
+    title = f"step {step}, error {((answers - xor) ** 2).mean():.3f}"
+    axes.set(title=title, xlim=(-0.15, 1.15), ylim=(-0.15, 1.15))
 for name, point, where in zip(("00", "01", "10", "11"), points, (9, 9, -15, 9), strict=True):
     axes.annotate(name, point.tolist(), (-9, where), textcoords="offset points")
-figure.supxlabel("first hidden unit", size="medium")
-figure.supylabel("second", size="medium")
+figure.supxlabel("first hidden unit")
+figure.supylabel("second")
 with_alt(
     figure,
     "The four inputs by their two hidden units at four times in training, and the line where the "
