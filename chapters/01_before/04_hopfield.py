@@ -114,7 +114,7 @@ def repair(W, state, order):
 
 
 # %% [markdown]
-# Against the library, with three random patterns and every order that we draw:
+# Against the library, with three random patterns and a drawn order:
 
 # %%
 from deepdive.models.hopfield import hebbian
@@ -160,6 +160,7 @@ from deepdive.film import film
 def pixel_map(axes, row, title=""):
     axes.imshow(row.reshape(8, 8), cmap="Blues", vmin=-1, vmax=1)
     axes.set(xticks=[], yticks=[], title=title)
+    axes.spines[:].set_visible(True)
 
 
 def frame(at):
@@ -444,7 +445,7 @@ assert results[1797][0] == 0 < 0.5 < results[1797][1]
 #
 # ## In practice
 #
-# - **Nobody stores data in Hopfield's links today.** What stayed is the view: a network that runs
+# - **Data are hardly kept in Hopfield's links today.** What stayed is the view: a network that runs
 #   downhill, and attention as a memory that is asked by content.
 # - **Take the common part away first.** Patterns that are alike shout together; of digits less
 #   their mean, fewer units want to leave (exercise 3).

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["slide"]
 # # Layers that learn without labels
 #
-# In 2006 deep networks did not train. Then Hinton showed how: let each layer first learn, alone and
-# without labels, what its input looks like. With 100 labelled digits, does that help? And does it
-# still?
+# Before 2006 deep networks were hard to train. Then Hinton, Osindero and Teh let each layer first
+# learn, alone and without labels, what its input looks like. With 100 labelled digits, does that
+# help?
 #
 # <small>Book 1.1 · side road · before this page: [Hopfield's memory](04_hopfield.ipynb),
 # [back-propagation](02_backprop.ipynb) · 18 min to read · a laptop is enough</small>
@@ -160,9 +160,9 @@ for k in (1, 2, 5, 12):
 print(f"from one k to the next: {errors[-1] / errors[-2]:.3f}; T's second eigenvalue {second:.3f}")
 
 # %% [markdown]
-# Each round multiplies the error by the second eigenvalue of $T$, the share by which the chain
-# forgets where it began. With large weights it forgets slowly, and CD-1 is a rough guide. It was
-# used for all that, since it was cheap, and good enough for features.
+# In the long run each round multiplies the error by the second eigenvalue of $T$: so fast does the
+# chain forget where it began. With large links it forgets slowly, and CD-1 is a rough guide. It is
+# cheap, and has been good enough for features.
 
 # %% [markdown] tags=["slide"]
 # ## Look: what 64 pixels teach
@@ -191,33 +191,36 @@ from matplotlib.figure import Figure
 
 from deepdive.plotting import with_alt
 
-figure = Figure(figsize=(7, 2.9))
-strongest = digits.W.detach().norm(dim=1).argsort(descending=True)[:12]
-dream = images[:6]
+strongest = digits.W.detach().norm(dim=1).argsort(descending=True)[:8]
+dream = images[:8]
 for _ in range(200):
     dream = digits.gibbs(dream)
 with torch.no_grad():
     shown = digits.visible(torch.bernoulli(digits.hidden(dream)))
-panels = [(digits.W.detach()[j], "RdBu_r", 4.0) for j in strongest]
-panels += [(row, "Blues", 1.0) for row in [*images[:6], *shown]]
-for axes, (row, colours, top) in zip(figure.subplots(2, 12).T.ravel(), panels, strict=True):
-    axes.imshow(row.reshape(8, 8), cmap=colours, vmin=-top if top > 1 else 0, vmax=top)
-    axes.set(xticks=[], yticks=[])
+links, most = digits.W.detach()[strongest], digits.W.abs().max().item()
+rows = (("links", links, "RdBu_r", -most, most), ("data", images[:8], "Blues", 0, 1))
+rows += (("200 rounds on", shown, "Blues", 0, 1),)
+figure = Figure(figsize=(7.2, 3))
+for across, (name, maps, colours, low, high) in zip(figure.subplots(3, 8), rows, strict=True):
+    for axes, values in zip(across, maps, strict=True):
+        axes.imshow(values.reshape(8, 8), cmap=colours, vmin=low, vmax=high)
+        axes.set(xticks=[], yticks=[])
+    across[0].set_ylabel(name)
 with_alt(
     figure,
-    "Left half: links of twelve hidden units as 8 x 8 images, strokes of positive next to negative "
-    "links. Right half: six digits, and what the machine shows after 200 rounds, blurred strokes.",
+    "Three rows of 8 x 8 images. Links of eight hidden units, patches and strokes of both signs. "
+    "Eight digits of the data. What their chains show 200 rounds later: strokes, some digits.",
 )
 
 # %% [markdown]
-# *Left, the links of the twelve strongest hidden units, red positive, blue negative: parts of
-# strokes. Right, read in columns: first six digits from the data, then what six chains show that
-# began there, 200 rounds later. Some look like digits.*
+# *Above, the links of the eight strongest hidden units, red positive, blue negative: parts of
+# strokes. Below, eight digits of the data, and under each what a chain that began there shows 200
+# rounds later. Some look like digits, and not like the one above.*
 
 # %% [markdown]
 # ### Common mistake: judging by the reconstruction
 #
-# Up, and down again: does the image come back? Most tutorials print that error. Take a machine in
+# Up, and down again: does the image come back? That error is easy to print. Take a machine in
 # which each hidden unit copies one pixel:
 
 # %%
@@ -245,7 +248,7 @@ assert torch.allclose(likelihood, torch.tensor(-8 * 0.6931471805599453).double()
 # Now the question. A network 64-100-100-100-10 of sigmoids learns from 100 labelled digits and is
 # tested on 500 others. Four starts, all trained by labels in the same way afterwards:
 #
-# - `small`: random numbers of size 0.01, as one began before 2006;
+# - `small`: random numbers of size 0.01, from which RBMs begin too (below, the old start);
 # - `pretrained`: three RBMs, trained from the bottom up on all 1,297 training images, no labels;
 # - `scaled`: random numbers of the size that Glorot and Bengio derived in 2010, four times as large
 #   for sigmoids;
@@ -332,8 +335,8 @@ with_alt(
 #
 # So: with one hidden layer the start hardly matters. With three, the old start is lost, since
 # sigmoids of small numbers all say one half, and hardly any gradient arrives. Pre-training mends
-# that, and this is what made 2006 a turning point. But a start of the right size mends it as well
-# or better, in no time and with no further images. This is why nobody pre-trains with RBMs today.
+# most of that. A start of the right size mends it better here, in no time and with no further
+# images. That is one reason why RBMs are hardly used for it today.
 #
 # What lived on is the order of things: learn first from data without labels, then fine-tune on few
 # labels. BERT and GPT do that, with another task in the place of the RBM. Our experiment is small
@@ -442,8 +445,8 @@ print("answers 1 and 2 hold")
 #
 # A restricted Boltzmann machine gives every state of its visible units a free energy, and learns by
 # lowering it on the data and raising it on what the machine itself shows. Contrastive divergence
-# stops that second part early, at a known rate of error. Stacked and fine-tuned, such machines made
-# deep networks trainable in 2006; a start of the right size now does the same, and at 100 labels a
+# stops that second part early, at a known rate of error. Stacked and fine-tuned, such machines
+# rescue a start that is too small; a start of the right size does it better, and at 100 labels a
 # model without hidden layers is as good.
 #
 # ## Further reading

@@ -1,7 +1,7 @@
 """Restricted Boltzmann machine (RBM) and deep belief net (DBN): layers that learn without labels,
 one over the other, and then together with them. Hinton 2002; Hinton, Osindero and Teh 2006.
 
-Not as in the papers: the fine-tuning is by labels and back-propagation, as in Bengio et al. 2007;
+Not as in the papers: the fine-tuning is by labels and back-propagation, as in Bengio et al. 2006;
 the wake-sleep algorithm of Hinton et al. 2006 is left out. A layer above the first learns from
 probabilities, not from drawn states.
 
