@@ -192,8 +192,8 @@ print(f"who always says 1 is right in {always_one:.1%} of the sums")
 from deepdive.predictions import predict
 
 predict(
-    "All learn copy at length 20. Then the gap grows, and the length is 40. Whose letters are "
-    "still right more often than not?",
+    "After 1,000 lessons all copy at length 20. Then the gap grows, and the length is 40. Whose "
+    "letters are still right more often than not?",
     ["the LSTM's and the GRU's", "attention's: it looks anywhere", "nobody's"],
     answer=2,
     explain="Attention learned *how far back* to look, and at length 40 that is another distance. "
@@ -278,6 +278,7 @@ def draw(rows, length):
     figure.axes[0].set_ylabel("part that is right")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    figure.suptitle(f"lessons of length {length}")
     return figure
 
 
@@ -300,14 +301,15 @@ for length in sorted({row["length"] for row in rows}):
         tests = [" ".join(f"{100 * r['right'][L]:>3.0f}" for r in mine) for L in ("20", "40", "80")]
         print(f"{task:>9}, {racer:<10}", *(f"{seeds:>14}" for seeds in tests))
 
+
 # %% tags=["fold"]
 def at(task, racer, taught, tested):
-    """Right by seed, for the first seeds kept: two at lessons of 20, one of 40."""
+    """Right by seed."""
     mine = [r for r in rows if (r["task"], r["racer"], r["length"]) == (task, racer, taught)]
-    return [r["right"][str(tested)] for r in mine if r["seed"] < (2 if taught == 20 else 1)]
+    return [r["right"][str(tested)] for r in mine]
 
 
-gated, complete = ("LSTM", "GRU"), long == 1000 and len(rows) >= 36
+gated, complete = ("LSTM", "GRU"), long == 1000 and len(rows) >= 60
 if complete:  # what the text below says of the kept runs
     for racer in RACERS:
         assert min(at("copy", racer, 20, 20)) > 0.85 > 0.5 > max(at("copy", racer, 20, 40))
@@ -315,14 +317,15 @@ if complete:  # what the text below says of the kept runs
         assert max(at("addition", racer, 20, 40)) < 0.2
     assert max(at("addition", "Elman", 20, 20)) < 0.1
     assert all(min(at("addition", r, 20, 20)) > 0.75 for r in (*gated, "attention"))
-    assert min(at("Dyck", r, 20, 80)[0] for r in ("Elman", *gated)) > 0.8
+    assert min(min(at("Dyck", r, 20, 80)) for r in ("Elman", *gated)) > 0.8
     assert max(at("Dyck", "attention", 20, 80)) < min(at("Dyck", "Elman", 20, 80))
-    assert at("copy", "attention", 40, 40)[0] > 0.95 > 0.5 > at("copy", "attention", 40, 80)[0]
-    assert min(at("copy", "GRU", 40, L)[0] for L in (20, 40, 80)) > 0.9
-    assert max(at("copy", r, 40, 40)[0] for r in ("Elman", "LSTM")) < 0.5
-    assert at("addition", "attention", 40, 20)[0] > 0.8
-    assert 0.4 < at("addition", "attention", 40, 80)[0] < 0.6
-    assert max(at("addition", r, 40, L)[0] for r in gated for L in (20, 80)) < 0.1
+    assert min(at("copy", "attention", 40, 40)) > 0.95 > 0.5 > max(at("copy", "attention", 40, 80))
+    assert min(min(at("copy", "GRU", 40, L)) for L in (20, 40, 80)) > 0.9
+    assert max(max(at("copy", r, 40, 40)) for r in ("Elman", "LSTM")) < 0.5
+    assert min(at("addition", "attention", 40, 20)) > 0.6
+    by_seed = at("addition", "attention", 40, 80)
+    assert min(by_seed) < 0.1 < 0.5 < max(by_seed)
+    assert max(max(at("addition", r, 40, L)) for r in gated for L in (20, 80)) < 0.2
 print("the sentences below hold" if complete else "no complete race to check")
 
 # %% [markdown]
@@ -335,10 +338,11 @@ print("the sentences below hold" if complete else "no complete race to check")
 #   addition is lost by all. Attention is then *below* a guess: its sums are off by more than if it
 #   always said 1.
 # - **Dyck** carries over best, and there the recurrent ones keep more than attention does.
-# - **Lessons of length 40, one seed:** the picture changes. In copy the GRU found a way that holds
-#   at 20, 40 and 80 alike; attention copies at 40 only, LSTM and Elman's network not even there. In
-#   addition attention now carries over: most sums at 20 and half of them at 80, where the gated
-#   ones know 40 alone.
+# - **Lessons of length 40:** the picture changes. In copy the GRU finds, with both seeds, a way
+#   that holds at 20, 40 and 80 alike; attention copies at 40 only, LSTM and Elman's network not
+#   even there. In addition attention now does most sums at 20 too, where the gated ones know 40
+#   alone. At 80 it does half of them with one seed, and nearly none with the other: who had run one
+#   seed would tell one of two false stories.
 #
 # So neither gates nor attention carry over by nature: it depends on the task, and on how long the
 # lessons were. Attention's positions here are the waves of the Transformer, added to the rows;
@@ -441,8 +445,8 @@ print("answer 1 holds")
 #
 # At equal weights and at the length of the lessons, gates and attention solve all three tasks;
 # without gates, addition fails. Taught at 20 and tested at 40, all four lose copy and addition, and
-# the recurrent ones keep Dyck best; taught at 40, the GRU carries copy over and attention addition.
-# A test as long as the lessons would have shown none of this.
+# the recurrent ones keep Dyck best; taught at 40, the GRU carries copy over, and attention addition
+# to shorter sums. A test as long as the lessons would have shown none of this.
 #
 # ## Further reading
 #
