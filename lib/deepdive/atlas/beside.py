@@ -73,12 +73,14 @@ class Beside(Html):
             f'<tr><th scope="row">{n}</th><td>{escape(a)}</td><td>{escape(b)}</td></tr>'
             for n, a, b in self.counts
         )
+        labelled = self.diagram.replace('role="img"', f'role="img" aria-label="{escape(self.alt)}"')
         code = "".join(_coloured(self.lines)) or "the same code: the difference is an argument"
         return (
             f'{_STYLE}<div class="dd-beside"><p><b>{name}</b>, beside {parent}</p>'
             f"<ul>{bullets}</ul>"
-            f'<div class="two"><div role="img" aria-label="{escape(self.alt)}">{self.diagram}</div>'
-            f'<div><table><thead><tr><th scope="col">one call</th><th scope="col">{parent}</th>'
+            f'<div class="two"><div>{labelled}</div>'
+            '<div tabindex="0" role="group" aria-label="One call of each">'
+            f'<table><thead><tr><th scope="col">one call</th><th scope="col">{parent}</th>'
             f'<th scope="col">{name}</th></tr></thead><tbody>{cells}</tbody></table>'
             f"<p>{escape(self.told)}</p></div></div>"
             f"<details><summary>Code: from {parent} to {name}</summary><pre tabindex='0'>{code}"
@@ -144,6 +146,18 @@ def comparable() -> list[str]:
     return [n for n, r in found.items() if r.parent in found and calls(n) and calls(r.parent)]
 
 
+def gallery() -> Html:
+    """Return every comparison that can be made, folded, in the order of the list."""
+    views = {name: Beside(name) for name in comparable()}
+    parts = [
+        f"<details><summary>{escape(view.header.parent)} → {escape(name)}</summary>"
+        f"{view.html.replace(_STYLE, '')}</details>"
+        for name, view in views.items()
+    ]
+    plain = "\n".join(f"{view.header.parent} -> {name}" for name, view in views.items())
+    return Html(f'{_STYLE}<div class="dd-beside">{"".join(parts)}</div>', plain)
+
+
 _STYLE = """<style>
 .dd-beside { font: .93rem/1.5 system-ui, sans-serif; }
 .dd-beside .two { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: start; }
@@ -153,7 +167,7 @@ _STYLE = """<style>
 .dd-beside tbody th { font-weight: normal; }
 .dd-beside summary { cursor: pointer; }
 .dd-beside details { overflow-x: auto; }
-.dd-beside pre { font-size: .82rem; line-height: 1.45; overflow-x: auto; }
+.dd-beside pre { font-size: .875rem; line-height: 1.45; overflow-x: auto; }
 .dd-beside pre > * { display: block; text-decoration: none; color: inherit; }
 .dd-beside ins { background: #009e7333; border-left: 3px solid #009e73; }
 .dd-beside del { background: #d55e0026; border-left: 3px dashed #d55e00; }

@@ -192,7 +192,8 @@ def headers(package: Path, root: Path | None = None) -> dict[str, Header]:
     Raises HeaderError for a header that cannot be read, and for a system that has two.
     """
     found: dict[str, Header] = {}
-    pages = sorted(root.glob("c*/**/[0-9]*.py")) if root else []
+    has_pages = root is not None and (root / "chapters").is_dir()
+    pages = sorted(root.glob("c*/**/[0-9]*.py")) if root and has_pages else []
     for path in [*sorted(package.rglob("*.py")), *pages]:
         try:
             of_page = root and path in pages

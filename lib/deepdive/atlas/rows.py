@@ -69,8 +69,10 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 @cache
 def papers(bibliography: Path) -> dict[str, list[tuple[str, str]]]:
-    """System -> (key, year) of its papers, the oldest first."""
+    """System -> (key, year) of its papers, oldest first; none where the library stands alone."""
     found: dict[str, list[tuple[str, str]]] = {}
+    if not bibliography.is_file():
+        return found
     for key, year, systems in _ENTRY.findall(bibliography.read_text("utf-8")):
         for name in systems.split(", "):
             found.setdefault(name, []).append((key, year))
@@ -142,7 +144,7 @@ def systems(package: Path = LIBRARY) -> list[tuple[dict[str, str], str]]:
 
     A system whose header stands in a page is seen where the pages lie beside the library.
     """
-    said = headers(package, ROOT if (ROOT / "chapters").is_dir() else None)
+    said = headers(package, ROOT)
     listed = read_csv(LIBRARY / "systems.csv")
     return [(each, "proved" if each["id"] in said else "planned") for each in listed]
 

@@ -84,7 +84,7 @@ class _Call(nn.Module):
 
 def header_of(system: str) -> Header:
     """Return the header of a built system. Raises ValueError for one that is not built."""
-    known = headers(LIBRARY, ROOT if (ROOT / "chapters").is_dir() else None)
+    known = headers(LIBRARY, ROOT)
     if system not in known:
         raise ValueError(
             f"system: {system!r} is not built; `deepdive list systems` says which are proved"
