@@ -114,8 +114,8 @@ def try_row(name, row):
         assert fires == wanted, (
             f"{name}: at {corner.int().tolist()} the sum is {corner @ torch.tensor(w).float():g}, "
             f"so with a threshold of {theta:g} the unit {'fires' if fires else 'stays silent'}. It "
-            "should not. Write all four sums down: does one threshold part them? If not for any "
-            "weights, none will do"
+            "should not. Write all four sums down: does one threshold part them? If none does for "
+            "any weights, no unit will do"
         )
 
 
@@ -162,7 +162,7 @@ def units():  # a unit for each row: one that fires when any input is 1
 # %% [markdown]
 # ## 2. Learn from mistakes, and know when to stop
 #
-# *Write · 11 min · medium · book 1.1*
+# *Write · 10 min · medium · book 1.1*
 #
 # Write the perceptron's rule. Start at $w = 0$, $b = 0$. Go through the examples in their order,
 # again and again. An example with $y\,(w \cdot x + b) \le 0$ is a mistake: add $y x$ to $w$ and $y$
@@ -170,8 +170,9 @@ def units():  # a unit for each row: one that fires when any input is 1
 # ends with weights with which an earlier pass ended, or with which you started: then it goes round
 # for ever. x is (N, d), y (N,) holds $-1$ and $+1$; all are whole numbers, so equal means equal.
 #
-# The check has a square of side {{SIDE}}, with corner {{SINGLE}} against the others, and with
-# opposite corners together. If a cell does not end, interrupt it: the circle went unnoticed.
+# The check has a square of side {{SIDE}}, its corners in the order (0, 0), (0, 1), (1, 0), (1, 1):
+# once number {{SINGLE}}, counted from 0, against the others, and once opposite corners together. If
+# a cell does not end, interrupt it: the circle went unnoticed.
 
 # %% tags=["variant"] exercise="perceptron"
 SIDE = number(1, 5)
@@ -291,7 +292,7 @@ def perceptron_rule(x, y):  # no threshold: every line goes through the origin
 # %% [markdown]
 # ## 3. Store, and repair
 #
-# *Write, then predict · 13 min · medium · book 1.1*
+# *Write, then predict · 12 min · medium · book 1.1*
 #
 # Write the two halves of Hopfield's memory for units of $-1$ and 1. `stored_links` stores patterns
 # by Hebb's rule; `recalled_state` sets one unit after another to the sign of its field, round after
@@ -505,6 +506,11 @@ def by_autograd(u, v, drawn):
     return torch.autograd.grad(loss, u)[0]
 
 
+def short(row):
+    """Three digits of each number, for messages."""
+    return [round(number, 3) for number in row.tolist()]
+
+
 u, v, drawn = torch.tensor(WORD), torch.tensor(NEIGHBOUR), torch.tensor(DRAWN)
 found, right = returned("sgns_slope", sgns_slope(u, v, drawn)), by_autograd(u, v, drawn)
 assert isinstance(found, torch.Tensor), f"return a tensor, not {found!r}"
@@ -514,11 +520,11 @@ assert not torch.allclose(found, -right, atol=1e-4), (
 )
 pull = by_autograd(u, v, drawn[:0])
 assert torch.allclose(sgns_slope(u, v, drawn[:0]), pull, atol=1e-4), (
-    f"with no word drawn the pull is {pull.tolist()}, and yours "
-    f"{sgns_slope(u, v, drawn[:0]).tolist()}: what is the slope of -ln sigma(s), and of which sign?"
+    f"with no word drawn the pull is {short(pull)}, and yours "
+    f"{short(sgns_slope(u, v, drawn[:0]))}: what is the slope of -ln sigma(s), and of which sign?"
 )
 assert torch.allclose(found, right, atol=1e-4), (
-    f"autograd says {right.tolist()}, you {found.tolist()}. The pull is right; the error of a "
+    f"autograd says {short(right)}, you {short(found)}. The pull is right; the error of a "
     "drawn word is above 0, and the slopes of all drawn words add up"
 )
 ### BEGIN HIDDEN TESTS
@@ -682,7 +688,7 @@ def chain_slopes(x, w, v, t, n_layers):
 
 
 # %% nbgrader={"grade_id": "shared-check", "grade": true, "points": 3}
-def nudged(x, w, v, t, depth):
+def by_autograd_through(x, w, v, t, depth):
     """The slopes by autograd."""
     w, v = w.clone().requires_grad_(), v.clone().requires_grad_()
     state = x
@@ -697,9 +703,9 @@ def try_slopes(numbers, n_layers):
     found = returned("chain_slopes", chain_slopes(*numbers, n_layers))
     assert isinstance(found, tuple | list), "return two slopes: (by w, by v)"
     assert len(found) == 2, f"return two slopes, (by w, by v); you returned {len(found)}"
-    for name, mine, right in zip("wv", found, nudged(*numbers, n_layers), strict=True):
+    for name, mine, right in zip("wv", found, by_autograd_through(*numbers, n_layers), strict=True):
         assert abs(float(mine) - right.item()) < 1e-8, (
-            f"{n_layers} layers: your slope by {name} is {float(mine):.5f}, a nudge gives "
+            f"{n_layers} layers: your slope by {name} is {float(mine):.5f}, autograd's "
             f"{right.item():.5f}. For each place where {name} stands: the slope behind it times "
             "what came in; then the sum over the places"
         )
@@ -761,13 +767,13 @@ def chain_slopes(x, w, v, t, n_layers):  # the mean over the places, in the plac
 # %% [markdown]
 # ## 7. A cell that is out of order
 #
-# *Find and mend a planted bug · 11 min · hard · KAIST deck 1*
+# *Find and mend a planted bug · 10 min · hard · KAIST deck 1*
 #
-# This is one step of an LSTM, with one bug; every shape is right, and a network of such steps even
-# learns. Five trials of one unit with gates quite open (1) or quite shut (0) tell what is wrong.
-# Before you run them, write down what each should give: the cell begins at {{START}}, and the
-# candidate is the tanh of {{CANDIDATE}}, in `turns` of $-${{CANDIDATE}}. ([The
-# LSTM](08_lstm.ipynb), one step by hand.)
+# This is one step of an LSTM, with one bug; every shape is right, and no error is raised. Five
+# trials of one unit with gates quite open (1) or quite shut (0) tell what is wrong. Before you run
+# them, write down what each should give: the cell begins at {{START}}, and the candidate is the
+# tanh of {{CANDIDATE}}, in `turns` of $-{{CANDIDATE}}$. ([The LSTM](08_lstm.ipynb), one step by
+# hand.)
 
 # %% tags=["variant"] exercise="cell"
 START = choose(0.8, 0.6, 0.9, 1.1, 1.3)
@@ -946,7 +952,7 @@ def mended_step(x, h, c, W, U, b):  # as a GRU: what is not forgotten is not wri
 # %% [markdown]
 # ## 8. How far back does an error reach?
 #
-# *Predict, write, measure, explain · 14 min · hard · book 1.1, KAIST deck 1*
+# *Predict, write, measure, explain · 13 min · hard · book 1.1, KAIST deck 1*
 #
 # An Elman network of two units reads zeros, and its state is 0; there tanh has the slope 1, so one
 # step back multiplies an error by the transpose of its matrix $U$, and nothing else:
@@ -1094,14 +1100,15 @@ from deepdive.recurrent import LSTM, RNN, RecurrentState
 
 def part_that_arrives(layer, steps):
     """The error at the first memory (h, or the cell c) for an error of 1 and 1 at the last."""
-    start = tuple(torch.zeros(1, 2, requires_grad=True) for _ in range(layer.n_values))
+    zeros = torch.zeros(1, 2, dtype=torch.float64)
+    start = tuple(zeros.clone().requires_grad_() for _ in range(layer.n_values))
     state = RecurrentState(start)
-    layer(torch.zeros(1, steps, 1), None, state)
+    layer(zeros.new_zeros(1, steps, 1), None, state)
     return torch.autograd.grad(state.values[-1].sum(), start[-1])[0].mean().item()
 
 
-elman, lstm = RNN(1, 2), LSTM(1, 2)
-elman.U.weight.data = torch.tensor([[SAME, OTHER], [OTHER, SAME]])
+elman, lstm = RNN(1, 2).double(), LSTM(1, 2).double()
+elman.U.weight.data = torch.tensor([[SAME, OTHER], [OTHER, SAME]]).double()
 lstm.U.weight.data.zero_()  # its gates stand still: only the bias is left
 lstm.W.bias.data.chunk(4)[1].fill_(BIAS)
 for n in LENGTHS:
@@ -1113,9 +1120,9 @@ for n in LENGTHS:
 
 # %% [markdown]
 # **Explain** in three or four sentences, with the numbers that you measured: which of the three
-# columns are powers of the length, of which factor each, and how do your numbers show it? What
-# would it take for the LSTM to keep half at your longest length? Why is there a number of another
-# kind in the last column, and could training make it 1?
+# columns are powers of a factor, which factor has each, and how do your numbers show it? What would
+# it take for the LSTM to keep half at your longest length? What is the other column instead, and
+# could training make it 1?
 
 # %% [markdown] nbgrader={"grade_id": "reach-why", "grade": true, "solution": true, "points": 3}
 # ### BEGIN SOLUTION
