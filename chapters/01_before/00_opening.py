@@ -6,7 +6,7 @@
 #
 # <small>Book 1, KAIST lecture 3 · before this page:
 # [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · main line · 3 min to read ·
-# all its pages together: 1 hour</small>
+# all its pages together: 2 hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -50,11 +50,9 @@ line = [(int(key[-4:]), " ".join(words), page) for key, *words, page in entries]
 from deepdive.diagrams import ROLES, svg, text
 from deepdive.plotting import show
 
-side = {"1.3", "1.4", "1.5", "1.9", "1.10", "1.13"}
-
 
 def role(page):
-    return "query" if page in side else "key" if page.startswith("1.") else "score"
+    return "key" if page in ("1.7", "1.8") else "query" if page.startswith("1.") else "score"
 
 
 body = ['<line x1="20" x2="800" y1="40" y2="40" stroke="currentColor"/>']
@@ -85,40 +83,47 @@ show(
 # ## Two roads
 
 # %% tags=["slide", "fold"]
-stops = {
-    "1.0": "here", "1.1": "neurons", "1.2": "gradients", "1.6": "words", "1.7": "recurrence",
-    "1.8": "LSTM", "1.11": "the race", "1.12": "the atlas", "1.14": "closing",
+main = {"1.0": "here", "1.7": "recurrence", "1.8": "LSTM", "2.0": "chapter 2"}
+side = {
+    ("1.0", 110, 84): {"1.1": "neurons", "1.2": "gradients", "1.3": "images", "1.4": "Hopfield",
+                       "1.5": "Boltzmann", "1.6": "words"},
+    ("1.8", 110, 84): {"1.9": "stacked", "1.10": "ELMo", "1.11": "the race"},
+    ("2.0", 178, -84): {"1.12": "the atlas", "1.13": "disagree", "1.14": "closing"},
 }  # fmt: skip
-branches = {
-    "1.3": ("1.2", "images"), "1.4": ("1.2", "Hopfield"), "1.5": ("1.2", "Boltzmann"),
-    "1.9": ("1.8", "stacked"), "1.10": ("1.8", "ELMo"), "1.13": ("1.12", "disagree"),
-}  # fmt: skip
-at = {page: 45 + 91 * i for i, page in enumerate(stops)}
+at = dict(zip(main, (45, 300, 560, 773), strict=True))
 body = [f'<line x1="45" x2="773" y1="58" y2="58" stroke="{ROLES["key"]}" stroke-width="6"/>']
-for page, (start, words) in branches.items():
-    nth = [p for p, (s, _) in branches.items() if s == start].index(page)
-    x = at[start] + 80 * nth
-    path = f"M {at[start]} 58 V 110" + f" H {x}" * (nth > 0)
+for (start, y, step), pages in side.items():
+    path = f"M {at[start]} 58 V {y} H {at[start] + step * (len(pages) - 1)}"
     body += [f'<path d="{path}" fill="none" stroke="{ROLES["query"]}" stroke-width="3"/>']
-    body += [f'<circle cx="{x}" cy="110" r="7" fill="{ROLES["query"]}"/>']
-    body += [text(x, 132, page, 14, bold=True), text(x, 150, words, 14)]
-for page, words in stops.items():
+    for i, (page, words) in enumerate(pages.items()):
+        x = at[start] + step * i
+        body += [f'<circle cx="{x}" cy="{y}" r="7" fill="{ROLES["query"]}"/>']
+        body += [text(x, y + 22, page, 14, bold=True), text(x, y + 40, words, 14)]
+for page, words in main.items():
     body += [f'<circle cx="{at[page]}" cy="58" r="9" fill="{ROLES["key"]}"/>']
-    body += [text(at[page], 14, page, 14, bold=True)]
-    body += [text(at[page], 33, words, 14)]
-show(
-    svg(820, 166, body),
-    "A map. The main line runs 1.0 here, 1.1 neurons, 1.2 gradients, 1.6 words, 1.7 recurrence, "
-    "1.8 LSTM, 1.11 the race, 1.12 the atlas, 1.14 closing. Side roads leave it at 1.2 to 1.3 "
-    "images, 1.4 Hopfield and 1.5 Boltzmann; at 1.8 to 1.9 stacked and 1.10 ELMo; at 1.12 to 1.13 "
-    "disagree.",
-)
+    body += [text(at[page], 14, page, 14, bold=True), text(at[page], 33, words, 14)]
+told = "A map. The main line runs 1.0, 1.7 recurrence, 1.8 LSTM, chapter 2. Side roads leave it: "
+show(svg(820, 234, body), told + "at 1.0 to 1.1 up to 1.6; at 1.8 to 1.9 up to 1.11; at 2.0 to "
+     "the atlas, 1.12, to 1.13 and 1.14.")  # fmt: skip
 
 # %% [markdown]
-# *Blue, the main line: about half an hour. Orange, the side road: history, and critical reading.*
+# *Blue, the main line: twenty minutes to the door of chapter 2. Orange, the side road: history,
+# word vectors, a race, the map of what came after, and critical reading.*
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
+# | 1.1 | [Neurons](01_neurons.ipynb) | What can one neuron learn, and what not? | 10 |
+# | 1.2 | [Back-propagation](02_backprop.ipynb) | Which weight is to blame? | 9 |
+# | 1.3 | [Convolution](03_convolution.ipynb) | How is one eye used everywhere? | 10 |
+# | 1.4 | [Hopfield's memory](04_hopfield.ipynb) | How does a memory repair what it sees? | 15 |
+# | 1.5 | [Layers without labels](05_boltzmann.ipynb) | Was layer by layer worth it? | 12 |
+# | 1.6 | [Word vectors](06_word_vectors.ipynb) | What makes two words alike? | 12 |
+# | 1.7 | [Elman's network](07_rnn.ipynb) | How far back does a gradient reach? | 8 |
+# | 1.8 | [The LSTM, gate by gate](08_lstm.ipynb) | What keeps a memory from fading? | 10 |
+# | 1.9 | [Stacked, both ways, and a grid](09_stacked.ipynb) | Deeper, both ways, or a grid? | 10 |
+# | 1.10 | [ELMo: a vector for each sentence](10_elmo.ipynb) | Can one word have two vectors? | 13 |
+# | 1.11 | [A race over length](11_race.ipynb) | Who remembers longest? | 12 |
+# | 1.12 | [Atlas](12_atlas.ipynb) | What has been changed since? | 8 |
 # | 1.13 | [Where the sources disagree](13_disagree.ipynb) | Which of two numbers is right? | 18 |
 #
 # In a hurry? Go to [chapter 2](../02_transformer/00_opening.ipynb) at once; it needs nothing from

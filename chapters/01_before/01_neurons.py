@@ -4,7 +4,7 @@
 # A cell adds up what comes in and fires when the sum is large enough. What can such a cell say, can
 # it learn to say it, and what can it never say?
 #
-# <small>Book 1.1 · main line · before this page: [the maths](../00_start/02_maths.ipynb) · 4 min
+# <small>Book 1.1 · side road · before this page: [the maths](../00_start/02_maths.ipynb) · 10 min
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]

@@ -4,8 +4,8 @@
 # The answer was too large. A weight two layers before it had a part in that. How large a part, and
 # how do a million weights learn theirs at the price of about two more passes?
 #
-# <small>Book 1.1 · main line · before this page: [neurons](01_neurons.ipynb), [the chain
-# rule](../00_start/02_maths.ipynb) · 4 min to read · a laptop is enough</small>
+# <small>Book 1.1 · side road · before this page: [neurons](01_neurons.ipynb), [the chain
+# rule](../00_start/02_maths.ipynb) · 9 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -6,7 +6,7 @@
 # attention?
 #
 # <small>Book 1.1 · side road · before this page: [neurons](01_neurons.ipynb), [attention in ten
-# minutes](../00_start/01_ten_minutes.ipynb) · 20 min to read · a laptop is enough</small>
+# minutes](../00_start/01_ten_minutes.ipynb) · 15 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

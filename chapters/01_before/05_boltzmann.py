@@ -6,7 +6,7 @@
 # help?
 #
 # <small>Book 1.1 · side road · before this page: [Hopfield's memory](04_hopfield.ipynb),
-# [back-propagation](02_backprop.ipynb) · 18 min to read · a laptop is enough</small>
+# [back-propagation](02_backprop.ipynb) · 12 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -3,8 +3,8 @@
 #
 # Nobody tells a program what *king* means. Can it find out from the words that stand near it?
 #
-# <small>Book 1.1 · main line · before this page: [dot products and
-# slopes](../00_start/02_maths.ipynb) · 4 min to read · a laptop is enough</small>
+# <small>Book 1.1 · side road · before this page: [dot products and
+# slopes](../00_start/02_maths.ipynb) · 12 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -5,7 +5,7 @@
 # does an error at the end find its way back to the start?
 #
 # <small>Book 1.1, 2.2.4, KAIST deck 1 · before this page: [the chain
-# rule](../00_start/02_maths.ipynb), [back-propagation](02_backprop.ipynb) · main line · 4 min to
+# rule](../00_start/02_maths.ipynb), [back-propagation](02_backprop.ipynb) · main line · 8 min to
 # read · a laptop is enough</small>
 
 # %% tags=["setup"]

@@ -6,7 +6,7 @@
 # needed?
 #
 # <small>Book 1.1, KAIST deck 1 · before this page: [Elman's network](07_rnn.ipynb) · main line ·
-# 4 min to read · a laptop is enough</small>
+# 10 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

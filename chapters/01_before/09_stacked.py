@@ -4,7 +4,7 @@
 # One recurrent layer is deep in time and shallow otherwise. What do more layers add, what does
 # reading from the end add, and what if the way up through the layers had a memory too?
 #
-# <small>Book 1.1, KAIST deck 1 · before this page: [the LSTM](08_lstm.ipynb) · side road · 15 min
+# <small>Book 1.1, KAIST deck 1 · before this page: [the LSTM](08_lstm.ipynb) · side road · 10 min
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]

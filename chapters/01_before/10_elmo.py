@@ -5,7 +5,7 @@
 # which of the two it is?
 #
 # <small>Straka, contextualized embeddings · side road · before this page: [word
-# vectors](06_word_vectors.ipynb), [recurrent networks](../02_transformer/01_seq2seq.ipynb) · 9 min
+# vectors](06_word_vectors.ipynb), [recurrent networks](../02_transformer/01_seq2seq.ipynb) · 13 min
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]

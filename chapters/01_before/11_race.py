@@ -6,7 +6,7 @@
 # than the lessons?
 #
 # <small>Book 1.1, KAIST deck 1 · before this page: [Elman's network](07_rnn.ipynb), [the
-# LSTM](08_lstm.ipynb) · main line · 3 min to read · a laptop is enough; the long runs are kept
+# LSTM](08_lstm.ipynb) · side road · 12 min to read · a laptop is enough; the long runs are kept
 # beside the page</small>
 
 # %% tags=["setup"]

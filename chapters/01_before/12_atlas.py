@@ -4,8 +4,8 @@
 # The companion covers some two hundred systems, from a neuron of 1943 to today's decoders. Almost
 # all of them change one thing in an older one. Which thing, where, and at what cost?
 #
-# <small>Book 1.2 · main line · before this page: nothing; the words are explained in chapter 2 ·
-# 3 min to read · a laptop is enough</small>
+# <small>Book 1.2 · side road · before this page: nothing; the words are explained in chapter 2 ·
+# 8 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -129,7 +129,7 @@ for place in places:
     many = [here.count(str(year)) for year in years]
     axes.bar(years, many, bottom=floor, color=ROLES[roles[place]], label=place)
     floor = [a + b for a, b in zip(floor, many, strict=True)]
-axes.set(xticks=years, ylim=(0, 60), ylabel="systems", title="Systems of the book by year and place")
+axes.set(xticks=years, ylim=(0, 60), ylabel="systems", title="Systems by year and place")
 axes.legend(ncols=5, fontsize=8, loc="upper left")
 plt.close(figure)
 with_alt(

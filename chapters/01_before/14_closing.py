@@ -3,7 +3,7 @@
 #
 # The chapter is over. Where do you go with a question that these pages do not answer?
 #
-# <small>Book 1.3 · before this page: the main line of this chapter · main line · 1 min to
+# <small>Book 1.3 · before this page: the main line of this chapter · 2 min to
 # read</small>
 
 # %% tags=["setup"]
