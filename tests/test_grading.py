@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import platform
 import re
 import shlex
 import socket
@@ -23,9 +25,10 @@ import torch
 from hostile import HOSTILE, TAKEN
 from inside import INSIDE, as_user, check_inside
 
-from deepdive.assignment import sandbox, zygote
+from deepdive.assignment import calls, sandbox, zygote
 from deepdive.assignment.grading import Grade, grade
 from deepdive.assignment.keeper import below
+from deepdive.assignment.plan import plan
 from deepdive.assignment.sandbox import Limits, SandboxError
 from deepdive.assignment.variants import personal, standard
 from deepdive.pages.exercises import released, solved, source, sources, tags
@@ -206,6 +209,32 @@ def test_each_wrong_answer_loses_points_of_its_exercise_only(path: Path) -> None
             assert any(got[name] < most[name] for name in of_it), f"{exercise}, answer {turn}"
         others = set(most) - {name for _, name in checks}
         assert {name: got[name] for name in others} == {name: most[name] for name in others}
+
+
+# What stands for an answer without being one: an object that agrees to everything, and no items.
+POSING = """
+class Agrees:
+    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = __contains__ = lambda *_: True
+    __bool__ = lambda _: True
+    __float__ = lambda _: 0.0
+    __call__ = lambda *_, **__: Agrees()
+    __len__ = lambda _: 0
+for name in NAMES:
+    globals()[name] = POSE
+"""
+
+
+@pytest.mark.parametrize("pose", ["Agrees()", "lambda *_, **__: Agrees()", "lambda *_, **__: []"])
+@pytest.mark.parametrize("path", [p for p in CHAPTERS if p.id and p.id.endswith("/exercises")])
+def test_what_is_no_answer_passes_no_check(path: Path, pose: str) -> None:
+    full = standard(source(path, ROOT))
+    steps, _ = plan(full, solved(full))
+    names = {step["name"]: step["names"] for step in steps if step["kind"] == "solution"}
+    posing = {
+        name: POSING.replace("NAMES", repr(own)).replace("POSE", pose)
+        for name, own in names.items()
+    }
+    assert not [cell for cell in grade(full, with_answers(full, **posing)).cells if cell.points]
 
 
 def test_points_by_check_and_a_person_s_points_wait(small: Any) -> None:
@@ -559,6 +588,39 @@ def test_a_submission_has_no_rights_and_its_limits(small: Any) -> None:
     facts = report(small, INSIDE)
     check_inside(facts, SMALL_LIMITS)
     assert facts["groups"] == []  # an ordinary user cannot leave his: they show as nobody's
+
+
+def test_system_calls_that_escape_the_limits_are_refused(small: Any) -> None:
+    """By each of the numbers that a machine knows them by."""
+    numbers = calls.numbers()
+    assert (platform.machine() in ("x86_64", "aarch64")) == bool(numbers)
+    if platform.machine() == "x86_64":
+        numbers |= {f"x32 {name}": number | 1 << 30 for name, number in numbers.items()}
+    facts = report(
+        small,
+        f"""
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        def tried(number):
+            ctypes.set_errno(0)
+            return libc.syscall(number, 0, 0, 0, 0, 0), ctypes.get_errno()
+        facts = {{name: tried(number) for name, number in {numbers}.items()}}
+        """,
+    )
+    assert facts == dict.fromkeys(numbers, (-1, errno.EPERM))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="has no 32-bit calls beside its own")
+def test_calls_of_another_machine_end_the_process(small: Any) -> None:
+    answer = """
+        import ctypes, mmap
+        page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        page.write(bytes.fromhex("b814000000 cd80 c3"))  # getpid, as a 32-bit program asks
+        ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+    """
+    given = grade(small, with_answers(small, first=answer))
+    assert "SIGSYS" in said(given, "first-check")
+    assert points(given)["second-check"] == 3
 
 
 def test_an_ordinary_user_s_submissions_are_locked_in_too(small: Any, tmp_path: Path) -> None:
