@@ -22,13 +22,14 @@ import ctypes, os, resource, deepdive
 def status(name):
     lines = open("/proc/self/status").read().splitlines()
     return next(line.split()[1:] for line in lines if line.startswith(name + ":"))
-loose, devices = [], []
+loose, devices, tied = [], [], []
 for line in open("/proc/self/mountinfo").read().splitlines():
     point, flags = line.split()[4], line.split()[5].split(",")
     if "nosuid" not in flags or ("ro" not in flags and point not in ("/student", "/proc")):
         loose.append(point)
     if "nodev" not in flags:
         devices.append(point)
+    tied += line.split(" - ")[0].split()[6:]
 disk = os.statvfs("/student")
 facts = {{
     "spaces": [os.readlink(f"/proc/self/ns/{{name}}") for name in {NAMESPACES!r}],
@@ -39,6 +40,7 @@ facts = {{
     "filter": status("Seccomp")[0],
     "loose": loose,
     "devices": devices,
+    "tied": tied,
     "root": os.listdir("/"),
     "disk": (disk.f_blocks * disk.f_frsize, disk.f_files),
     "fds": [os.readlink(f"/proc/self/fd/{{fd}}").split(":")[0] for fd in range(5)],
@@ -64,9 +66,10 @@ def check_inside(facts: dict[str, Any], limits: Limits) -> None:
     assert facts["caps"] == ["", "", "", ""]
     assert facts["new rights"] == "1"
     assert facts["filter"] == "2"
-    assert facts["loose"] == []
+    assert facts["loose"] == [], facts["loose"]
     assert all(point.startswith("/dev/") for point in facts["devices"])
     assert "root" not in facts["root"] or sys.base_prefix.startswith("/root")
+    assert facts["tied"] == []  # what is mounted outside later must not come in
     size, nodes = facts["disk"]
     assert (size, nodes) == (limits.files, 4096)
     assert facts["fds"] == ["/dev/null"] * 3 + ["pipe"] * 2
@@ -98,7 +101,7 @@ def as_user(uid: int, folder: Path, source: Any, submission: Any, limits: Limits
     (mine / "source.ipynb").write_text(nbformat.writes(source))
     (mine / "submission.ipynb").write_text(nbformat.writes(submission))
     (mine / "limits.json").write_text(json.dumps(vars(limits)))
-    own = ["unshare", "--mount", "--propagation", "private"] if os.geteuid() == 0 else []
+    own = ["unshare", "--mount", "--propagation", "shared"] if os.geteuid() == 0 else []
     library = str(Path(deepdive.__file__).parents[1])
     told = subprocess.run(
         [*own, sys.executable, __file__, str(uid), str(mine)],
@@ -123,7 +126,8 @@ def _reach(needed: list[str]) -> None:
         if shut:
             closed.setdefault(shut[0], []).append(path)
     for above, paths in closed.items():
-        kept = [(os.open(path, os.O_PATH), path) for path in sorted(set(paths))]
+        paths = [path for path in set(paths) if not set(path.parents) & set(paths)]
+        kept = [(os.open(path, os.O_PATH), path) for path in paths]
         mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", str(above))
         for fd, path in kept:
             path.mkdir(parents=True, exist_ok=True)

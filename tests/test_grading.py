@@ -9,6 +9,7 @@ import platform
 import re
 import shlex
 import socket
+import subprocess
 import sys
 import textwrap
 import threading
@@ -25,9 +26,9 @@ import torch
 from hostile import HOSTILE, TAKEN
 from inside import INSIDE, as_user, check_inside
 
-from deepdive.assignment import calls, sandbox, zygote
+import deepdive
+from deepdive.assignment import calls, keeper, sandbox, zygote
 from deepdive.assignment.grading import Grade, grade
-from deepdive.assignment.keeper import below
 from deepdive.assignment.plan import plan
 from deepdive.assignment.sandbox import Limits, SandboxError
 from deepdive.assignment.variants import personal, standard
@@ -112,11 +113,16 @@ def small(tmp_path: Path) -> Any:
 
 @pytest.fixture(autouse=True, scope="module")
 def _warm() -> Iterator[None]:
-    """A warm process of these tests alone, started where the environment has a secret."""
+    """A warm process of these tests alone, started with a secret and, of root, in a group more."""
+    groups = os.getgroups()
     with pytest.MonkeyPatch.context() as patch:
         zygote.stop()
         patch.setenv("A_TOKEN", SECRET)
+        if os.geteuid() == 0:
+            os.setgroups([*groups, 4242])
         zygote.start()
+        if os.geteuid() == 0:
+            os.setgroups(groups)
     yield
     zygote.stop()
 
@@ -124,7 +130,7 @@ def _warm() -> Iterator[None]:
 def nothing_is_left() -> bool:
     """Whether all processes below the warm one are gone; the keepers need a moment to end."""
     until = time.monotonic() + 20
-    while below(zygote.start().process.pid):
+    while keeper.below(zygote.start().process.pid):
         if time.monotonic() > until:
             return False
         time.sleep(0.02)
@@ -588,6 +594,36 @@ def test_a_submission_has_no_rights_and_its_limits(small: Any) -> None:
     facts = report(small, INSIDE)
     check_inside(facts, SMALL_LIMITS)
     assert facts["groups"] == []  # an ordinary user cannot leave his: they show as nobody's
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes cannot be counted")
+def test_who_would_run_as_root_after_all_does_not_run() -> None:
+    """Root's processes have no limit: were the user not left, a fork bomb would be stopped here."""
+    code = "from deepdive.assignment import sandbox as s; s.limit(s.Limits(), 0)"
+    library = str(Path(deepdive.__file__).parents[1])
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": library},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "the number of processes cannot be limited for this user" in told.stderr
+
+
+def test_memory_counts_where_it_is_shared_or_swapped_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        "Name:\tpython",
+        "RssAnon:\t1 kB",
+        "RssFile:\t2 kB",
+        "RssShmem:\t4 kB",
+        "VmSwap:\t8 kB",
+    ]
+    (tmp_path / "status").write_text("\n".join(lines))
+    monkeypatch.setattr(keeper, "Path", lambda _: tmp_path / "status")
+    assert keeper._own_memory(1) == 1024 * (1 + 4 + 8)
 
 
 def test_system_calls_that_escape_the_limits_are_refused(small: Any) -> None:

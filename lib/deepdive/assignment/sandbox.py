@@ -192,6 +192,7 @@ def lock_in(shown: list[str], limits: Limits) -> None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
+    # Root lost them with his number; anyone else kept his number, and has them still.
     header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
     _call("dropping capabilities", _libc.capset(header, bytes(24)))
     _call("no new rights", _libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
