@@ -1,7 +1,7 @@
 # %% [markdown] tags=["slide"]
 # # The LSTM, gate by gate
 #
-# In [Elman's network](07_rnn.ipynb) a matrix and a tanh work on the memory at every step, and after
+# In Elman's network a matrix and a tanh work on the memory at every step, and after
 # a hundred steps little is left. What does a memory look like that is left alone until it is
 # needed?
 #

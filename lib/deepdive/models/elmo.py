@@ -19,6 +19,7 @@ Time: O(n_layers d_model^2 + d_model V) per token, one step after another
 Memory: O(n_layers d_model^2 + d_model V) weights
 Source: Peters et al. 2018, sections 3.1 to 3.4
 Book: Straka, contextualized embeddings
+Page: 01_before/10_elmo#in-code-one-model-from-each-end
 Oracle: torch.nn.LSTM, and the direct sum
 Checkpoints: none
 """

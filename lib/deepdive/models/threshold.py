@@ -100,6 +100,7 @@ class Hebb:
     Memory: O(d_in * d_out)
     Source: Hebb 1949, chapter 4; its limit: Oja 1982.
     Book: 1.1
+    Page: 01_before/01_neurons#hebb-what-is-active-together-grows-together
     Test: tests/test_neurons.py::test_hebb_is_the_sum_of_outer_products_in_any_order
     Oracle: none; the sum of outer products, and for `oja` the eigenvector of numpy.linalg.eigh
     Checkpoints: none

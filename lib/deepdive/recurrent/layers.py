@@ -162,6 +162,7 @@ class LSTM(RNN):
     Memory: O(2 * d_hidden) of state; O(T * d_hidden) in training
     Source: Hochreiter and Schmidhuber 1997, section 4; Gers et al. 2000, section 3 (forget gate)
     Book: 1.1
+    Page: 01_before/08_lstm#one-step-by-hand
     Oracle: torch.nn.LSTM
     Checkpoints: none
     """
@@ -215,6 +216,7 @@ class GRU(RNN):
     Memory: O(d_hidden) of state; O(T * d_hidden) in training
     Source: Cho et al. 2014, section 2.3, equations 5 to 8
     Book: 1.1
+    Page: 01_before/08_lstm#the-gru-what-differs
     Oracle: torch.nn.GRU
     Checkpoints: none
     """

@@ -35,6 +35,7 @@ class RecurrentStack(nn.Module):
     Memory: O(n_layers * 2 * d_hidden) of state; O(T * n_layers * d_hidden) in training
     Source: Graves, Mohamed and Hinton 2013, section 2, equation 11
     Book: 1.1
+    Page: 01_before/09_stacked#stacked
     Oracle: torch.nn.LSTM
     Checkpoints: none
     """
@@ -84,6 +85,7 @@ class Bidirectional(nn.Module):
     Memory: O(2 * T * d_hidden): every state is kept until the other direction is there
     Source: Schuster and Paliwal 1997, section II
     Book: 1.1
+    Page: 01_before/09_stacked#both-ways
     Oracle: torch.nn.RNN
     Checkpoints: none
     """
