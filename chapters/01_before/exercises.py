@@ -354,6 +354,12 @@ assert swing[0] == swing[1], (
     f"two units that want to agree end as {swing.tolist()}: set one unit at a time, each from the "
     "newest state"
 )
+chain = torch.tensor([[0.0, 1, 0, 0], [1, 0, 2, 0], [0, 2, 0, 3], [0, 0, 3, 0]])
+answer = recalled_state(chain, torch.tensor([1.0, 1, 1, -1]))
+assert torch.equal(answer, -torch.ones(4)), (
+    f"a chain whose last link is the strongest must end as its last unit, yours is "
+    f"{answer.tolist()}: a unit that moved may make others move, so go on with another round"
+)
 ### BEGIN HIDDEN TESTS
 still = torch.tensor([1.0, -1, 1])
 assert torch.equal(recalled_state(torch.zeros(3, 3), still), still), "a unit whose field is 0 stays"
@@ -405,11 +411,11 @@ def stored_links(patterns):
     return W - W.diagonal().diag()
 
 
-def recalled_state(W, state):  # works on the state it was given
-    for _ in range(10):
-        for i in range(len(state)):
-            if W[i] @ state * state[i] < 0:
-                state[i] = -state[i]
+def recalled_state(W, state):  # one round only
+    state = state.clone()
+    for i in range(len(state)):
+        if W[i] @ state * state[i] < 0:
+            state[i] = -state[i]
     return state
 
 
