@@ -139,7 +139,7 @@ def test_a_page_a_section_and_words_are_looked_up(book: Path, reader: Reader) ->
     page.fill(".concordance-ask input", "2.3.2")
     assert visible(page) == ["2.3.2", "2.3.2.1", "2.3.2.2", "2.3.2.3"]
     page.fill(".concordance-ask input", "grid lstm")
-    assert len(visible(page, "kaist")) == 1
+    assert "16" in visible(page, "kaist")
     page.fill(".concordance-ask input", "no such words")
     assert page.inner_text(".concordance-ask [role=status]") == "0 rows."
     page.fill(".concordance-ask input", "")

@@ -151,7 +151,7 @@ states = repair(W, damaged, 5 * order)
 assert torch.equal(states[-1], first[2])
 f"{(damaged != first[2]).sum()} of 64 pixels wrong; {len(states) - 1} moves; the 2 is back"
 
-# %% Each move lowers the energy tags=["slide", "fold"]
+# %% tags=["fold"]
 from matplotlib.figure import Figure
 
 from deepdive.film import film
@@ -162,7 +162,7 @@ def pixel_map(axes, row, title=""):
     axes.set(xticks=[], yticks=[], title=title)
     axes.spines[:].set_visible(True)
 
-
+# %% Each move lowers the energy tags=["slide", "fold"]
 def frame(at):
     figure = Figure(figsize=(4.6, 2.1))
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.4))

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Layers that learn without labels
+# # Layers without labels
 #
 # Before 2006 deep networks were hard to train. Then Hinton, Osindero and Teh let each layer first
 # learn, alone and without labels, what its input looks like. With 100 labelled digits, does that
@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["slide", "fold"]
+# %% tags=["fold"]
 from deepdive.diagrams import ROLES, svg, text
 from deepdive.plotting import show
 
@@ -35,7 +35,7 @@ def row(count, y, role, middle=150, gap=48):
     ring = f'r="13" fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
     return xs, [f'<circle cx="{x:g}" cy="{y}" {ring}/>' for x in xs]
 
-
+# %% tags=["slide", "fold"]
 drawing = []
 for x0, layers in ((150, 1), (450, 3)):
     for layer in range(layers):

@@ -211,6 +211,8 @@ _, _, axis = torch.linalg.svd(rows - rows.mean(0), full_matrices=False)
 points = (rows @ axis[:2].T).tolist()
 span = [max(p[i] for p in points) - min(p[i] for p in points) for i in (0, 1)]
 HUES = ("query", "key", "value", "output")
+
+# %% tags=["fold"]
 figure, placed = Figure(figsize=(6.2, 3.6)), []
 axes = figure.add_subplot()
 coloured = [(word, ROLES[r]) for g, r in zip(groups, HUES, strict=True) for word in g]

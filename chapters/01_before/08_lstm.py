@@ -158,7 +158,7 @@ def lists(count, seed, length=12):
     tokens[:, -1] = ASK
     return tokens, answers
 
-
+# %%
 class Reader(nn.Module):
     def __init__(self, d_hidden=16):
         super().__init__()
@@ -179,7 +179,7 @@ with torch.no_grad():
 assert accuracy > 0.9
 print(f"right in {accuracy:.1%} of 1,000 new lists (a guess: 20%)")
 
-# %% tags=["slide", "fold"]
+# %% tags=["fold"]
 from matplotlib.figure import Figure
 
 from deepdive.film import film
@@ -191,7 +191,7 @@ gates = {name: torch.stack(values)[:, 0] for name, values in seen.items()}  # (T
 ROWS = ("input_gate", "forget_gate", "output_gate", "cells")
 words = [WORDS[token] for token in shown[0]]
 
-
+# %% tags=["slide", "fold"]
 def frame(t):
     figure = Figure(figsize=(4.6, 2.1))
     for axes, name in zip(figure.subplots(4, 1, sharex=True), ROWS, strict=True):

@@ -104,7 +104,7 @@ def squared(model, given):
     x, y = given
     return (model(x)[..., 0] - y).square().mean()
 
-
+# %%
 lessons, errors = [neighbours(seed) for seed in range(pick(ci=100, laptop=300, gpu=300))], {}
 for name, build in (("one way", stacked), ("both ways", bidirectional)):
     width = 16 if name == "both ways" else 24
@@ -371,4 +371,4 @@ print("answers 1 and 3 hold")
 # - Graves, Mohamed, Hinton (2013), *Speech Recognition with Deep Recurrent Neural Networks*: depth
 #   and both directions, and that depth mattered more than width.
 # - Schuster, Paliwal (1997), *Bidirectional Recurrent Neural Networks*.
-# - Kalchbrenner, Danihelka, Graves (2015), *Grid Long Short-Term Memory*: figure 1 is the block.
+# - Kalchbrenner, Danihelka, Graves (2016), *Grid Long Short-Term Memory*: figure 1 is the block.

@@ -26,7 +26,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
 from deepdive.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["slide", "fold"]
+# %% tags=["fold"]
 from deepdive.data import adding_problem, copy_memory, dyck_words
 from deepdive.diagrams import ROLES, svg, text
 from deepdive.plotting import show
@@ -43,7 +43,7 @@ def strip(y, name, words, roles):
         parts.append(text(150 + 44 * t, y + 1, word, 14))
     return "".join(parts)
 
-
+# %% tags=["slide", "fold"]
 (rows, total), brackets = adding_problem(1, 11, seed=3)[0], "([()])()[()]"
 marked = ["key" if mark else "" for _, mark in rows]
 tasks = [
@@ -89,6 +89,7 @@ from deepdive.recurrent import GRU, LSTM, RNN
 from deepdive.stacks import Stack
 
 
+# %%
 class Attention(nn.Module):
     """A small causal Transformer: two blocks, each place sees itself and what stands before."""
 
@@ -219,7 +220,7 @@ def race(task, racer, length, steps, seed):
     return {"right": {str(L): right(model, task, L) for L in (20, 40, 80)},
             "loss": sum(last) / len(last), "weights": count(model)}  # fmt: skip
 
-
+# %%
 def points(lengths_and_seeds, steps):
     return [
         {"task": task, "racer": racer, "length": length, "steps": steps, "seed": seed}
@@ -257,7 +258,7 @@ document = json.loads(file.read_text()) if file is not None and file.is_file() e
 rows = [row for row in document["rows"] if row["steps"] == long]
 print(f"{len(rows)} runs kept, {document.get('seconds', 0) / 60:.0f} minutes of work")
 
-# %% A race over length, the kept runs tags=["slide", "fold"]
+# %% tags=["fold"]
 from matplotlib.figure import Figure
 
 STYLES = dict(zip(RACERS, ("o:", "s--", "^-.", "D-"), strict=True))
@@ -281,7 +282,7 @@ def draw(rows, length):
     figure.suptitle(f"lessons of length {length}")
     return figure
 
-
+# %% A race over length, the kept runs tags=["slide", "fold"]
 for length in sorted({row["length"] for row in rows}):
     same = [row for row in rows if row["length"] == length]
     if {(r["task"], r["racer"]) for r in same} == {(t, r) for t in SIZES for r in RACERS}:
