@@ -152,6 +152,13 @@ def test_every_page_is_a_station_with_its_minutes(index: BeautifulSoup, root: Pa
         )
 
 
+def asked(root: Path, page: str, numbers: list[int]) -> int:
+    """Minutes of those exercises of a page that a path gives out; of all where it names none."""
+    source = (root / page).with_suffix(".py").read_text("utf-8")
+    minutes = [int(n) for n in re.findall(r"^# \*[^*\n]* · (\d+) min · ", source, re.MULTILINE)]
+    return sum(minutes[n - 1] for n in numbers) if numbers else sum(minutes)
+
+
 def test_the_hours_of_each_path_are_those_of_its_pages(index: BeautifulSoup, root: Path) -> None:
     given = {route["id"]: route for route in yaml.safe_load((root / "book/paths.yaml").read_text())}
     assert len(given) == 4
@@ -159,8 +166,15 @@ def test_the_hours_of_each_path_are_those_of_its_pages(index: BeautifulSoup, roo
         stops = index.select(f'.path-map li[data-on~="{name}"] a')
         share = 1 + route.get("practice", 0)
         hrefs = [str(a["href"]) for a in stops]
+        links = index.select(f'#path-{name} a[href*="/exercises.html#"]')
+        numbers = {
+            href: [int(a.get_text()) for a in links if str(a["href"]).startswith(href)]
+            for href in hrefs
+        }
         total = sum(
-            stated(root, href) * (1 if href.endswith("/exercises.html") else share)
+            asked(root, href, numbers[href])
+            if href.endswith("/exercises.html")
+            else stated(root, href) * share
             for href in hrefs
         )
         told = index.select_one(f'.path-cards [data-path="{name}"] .path-sum').get_text()
