@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -132,7 +133,10 @@ def collected() -> tuple[str, ...]:
     files = {pattern.split("::")[0] for row in BUILT for pattern in row.test.split()}
     wanted = sorted(file for file in files if file.startswith("tests/"))
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *wanted]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    env = {k: v for k, v in os.environ.items() if k != "DEEPDIVE_WHOLE"}  # this is no whole run
+    told = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    ).stdout
     return tuple(line for line in told.splitlines() if "::" in line)
 
 

@@ -146,7 +146,7 @@ from deepdive.training import fit
 digits = load_digits()
 images, labels = torch.tensor(digits.images).float() / 8 - 1, torch.tensor(digits.target)
 new, truth = images[1_347:], labels[1_347:]
-steps = pick(ci=100, laptop=200, gpu=1500)
+steps = pick(ci=200, laptop=200, gpu=1500)
 
 
 # %% [markdown]

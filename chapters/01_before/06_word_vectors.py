@@ -403,8 +403,8 @@ for group in (water, money):
 #
 #    <details><summary>Answer</summary>
 #
-#    The mean slope is $-p\,(1 - \sigma(s)) + k q\,\sigma(s)$. It is zero where $\sigma(s) = p / (p
-#    + k q)$, so $e^s = p / (k q)$ and $s = \ln(p / q) - \ln k$.
+#    The mean slope is $-p\,(1 - \sigma(s)) + k q\,\sigma(s)$. It is zero where
+#    $\sigma(s) = p / (p + k q)$, so $e^s = p / (k q)$ and $s = \ln(p / q) - \ln k$.
 #
 #    </details>
 # 3. *(measure, 8 min)* Train with `k = 1` and `k = 15`. What happens to the mean score of true
