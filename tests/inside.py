@@ -81,7 +81,7 @@ def check_inside(facts: dict[str, Any], limits: Limits) -> None:
     assert facts["further"] == -1
     assert facts["library"] == os.path.dirname(deepdive.__file__)
     space = facts["limits"].pop("AS")
-    assert limits.memory < space[0] == space[1] < limits.memory + (8 << 30)
+    assert limits.memory < space[0] == space[1] < limits.memory + (4 << 30)
     wanted = {
         "CORE": 0,
         "FSIZE": limits.files,

@@ -414,7 +414,9 @@ def test_a_check_that_fails_without_words_fails(tmp_path: Path) -> None:
         "try:\n    first(x)\nexcept ValueError as error:\n    raise KeyError from error\nassert"
     )
     full = notebook(tmp_path, SMALL.replace("    assert", silent.replace("\n", "\n    "), 1))
-    given = grade(full, with_answers(full, first="def first(x):\n    raise ValueError('')"))
+    # Made of a text, it has no line in the cell that could be told.
+    first = """exec("def first(x):\\n    raise ValueError('')")"""
+    given = grade(full, with_answers(full, first=first))
     assert points(given)["first-check"] == 0
 
 
@@ -572,19 +574,38 @@ def test_the_grader_s_objects_can_be_called_and_nothing_else(small: Any) -> None
     assert points(given)["second-check"] == 3, said(given, "second-check")
 
 
-def test_an_object_of_the_student_s_is_neither_true_nor_equal(small: Any) -> None:
+@pytest.mark.parametrize(
+    ("asks", "words"),
+    [
+        ("n == 3", "compares with nothing"),
+        ("not n != 3", "compares with nothing"),
+        ("n in [3]", "compares with nothing"),
+        ("n", "neither true nor false"),
+        ("n is not None and n or True", "neither true nor false"),
+        ("{n: True}", "unhashable"),
+        ("hasattr(n, '__array__')", "This does not hold"),
+    ],
+)
+def test_an_object_of_the_student_s_is_neither_true_nor_equal(
+    tmp_path: Path, asks: str, words: str
+) -> None:
     always = """
         class Right:
             def __eq__(self, other): return True
+            def __ne__(self, other): return False
+            def __hash__(self): return 3
             def __bool__(self): return True
+            def __array__(self, *a, **k): return torch.tensor(3).numpy()
 
         def second(model, x): return {"out": model(x), "n": Right()}
 
         WIDTHS = {1: (2, None)}
     """
-    given = grade(small, with_answers(small, second=always))
+    check = next(line for line in SMALL.splitlines() if line.startswith('assert told["n"]'))
+    full = notebook(tmp_path, SMALL.replace(check, f'n = told["n"]\nassert {asks}'))
+    given = grade(full, with_answers(full, second=always))
     assert points(given)["second-check"] == 0
-    assert "an object of the student's" in said(given, "second-check")
+    assert words in said(given, "second-check")
 
 
 # -- each wall for itself: where two stand behind each other, the tests above see only both fall

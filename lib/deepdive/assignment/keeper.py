@@ -103,7 +103,7 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
         control.sendall(f"{error.strerror}\n".encode())
         return 1
     if pid == 0:
-        control.close()
+        control.close()  # and `_child` closes all that is not its own: one is enough
         os.close(stands)
         _end(_child, asked, fds[1:], shown, limits, up)
     for fd in (*fds[1:], up):
