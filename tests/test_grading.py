@@ -403,6 +403,13 @@ def test_calls_of_the_grader_s_objects_end(small: Any, how: str, words: str) -> 
     assert words in said(given, "second-check")
 
 
+def test_a_long_message_is_cut(tmp_path: Path) -> None:
+    full = notebook(tmp_path, SMALL.replace('"first must double"', "first(None)"))
+    loud = "def first(x):\n    return 'long' * 10**5 if x is None else x"
+    given = grade(full, with_answers(full, first=loud))
+    assert 2000 < len(said(given, "first-check")) < 2100
+
+
 def test_a_fork_of_the_student_s_has_no_say(small: Any) -> None:
     """It returns from the cell and from each call as its parent does; only the parent answers."""
     twice = "import os\nos.fork()\ndef first(x):\n    os.fork()\n    return 2 * x"
@@ -410,10 +417,14 @@ def test_a_fork_of_the_student_s_has_no_say(small: Any) -> None:
 
 
 def test_a_check_that_fails_without_words_fails(tmp_path: Path) -> None:
-    silent = (
-        "try:\n    first(x)\nexcept ValueError as error:\n    raise KeyError from error\nassert"
-    )
-    full = notebook(tmp_path, SMALL.replace("    assert", silent.replace("\n", "\n    "), 1))
+    silent = """
+    try:
+        first(x)
+    except ValueError as error:
+        raise KeyError from error
+    assert"""
+    full = notebook(tmp_path, SMALL.replace("    assert", silent, 1))
+    assert grade(full, solved(full)).points == 6
     # Made of a text, it has no line in the cell that could be told.
     first = """exec("def first(x):\\n    raise ValueError('')")"""
     given = grade(full, with_answers(full, first=first))
