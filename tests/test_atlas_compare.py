@@ -79,10 +79,10 @@ def test_what_is_new_is_lit_and_what_is_gone_is_dashed() -> None:
     view = compare("transformer")
     lit = set(re.findall(r'font-weight="600">([^<]+)<', view.diagram))
     assert any("Block" in words for words in lit)
-    assert "without LuongDecoder" in view.diagram
+    assert "without BahdanauDecoder" in view.diagram
     assert "stroke-dasharray" in view.diagram
     assert "Block" in view.alt
-    assert "LuongDecoder" in view.alt
+    assert "BahdanauDecoder" in view.alt
 
 
 def test_equal_neighbours_are_one_box() -> None:
@@ -93,7 +93,7 @@ def test_equal_neighbours_are_one_box() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("bert", "'bert' is not built"),
+        ("hibert", "'hibert' is not built"),
         ("bretr", "not built"),
         ("sinusoidal", "no parent"),
         ("decoding", "no module that could be called"),

@@ -287,6 +287,13 @@ def test_what_differs_between_runs_is_cleaned_away(tmp_path: Path) -> None:
             },
         ),
         nbformat.v4.new_output(
+            "display_data",
+            data={
+                "text/plain": "  0%|          | 0/200 [00:00<?, ?step/s]",
+                "application/vnd.jupyter.widget-view+json": {"model_id": "2f"},
+            },
+        ),
+        nbformat.v4.new_output(
             "error",
             ename="ValueError",
             evalue="no",

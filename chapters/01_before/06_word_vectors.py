@@ -136,8 +136,8 @@ tokens = torch.tensor([place[word] for line in texts for word in line if word in
 line_of = torch.tensor([i for i, line in enumerate(texts) for word in line if word in place])
 often = torch.tensor([counts[word] for word in names])
 keep = keep_probability(often, threshold=pick(ci=1e-2, laptop=1e-4, gpu=1e-4))
-kind = "generated" if profile() == "ci" else "Wikipedia"
-print(f"{kind}: {len(tokens):,} words, {len(names):,} different")
+kind = "sense sentences (generated)" if profile() == "ci" else "wikitext2_heldout (real)"
+print(f"data {kind}: {len(tokens):,} words, {len(names):,} different")
 print(f"of 'the' {keep[place['the']]:.0%} stay in")
 
 # %%
@@ -217,11 +217,13 @@ figure, placed = Figure(figsize=(6.2, 3.6)), []
 axes = figure.add_subplot()
 coloured = [(word, ROLES[r]) for g, r in zip(groups, HUES, strict=True) for word in g]
 for (word, colour), (x, y) in sorted(zip(coloured, points, strict=True), key=lambda p: p[1][1]):
+    at = y  # of the label, which moves up from one that is there, on a thread
+    while any(abs(x - u) < 0.16 * span[0] and abs(at - v) < 0.085 * span[1] for u, v in placed):
+        at += 0.01 * span[1]
+    placed.append((x, at))
+    axes.plot([x, x + 0.03 * span[0]], [y, at], color=colour, linewidth=0.7, alpha=0.6)
     axes.plot(x, y, "o", color=colour, markersize=4)
-    while any(abs(x - u) < 0.15 * span[0] and abs(y - v) < 0.055 * span[1] for u, v in placed):
-        y += 0.01 * span[1]  # a label moves up from one that is there
-    placed.append((x, y))
-    axes.text(x + 0.012 * span[0], y, word, color=colour)
+    axes.text(x + 0.035 * span[0], at, word, color=colour, verticalalignment="center")
 axes.set(xticks=[], yticks=[])
 axes.margins(0.15)
 with_alt(figure, f"A map of words in two directions: {'; '.join(GROUPS)}. Each group is together.")

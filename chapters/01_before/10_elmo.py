@@ -54,7 +54,7 @@ show(svg(690, 204, drawing), told + "The three levels of the word bank are mixed
 
 # %% [markdown]
 # *Orange arrows: one language model reads from the left. Blue: another reads from the right. What
-# both know at* bank*, on all levels, is mixed into its vector (pink).*
+# both know at **bank**, on all levels, is mixed into its vector (pink).*
 #
 # A **language model** guesses the next word from those before it. To guess well, its state must
 # know what the sentence is about. ELMo (Peters et al. 2018) trains two such models on plain text,
@@ -186,14 +186,16 @@ else:
     texts, tests = list(treebank("train")), list(treebank("test"))
 counts = Counter(word for line in texts for word, *_ in line)
 names = ["<pad>", "<begin>", "<end>", "<rare>", *(w for w, _ in counts.most_common(2000))]
-place = {word: i for i, word in enumerate(names)}
-print(f"{len(texts):,} sentences, {sum(counts.values()):,} words, {len(names) - 4:,} known")
+kind = "sense sentences (generated)" if profile() == "ci" else "ud_english_ewt (real)"
+print(f"data {kind}: {len(texts):,} sentences, {counts.total():,} words, {len(names) - 4:,} known")
 
 # %%
 from torch.nn.utils.rnn import pad_sequence
 
 from deepdive.models.bilm import bilm_loss
 from deepdive.optim import cosine
+
+place = {word: i for i, word in enumerate(names)}
 
 
 def encode(lines):
@@ -206,7 +208,7 @@ lines = sorted(([word for word, *_ in line] for line in texts), key=len)
 order = torch.randperm(len(lines) // 64 + 1).tolist()
 batches = [encode(lines[64 * i : 64 * i + 64]) for i in order if lines[64 * i :]]
 model = bilm(len(names), d_model=pick(ci=24, laptop=64, gpu=256), dropout=0.1)
-steps = pick(ci=250, laptop=700, gpu=4000)
+steps = pick(ci=250, laptop=550, gpu=4000)
 history = fit(
     model, batches, lambda m, ids: bilm_loss(m(ids, ids != 0), ids), steps=steps,
     optimizer=adam(model), schedule=cosine(pick(ci=1e-2, laptop=5e-3, gpu=2e-3), 20, steps),
@@ -246,7 +248,9 @@ assert profile() != "ci" or same > level[~own].mean()
 from deepdive.plotting import heads
 
 labels = [line.replace("*", "").strip() for line in SIX.split("|")]
-figure = heads(near, labels, [str(i) for i in range(1, 7)], names=["level 0", "level 1", "level 2"])
+names_of = ["level 0", "level 1", "level 2"]
+least = (near.min() * 10).floor().item() / 10  # one scale for all, from here to 1
+figure = heads(near, labels, [str(i) for i in range(1, 7)], names=names_of, limits=(least, 1.0))
 figure.set_size_inches(8.4, 2.9)
 figure.supxlabel("the same six")
 figure.supylabel("")
@@ -256,7 +260,7 @@ figure
 # %% [markdown]
 # *Rows and columns: the same six places. Level 0, the row of the table, is one everywhere. Above
 # it the vectors part; where places of one use are nearer to each other, blocks of three show. A
-# model that has read little parts them little: the printed cosines say how far.*
+# model that has read little parts them little: look where the scale begins.*
 
 # %% [markdown]
 # ## Which level does a task take?
@@ -275,7 +279,7 @@ def levels_of(lines):
     return torch.cat(found, dim=1)
 
 
-part = texts[:: pick(ci=10, laptop=2, gpu=1)]
+part = texts[:: pick(ci=10, laptop=3, gpu=1)]
 seen, new = levels_of(part), levels_of(tests)
 tasks = {"tag": 1} if profile() == "ci" else {"tag": 1, "relation": 2}
 print(f"{seen.shape[1]:,} words to learn from, {new.shape[1]:,} to be tested on")

@@ -23,6 +23,7 @@ Source: Bahdanau, Cho and Bengio 2015, section 3; Luong, Pham and Manning 2015, 
 Book: 2.3.3
 Page: 02_transformer/04_alignment#in-code-ask-read-write
 Checkpoints: none
+Example: tiny_rnnsearch()
 """
 
 from __future__ import annotations

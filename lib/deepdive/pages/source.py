@@ -180,7 +180,10 @@ def _clean_output(out: Any, root: Path) -> bool:
         inner = [line for line in out.traceback[1:-1] if _ANSI.sub("", line).startswith("Cell In")]
         out.traceback = [_tidy(line, root) for line in (*inner, out.traceback[-1])]
         return True
-    out.data.pop("application/vnd.jupyter.widget-view+json", None)
+    if "application/vnd.jupyter.widget-view+json" in out.data:
+        del out.data["application/vnd.jupyter.widget-view+json"]
+        if _PROGRESS_BAR.fullmatch(out.data.get("text/plain", "")):
+            return False  # a bar drawn as a widget: the text beside it stays at 0 %
     for kind in out.data.keys() & {"text/plain", "text/html", "text/markdown"}:
         out.data[kind] = _tidy(out.data[kind], root)
     return bool(out.data)
