@@ -144,6 +144,7 @@ from deepdive.profile import pick
 from deepdive.training import fit
 
 digits = load_digits()
+print("data scikit-learn's digits (real)")
 images, labels = torch.tensor(digits.images).float() / 8 - 1, torch.tensor(digits.target)
 new, truth = images[1_347:], labels[1_347:]
 steps = pick(ci=200, laptop=200, gpu=1500)

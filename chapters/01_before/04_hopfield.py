@@ -141,6 +141,7 @@ print("the same states and energies; no move raised the energy")
 from sklearn.datasets import load_digits
 
 pixels, labels = (torch.from_numpy(part) for part in load_digits(return_X_y=True))
+print("data scikit-learn's digits (real)")
 images = torch.where(pixels > 7, 1.0, -1.0).float()  # (1797, 64)
 first = torch.stack([images[labels == digit][0] for digit in range(10)])  # (10, 64)
 

@@ -176,6 +176,7 @@ from deepdive.models.boltzmann import train_rbm
 from deepdive.profile import pick
 
 pixels, labels = (torch.from_numpy(part) for part in load_digits(return_X_y=True))
+print("data scikit-learn's digits (real)")
 images = (pixels / 16).float()  # (1797, 64), between 0 and 1
 torch.manual_seed(0)
 digits = RBM(64, 40)

@@ -236,6 +236,7 @@ live = sweep(race, points([(20, 0)], pick(ci=30, laptop=150, gpu=150)))
 # That was the **reduced form**, run just now: one seed, lessons of length 20, few of them.
 
 # %% tags=["surprise"]
+print("data three tasks (generated)")
 print(f"{live[0]['steps']} lessons of length 20      right at 20    40    80")
 for row in live:
     parts = "  ".join(f"{row['right'][str(L)]:>4.0%}" for L in (20, 40, 80))
