@@ -9,9 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
+from deepdive.attention.structure import all_real, read_mask, refuse_bias
 from deepdive.inspect import record
 from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window, as_mask, describe
+from deepdive.masks import Causal, Mask, Padding, Window
+
+INSTEAD, BAND = "Use SoftmaxAttention with mask=", "Window(left, right)"
 
 
 class WindowAttention(SoftmaxAttention):
@@ -65,13 +68,10 @@ class WindowAttention(SoftmaxAttention):
         the last T positions.
         """
         check_attention_inputs(q, k, v, bias)
-        if bias is not None:
-            raise ValueError(
-                "bias has an entry for each query and key, and WindowAttention makes nothing of "
-                "that size: use SoftmaxAttention with mask=Window(left, right)"
-            )
+        refuse_bias(bias, "WindowAttention", f"{INSTEAD}{BAND}")
         T, S = q.shape[2], k.shape[2]
-        real, right = self._read(mask, k)
+        real, causal = read_mask(mask, k, "WindowAttention", instead=f"{INSTEAD}{BAND} & mask")
+        real, right = all_real(real, k), 0 if causal else self.right
         scale = self.default_scale(q.shape[-1]) if scale is None else scale
         blocks = -(-T // self.block)
         # Key j of block i stands at position S - T - left + i * block + j: pad up to the first
@@ -89,24 +89,6 @@ class WindowAttention(SoftmaxAttention):
             mixed = self._fused(q, k, v, allowed, None, scale)
             mixed = mixed.unflatten(1, (heads, blocks))
         return mixed.flatten(2, 3)[:, :, :T]
-
-    def _read(self, mask: Mask | Tensor | None, k: Tensor) -> tuple[Tensor, int]:
-        """Return which keys are real, bool (B or 1, S), and how far a query may look ahead."""
-        mask = as_mask(mask)
-        real, right = torch.ones(1, k.shape[2], dtype=torch.bool, device=k.device), self.right
-        for part in () if mask is None else mask.parts:
-            if isinstance(part, Causal):
-                right = 0
-            elif isinstance(part, Padding):
-                padding = part.allowed(1, k.shape[2], k.device)
-                assert padding is not None
-                real = real & padding[:, 0, 0]
-            else:
-                raise ValueError(
-                    f"mask: WindowAttention honours Causal and Padding; got {type(part).__name__} "
-                    f"({describe(part)}). Use SoftmaxAttention with mask=Window(left, right) & mask"
-                )
-        return real, right
 
     def _stretches(self, rows: Tensor, around: tuple[int, int]) -> Tensor:
         """(B, H, S, d) -> (B, H, blocks, block + left + right, d), overlapping."""
