@@ -19,6 +19,9 @@ from bs4 import BeautifulSoup, Tag
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 from chromium import program
+from stage import library
+
+titled = library("pages").titled
 
 STYLE = """
 @page {
@@ -139,8 +142,7 @@ def main() -> int:
             if options.slides:
                 print_pdf(on_paper(deck), deck.parent, target)
             else:
-                title = name.lstrip("0123456789_").replace("_", " ").capitalize()
-                print_pdf(joined(pages, title), pages[0].parent, target)
+                print_pdf(joined(pages, titled(name)), pages[0].parent, target)
             print(f"{options.out / target.name}: {target.stat().st_size / 1e6:.1f} MB")
     except PrintError as error:
         print(error, file=sys.stderr)

@@ -467,8 +467,8 @@ if kept_runs and len(longer) == 2 * len(LONGER):
 # - **Random words alone** regain much of what frozen states had lost, and lose fine-tuned now, by
 #   more than five points: what was free after a short training is not after a long one.
 #
-# A short ablation had two of three answers on the wrong side. Before you trust one, ask it again at
-# four times the length.
+# Asked too early, two of the answers above were on the wrong side. Before you trust a short
+# ablation, ask it again at four times the length.
 
 # %% [markdown]
 # ### Common mistake: one pre-training, five fine-tunings

@@ -261,13 +261,13 @@ if whole:
         rate, epochs = max(grid, key=grid.get)
         print(f"best {name}: rate {rate:g}, {epochs} passes, {grid[rate, epochs]:.1%}")
     best = max(inside, key=inside.get)
-    if profile() == "laptop" and n == 640:  # what is said below
-        assert best == (5e-5, 4)
-        assert mean[2e-5, 2] < mean[best] - 0.08
-        assert max(mean.values()) == mean[best]
-        assert min(mean[1e-4, 2], mean[3e-4, 2]) > mean[5e-5, 2] + 0.01
-        assert max(mean[1e-3, e] for e in (2, 3, 4)) < 0.6
-        assert mean[5e-5, 4] > sum(seeds(rate=5e-5, epochs=4, size=32)) / 3
+    if profile() == "laptop" and len(rows) == len(points) and n == 640:  # what is said below
+        assert best == (5e-5, 4) == max(mean, key=mean.get)
+        assert mean[2e-5, 2] < mean[best] - 0.1
+        assert min(mean[1e-4, 2], mean[3e-4, 2]) > mean[5e-5, 2] + 0.03
+        assert max(mean[1e-3, e] for e in (2, 3, 4)) < 0.55
+        larger = [seeds(rate=5e-5, epochs=e, size=32) for e in (2, 3, 4)]
+        assert all(mean[5e-5, 2 + i] > sum(f) / 3 for i, f in enumerate(larger))
 else:
     print("the grid is not complete")
 
@@ -275,13 +275,14 @@ else:
 # What the kept grid says of the advice, on 640 sentences:
 #
 # - **The best of the advice is its corner**: the highest rate, the most passes. The opposite corner
-#   is more than eight points worse. A range that works well on the paper's tasks does not on so few
+#   is more than ten points worse. A range that works well on the paper's tasks does not on so few
 #   examples: a run of 80 steps at 2e-5 has hardly begun.
 # - **Twice to six times the advised rate is no danger here**: with two passes it is better than the
 #   advice. It is no gain either: the corner is the best of the whole grid. A higher rate buys time,
 #   not accuracy.
 # - **The cliff is there**, further out: at 1e-3 most runs end near a coin.
-# - **Batches of 32** have half the steps, and at the same rate and passes they are behind.
+# - **Batches of 32** have half the steps, and at the same rate they are behind after two, three and
+#   four passes.
 
 # %% [markdown]
 # ### Common mistake: the best of all runs

@@ -447,6 +447,9 @@ ours_of("full sentences", "batch of 128")
 # nothing. But 31,000 steps on enough machines end sooner than a million. The rates were tuned for
 # each line: a large batch with the rate of a small one is only slow.
 
+# %% [markdown]
+# ### What the kept runs say
+
 # %%
 def apart(recipe, other, read):
     """Loss of the first less loss of the second, seed by seed, in the kept runs."""
@@ -473,7 +476,7 @@ if len(runs.get("kept", [])) == len(whole):
 
 # %% [markdown]
 # How far the two seeds of one recipe are apart, read in pairs and in full rows: much, because each
-# run leaves [the unigram's plateau](04_pretraining.ipynb) at its own time. Beside that:
+# run begins to learn later or sooner than the other. Beside that:
 #
 # - **One mask loses by more than half a nat**, with each seed: text behind the same mask, a dozen
 #   times, is learned by heart.
@@ -481,7 +484,7 @@ if len(runs.get("kept", [])) == len(whole):
 # - **Full sentences without NSP are ahead of pairs**, with each seed and in both readings, even
 #   where pairs are asked. As printed, though here a row is also better filled.
 # - **Four times the rows in a quarter of the steps**: ahead with one seed, behind with the other.
-#   Nothing is decided; and nothing was lost by taking a quarter of the steps.
+#   Nothing is decided.
 
 # %% [markdown] tags=["slide"]
 # ## More text, more steps

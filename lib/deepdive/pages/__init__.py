@@ -16,6 +16,13 @@ BUDGETS = {"ci": (60, 120), "laptop": (90, 900), "gpu": (90, 3600), "experiment"
 ACRONYMS = {"bert": "BERT"}
 
 
+def titled(folder: str) -> str:
+    """Return the name of a folder of pages, to be read: `03_bert` is `BERT`."""
+    words = folder.lstrip("0123456789_").split("_")
+    named = " ".join(ACRONYMS.get(word, word) for word in words)
+    return named[:1].upper() + named[1:]
+
+
 @dataclass(frozen=True)
 class Summary:
     """What the first cell of a page says: its title, its question, and the minutes to read it."""
@@ -44,9 +51,7 @@ class Page:
     @property
     def chapter(self) -> str:
         """The name of the folder it is in, to be read: `Before`, `BERT`."""
-        words = self.source.parent.name.lstrip("0123456789_").split("_")
-        named = " ".join(ACRONYMS.get(word, word) for word in words)
-        return named[:1].upper() + named[1:]
+        return titled(self.source.parent.name)
 
     @property
     def number(self) -> str:
