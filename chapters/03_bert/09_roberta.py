@@ -468,9 +468,9 @@ if len(runs.get("kept", [])) == len(whole):
         assert min(apart("1 mask", "dynamic", read)) > 0.5
         repeats = apart("10 masks", "dynamic", read)
         assert max(map(abs, repeats)) < 0.15 < seeds_apart("dynamic", read)
-        assert max(apart("full sentences", "dynamic", read)) < -0.05
+        assert max(apart("full sentences", "dynamic", read)) < -0.25
         larger = apart("batch of 128", "full sentences", read)
-        assert min(larger) < 0 < max(larger)
+        assert 0.1 < min(larger) <= max(larger) < 0.25
     print({name: [round(seeds_apart(name, read), 2) for read in ("pairs", "full")]
            for name in RECIPES})  # fmt: skip
 
@@ -483,8 +483,9 @@ if len(runs.get("kept", [])) == len(whole):
 # - **Ten masks are as good as new ones**: less than 0.15 nats apart, less than two seeds are.
 # - **Full sentences without NSP are ahead of pairs**, with each seed and in both readings, even
 #   where pairs are asked. As printed, though here a row is also better filled.
-# - **Four times the rows in a quarter of the steps**: ahead with one seed, behind with the other.
-#   Nothing is decided.
+# - **Four times the rows in a quarter of the steps** is behind with both seeds, by 0.1 to 0.25
+#   nats. That is little beside what two seeds of the other recipes are apart. Where steps are few, a
+#   quarter of them is a loss; in print there were 31,000 left.
 
 # %% [markdown] tags=["slide"]
 # ## More text, more steps
