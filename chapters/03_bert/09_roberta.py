@@ -484,8 +484,8 @@ if len(runs.get("kept", [])) == len(whole):
 # - **Full sentences without NSP are ahead of pairs**, with each seed and in both readings, even
 #   where pairs are asked. As printed, though here a row is also better filled.
 # - **Four times the rows in a quarter of the steps** is behind with both seeds, by 0.1 to 0.25
-#   nats. That is little beside what two seeds of the other recipes are apart. Where steps are few, a
-#   quarter of them is a loss; in print there were 31,000 left.
+#   nats, which is no more than two seeds of one recipe may be apart. Where steps are few, a quarter
+#   of them should be a loss; in print there were 31,000 left.
 
 # %% [markdown] tags=["slide"]
 # ## More text, more steps
