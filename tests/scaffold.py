@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from deepdive.attention import KVCache, MultiHeadAttention, Slot
 from deepdive.laws import Case
 from deepdive.layers import Block, FeedForward, PreNorm
+from deepdive.positions import Position
 from deepdive.stacks import Stack
 
 
@@ -39,11 +40,16 @@ def blocks(
     return Stack(lambda i: Block(attention(), feed_forward(), residual=residual), 2, norm)
 
 
+def at_all_places(scheme: Position) -> Rows:
+    """One scheme for the rows and for both blocks: it acts where it has something to do."""
+    return Rows(blocks(lambda: MultiHeadAttention(16, 4, position=scheme)), scheme)
+
+
 PLACES: dict[str, Callable[[Callable[[], Any]], nn.Module]] = {
     "norm": lambda make: Rows(blocks(norm=make())),
     "feed_forward": lambda make: Rows(blocks(feed_forward=make)),
     "residual": lambda make: Rows(blocks(residual=lambda d_model: make())),
-    "position": lambda make: Rows(blocks(), make()),
+    "position": lambda make: at_all_places(make()),
     "mechanism": lambda make: MultiHeadAttention(16, 4, mechanism=make()),
     "layer": lambda make: make(),
     "stack": lambda make: Rows(make()),

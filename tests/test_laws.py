@@ -31,6 +31,7 @@ PARTS = sorted(CASES, key=lambda part: part.__qualname__)
 # Modules that are no part of their own: each is inside a part that has a case.
 WITHIN = {
     "Position": "the base class that does nothing",
+    "RelativePosition": "the base class of those that have a worth for each offset",
     "Dropout": "nn.Dropout, passed by in evaluation",
     "HookPoint": "the identity; its effect is law 9",
     "LossPoint": "the identity; tested with collect_losses",

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive import masks
+from deepdive.attention import MultiHeadAttention
 from deepdive.laws import CASES, Case
 from deepdive.trace import Row, Trace, trace
 
@@ -99,7 +100,8 @@ def specimen(system: str) -> Specimen:
     torch.manual_seed(0)
     more: dict[str, Any] = {}
     if header.example:  # a module, or a module and with what it is called
-        made = eval(header.example, {**vars(masks), **found})
+        around = {**vars(masks), "MultiHeadAttention": MultiHeadAttention}
+        made = eval(header.example, {**around, **found})
         module, more = made if isinstance(made, tuple) else (made, {})
         case = CASES[type(module)]()
     elif header.cases:

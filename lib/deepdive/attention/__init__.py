@@ -5,6 +5,7 @@ them.
 from deepdive.attention.cache import DecodingState, KVCache, Slot
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAttention
+from deepdive.attention.shaw import ShawAttention
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.texts import Texts
 from deepdive.attention.window import WindowAttention
@@ -16,6 +17,7 @@ __all__ = [
     "GeneralAttention",
     "KVCache",
     "MultiHeadAttention",
+    "ShawAttention",
     "Slot",
     "SoftmaxAttention",
     "Texts",

@@ -1,42 +1,12 @@
-"""Where a token stands. A scheme acts in one of three places: on the input, on q and k, or on the
-scores.
-"""
+"""Fixed waves: a row of clocks, added to the embeddings."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from deepdive.laws import (
-    Case,
-    Fails,
-    NotApplicable,
-    case,
-    random_rows,
-    set_weights,
-)
-
-
-class Position(nn.Module):
-    """Base of all position schemes: every method does nothing. A scheme overrides one or two of
-    them.
-
-    Positions are integers (T,) or (B, T). One instance given to all blocks shares its parameters.
-    """
-
-    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Return token embeddings x (B, T, d_model) with position added."""
-        return x
-
-    def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """Return q or k (B, H, T, d_head) turned by its position."""
-        return rows
-
-    def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
-        """Return what is added to the scores, broadcastable to (B, H, T, S), in score units; q is
-        unscaled.
-        """
-        return None
+from deepdive.laws import Case, NotApplicable, case
+from deepdive.positions.base import ORDERED, Position
 
 
 class SinusoidalPosition(Position):
@@ -110,46 +80,6 @@ class BlockedSinusoidalPosition(SinusoidalPosition):
         return torch.cat((angles.sin(), angles.cos()), dim=-1)
 
 
-class LearnedPosition(Position):
-    """A trained vector for each position, added to the embeddings: x + table[pos + offset].
-
-    `offset` skips the rows that some checkpoints reserve (2 in BART and OPT).
-    Raises ValueError for a position beyond the table.
-
-    System: learned_position
-    Parent: sinusoidal
-    What differs:
-    - the rows are trained (`table`), not computed, and so end at `max_length`
-    Time: O(d_model)
-    Memory: O(d_model)
-    Source: Gehring et al. 2017, section 3.1; Devlin et al. 2019, section 3.
-    Book: 2.4.1.2
-    Page: 02_transformer/08_positions#learned-places-and-their-end
-    Checkpoints: none
-    """
-
-    def __init__(self, max_length: int, d_model: int, offset: int = 0) -> None:
-        super().__init__()
-        self.max_length, self.offset = max_length, offset
-        self.table = nn.Embedding(max_length + offset, d_model)
-        nn.init.normal_(self.table.weight, std=0.02)
-
-    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Return x + table[positions + offset]."""
-        last = int(positions.max())
-        if last >= self.max_length or int(positions.min()) < 0:
-            raise ValueError(
-                f"position {last} is outside the learned table of max_length={self.max_length}: "
-                f"shorten the sequence, "
-                "build the model with a longer table, or use "
-                f"SinusoidalPosition, which has no limit"
-            )
-        return x + self.table(positions + self.offset)
-
-
-ORDERED = Fails("telling positions apart is what it is for")
-
-
 @case(SinusoidalPosition)
 def _() -> Case:
     def relative_offset() -> tuple[Tensor, Tensor]:
@@ -186,27 +116,5 @@ def _() -> Case:
         parity="transformers MarianMTModel and FSMTForConditionalGeneration",
         limits={"SinusoidalPosition in another order": another_order},
         refusals={"an odd width": lambda: BlockedSinusoidalPosition(15)},
-        laws={"order": ORDERED},
-    )
-
-
-@case(LearnedPosition)
-def _() -> Case:
-    def a_table_of_waves() -> tuple[Tensor, Tensor]:
-        x, positions = random_rows(2, 5, 16), torch.arange(5)
-        learned, waves = LearnedPosition(8, 16), SinusoidalPosition(16)
-        set_weights(learned, table__weight=waves.table(torch.arange(8)))
-        return learned.embed(x, positions), waves.embed(x, positions)
-
-    return Case(
-        place="position",
-        make=lambda: LearnedPosition(8, 16),
-        parity="transformers GPT2LMHeadModel, its wpe",
-        limits={"a table of waves: SinusoidalPosition": a_table_of_waves},
-        refusals={
-            "beyond the table": lambda: LearnedPosition(8, 16).embed(
-                torch.zeros(1, 9, 16), torch.arange(9)
-            )
-        },
         laws={"order": ORDERED},
     )

@@ -1,0 +1,95 @@
+"""Shaw's relative positions, the part in the values; with `ShawPosition`, the whole scheme.
+
+System: shaw_relative
+Parent: self_attention
+What differs:
+- a key is met with a trained vector for its offset from the query (`ShawPosition`, a bias)
+- a value is mixed with such a vector added (`ShawAttention.mix`)
+- offsets beyond `left` and `right` are clipped to them: positions have no end
+- there is nothing absolute: the embeddings carry no position
+Time: O(T d_model)
+Memory: O(n_heads T)
+Source: Shaw, Uszkoreit and Vaswani 2018, "Self-Attention with Relative Position Representations".
+Book: KAIST deck 3
+Test: tests/test_laws.py::test_law[ShawAttention-*] tests/test_laws.py::test_law[ShawPosition-*]
+  tests/test_parity.py::test_parity[*Shaw*]
+Checkpoints: none
+Example: MultiHeadAttention(16, 4, mechanism=ShawAttention(4, 3), position=ShawPosition(4, 3))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.laws import Case, Fails, case, random_rows, set_weights
+from deepdive.positions import ShawPosition
+
+
+class ShawAttention(SoftmaxAttention):
+    """Softmax attention whose values carry a trained vector for their offset from the query.
+
+        output[t] = sum over s of weights[t, s] * (v_s + values[clip(s - t, -left, right)])
+
+    The weights are summed by offset, (B, H, T, left + 1 + right), and meet `values`
+    (left + 1 + right, d_head), shared by all heads: no vector is made for a pair. Queries are the
+    last T of the S keys; places given otherwise (`positions=`) reach the scores, not this part.
+    The scores come with `deepdive.positions.ShawPosition`.
+    Raises ValueError when left or right is negative.
+    Source: Shaw, Uszkoreit and Vaswani 2018, sections 3.1 to 3.3.
+    """
+
+    def __init__(
+        self, d_head: int, left: int, right: int | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__(dropout)
+        right = left if right is None else right
+        if left < 0 or right < 0:
+            raise ValueError(f"left={left}, right={right}: offsets are told apart up to 0 or more")
+        self.left, self.right = left, right
+        self.values = nn.Parameter(torch.empty(left + 1 + right, d_head))
+        nn.init.xavier_uniform_(self.values)
+
+    def extra_repr(self) -> str:
+        return f"left={self.left}, right={self.right}"
+
+    def mix(self, weights: Tensor, v: Tensor) -> Tensor:
+        """Return weights @ v plus the offsets' part, (B, H, T, d_head)."""
+        return weights @ v + self._by_offset(weights) @ self.values
+
+    def _by_offset(self, weights: Tensor) -> Tensor:
+        """Return the weights (..., T, S) summed by clipped offset, (..., T, left + 1 + right)."""
+        T, S = weights.shape[-2:]
+        keys = torch.arange(S, device=weights.device)
+        named = (keys - keys[S - T :, None]).clamp(-self.left, self.right) + self.left  # (T, S)
+        summed = weights.new_zeros(*weights.shape[:-1], self.left + 1 + self.right)
+        return summed.scatter_add(-1, named.expand(weights.shape), weights)
+
+
+@case(ShawAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 3, n, 4, seed=seed) for seed, n in enumerate((5, 7, 7)))
+    at = torch.arange(7)
+
+    def pair_by_pair() -> tuple[Tensor, Tensor]:
+        shaw, position = ShawAttention(4, 2, 1).double(), ShawPosition(4, 2, 1).double()
+        bias, named = position.bias(q, k, at[2:], at), (at - at[2:, None]).clamp(-2, 1) + 2
+        weights = ((q @ k.transpose(-2, -1)) / 2 + bias).softmax(-1)
+        by_hand = torch.einsum("bhts,tsd->bhtd", weights, shaw.values[named]) + weights @ v
+        return shaw(q, k, v, bias=bias), by_hand
+
+    def no_values() -> tuple[Tensor, Tensor]:
+        shaw = set_weights(ShawAttention(4, 2), values=0.0)
+        return shaw(q, k, v), SoftmaxAttention()(q, k, v)
+
+    plain = mechanism_case(
+        lambda: ShawAttention(4, 2),
+        parity="the equations, written out in loops",
+        limits={"a vector for each pair": pair_by_pair, "values 0: SoftmaxAttention": no_values},
+        laws={"order": Fails("the values tell who stands where")},
+    )
+    below = {"a reach below 0": lambda: ShawAttention(4, -1)}
+    return replace(plain, refusals={**plain.refusals, **below})

@@ -1,0 +1,35 @@
+"""Where a token stands. A scheme acts in one of three places: on the input, on q and k, or on the
+scores.
+"""
+
+from deepdive.positions.alibi import ALiBi, slopes
+from deepdive.positions.base import Position
+from deepdive.positions.learned import LearnedPosition
+from deepdive.positions.music import MusicPosition
+from deepdive.positions.relative import RelativePosition, skew
+from deepdive.positions.rotary import RotaryPosition
+from deepdive.positions.shaw import ShawPosition
+from deepdive.positions.sinusoidal import BlockedSinusoidalPosition, SinusoidalPosition
+from deepdive.positions.structural import StructuralPosition, depths, tree_offsets
+from deepdive.positions.t5 import CausalT5Bias, T5Bias
+from deepdive.positions.xl import XLPosition
+
+__all__ = [
+    "ALiBi",
+    "BlockedSinusoidalPosition",
+    "CausalT5Bias",
+    "LearnedPosition",
+    "MusicPosition",
+    "Position",
+    "RelativePosition",
+    "RotaryPosition",
+    "ShawPosition",
+    "SinusoidalPosition",
+    "StructuralPosition",
+    "T5Bias",
+    "XLPosition",
+    "depths",
+    "skew",
+    "slopes",
+    "tree_offsets",
+]

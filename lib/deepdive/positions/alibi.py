@@ -1,0 +1,68 @@
+"""ALiBi: a penalty that grows with the distance, steeper in some heads than in others."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from deepdive.laws import Case, case, random_rows
+from deepdive.positions.base import ORDERED, shifted
+from deepdive.positions.relative import RelativePosition
+
+
+def slopes(n_heads: int) -> list[float]:
+    """Return the slope of each head: for a power of two, 2 ** (-8 h / n_heads), h = 1 ... n_heads.
+
+    For another number, those of the next lower power of two, then every second one of twice that
+    power, as many as lack. Raises ValueError for less than one head.
+    """
+    if n_heads < 1:
+        raise ValueError(f"n_heads={n_heads}: slopes are for one head at least")
+    lower = 1 << (n_heads.bit_length() - 1)
+    first = [2.0 ** (-8 * h / lower) for h in range(1, lower + 1)]
+    return first + [2.0 ** (-4 * h / lower) for h in range(1, 2 * (n_heads - lower), 2)]
+
+
+class ALiBi(RelativePosition):
+    """Attention with linear biases: what is far is worth less, and nothing is trained.
+
+        bias[h, t, s] = -slope[h] * |s - t|
+
+    The paper looks back only, where |s - t| is t - s. Heads forget at different speed: with 8 of
+    them the slopes run from 1/2 to 1/256.
+    Source: Press, Smith and Lewis 2022, section 3; other numbers of heads as in their code.
+    """
+
+    def __init__(self, n_heads: int) -> None:
+        super().__init__()
+        self.slopes = slopes(n_heads)
+
+    def extra_repr(self) -> str:
+        return f"n_heads={len(self.slopes)}"
+
+    def worth(self, q: Tensor, offsets: Tensor) -> Tensor:
+        """Return -slope * |offset|, (1, H, 1, L)."""
+        slope = torch.tensor(self.slopes, dtype=torch.float64, device=q.device)
+        return (-slope[:, None] * offsets.abs()).to(q.dtype)[None, :, None]
+
+
+@case(ALiBi)
+def _() -> Case:
+    q, k, at = random_rows(2, 2, 4, 4), random_rows(2, 2, 6, 4, seed=6), torch.arange(6)
+
+    def pair_by_pair() -> tuple[Tensor, Tensor]:
+        added = ALiBi(2).bias(q, k, at[2:], at)
+        distance = (at[None] - at[2:, None]).abs().double()
+        return added, torch.stack([-distance / 16, -distance / 256])[None]
+
+    return Case(
+        place="position",
+        make=lambda: ALiBi(4),
+        parity="transformers BloomModel",
+        limits={
+            "slope times distance, pair by pair": pair_by_pair,
+            "shifted: the same": shifted(lambda: ALiBi(3)),
+        },
+        refusals={"no heads": lambda: ALiBi(0)},
+        laws={"order": ORDERED},
+    )

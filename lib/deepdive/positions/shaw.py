@@ -1,0 +1,87 @@
+"""Shaw's relative positions, the part in the scores: a trained vector for each clipped offset."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.laws import Case, case, random_rows
+from deepdive.positions.base import ORDERED, shifted
+from deepdive.positions.relative import RelativePosition
+
+
+class ShawPosition(RelativePosition):
+    """A query meets each key with a vector for where it stands, added to the key.
+
+        scores[t, s] = scale * q_t . (k_s + keys[clip(s - t, -left, right)])
+
+    The bias is the second product. `keys` (left + 1 + right, d_head) is shared by all heads;
+    `right` defaults to `left`; `scale` to 1 / sqrt(d_head), as the scores have it. All offsets
+    beyond the ends are worth the same, so no length is too long. The part that the paper adds to
+    the values is `deepdive.attention.ShawAttention`.
+    Raises ValueError when left or right is negative.
+    Source: Shaw, Uszkoreit and Vaswani 2018, sections 3.1 and 3.2.
+    """
+
+    def __init__(
+        self, d_head: int, left: int, right: int | None = None, scale: float | None = None
+    ) -> None:
+        super().__init__()
+        right = left if right is None else right
+        if left < 0 or right < 0:
+            raise ValueError(f"left={left}, right={right}: offsets are told apart up to 0 or more")
+        self.left, self.right = left, right
+        self.scale = d_head**-0.5 if scale is None else scale
+        self.keys = nn.Parameter(torch.empty(left + 1 + right, d_head))
+        nn.init.xavier_uniform_(self.keys)
+
+    def extra_repr(self) -> str:
+        return f"left={self.left}, right={self.right}"
+
+    def worth(self, q: Tensor, offsets: Tensor) -> Tensor:
+        """Return scale * q . keys[clip(offset)], (B, H, T, L)."""
+        return clipped((self.scale * q) @ self.keys.t(), offsets, self.left)
+
+
+def clipped(products: Tensor, offsets: Tensor, left: int) -> Tensor:
+    """Return the columns of products (..., left + 1 + right) for consecutive `offsets` (L,); the
+    outermost columns serve all offsets beyond.
+    """
+    width, first, n = products.shape[-1], int(offsets[0]) + left, len(offsets)
+    before, after = min(max(-first, 0), n), min(max(first + n - width, 0), n)
+    ends = (*products.shape[:-1], before), (*products.shape[:-1], after)
+    inside = products[..., max(first, 0) : max(first + n, 0)]
+    return torch.cat(
+        (products[..., :1].expand(ends[0]), inside, products[..., -1:].expand(ends[1])), dim=-1
+    )
+
+
+@case(ShawPosition)
+def _() -> Case:
+    q, k, at = random_rows(2, 3, 5, 4), random_rows(2, 3, 7, 4, seed=6), torch.arange(7)
+
+    def entry_by_entry() -> tuple[Tensor, Tensor]:
+        shaw = ShawPosition(4, 2, 1).double()
+        named = (at[None] - at[2:, None]).clamp(-2, 1) + 2  # (5, 7)
+        by_hand = torch.einsum("bhtd,tsd->bhts", q, shaw.keys[named]) / 2
+        added = shaw.bias(q, k, at[2:], at)
+        return added, by_hand
+
+    def another_scale() -> tuple[Tensor, Tensor]:
+        plain, doubled = ShawPosition(4, 2).double(), ShawPosition(4, 2, scale=1.0).double()
+        doubled.keys = plain.keys
+        a, b = (scheme.bias(q, k, at[2:], at) for scheme in (plain, doubled))
+        return 2 * a, b
+
+    return Case(
+        place="position",
+        make=lambda: ShawPosition(4, 2),
+        parity="transformers Wav2Vec2BertSelfAttention, relative_key",
+        limits={
+            "a vector gathered for each pair": entry_by_entry,
+            "its scale": another_scale,
+            "shifted: the same": shifted(lambda: ShawPosition(4, 2)),
+        },
+        refusals={"a reach below 0": lambda: ShawPosition(4, -1)},
+        laws={"order": ORDERED},
+    )

@@ -1,0 +1,163 @@
+"""Structural positions: where a word stands in the tree of its sentence, beside its place in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.laws import Case, Refuses, case, random_rows
+from deepdive.masks import describe
+from deepdive.positions.base import ORDERED, Position
+from deepdive.positions.shaw import ShawPosition
+from deepdive.positions.sinusoidal import SinusoidalPosition
+
+CHAIN = (0, 0, 1, 2, 3, 4, 5, 6)
+
+
+def ancestors(heads: Tensor) -> Tensor:
+    """Return which token is above which, itself included: bool (..., T, T), [i, j] = j is i or
+    above i, for heads (..., T): the index of each token's head, a root's its own.
+
+    Walks up from all tokens at once, as many steps as the tree is deep.
+    Raises TypeError unless heads are integers, ValueError for an index outside, and for a circle.
+    """
+    if heads.dtype not in (torch.int64, torch.int32) or heads.ndim < 1:
+        raise TypeError(f"heads must be integers (..., T); got {describe(heads)}")
+    T = heads.shape[-1]
+    if int(heads.min()) < 0 or int(heads.max()) >= T:
+        raise ValueError(f"heads must be indices from 0 to {T - 1}; a root is its own head")
+    heads = heads.long()
+    at = torch.arange(T, device=heads.device).expand_as(heads)
+    above = torch.zeros(*heads.shape, T, dtype=torch.bool, device=heads.device)
+    for _ in range(T + 1):
+        if bool(above.gather(-1, at.unsqueeze(-1)).all()):  # nobody met somebody new
+            break
+        above = above.scatter(-1, at.unsqueeze(-1), True)
+        at = heads.gather(-1, at)
+    if not torch.equal(heads.gather(-1, at), at):
+        raise ValueError("heads go round in a circle: following them must end at a root")
+    return above
+
+
+def depths(heads: Tensor) -> Tensor:
+    """Return how many steps each token stands below its root, (..., T): its absolute place."""
+    return ancestors(heads).sum(-1) - 1
+
+
+def tree_offsets(heads: Tensor) -> Tensor:
+    """Return where token j stands in the tree, seen from token i: (..., T, T), [i, j].
+
+    Its size is the difference of their depths where one is above the other, else the sum; its sign
+    says whether j comes after i (+) or before (-) in the sentence.
+    Source: Wang et al. 2019, the rules of relative structural positions and the signs of figure 1.
+    """
+    above = ancestors(heads)
+    depth = above.sum(-1) - 1
+    below, beside = depth.unsqueeze(-1), depth.unsqueeze(-2)
+    size = torch.where(above | above.transpose(-2, -1), (beside - below).abs(), beside + below)
+    at = torch.arange(heads.shape[-1], device=heads.device)
+    return size * (at - at[:, None]).sign()
+
+
+class StructuralPosition(Position):
+    """Positions of two kinds: in the sentence, and in the tree that a parser gives it.
+
+        x + tanh(W_order waves(t) + W_tree waves(depth[t]))               # embed
+        scale * q_t . keys[clip(tree_offset[t, s], -reach, reach)]        # bias
+
+    What is passed as `positions` (T,) or (B, T) is no place here but a tree: the index of each
+    token's head, a root's its own. Queries must be the whole sentence.
+    Raises TypeError or ValueError for heads that are no tree, and where queries are not all keys.
+
+    System: structural_position
+    Parent: sinusoidal
+    What differs:
+    - a word has a second place, its depth in the dependency tree (`depths`), with waves of its own
+    - both enter through a trained layer with tanh (`order`, `tree`), not as they are
+    - scores know the offset in the tree (`tree_offsets`), Shaw's way (`ShawPosition`)
+    Time: O(T d_model)
+    Memory: O(n_heads T)
+    Source: Wang, Tu, Wang and Shi 2019, "Self-Attention with Structural Position Representations".
+    Book: KAIST deck 3
+    Checkpoints: none
+    """
+
+    def __init__(self, d_model: int, d_head: int, reach: int, scale: float | None = None) -> None:
+        super().__init__()
+        self.waves = SinusoidalPosition(d_model)
+        self.order = nn.Linear(d_model, d_model, bias=False)
+        self.tree = nn.Linear(d_model, d_model, bias=False)
+        self.offsets = ShawPosition(d_head, reach, scale=scale)
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Return x with both places added; `positions` are heads."""
+        order = torch.arange(x.shape[1], device=x.device)
+        both = [
+            layer(self.waves.table(at).to(x.dtype))
+            for layer, at in ((self.order, order), (self.tree, depths(positions)))
+        ]
+        return x + torch.tanh(both[0] + both[1])
+
+    def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return what the offsets in the tree are worth, (B, H, T, T); positions are heads."""
+        if q.shape[-2] != k.shape[-2] or not torch.equal(q_positions, k_positions):
+            raise ValueError(
+                f"{q.shape[-2]} queries and {k.shape[-2]} keys: a tree spans a whole sentence, "
+                "which is not known before it ends; give all tokens at once, without a cache"
+            )
+        apart = tree_offsets(q_positions)
+        apart = apart if apart.ndim == 2 else apart.unsqueeze(1)
+        named = apart.clamp(-self.offsets.left, self.offsets.right) + self.offsets.left
+        worth = (self.offsets.scale * q) @ self.offsets.keys.t()  # (B, H, T, 2 * reach + 1)
+        return worth.gather(-1, named.expand(*worth.shape[:-1], -1))
+
+
+@case(StructuralPosition)
+def _() -> Case:
+    def a_chain() -> tuple[Tensor, Tensor]:
+        """In a chain each word hangs on the one before: a place in the tree is one in the row."""
+        scheme, heads = StructuralPosition(16, 4, 3).double(), torch.tensor(CHAIN)
+        q, k, at = random_rows(2, 3, 8, 4), random_rows(2, 3, 8, 4, seed=6), torch.arange(8)
+        plain = scheme.offsets.bias(q, k, at, at)
+        assert torch.equal(depths(heads), at)
+        return scheme.bias(q, k, heads, heads), plain
+
+    def a_slide() -> tuple[Tensor, Tensor]:
+        """Bush held a talk with Sharon, seen from "talk" (KAIST deck 3)."""
+        heads = torch.tensor([1, 1, 3, 1, 5, 1])
+        printed = torch.tensor([[1, 0, 2, 1, 2, 1], [-2, -1, -1, 0, 3, 2]])
+        return torch.stack([depths(heads), tree_offsets(heads)[3]]).double(), printed.double()
+
+    def make() -> nn.Module:
+        from deepdive.attention import MultiHeadAttention
+
+        return MultiHeadAttention(16, 4, position=StructuralPosition(16, 4, 3))
+
+    def run(attention: Any, x: Tensor, mask: object = None, state: object = None) -> Tensor:
+        heads = torch.tensor(CHAIN)[: x.shape[1]]
+        rows = attention.position.embed(x, heads)
+        return attention(rows, mask=mask, positions=heads, cache=state)
+
+    def begin(_attention: Any) -> object:
+        from deepdive.attention import Slot
+
+        return Slot()
+
+    return Case(
+        make=make,
+        run=run,
+        begin=begin,
+        parity="the rules, token by token",
+        limits={"a chain: Shaw's offsets": a_chain, "the row of the slide": a_slide},
+        refusals={
+            "heads in a circle": lambda: depths(torch.tensor([1, 2, 0])),
+            "a head outside": lambda: depths(torch.tensor([0, 3])),
+            "heads that are floats": lambda: depths(torch.zeros(3)),
+            "fewer queries than keys": lambda: StructuralPosition(16, 4, 3).bias(
+                torch.zeros(1, 4, 1, 4), torch.zeros(1, 4, 2, 4), torch.zeros(1), torch.zeros(2)
+            ),
+        },
+        laws={"order": ORDERED, "cache": Refuses("a tree is known when its sentence has ended")},
+    )

@@ -1,0 +1,115 @@
+"""T5's bias: a trained number for each head and bucket of offsets."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.laws import Case, case, random_rows, set_weights
+from deepdive.positions.base import ORDERED, shifted
+from deepdive.positions.relative import RelativePosition
+
+
+class T5Bias(RelativePosition):
+    """A number for each head and each bucket of offsets, added to the scores.
+
+        bias[h, t, s] = table[bucket(s - t), h]
+
+    Half of the buckets are for keys ahead. In each half, the first half of the buckets hold one
+    distance each; the others widen like a logarithm up to `max_distance`, and the last holds all
+    beyond, so no length is too long. One instance serves all blocks (T5 shares it); T5 leaves its
+    scores unscaled (`MultiHeadAttention(..., scale=1.0)`).
+    Raises ValueError unless n_buckets is a multiple of `sides` * 2 and max_distance exceeds the
+    distances that have a bucket each.
+    Source: Raffel et al. 2020, section 2.1, and their released code.
+    """
+
+    sides = 2
+
+    def __init__(self, n_heads: int, n_buckets: int = 32, max_distance: int = 128) -> None:
+        super().__init__()
+        exact = n_buckets // self.sides // 2
+        if n_buckets < 1 or n_buckets % (2 * self.sides) or max_distance <= exact:
+            raise ValueError(
+                f"n_buckets={n_buckets}, max_distance={max_distance}: buckets must be a multiple "
+                f"of {2 * self.sides}, and the distance above the {exact} that have one each"
+            )
+        self.n_buckets, self.max_distance = n_buckets, max_distance
+        self.table = nn.Embedding(n_buckets, n_heads)
+        nn.init.normal_(self.table.weight, std=0.02)
+
+    def extra_repr(self) -> str:
+        return f"n_buckets={self.n_buckets}, max_distance={self.max_distance}"
+
+    def buckets(self, offsets: Tensor) -> Tensor:
+        """Return the bucket of each integer offset k - q, of the same shape."""
+        half = self.n_buckets // 2
+        return self._widening(offsets.abs(), half) + half * (offsets > 0)
+
+    def _widening(self, distance: Tensor, n: int) -> Tensor:
+        """Return which of n buckets holds each distance >= 0. In float32, as the checkpoints were
+        trained: where a bucket begins is a matter of rounding.
+        """
+        exact = n // 2
+        far = torch.log(distance.clamp(min=exact).float() / exact)
+        far = far / math.log(self.max_distance / exact) * (n - exact)
+        return torch.where(distance < exact, distance, (exact + far.long()).clamp(max=n - 1))
+
+    def worth(self, q: Tensor, offsets: Tensor) -> Tensor:
+        """Return table[bucket(offset)], (1, H, 1, L)."""
+        return self.table(self.buckets(offsets)).t()[None, :, None]
+
+
+class CausalT5Bias(T5Bias):
+    """T5's bias where no query looks ahead: all buckets are for keys at or behind it; what stands
+    ahead falls in bucket 0, and is masked.
+    """
+
+    sides = 1
+
+    def buckets(self, offsets: Tensor) -> Tensor:
+        """Return the bucket of each integer offset k - q, of the same shape."""
+        return self._widening(-offsets.clamp(max=0), self.n_buckets)
+
+
+def _limits(make: type[T5Bias]) -> Case:
+    q, k, at = random_rows(2, 3, 5, 4), random_rows(2, 3, 12, 4, seed=6), torch.arange(12)
+
+    def pair_by_pair() -> tuple[Tensor, Tensor]:
+        scheme = make(3, 8, 6).double()
+        added = scheme.bias(q, k, at[7:], at)
+        by_hand = scheme.table.weight[scheme.buckets(at[None] - at[7:, None])]
+        return added, by_hand.permute(2, 0, 1)[None]
+
+    def all_alike() -> tuple[Tensor, Tensor]:
+        scheme = set_weights(make(3, 8, 6), table__weight=0.5)
+        added = scheme.bias(q, k, at[7:], at)  # type: ignore[operator]
+        return added, torch.full((1, 3, 5, 12), 0.5).double()
+
+    return Case(
+        place="position",
+        make=lambda: make(4, 8, 6),
+        parity="transformers T5Attention",
+        limits={
+            "a row of the table for each pair": pair_by_pair,
+            "a table of one number: no position": all_alike,
+            "shifted: the same": shifted(lambda: make(3, 8, 6)),
+        },
+        refusals={
+            "an odd number of buckets": lambda: make(4, 9),
+            "a reach within the exact buckets": lambda: make(4, 32, 8),
+        },
+        laws={"order": ORDERED},
+    )
+
+
+@case(T5Bias)
+def _() -> Case:
+    return _limits(T5Bias)
+
+
+@case(CausalT5Bias)
+def _() -> Case:
+    return _limits(CausalT5Bias)

@@ -1,0 +1,95 @@
+"""Transformer-XL's relative positions: two biases of the query, and waves of the offset."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.laws import Case, case, random_rows, set_weights
+from deepdive.positions.base import ORDERED, shifted
+from deepdive.positions.relative import RelativePosition
+from deepdive.positions.sinusoidal import SinusoidalPosition
+
+
+class XLPosition(RelativePosition):
+    """A score of four terms: content and place of the key, asked by the query and by all alike.
+
+        scores[t, s] = scale * (q_t . k_s + q_t . r_{t - s} + u . k_s + v . r_{t - s})
+        r_d          = W waves(d), split into heads                        # (H, d_head)
+
+    The first term is attention's own; the bias is the other three, (q_t + v) . r_{t - s} laid on
+    the diagonals, u . k_s one number a key. u and v are (H, d_head), `W` maps d_model to
+    H * d_head. Keys may outnumber queries: rows kept from an earlier segment come first.
+
+    `waves` gives the fixed rows of an offset, `SinusoidalPosition(d_model)` by default; `scale` is
+    that of the scores, 1 / sqrt(d_head). A block has its own; the paper shares u and v among all.
+    Source: Dai et al. 2019, section 3.3 and appendix B.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_head: int | None = None,
+        waves: SinusoidalPosition | None = None,
+        scale: float | None = None,
+    ) -> None:
+        super().__init__()
+        if d_head is None and d_model % n_heads:
+            raise ValueError(
+                f"n_heads={n_heads} does not divide d_model={d_model}: choose a divisor, or give "
+                "d_head"
+            )
+        d_head = d_model // n_heads if d_head is None else d_head
+        self.waves = SinusoidalPosition(d_model) if waves is None else waves
+        self.scale = d_head**-0.5 if scale is None else scale
+        self.W = nn.Linear(d_model, n_heads * d_head, bias=False)
+        self.u = nn.Parameter(torch.zeros(n_heads, d_head))
+        self.v = nn.Parameter(torch.zeros(n_heads, d_head))
+        nn.init.xavier_uniform_(self.W.weight)
+
+    def worth(self, q: Tensor, offsets: Tensor) -> Tensor:
+        """Return scale * (q + v) . r, (B, H, T, L), for offsets k - q = -d."""
+        r = self.W(self.waves.table(-offsets).to(q.dtype)).unflatten(-1, self.u.shape)
+        return self.scale * (q + self.v[:, None]) @ r.permute(1, 2, 0)  # r: (L, H, d_head)
+
+    def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return the three terms that are not q . k, (B, H, T, S)."""
+        placed = super().bias(q, k, q_positions, k_positions)
+        return placed + self.scale * self.u[:, None] @ k.transpose(-2, -1)  # (B, H, 1, S)
+
+
+@case(XLPosition)
+def _() -> Case:
+    q, k, at = random_rows(2, 3, 4, 4), random_rows(2, 3, 6, 4, seed=6), torch.arange(6)
+
+    def drawn() -> XLPosition:
+        scheme = XLPosition(8, 3, 4)
+        set_weights(scheme, u=random_rows(3, 4, seed=7), v=random_rows(3, 4, seed=8))
+        return scheme
+
+    def term_by_term() -> tuple[Tensor, Tensor]:
+        scheme, T = drawn(), range(4)
+        added = scheme.bias(q, k, at[2:], at)
+        rows = [[scheme.W(scheme.waves.table(at[2 + t] - at[s])) for s in range(6)] for t in T]
+        r = torch.stack([torch.stack(row) for row in rows]).unflatten(-1, (3, 4))  # (T, S, H, d)
+        b_d = torch.einsum("bhtd,tshd->bhts", q, r) + torch.einsum("hd,tshd->hts", scheme.v, r)
+        return added, (b_d + torch.einsum("hd,bhsd->bhs", scheme.u, k)[:, :, None]) / 2
+
+    def nothing_learned() -> tuple[Tensor, Tensor]:
+        scheme = set_weights(XLPosition(8, 3, 4), W__weight=0.0)
+        added = scheme.bias(q, k, at[2:], at)  # type: ignore[operator]
+        return added, torch.zeros(2, 3, 4, 6).double()
+
+    return Case(
+        place="position",
+        make=lambda: XLPosition(16, 4),
+        parity="transformers Wav2Vec2BertSelfAttention, relative",
+        limits={
+            "its three terms, pair by pair": term_by_term,
+            "W = u = 0: no position": nothing_learned,
+            "shifted: the same": shifted(drawn),
+        },
+        refusals={"heads that do not divide": lambda: XLPosition(10, 4)},
+        laws={"order": ORDERED},
+    )
