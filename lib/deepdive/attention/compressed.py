@@ -1,0 +1,139 @@
+"""Memory-compressed attention: `rate` neighbouring keys are melted into one before they are met."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
+from deepdive.attention.structure import read_mask, refuse_bias
+from deepdive.laws import Case, Fails, case, random_rows, set_weights
+from deepdive.masks import Causal, Mask, Padding, Window
+
+
+class MemoryCompressedAttention(SoftmaxAttention):
+    """Softmax attention to keys and values that a strided convolution has made `rate` times fewer.
+
+        k'[j] = sum over i < rate of k[j * rate + i] @ W_k[i]         # (B, H, ceil(S / rate), d)
+        v'[j] = sum over i < rate of v[j * rate + i] @ W_v[i] + b_v
+        output = softmax(scale * q @ k'^T) @ v'                        # (B, H, T, d)
+
+    Kernel and stride are both `rate` (3 in the paper), so groups of keys do not overlap; each head
+    has matrices of its own. Scores are T x S / rate: the cost is still quadratic.
+
+    Honours `Padding`: padded keys count as 0 in their group, and a group of padding is no key.
+    Honours `Causal`: a query meets the groups that have ended, its own position included, so the
+    first rate - 1 queries meet none and return 0; alternate with local layers, as the paper does.
+    Refuses other masks and a bias. Hook points: `scores`, `weights` (B, H, T, ceil(S / rate)).
+
+    Raises ValueError when a size is not positive.
+
+    System: memory_compressed
+    Parent: transformer
+    What differs:
+    - `rate` neighbouring keys, and their values, become one by a learned convolution (`k`, `v`)
+    - under a causal mask a group counts once it is complete, so the newest tokens are not seen
+    Time: O(T d_model / rate)
+    Memory: O(n_heads T / rate)
+    Source: Liu et al. 2018, "memory-compressed attention".
+    Book: table 1.2
+    Checkpoints: none
+    """
+
+    def __init__(self, n_heads: int, d_head: int, rate: int = 3, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
+        if min(n_heads, d_head, rate) < 1:
+            raise ValueError(
+                f"n_heads={n_heads}, d_head={d_head}, rate={rate}: each must be 1 at least"
+            )
+        self.rate = rate
+        self.k_weight, self.v_weight = (
+            nn.Parameter(torch.empty(n_heads, rate * d_head, d_head)) for _ in range(2)
+        )
+        self.v_bias = nn.Parameter(torch.zeros(n_heads, 1, d_head))
+        with torch.no_grad():
+            bound = (rate * d_head) ** -0.5
+            self.k_weight.uniform_(-bound, bound)
+            self.v_weight.uniform_(-bound, bound)
+
+    def extra_repr(self) -> str:
+        return f"rate={self.rate}"
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d) for q (B, H, T, d), k and v (B, H, S, d)."""
+        check_attention_inputs(q, k, v, bias)
+        refuse_bias(bias, "MemoryCompressedAttention")
+        real, causal = read_mask(mask, k, "MemoryCompressedAttention")
+        T, S = q.shape[2], k.shape[2]
+        short = -S % self.rate
+        allowed: Tensor | None = None
+        if real is not None:
+            k, v = (rows * real[:, None, :, None] for rows in (k, v))
+            groups = F.pad(real, (0, short)).unflatten(1, (-1, self.rate)).any(2)
+            allowed = groups[:, None, None]  # (B, 1, 1, groups)
+        if causal:
+            ends = torch.arange(1, (S + short) // self.rate + 1, device=q.device) * self.rate
+            ended = ends <= torch.arange(S - T + 1, S + 1, device=q.device).unsqueeze(1)
+            allowed = ended[None, None] if allowed is None else allowed & ended
+        k = self._melt(k, short, self.k_weight)
+        v = self._melt(v, short, self.v_weight) + self.v_bias
+        return super().forward(q, k, v, allowed, None, scale)
+
+    def _melt(self, rows: Tensor, short: int, weight: Tensor) -> Tensor:
+        """(B, H, S, d) -> (B, H, ceil(S / rate), d)."""
+        groups = F.pad(rows, (0, 0, 0, short)).unflatten(2, (-1, self.rate)).flatten(3)
+        return groups @ weight
+
+
+@case(MemoryCompressedAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 7, 4, seed=seed) for seed in range(3))
+    real = torch.tensor([[1, 1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0, 0]]).bool()
+
+    def at_rate(rate: int) -> MemoryCompressedAttention:
+        """The mean of each group."""
+        mechanism = MemoryCompressedAttention(2, 4, rate)
+        mean = torch.eye(4).double().repeat(rate, 1) / rate
+        set_weights(mechanism, k_weight=mean, v_weight=mean)
+        return mechanism
+
+    def every_key() -> tuple[Tensor, Tensor]:
+        masks = (None, Padding(real), Causal() & Padding(real))
+        ours = [at_rate(1)(q, k, v, mask) for mask in masks]
+        return torch.cat(ours), torch.cat([SoftmaxAttention()(q, k, v, mask) for mask in masks])
+
+    def equal_neighbours() -> tuple[Tensor, Tensor]:
+        """Keys that come in threes lose nothing by being melted in threes."""
+        threes = [rows.repeat_interleave(3, dim=2) for rows in (k, v)]
+        return at_rate(3)(q, *threes), SoftmaxAttention()(q, k, v)
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    plain = mechanism_case(
+        lambda: MemoryCompressedAttention(4, 4, 2),
+        parity="torch.nn.Conv1d, then torch.nn.functional.scaled_dot_product_attention",
+        limits={
+            "rate 1, no weights: SoftmaxAttention": every_key,
+            "keys that repeat `rate` times: SoftmaxAttention": equal_neighbours,
+        },
+        laws={"order": Fails("which keys share a group depends on the order")},
+    )
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a bias": lambda: at_rate(3)(*zeros, bias=torch.zeros(3, 3)),
+            "another mask": lambda: at_rate(3)(*zeros, mask=Window(2)),
+            "no rate": lambda: MemoryCompressedAttention(2, 4, 0),
+        },
+    )
