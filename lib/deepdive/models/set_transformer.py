@@ -1,0 +1,282 @@
+"""Set Transformer: sets in, one answer or one answer a member out, whatever the order. Lee et al.
+2019, "Set Transformer: A Framework for Attention-based Permutation-Invariant Neural Networks".
+
+System: set_transformer
+Parent: transformer
+What differs:
+- no positions: a set has no order, and the layers keep it so (`SAB`)
+- members meet through `n_inducing` learned rows, in O(T n_inducing) (`ISAB`)
+- learned questions, not a mean, make one row of a set (`PMA`, `n_seeds`)
+Time: O(n_inducing d_model)
+Memory: O(n_heads n_inducing)
+Source: Lee et al. 2019, section 3.
+Book: table 1.2
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.laws import Case, NotApplicable, Refuses, case, random_rows, set_weights
+from deepdive.layers import Block, FeedForward, PostNorm
+from deepdive.masks import Causal, Mask, Padding, padding
+
+UNORDERED = "a set has no before and after"
+
+
+class MAB(nn.Module):
+    """Multihead attention block: rows x (B, T, d_model) read rows y (B, S, d_model).
+
+    h = norm(x + multi_head(x, y)), output = norm(h + ff(h)): a post-norm block whose keys and
+    values are foreign rows.
+    Source: Lee et al. 2019, section 3.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.attn = MultiHeadAttention(d_model, n_heads, dropout=dropout)
+        self.ff = FeedForward(d_model, d_model)
+        self.attn_residual = PostNorm(d_model, dropout=dropout)
+        self.ff_residual = PostNorm(d_model, dropout=dropout)
+
+    def forward(self, x: Tensor, y: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
+        """Return (B, T, d_model); `mask` says which rows of y may be read."""
+        x = self.attn_residual(x, lambda rows: self.attn(rows, y, mask=mask))
+        return self.ff_residual(x, self.ff)
+
+
+class SAB(nn.Module):
+    """Set attention block: MAB(x, x), each member reads all members. Cost O(T^2).
+
+    Source: Lee et al. 2019, section 3.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.mab = MAB(d_model, n_heads, dropout)
+
+    def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
+        """Return (B, T, d_model) for the members x (B, T, d_model)."""
+        return self.mab(x, x, mask)
+
+
+class ISAB(nn.Module):
+    """Induced set attention block: learned rows read the members, the members read those rows.
+
+    h = MAB(inducing, x), output = MAB(x, h), with inducing (n_inducing, d_model) a parameter.
+    Cost O(T n_inducing). Honours `Padding`; a mask of queries and keys it refuses, since no member
+    reads another itself.
+    Raises ValueError for other masks, and when n_inducing is not positive.
+    Source: Lee et al. 2019, section 3.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, n_inducing: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.inducing = _learned(n_inducing, d_model, "n_inducing")
+        self.read = MAB(d_model, n_heads, dropout)
+        self.answer = MAB(d_model, n_heads, dropout)
+
+    def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
+        """Return (B, T, d_model) for the members x (B, T, d_model)."""
+        inducing = self.inducing.expand(x.shape[0], -1, -1)
+        return self.answer(x, self.read(inducing, x, _members(mask, "ISAB")))
+
+
+class PMA(nn.Module):
+    """Pooling by multihead attention: n_seeds learned questions to a set.
+
+    output = MAB(seeds, ff(x)), (B, n_seeds, d_model), the same for every order of x.
+    Honours `Padding` alone.
+    Raises ValueError for other masks, and when n_seeds is not positive.
+    Source: Lee et al. 2019, section 3.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, n_seeds: int = 1, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.seeds = _learned(n_seeds, d_model, "n_seeds")
+        self.ff = FeedForward(d_model, d_model)
+        self.mab = MAB(d_model, n_heads, dropout)
+
+    def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
+        """Return the answers (B, n_seeds, d_model) for the members x (B, T, d_model)."""
+        seeds = self.seeds.expand(x.shape[0], -1, -1)
+        return self.mab(seeds, self.ff(x), _members(mask, "PMA"))
+
+
+class SetTransformer(nn.Module):
+    """Members (B, T, n_features) -> answers (B, n_seeds, n_outputs): encode, pool, compare, read.
+
+    output = out(SAB(PMA(encoder(enter(x))))), with `n_layers` encoder blocks: `ISAB`, or `SAB`
+    where `n_inducing` is None.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        d_model: int = 128,
+        n_heads: int = 4,
+        n_layers: int = 2,
+        n_inducing: int | None = 32,
+        n_seeds: int = 1,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.enter = nn.Linear(n_features, d_model)
+        self.encoder = nn.ModuleList(
+            SAB(d_model, n_heads, dropout)
+            if n_inducing is None
+            else ISAB(d_model, n_heads, n_inducing, dropout)
+            for _ in range(n_layers)
+        )
+        self.pool = PMA(d_model, n_heads, n_seeds, dropout)
+        self.compare = SAB(d_model, n_heads, dropout)
+        self.out = nn.Linear(d_model, n_outputs)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return the answers; `mask` bool (B, T), True = a member, for sets of other sizes."""
+        members = padding(mask, x[..., 0], "mask")
+        x = self.enter(x)
+        for block in self.encoder:
+            x = block(x, members)
+        return self.out(self.compare(self.pool(x, members)))
+
+
+def tiny() -> SetTransformer:
+    """Return a model for tests and toys: 16 wide, 4 heads, 3 inducing rows, 2 seeds."""
+    return SetTransformer(16, 16, d_model=16, n_inducing=3, n_seeds=2)
+
+
+def _learned(n: int, d_model: int, name: str) -> nn.Parameter:
+    if n < 1:
+        raise ValueError(f"{name}={n}: one learned row at least must read the set")
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(n, d_model)))
+
+
+def _members(mask: Mask | Tensor | None, part: str) -> Mask | None:
+    """Return the mask of the learned rows, which see every member that is no padding."""
+    if mask is None or isinstance(mask, Padding):
+        return mask
+    raise ValueError(
+        f"mask: {part} honours Padding alone; got {type(mask).__name__}. Its learned rows read the "
+        "whole set: use SAB, in which members read each other"
+    )
+
+
+def _spread(pooled: Tensor, x: Tensor) -> Tensor:
+    """The first answer for each member: equal under every order if the set has none."""
+    return pooled[:, :1].expand(-1, x.shape[1], -1)
+
+
+@case(MAB)
+def _() -> Case:
+    def block() -> tuple[Tensor, Tensor]:
+        mab, x = MAB(16, 4).double(), random_rows(2, 5, 16)
+        plain = Block(mab.attn, mab.ff, residual=PostNorm).double()
+        plain.attn_residual, plain.ff_residual = mab.attn_residual, mab.ff_residual
+        return mab(x, x), plain(x)
+
+    return Case(
+        make=lambda: MAB(16, 4),
+        run=lambda module, x, mask, state: module(x, x, mask),
+        parity="the paper's equations, written out as loops over rows",
+        limits={"a set that reads itself: a post-norm Block": block},
+        refusals={"a wrong width": lambda: MAB(8, 2)(torch.zeros(1, 3, 8), torch.zeros(1, 3, 9))},
+        laws={"cache": NotApplicable(UNORDERED)},
+    )
+
+
+@case(SAB)
+def _() -> Case:
+    def itself() -> tuple[Tensor, Tensor]:
+        sab, x = SAB(16, 4).double(), random_rows(2, 5, 16)
+        return sab(x), sab.mab(x, x)
+
+    return Case(
+        make=lambda: SAB(16, 4),
+        run=lambda module, x, mask, state: module(x, mask),
+        parity="the paper's equations, written out as loops over rows",
+        limits={"MAB of a set with itself": itself},
+        refusals={"a wrong width": lambda: SAB(8, 2)(torch.zeros(1, 3, 9))},
+        laws={"cache": NotApplicable(UNORDERED)},
+    )
+
+
+@case(ISAB)
+def _() -> Case:
+    def deaf() -> tuple[Tensor, Tensor]:
+        """Inducing rows that hear nothing are rows of their own: a plain memory."""
+        isab, x = ISAB(16, 4, 3).double(), random_rows(2, 5, 16)
+        set_weights(isab, read__attn__out__weight=0.0)
+        alone = isab.read.ff_residual(isab.read.attn_residual.norm(isab.inducing), isab.read.ff)
+        return isab(x), isab.answer(x, alone.expand(2, -1, -1))
+
+    return Case(
+        make=lambda: ISAB(16, 4, 3),
+        run=lambda module, x, mask, state: module(x, mask),
+        parity="the paper's equations, written out as loops over rows",
+        limits={"inducing rows that hear nothing: a memory that does not change": deaf},
+        refusals={
+            "a causal mask": lambda: ISAB(8, 2, 3)(torch.zeros(1, 3, 8), Causal()),
+            "no inducing rows": lambda: ISAB(8, 2, 0),
+        },
+        laws={
+            "no_leak": Refuses("the inducing rows have read the whole set"),
+            "cache": NotApplicable(UNORDERED),
+        },
+    )
+
+
+@case(PMA)
+def _() -> Case:
+    def one_member() -> tuple[Tensor, Tensor]:
+        """A set of copies of one member is that member, to a question."""
+        pma, x = PMA(16, 4).double(), random_rows(2, 1, 16)
+        return pma(x.expand(-1, 7, -1)), pma(x)
+
+    return Case(
+        make=lambda: PMA(16, 4),
+        run=lambda module, x, mask, state: _spread(module(x, mask), x),
+        parity="the paper's equations, written out as loops over rows",
+        limits={"copies of one member: that member": one_member},
+        refusals={
+            "a causal mask": lambda: PMA(8, 2)(torch.zeros(1, 3, 8), Causal()),
+            "no seeds": lambda: PMA(8, 2, 0),
+        },
+        laws={
+            "no_leak": Refuses("a question to a whole set"),
+            "cache": NotApplicable(UNORDERED),
+        },
+    )
+
+
+@case(SetTransformer)
+def _() -> Case:
+    def its_parts() -> tuple[Tensor, Tensor]:
+        model, x = tiny().double(), random_rows(2, 5, 16)
+        rows = model.encoder[1](model.encoder[0](model.enter(x)))
+        return model(x), model.out(model.compare(model.pool(rows)))
+
+    def run(module: SetTransformer, x: Tensor, mask: Mask | None, state: object) -> Tensor:
+        keys = mask.keys if isinstance(mask, Padding) else None
+        return _spread(module(x, keys), x)
+
+    return Case(
+        make=tiny,
+        run=run,
+        parity="the paper's equations, written out as loops over rows",
+        limits={"encode, pool, compare, read": its_parts},
+        refusals={"an inverted mask": lambda: tiny()(torch.zeros(1, 3, 16), torch.zeros(1, 3) > 1)},
+        laws={
+            "no_leak": NotApplicable(UNORDERED),
+            "cache": NotApplicable(UNORDERED),
+        },
+    )
