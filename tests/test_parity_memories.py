@@ -296,17 +296,17 @@ MUTATIONS = {
         "deepdive.attention.clustered.all_real",
         lambda real, k: torch.ones(1, k.shape[2]).bool(),
     ),
-    "a mass of one": (
+    "the best keys of another cluster": (
         improved,
-        "torch.Tensor.sum",
-        lambda self, *a, **b: (
-            torch.ones_like(self[..., :1]) if b.get("keepdim") else torch.sum(self, *a, **b)
-        ),
+        "deepdive.attention.clustered._of_owner",
+        lambda rows, owner: rows[:, :, :1].expand(-1, -1, owner.shape[2], -1),
     ),
-    "groups that end too early": (
+    "a position off by one": (
         compressed,
-        "torch.arange",
-        (lambda kept: lambda *a, **b: kept(*a, **b) - (a[0] == 1 and len(a) == 2))(torch.arange),
+        "deepdive.attention.compressed.MemoryCompressedAttention._melt",
+        (lambda kept: lambda self, rows, *rest: kept(self, rows.roll(1, 2), *rest))(
+            MemoryCompressedAttention._melt
+        ),
     ),
 }
 

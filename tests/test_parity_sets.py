@@ -93,7 +93,11 @@ def reference(**settings: object) -> PerceiverModel:
 
 @parity(perceiver.Perceiver, LatentLayer, ChannelAttention)
 def perceiver_agrees() -> None:
-    for settings in ({}, {"qk_channels": 8, "v_channels": 16}, {"qk_channels": 24, "v_channels": 16}):
+    for settings in (
+        {},
+        {"qk_channels": 8, "v_channels": 16},
+        {"qk_channels": 24, "v_channels": 16},
+    ):
         theirs = reference(**settings)
         with TemporaryDirectory() as folder, double_precision():
             theirs.save_pretrained(folder)

@@ -83,7 +83,8 @@ def _() -> Case:
 def _() -> Case:
     def constant() -> tuple[Tensor, Tensor]:
         """A series that never changes stays what it is, at half the length."""
-        distil = set_weights(Distil(16).eval(), convolution__weight=0.0, convolution__bias=0.5)
+        distil = Distil(16).eval()
+        set_weights(distil, convolution__weight=0.0, convolution__bias=0.5)
         distil.norm.eps = 0.0
         return distil(random_rows(2, 7, 16)), torch.full((2, 4, 16), 0.5).double()
 

@@ -24,7 +24,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache, MultiHeadAttention
+from deepdive.attention import KVCache, MultiHeadAttention, SoftmaxAttention
 from deepdive.attention.nested import packing_strength, unpack_causally
 from deepdive.attention.structure import all_real, read_mask
 from deepdive.laws import Case, NotApplicable, Refuses, case, random_rows, set_weights
@@ -72,12 +72,11 @@ class LunaBlock(nn.Module):
 
     def _causal(self, x: Tensor, memory: Tensor, real: Tensor | None) -> Tensor:
         pack, unpack = self.pack, self.unpack
-        slots, q = (
-            pack._split(pack.q(memory), pack.n_heads),
-            unpack._split(unpack.q(x), pack.n_heads),
-        )
+        slots = pack._split(pack.q(memory), pack.n_heads)
+        q = unpack._split(unpack.q(x), pack.n_heads)
         keys, (k, v) = pack._keys_and_values(x)[0], unpack._keys_and_values(x)
         inner = unpack.mechanism
+        assert isinstance(inner, SoftmaxAttention)
         scale = inner.default_scale(q.shape[-1])
         strength = packing_strength(slots, keys, scale)
         points = (inner.scores, inner.weights, inner.dropout)
