@@ -175,7 +175,7 @@ class MultiHeadAttention(nn.Module):
         self-attention only: foreign rows have an order of their own.
         """
         self._check(x, context)
-        q = self._split(self.q(x), self.n_heads)  # (B, H, T, d_head)
+        q = self._queries(x)  # (B, H, T, d_head)
         if context is None:
             k, v = self._keys_and_values(x)
             if self.position is not None:
@@ -192,10 +192,7 @@ class MultiHeadAttention(nn.Module):
                 cache.cross = (k, v)
         if self.position is not None:
             bias = self._add_position(q, k, bias, positions, context_positions)
-        if self.n_kv_heads != self.n_heads:
-            k, v = (
-                rows.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1) for rows in (k, v)
-            )
+        k, v = self._to_all_heads(k, v)
         heads = self.heads(self.mechanism(q, k, self.values(v), mask, bias, self.scale))
         return self.out(heads.transpose(1, 2).flatten(2))  # (B, T, d_model)
 
@@ -223,9 +220,20 @@ class MultiHeadAttention(nn.Module):
         """(B, T, H * d_head) -> (B, H, T, d_head)."""
         return rows.unflatten(-1, (n_heads, self.d_head)).transpose(1, 2)
 
+    def _queries(self, rows: Tensor) -> Tensor:
+        return self._split(self.q(rows), self.n_heads)
+
     def _keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what a cache keeps of the rows."""
         k, v = self._split(self.kv(rows), 2 * self.n_kv_heads).chunk(2, dim=1)
         return k, v
+
+    def _to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Return keys and values as each query head sees them."""
+        if self.n_kv_heads == self.n_heads:
+            return k, v
+        queries = self.n_heads // self.n_kv_heads
+        return k.repeat_interleave(queries, dim=1), v.repeat_interleave(queries, dim=1)
 
     def _check(self, x: Tensor, context: Tensor | None) -> None:
         for name, rows, width in (("x", x, self.d_model), ("context", context, self.d_context)):
