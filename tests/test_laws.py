@@ -35,6 +35,7 @@ WITHIN = {
     "Dropout": "nn.Dropout, passed by in evaluation",
     "HookPoint": "the identity; its effect is law 9",
     "LossPoint": "the identity; tested with collect_losses",
+    "Scores": "the base class of what SynthesizedAttention is given",
 }
 
 

@@ -1,0 +1,180 @@
+"""Disagreement regularisation: heads are paid for differing, in values, in places, in outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.inspect import LossPoint, collect_losses
+from deepdive.laws import Case, case, random_rows
+from deepdive.masks import Mask, Padding, as_mask
+
+
+class DisagreeingAttention(SoftmaxAttention):
+    """Softmax attention with an auxiliary loss that is large where heads agree.
+
+        agreement(X) = 1 / H^2 sum_{i,j} cos(X[i], X[j])              # mean over the rows of X
+        overlap(A)   = 1 / H^2 sum_{i,j} sum_s A[i, t, s] A[j, t, s]   # mean over the queries t
+        loss = subspace agreement(v) + position overlap(weights) + output agreement(output)
+
+    The three numbers weigh the paper's disagreements on subspaces, attended positions and outputs;
+    it maximises likelihood + disagreement, `fit` minimises loss - disagreement, the same. The
+    paper writes the terms for one sentence; here each is a mean over the real rows, so that length
+    and padding do not change its weight. The loss passes through `agreement` (`collect_losses`)
+    and is only computed while somebody collects it: otherwise this is `SoftmaxAttention`.
+
+    A row is real if `Padding` says so: keys by the mask, and queries too where there are as many
+    of them as keys (self-attention); otherwise all queries count.
+
+    System: disagreement
+    Parent: multi_head
+    What differs:
+    - a loss beside the task's: how much heads agree in their values, maps and outputs (`agreement`)
+    - three numbers weigh the three (`subspace`, `position`, `output`); 0 leaves one out
+    - the outputs themselves are those of plain attention
+    Time: O(T (d_model + n_heads^2))
+    Memory: O(n_heads T)
+    Source: Li et al. 2018, "Multi-Head Attention with Disagreement Regularization".
+    Book: 1.2.1.2
+    Checkpoints: none
+    Example: DisagreeingAttention(subspace=1.0)
+    """
+
+    fused = True
+
+    def __init__(
+        self,
+        *,
+        subspace: float = 0.0,
+        position: float = 0.0,
+        output: float = 0.0,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        if min(subspace, position, output) < 0:
+            raise ValueError(
+                f"subspace={subspace}, position={position}, output={output}: a negative weight "
+                "would pay heads for being alike; give numbers >= 0"
+            )
+        self.subspace, self.position, self.output = subspace, position, output
+        self.agreement = LossPoint()
+
+    def extra_repr(self) -> str:
+        return f"subspace={self.subspace}, position={self.position}, output={self.output}"
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v), those of `SoftmaxAttention`."""
+        output = super().forward(q, k, v, mask, bias, scale)
+        if self.agreement.listening:
+            loss = output.new_zeros(())
+            keys = _real(mask, k)
+            queries = keys if q.shape[2] == k.shape[2] else output.new_ones(1, q.shape[2]).bool()
+            if self.subspace:
+                loss = loss + self.subspace * agreement(v, keys)
+            if self.position:
+                scale = self.default_scale(q.shape[-1]) if scale is None else scale
+                scores = self.score(q, k, scale)
+                given = as_mask(mask)
+                allowed = None if given is None else given.allowed(q.shape[2], k.shape[2], q.device)
+                weights = self.weigh(scores if bias is None else scores + bias, allowed)
+                loss = loss + self.position * overlap(weights, queries)
+            if self.output:
+                loss = loss + self.output * agreement(output, queries)
+            self.agreement(loss)
+        return output
+
+
+def _real(mask: Mask | Tensor | None, k: Tensor) -> Tensor:
+    """Return which keys are real by the parts `Padding` of a mask: bool (B or 1, S)."""
+    real = torch.ones(1, k.shape[2], dtype=torch.bool, device=k.device)
+    given = as_mask(mask)
+    for part in () if given is None else given.parts:
+        if isinstance(part, Padding):
+            real = real & part.keys
+    return real
+
+
+def agreement(rows: Tensor, real: Tensor) -> Tensor:
+    """Return the mean cosine of all pairs of heads, a head with itself included, over the real
+    rows: rows (B, H, T, d), real bool (B or 1, T).
+
+    Since sum_{i,j} x_i . x_j = |sum_i x_i|^2, no pair is formed.
+    """
+    heads = normalize(rows, dim=-1).mean(1)  # (B, T, d)
+    return _mean(heads.square().sum(-1), real)
+
+
+def overlap(weights: Tensor, real: Tensor) -> Tensor:
+    """Return the mean over real queries of 1 / H^2 sum_{i,j,s} A[i, t, s] A[j, t, s], for weights
+    (B, H, T, S).
+    """
+    return _mean(weights.mean(1).square().sum(-1), real)
+
+
+def _mean(values: Tensor, real: Tensor) -> Tensor:
+    """The mean of `values` (B, T) where `real`; 0 where nothing is."""
+    real = real.expand_as(values)
+    return values.masked_fill(~real, 0.0).sum() / real.sum().clamp(min=1)
+
+
+@case(DisagreeingAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 4, 5, 4, seed=seed) for seed in range(3))
+
+    def collected(one: DisagreeingAttention, *rows: Tensor, mask: Mask | None = None) -> Tensor:
+        with collect_losses(one) as losses:
+            one(*rows, mask=mask)
+        return torch.as_tensor(losses.total())
+
+    def alike() -> tuple[Tensor, Tensor]:
+        """Heads that are copies agree wholly: the loss is 1 for subspaces, and for outputs."""
+        copies = [rows[:, :1].expand_as(rows) for rows in (q, k, v)]
+        three = [DisagreeingAttention(subspace=1.0), DisagreeingAttention(output=1.0)]
+        return torch.stack([collected(one, *copies) for one in three]), torch.ones(2).double()
+
+    def at_odds() -> tuple[Tensor, Tensor]:
+        """Orthogonal heads agree with themselves alone: 1 / H."""
+        values = torch.eye(4, dtype=torch.float64)[None, :, None].expand(2, 4, 5, 4)
+        loss = collected(DisagreeingAttention(subspace=1.0), q, k, values)
+        return loss, torch.tensor(1 / 4).double()
+
+    def padded() -> tuple[Tensor, Tensor]:
+        """Rows beyond the padding do not change the loss."""
+        one = DisagreeingAttention(subspace=1.0, position=2.0, output=3.0)
+        real = Padding(torch.tensor([[1, 1, 1, 0, 0]] * 2).bool())
+        short = [rows[:, :, :3] for rows in (q, k, v)]
+        return collected(one, q, k, v, mask=real), collected(one, *short)
+
+    def not_collected() -> tuple[Tensor, Tensor]:
+        one = DisagreeingAttention(subspace=1.0, position=2.0, output=3.0)
+        return one(q, k, v), SoftmaxAttention()(q, k, v)
+
+    plain = mechanism_case(
+        lambda: DisagreeingAttention(subspace=1.0, position=1.0, output=1.0),
+        parity="the equations of Li et al. 2018, pair by pair",
+        limits={
+            "copied heads: 1": alike,
+            "orthogonal heads: 1 / H": at_odds,
+            "padding: the short rows": padded,
+            "the output: SoftmaxAttention": not_collected,
+        },
+    )
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a negative weight": lambda: DisagreeingAttention(position=-1.0),
+        },
+    )

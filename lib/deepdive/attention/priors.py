@@ -1,0 +1,272 @@
+"""Priors on attention: what a score is before any content is read, added to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention.multi_head import MultiHeadAttention
+from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
+from deepdive.laws import Case, Fails, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, as_mask
+from deepdive.positions import Position
+
+
+class GaussianPrior(Position):
+    """A score falls with the square of the distance, as the logarithm of a Gaussian does.
+
+        bias[t, s] = -|w d^2 + b|,  d = t - s                      # (n_heads or 1, T, S)
+
+    After the softmax the weights are those of the content times a Gaussian of variance 1 / (2 w).
+    In the paper w >= 0 and b <= 0 are two trained numbers: with b < 0 a word weighs less for
+    itself than its neighbours do, where |w + b| < |b|. Here they are one pair a head, free to move;
+    the bias is never positive whatever they are. `n_heads=1` shares one pair.
+
+    Raises ValueError when n_heads is not positive.
+
+    System: gaussian_transformer
+    Parent: self_attention
+    Place: head
+    What differs:
+    - near words score higher before anything is read (`bias`): a Gaussian in the distance
+    - its width and its dip at distance 0 are trained (`w`, `b`)
+    Time: O(T d_model)
+    Memory: O(n_heads T)
+    Source: Guo, Zhang and Liu 2019, "Gaussian Transformer", the additive form; in these symbols
+    Lin et al. 2022, "A Survey of Transformers".
+    Book: 5.2.4; table 1.2
+    Checkpoints: none
+    Example: MultiHeadAttention(16, 4, position=GaussianPrior(4))
+    """
+
+    def __init__(self, n_heads: int = 1, w: float = 0.1, b: float = 0.0) -> None:
+        super().__init__()
+        if n_heads < 1:
+            raise ValueError(f"n_heads={n_heads}: one pair of numbers at least")
+        self.w = nn.Parameter(torch.full((n_heads, 1, 1), w))
+        self.b = nn.Parameter(torch.full((n_heads, 1, 1), b))
+
+    def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return -|w d^2 + b|, (n_heads or 1, T, S), with a batch axis where positions have one."""
+        distance = q_positions.unsqueeze(-1) - k_positions.unsqueeze(-2)  # (T, S) or (B, T, S)
+        squared = distance.square().unsqueeze(-3).to(self.w.dtype)
+        return -(self.w * squared + self.b).abs()
+
+
+class TablePrior(Position):
+    """A trained score for each pair of places, the same for every input.
+
+        bias[h, t, s] = table[h, t, s]                                       # (n_heads, T, S)
+
+    Alone it is the random Synthesizer; added to products of queries and keys it is their prior. It
+    starts at 0: no preference. Raises ValueError for places beyond `max_length`.
+    """
+
+    def __init__(self, n_heads: int, max_length: int) -> None:
+        super().__init__()
+        if n_heads < 1 or max_length < 1:
+            raise ValueError(f"n_heads={n_heads}, max_length={max_length}: both must be positive")
+        self.table = nn.Parameter(torch.zeros(n_heads, max_length, max_length))
+
+    def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return the table's rows and columns at the positions."""
+        last = max(int(q_positions.max()), int(k_positions.max()))
+        if last >= self.table.shape[-1] or min(q_positions.min(), k_positions.min()) < 0:
+            raise ValueError(
+                f"place {last} is outside the table of {self.table.shape[-1]}: build it longer, "
+                "or use GaussianPrior, which has no limit"
+            )
+        rows = self.table[:, q_positions.unsqueeze(-1), k_positions.unsqueeze(-2)]
+        return rows if rows.ndim == 3 else rows.transpose(0, 1)
+
+
+class LocalAttention(SoftmaxAttention):
+    """Softmax attention with a window that each query predicts: a Gaussian prior on its scores.
+
+        hidden = tanh(q @ W_p[h])                                 # (B, H, T, d_head)
+        center = I sigmoid(hidden @ u_p[h])                       # P_t, (B, H, T)
+        width  = I sigmoid(hidden @ u_d[h])                       # D_t
+        prior[t, s] = -(s - center[t])^2 / (2 (width[t] / 2)^2)   # sigma = D / 2
+        output = softmax(scale * q @ k^T + bias + prior) @ v
+
+    I is the number of keys that query t may see, and s counts them from 0: for a sentence this is
+    its length, as in the paper. So padding does not move a window, and under a causal mask I = t +
+    1, so that decoding step by step gives the same. Both vectors start at 0: a window around the
+    middle, as wide as half of what can be seen.
+
+    System: attention_priors
+    Parent: scaled_dot_attention
+    What differs:
+    - a prior is added to the scores of the content: the two distributions multiply
+    - each query predicts the centre and the width of its window (`LocalAttention`)
+    - or the prior is a number for each pair of places (`TablePrior`); `GaussianPrior` is another
+    Time: O(T d_model)
+    Memory: O(n_heads T)
+    Source: Yang et al. 2018, "Modeling Localness for Self-Attention Networks", the query-specific
+    window; Lin et al. 2022, "A Survey of Transformers", attention with prior.
+    Book: 5.2.4
+    Checkpoints: none
+    Example: LocalAttention(4, 4)
+    """
+
+    def __init__(self, n_heads: int, d_head: int, *, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
+        if n_heads < 1 or d_head < 1:
+            raise ValueError(f"n_heads={n_heads}, d_head={d_head}: both must be positive")
+        self.hidden = nn.Parameter(torch.empty(n_heads, d_head, d_head))
+        for weight in self.hidden:
+            nn.init.xavier_uniform_(weight)
+        self.window = nn.Parameter(torch.zeros(n_heads, d_head, 2))  # u_p and u_d
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        n_heads, d_head = self.hidden.shape[:2]
+        if q.ndim == 4 and (q.shape[1], q.shape[3]) != (n_heads, d_head):
+            raise ValueError(
+                f"q has {q.shape[1]} heads of {q.shape[3]}: build LocalAttention({q.shape[1]}, "
+                f"{q.shape[3]})"
+            )
+        check_attention_inputs(q, k, v, bias)
+        prior = self.prior(q, k, mask)
+        bias = prior if bias is None else bias + prior
+        return super().forward(q, k, v, mask, bias, scale)
+
+    def prior(self, q: Tensor, k: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
+        """Return the prior (B, H, T, S)."""
+        given, T, S = as_mask(mask), q.shape[2], k.shape[2]
+        allowed = None if given is None else given.allowed(T, S, q.device)
+        if allowed is None:
+            allowed = torch.ones(1, 1, 1, S, dtype=torch.bool, device=q.device)
+        place = (allowed.expand(*allowed.shape[:3], S).cumsum(-1) - 1).to(q.dtype)
+        seen = place[..., -1] + 1  # I, (B or 1, H or 1, T or 1)
+        hidden = torch.tanh(q @ self.hidden)
+        center, width = ((hidden @ self.window).sigmoid() * seen.unsqueeze(-1)).unbind(-1)
+        # A query that sees nothing has width 0: any other number does, since its row is masked.
+        width = width.masked_fill(seen == 0, 1.0)
+        return -2 * ((place - center.unsqueeze(-1)) / width.unsqueeze(-1)).square()
+
+
+@case(GaussianPrior)
+def _() -> Case:
+    x = random_rows(2, 7, 16)
+
+    def flat() -> tuple[Tensor, Tensor]:
+        ours = MultiHeadAttention(16, 4, position=GaussianPrior(4, w=0.0)).double()
+        plain = MultiHeadAttention(16, 4).double()
+        plain.load_state_dict(ours.state_dict(), strict=False)
+        return ours(x), plain(x)
+
+    def a_product() -> tuple[Tensor, Tensor]:
+        """The weights are those of the content times a Gaussian, made to sum to one again."""
+        places, w = torch.arange(7), 0.25
+        q, k = (random_rows(2, 4, 7, 4, seed=i) for i in range(2))
+        bias = GaussianPrior(1, w).double().bias(q, k, places, places)
+        ours = SoftmaxAttention()(q, k, torch.eye(7).double().expand(2, 4, 7, 7), bias=bias)
+        bell = torch.exp(-w * (places[:, None] - places).double() ** 2)
+        content = (q @ k.mT / 2).softmax(-1) * bell
+        return ours, content / content.sum(-1, keepdim=True)
+
+    def narrow() -> tuple[Tensor, Tensor]:
+        ours = MultiHeadAttention(16, 4, position=GaussianPrior(1, w=1e4)).double()
+        alone = torch.eye(7).bool()
+        return ours(x), ours(x, mask=alone)
+
+    return Case(
+        place="layer",
+        make=lambda: MultiHeadAttention(16, 4, position=GaussianPrior(4, b=-0.5)),
+        parity="the equation of Guo, Zhang and Liu 2019, entry by entry",
+        limits={
+            "w = 0 and b = 0: MultiHeadAttention": flat,
+            "the content's weights times a Gaussian": a_product,
+            "w without end: each row sees itself": narrow,
+        },
+        refusals={"no head": lambda: GaussianPrior(0)},
+        laws={"order": Fails("who is near depends on the order")},
+    )
+
+
+@case(TablePrior)
+def _() -> Case:
+    def zeros() -> tuple[Tensor, Tensor]:
+        x, ours = random_rows(2, 7, 16), MultiHeadAttention(16, 4, position=TablePrior(4, 9))
+        plain = MultiHeadAttention(16, 4).double()
+        plain.load_state_dict(ours.state_dict(), strict=False)
+        return ours.double()(x), plain(x)
+
+    def alone() -> tuple[Tensor, Tensor]:
+        """Without products (scale 0) a table of logarithms gives its own weights."""
+        weights, places = random_rows(4, 7, 7).softmax(-1), torch.arange(7)
+        table, v = TablePrior(4, 7).double(), random_rows(2, 4, 7, 4)
+        table.table.data = weights.log()
+        return SoftmaxAttention()(v, v, v, None, table.bias(v, v, places, places), 0.0), weights @ v
+
+    places = torch.arange(10)
+    return Case(
+        place="layer",
+        make=lambda: MultiHeadAttention(16, 4, position=TablePrior(4, 12)),
+        parity="the equation of attention with a prior, entry by entry",
+        limits={"a table of zeros: MultiHeadAttention": zeros, "no content: the prior": alone},
+        refusals={
+            "beyond the table": lambda: TablePrior(4, 9).bias(places, places, places, places),
+            "no place": lambda: TablePrior(4, 0),
+        },
+        laws={"order": Fails("a row and a column of the table are places")},
+    )
+
+
+@case(LocalAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 9, 4, seed=seed) for seed in range(3))
+
+    def prior_is_a_bias() -> tuple[Tensor, Tensor]:
+        ours = LocalAttention(2, 4).double()
+        with torch.no_grad():
+            ours.window.copy_(random_rows(2, 4, 2))
+        mask = Causal() & Padding(torch.ones(2, 9).bool())
+        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask, ours.prior(q, k, mask))
+
+    def even_start() -> tuple[Tensor, Tensor]:
+        """At the start the window is a Gaussian around the middle, of sigma = I / 4."""
+        offset = torch.arange(9).double() - 4.5
+        prior = LocalAttention(2, 4).double().prior(q, k)
+        return prior, (-offset.square() / (2 * (9 / 4) ** 2)).expand(2, 2, 9, 9)
+
+    def padding() -> tuple[Tensor, Tensor]:
+        """Padding on either side moves no window."""
+        ours = LocalAttention(2, 4).double()
+        with torch.no_grad():
+            ours.window.copy_(random_rows(2, 4, 2))
+        real = Padding(torch.tensor([[0, 0, 1, 1, 1, 1, 1, 0, 0]] * 2).bool())
+        inner = [rows[:, :, 2:7] for rows in (q, k, v)]
+        return ours(q, k, v, real)[:, :, 2:7], ours(*inner)
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    plain = mechanism_case(
+        lambda: LocalAttention(4, 4),
+        parity="the equations of Yang et al. 2018, query by query",
+        limits={
+            "its prior as a bias: SoftmaxAttention": prior_is_a_bias,
+            "at the start: a Gaussian around the middle": even_start,
+            "padding moves no window": padding,
+        },
+        laws={"order": Fails("a window stands at a place")},
+    )
+    return replace(
+        plain,
+        refusals={
+            "other heads": lambda: LocalAttention(3, 4)(*zeros),
+            "another width": lambda: LocalAttention(2, 5)(*zeros),
+            "a mask of floats": lambda: LocalAttention(2, 4)(*zeros, mask=torch.zeros(3, 3)),
+            "a bias of bools": lambda: LocalAttention(2, 4)(*zeros, bias=torch.ones(3, 3).bool()),
+        },
+    )
