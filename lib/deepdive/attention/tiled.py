@@ -1,0 +1,193 @@
+"""Exact softmax attention, tile by tile: no more scores exist at once than those of one tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
+from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.laws import Case, NotApplicable, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, Window
+
+LOW = (torch.float16, torch.bfloat16)
+
+
+class TiledAttention(nn.Module):
+    """Softmax attention in tiles of `block` queries and keys, exact, in memory O(T d).
+
+    For a tile of queries, the tiles of keys pass by. Kept are m, the largest score so far,
+    total, the sum of the exponentials, and mixed, the values they weigh; a larger m rescales both:
+
+        high  = max(m, max(scores)),   c = exp(m - high),   p = exp(scores - high)
+        total = c * total + sum(p),    mixed = c * mixed + p @ v[tile],    m = high
+        output = mixed / total,        logs = m + log(total)           # after the last tile
+
+    The backward pass keeps `logs` (B, H, T) and makes each tile once more: with D = sum(grad *
+    output), weights = exp(scores - logs) and grad_scores = weights * (grad @ v[tile]^T - D).
+
+    Honours `Causal` (tiles that lie ahead are not made) and `Padding`; refuses every other mask,
+    and a bias, which has T x S entries. No hook points: the weights never stand side by side.
+    There is no second derivative. Raises ValueError when block is below 1.
+
+    System: flash_attention
+    Parent: scaled_dot_attention
+    What differs:
+    - scores exist for one tile of `block` x `block` at a time; the softmax is summed as they pass
+      (`_Tiled.forward`)
+    - the backward pass makes the tiles again from one number a row (`_Tiled.backward`)
+    Time: O(T d_model)
+    Memory: O(d_model)
+    Source: Dao et al. 2022, "FlashAttention", algorithms 1 and 2; the sum of a softmax in one
+      pass: Milakov and Gimelshein 2018.
+    Book: 5.2.1.2
+    Oracle: torch.nn.functional.scaled_dot_product_attention
+    Checkpoints: none
+    """
+
+    def __init__(self, block: int = 256) -> None:
+        super().__init__()
+        if block < 1:
+            raise ValueError(f"block={block}: a tile has one row at least")
+        self.block = block
+
+    def extra_repr(self) -> str:
+        return f"block={self.block}"
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; queries are
+        the last T positions.
+        """
+        check_attention_inputs(q, k, v, bias)
+        refuse_bias(bias, "TiledAttention")
+        real, causal = read_mask(mask, k, "TiledAttention")
+        scale = SoftmaxAttention.default_scale(q.shape[-1]) if scale is None else scale
+        rows = (q.float(), k.float(), v.float()) if q.dtype in LOW else (q, k, v)
+        output: Tensor = _Tiled.apply(  # type: ignore[no-untyped-call]
+            *rows, all_real(real, k), causal, scale, self.block
+        )
+        return output.to(q.dtype)
+
+
+def _tiles(
+    q: Tensor, k: Tensor, real: Tensor, causal: bool, block: int
+) -> Iterator[tuple[slice, Iterator[tuple[slice, Tensor]]]]:
+    """Yield each tile of queries with its tiles of keys, each with what is hidden in it."""
+    T, S = q.shape[2], k.shape[2]
+    place = torch.arange(S, device=q.device)
+
+    def keys(last: int, mine: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        for start in range(0, last, block):
+            tile = slice(start, min(start + block, last))
+            hidden = ~real[:, None, None, tile]  # (B or 1, 1, 1, keys)
+            if causal and tile.stop - 1 > int(mine[0]):
+                hidden = hidden | (place[tile] > mine[:, None])
+            yield tile, hidden
+
+    for start in range(0, T, block):
+        tile = slice(start, min(start + block, T))
+        mine = torch.arange(S - T + tile.start, S - T + tile.stop, device=q.device)
+        yield tile, keys(max(0, S - T + tile.stop) if causal else S, mine)
+
+
+class _Tiled(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        real: Tensor,
+        causal: bool,
+        scale: float,
+        block: int,
+    ) -> Tensor:
+        output = q.new_zeros(*q.shape[:3], v.shape[-1])
+        logs = q.new_full((*q.shape[:3], 1), float("inf"))  # a row without a key: weights exp(-inf)
+        lowest = torch.finfo(q.dtype).min
+        for mine, tiles in _tiles(q, k, real, causal, block):
+            m = q.new_full((*q[:, :, mine].shape[:3], 1), lowest)
+            total, mixed = torch.zeros_like(m), torch.zeros_like(output[:, :, mine])
+            for tile, hidden in tiles:
+                scores = ((scale * q[:, :, mine]) @ k[:, :, tile].mT).masked_fill_(hidden, lowest)
+                high = torch.maximum(m, scores.amax(-1, keepdim=True))
+                p = scores.sub_(high).exp_().masked_fill_(hidden, 0.0)
+                c = (m - high).exp_()
+                total.mul_(c).add_(p.sum(-1, keepdim=True))
+                mixed.mul_(c).add_(p @ v[:, :, tile])
+                m = high
+            seen = total > 0
+            total = total.where(seen, 1.0)
+            output[:, :, mine] = mixed / total
+            logs[:, :, mine] = (m + total.log()).where(seen, float("inf"))
+        ctx.save_for_backward(q, k, v, real, output, logs)
+        ctx.settings = causal, scale, block
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, real, output, logs = ctx.saved_tensors
+        causal, scale, block = ctx.settings
+        grad_q, grad_k, grad_v = (torch.zeros_like(rows) for rows in (q, k, v))
+        D = (grad * output).sum(-1, keepdim=True)  # (B, H, T, 1)
+        for mine, tiles in _tiles(q, k, real, causal, block):
+            asked, given = scale * q[:, :, mine], grad[:, :, mine]
+            for tile, hidden in tiles:
+                scores = (asked @ k[:, :, tile].mT).sub_(logs[:, :, mine])
+                weights = scores.exp_().masked_fill_(hidden, 0.0)
+                grad_v[:, :, tile] += weights.mT @ given
+                grad_scores = (given @ v[:, :, tile].mT).sub_(D[:, :, mine]).mul_(weights)
+                grad_k[:, :, tile] += grad_scores.mT @ asked
+                grad_q[:, :, mine] += (grad_scores @ k[:, :, tile]).mul_(scale)
+        return grad_q, grad_k, grad_v, None, None, None, None
+
+
+@case(TiledAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[0, 17:], real[1, :9] = False, False  # causal, the second text's first rows have no key
+
+    def in_tiles(block: int) -> tuple[Tensor, Tensor]:
+        mask = Causal() & Padding(real)
+        return TiledAttention(block)(q, k, v, mask), SoftmaxAttention()(q, k, v, mask)
+
+    def the_last_rows() -> tuple[Tensor, Tensor]:
+        last = q[:, :, -5:]
+        ours = TiledAttention(4)(last, k, v, Causal())
+        return ours, SoftmaxAttention()(last, k, v, Causal())
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    plain = mechanism_case(
+        lambda: TiledAttention(4),
+        limits={
+            "tiles of one: SoftmaxAttention": lambda: in_tiles(1),
+            "tiles of five: SoftmaxAttention": lambda: in_tiles(5),
+            "one tile: SoftmaxAttention": lambda: in_tiles(64),
+            "SoftmaxAttention for the last rows": the_last_rows,
+        },
+        laws={"hooks": NotApplicable("the weights of one row never stand side by side")},
+    )
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a bias": lambda: TiledAttention()(*zeros, bias=torch.zeros(3, 3)),
+            "another mask": lambda: TiledAttention()(*zeros, mask=Window(2)),
+            "a tile of no rows": lambda: TiledAttention(0),
+        },
+    )
