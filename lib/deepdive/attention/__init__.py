@@ -24,6 +24,7 @@ from deepdive.attention.synthesized_scores import (
 from deepdive.attention.synthesizer import SynthesizedAttention
 from deepdive.attention.talking_heads import TalkingHeadsAttention
 from deepdive.attention.texts import Texts
+from deepdive.attention.tiled import TiledAttention
 from deepdive.attention.window import WindowAttention
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "TablePrior",
     "TalkingHeadsAttention",
     "Texts",
+    "TiledAttention",
     "WindowAttention",
     "collaborative",
 ]
