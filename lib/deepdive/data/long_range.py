@@ -12,7 +12,6 @@ from deepdive.data.errors import DataError
 from deepdive.data.generated import Generated, whole
 from deepdive.data.memory import BLANK, SILENT
 
-ASK = 1  # the token of `look_up` that says: a key follows, and its value is wanted
 OPERATORS = ("MIN", "MAX", "MED", "SM")
 # Token of each symbol of ListOps: digits, the four opening brackets, the closing one.
 LISTOPS = {
@@ -94,37 +93,34 @@ def evaluate(operator: str, values: list[int]) -> int:
 
 
 def look_up(
-    n: int, length: int, questions: int = 8, keys: int = 64, values: int = 8, seed: int = 0
+    n: int, length: int, questions: int = 8, keys: int = 16, values: int = 8, seed: int = 0
 ) -> Generated[tuple[list[int], list[int]]]:
-    """n pairs (tokens, targets) of `length` tokens: pairs of key and value, then keys alone.
+    """n pairs (tokens, targets) of `length` tokens: each key with a value, then keys alone.
 
-        tokens     k v  k v  k v  ...  0 0 ... 0  ASK k  ASK k       pairs, blanks, questions
-        targets    . .  . .  . .  ...  . . ... .   .  v   .  v       SILENT, and the value
+        tokens     0 0 kv 0 kv 0 0 0 kv ... kv 0  k k k      every key once, at a drawn place
+        targets    . . .  . .  . . . .  ... .  .  v v v      SILENT, and the value
 
-    Keys of a row are different; there are as many pairs as fit, (length - 2 * questions) / 2, at
-    most `keys`. A question asks for a key that is there. Keys are tokens 2 .. keys + 1, values
-    those after: keys + values + 2 tokens, and a target is the value's number, 0 .. values - 1. A
-    guess is right once in `values`. Raises DataError where there is no room for a pair, or for as
-    many different questions as are asked.
+    A pair is one token, so one layer of attention can answer; were they two, an earlier layer would
+    have to join them first. 0 is a blank, key k is token 1 + k, key k with value v is token 1 +
+    keys + k * values + v: keys * (values + 1) + 1 tokens. A target is 0 .. values - 1, and a guess
+    is right once in `values`. Raises DataError where `length` has no room for all keys and
+    questions, or there are more questions than keys.
 
-    Source: associative recall; with several questions as in Arora et al. 2023 ("Zoology").
+    Source: associative recall, with several questions in a row as in Arora et al. 2023 ("Zoology").
     """
     whole("n", n, 1, None)
     whole("values", values, 2, None)
     whole("keys", keys, 1, None)
-    whole("length", length, 2 * questions + 2, None)
-    pairs = min(keys, (length - 2 * questions) // 2)
-    whole("questions", questions, 1, pairs)
+    whole("questions", questions, 1, keys)
+    whole("length", length, keys + questions, None)
     draw, found = random.Random(f"look up {seed}"), []
     for _ in range(n):
-        chosen = draw.sample(range(keys), pairs)
-        held = {key: draw.randrange(values) for key in chosen}
-        asked = draw.sample(chosen, questions)
-        shown = [token for key in chosen for token in (2 + key, 2 + keys + held[key])]
-        between = length - 2 * (pairs + questions)
-        questions_asked = [token for key in asked for token in (ASK, 2 + key)]
-        answers = [target for key in asked for target in (SILENT, held[key])]
-        tokens = [*shown, *[BLANK] * between, *questions_asked]
-        found.append((tokens, [SILENT] * (2 * pairs + between) + answers))
+        held = [draw.randrange(values) for _ in range(keys)]
+        asked = draw.sample(range(keys), questions)
+        tokens = [BLANK] * (length - questions) + [1 + key for key in asked]
+        for key, place in enumerate(draw.sample(range(length - questions), keys)):
+            tokens[place] = 1 + keys + key * values + held[key]
+        targets = [SILENT] * (length - questions) + [held[key] for key in asked]
+        found.append((tokens, targets))
     given = f"{n}, {length}, questions={questions}, keys={keys}, values={values}, seed={seed}"
     return Generated(found, f"look_up({given})")

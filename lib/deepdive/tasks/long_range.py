@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.data.long_range import ASK, LISTOPS, list_ops, look_up
+from deepdive.data.long_range import LISTOPS, list_ops, look_up
 from deepdive.data.memory import SILENT, copy_memory
 from deepdive.embeddings import TokenEmbedding
 from deepdive.layers import Block, FeedForward, LayerNorm
@@ -33,7 +33,7 @@ from deepdive.positions import SinusoidalPosition
 from deepdive.stacks import Stack
 from deepdive.training import fit
 
-PAD = 0
+PAD, ASK = 0, 1  # of the tasks that ask for the class of a whole text
 Rows = tuple[Tensor, Tensor]  # tokens, targets (N, T)
 
 
@@ -105,13 +105,13 @@ def retrieval(
     n_test: int = 200,
     *,
     questions: int = 8,
-    keys: int = 64,
+    keys: int = 16,
     values: int = 8,
     seed: int = 0,
 ) -> LongTask:
-    """Pairs of key and value; at the row's end keys come again, and their values are due."""
+    """Keys with values, one token each; at the row's end keys alone, and their values are due."""
     made = look_up(n + n_test, length, questions, keys, values, seed)
-    vocab, parts = keys + values + 2, (_rows(made[:n]), _rows(made[n:]))
+    vocab, parts = keys * (values + 1) + 1, (_rows(made[:n]), _rows(made[n:]))
     return LongTask("retrieval", vocab, values, *parts, made.source)
 
 
