@@ -279,7 +279,7 @@ def operations(layer, x):
     return count_flops(lambda: layer(x))
 
 
-lengths, widths = [64, 128, 256, 512], [32, 64, 128, 256]
+lengths, widths = [256, 512, 1024, 2048], [32, 64, 128, 256]
 by_n = against(operations, [(n, 64) for n in lengths])
 by_d = against(operations, [(128, d) for d in widths])
 printed = {
@@ -720,8 +720,8 @@ assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, numbers["self-attention
 # in one call. It keeps only its inputs, its output, and one number a row: $2nd + n$ here, where
 # query, key and value are the same rows. It computes the weights again when the gradient asks: $n$
 # to the 1, at the price of some operations twice. (Rabe and Staats 2021; Dao et al. 2022.) The
-# restricted form keeps its overlapping stretches of keys: more than the fused full form does, at
-# every length measured.
+# restricted form keeps the weights of its blocks, so that no product is made twice: $n$ to the 1
+# too, but more than the fused full form does, at every length measured.
 
 # %% [markdown]
 # ## Beside the printed table
@@ -738,7 +738,7 @@ steps = {"self-attention": ("0", "0"), "recurrent": ("1", "1"),
 for name, (a, b) in printed.items():
     clock = slope(lengths[half_n:], time_n[name][half_n:])
     clock_d = slope(widths[half_d:], time_d[name][half_d:])
-    print(f"{name:>15}   {a}    {b}     {slope([64, 128, 256, 512], by_n[name]):4.1f} "
+    print(f"{name:>15}   {a}    {b}     {slope([256, 512, 1024, 2048], by_n[name]):4.1f} "
           f"{slope([32, 64, 128, 256], by_d[name]):4.1f}   {clock:4.1f} {clock_d:4.1f}   "
           f"{slope(texts, numbers[name]):4.1f}      {'       '.join(steps[name])}")
 torch.set_num_threads(threads)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
 from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.tiles import attend, block_of, window_tiles
 from deepdive.inspect import record
 from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.masks import Causal, Mask, Padding, Window
@@ -24,9 +25,10 @@ class WindowAttention(SoftmaxAttention):
         scores  = scale * q[t] @ k[t - left : t + right + 1]    # (B, H, T, window)
         weights = softmax(scores), output = weights @ v         # (B, H, T, d_v)
 
-    Queries stand in blocks of `block` rows, by default left + right, at least 16; each block meets
-    one stretch of block + left + right keys in one product. While block <= window, at most half of
-    what is multiplied lies outside the band; nothing of size T x S is made.
+    Queries stand in blocks of `block` rows, by default left + right, from 16 to 64; each block
+    meets one stretch of block + left + right keys in one product (`deepdive.attention.tiles`).
+    While block <= window, at most half of what is multiplied lies outside the band; nothing of
+    size T x S is made.
 
     Honours `Causal` (right is then 0) and `Padding`; refuses every other mask, and a bias, which
     has T x S entries: `SoftmaxAttention` under the mask `Window(left, right) & mask` honours them,
@@ -44,7 +46,7 @@ class WindowAttention(SoftmaxAttention):
         self, left: int, right: int = 0, *, block: int | None = None, dropout: float = 0.0
     ) -> None:
         super().__init__(dropout)
-        block = max(left + right, 16) if block is None else block
+        block = block_of(left, right) if block is None else block
         if left < 0 or right < 0 or block < 1:
             raise ValueError(
                 f"left={left}, right={right}, block={block}: a window has left, right >= 0, and "
@@ -71,8 +73,19 @@ class WindowAttention(SoftmaxAttention):
         refuse_bias(bias, "WindowAttention", f"{INSTEAD}{BAND}")
         T, S = q.shape[2], k.shape[2]
         real, causal = read_mask(mask, k, "WindowAttention", instead=f"{INSTEAD}{BAND} & mask")
-        real, right = all_real(real, k), 0 if causal else self.right
+        right = 0 if causal else self.right
         scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        if self._listening:
+            return self._steps(q, k, v, all_real(real, k), right, scale)
+        tiles = window_tiles(T, S, self.left, right, self.block, q)
+        p = self.dropout.p if self.training else 0.0
+        return attend(q, k, v, tiles, scale, real=real, dropout=p)
+
+    def _steps(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, right: int, scale: float
+    ) -> Tensor:
+        """Score, cut the band out, weigh, pass it through the hook points, put it back, mix."""
+        T, S = q.shape[2], k.shape[2]
         blocks = -(-T // self.block)
         # Key j of block i stands at position S - T - left + i * block + j: pad up to the first
         # key's left and the last block's right, or cut off the keys that nobody meets.
@@ -80,15 +93,20 @@ class WindowAttention(SoftmaxAttention):
         q = F.pad(q, (0, 0, 0, blocks * self.block - T)).unflatten(2, (blocks, self.block))
         k, v = (self._stretches(rows, around) for rows in (k, v))  # (B, H, blocks, stretch, d)
         allowed = self._allowed(real, around, right)  # (B or 1, 1, blocks, block, stretch)
-        if self.scores.listening or self.weights.listening:
-            mixed = self._steps(q, k, v, allowed, scale, T)
-        else:
-            batch, heads = q.shape[:2]
-            q, k, v = (rows.flatten(1, 2) for rows in (q, k, v))  # (B, H * blocks, ...)
-            allowed = allowed.expand(batch, heads, *allowed.shape[2:]).flatten(1, 2)
-            mixed = self._fused(q, k, v, allowed, None, scale)
-            mixed = mixed.unflatten(1, (heads, blocks))
-        return mixed.flatten(2, 3)[:, :, :T]
+        window = self.left + 1 + self.right
+        at = torch.arange(self.block, device=q.device).unsqueeze(1)
+        at = (at + torch.arange(window, device=q.device)).expand(*q.shape[:4], window)
+        scores = self.score(q, k, scale).gather(-1, at)  # (B, H, blocks, block, window)
+        shape = scores.shape
+        allowed = allowed.expand(*q.shape[:3], *allowed.shape[3:]).gather(-1, at)
+
+        def through(point: torch.nn.Module, band: Tensor) -> Tensor:
+            kept, rest = band.flatten(2, 3).split([T, shape[2] * shape[3] - T], dim=2)
+            return torch.cat([point(kept), rest], dim=2).view(shape)
+
+        weights = through(self.weights, self.weigh(through(self.scores, scores), allowed))
+        placed = q.new_zeros(*shape[:4], k.shape[-2]).scatter(-1, at, self.dropout(weights))
+        return self.mix(placed, v).flatten(2, 3)[:, :, :T]
 
     def _stretches(self, rows: Tensor, around: tuple[int, int]) -> Tensor:
         """(B, H, S, d) -> (B, H, blocks, block + left + right, d), overlapping."""
@@ -104,25 +122,6 @@ class WindowAttention(SoftmaxAttention):
         ).unsqueeze(1)  # (block, stretch): how far the key stands behind the query
         band = (offset >= -self.left) & (offset <= right)
         return (keys.unsqueeze(2) & band).unsqueeze(1)
-
-    def _steps(
-        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, scale: float, T: int
-    ) -> Tensor:
-        """Score, cut the band out, weigh, pass it through the hook points, put it back, mix."""
-        window = self.left + 1 + self.right
-        at = torch.arange(self.block, device=q.device).unsqueeze(1)
-        at = (at + torch.arange(window, device=q.device)).expand(*q.shape[:4], window)
-        scores = self.score(q, k, scale).gather(-1, at)  # (B, H, blocks, block, window)
-        shape = scores.shape
-        allowed = allowed.expand(*q.shape[:3], *allowed.shape[3:]).gather(-1, at)
-
-        def through(point: torch.nn.Module, band: Tensor) -> Tensor:
-            kept, rest = band.flatten(2, 3).split([T, shape[2] * shape[3] - T], dim=2)
-            return torch.cat([point(kept), rest], dim=2).view(shape)
-
-        weights = through(self.weights, self.weigh(through(self.scores, scores), allowed))
-        blocks = q.new_zeros(*shape[:4], k.shape[-2]).scatter(-1, at, self.dropout(weights))
-        return self.mix(blocks, v)
 
 
 @case(WindowAttention)
@@ -144,11 +143,11 @@ def _() -> Case:
     def everywhere() -> tuple[Tensor, Tensor]:
         return WindowAttention(22, 22)(q, k, v), SoftmaxAttention()(q, k, v)
 
-    def explicit_and_fused() -> tuple[Tensor, Tensor]:
+    def explicit_and_in_tiles() -> tuple[Tensor, Tensor]:
         window, mask = WindowAttention(3, 1, block=4), Causal() & Padding(real)
-        fused = window(q, k, v, mask)
+        tiles = window(q, k, v, mask)
         with record(window, "weights"):
-            return window(q, k, v, mask), fused
+            return window(q, k, v, mask), tiles
 
     zeros = [torch.zeros(1, 2, 3, 4)] * 3
     plain = mechanism_case(
@@ -158,7 +157,7 @@ def _() -> Case:
         limits={
             "the mask Window, padding included": its_mask,
             "the mask Window for the last rows": the_last_rows,
-            "the steps one by one: the fused kernel": explicit_and_fused,
+            "the steps one by one: in tiles": explicit_and_in_tiles,
             "a window over everything: SoftmaxAttention": everywhere,
         },
         laws={"order": Fails("who is near depends on the order")},

@@ -1,0 +1,243 @@
+"""Attention in tiles: a block of queries at a time, against the few keys that it meets.
+
+What a sparse pattern needs to be fast: the queries are cut into blocks, a `Tile` says which keys a
+block meets, and `attend` makes one batched product a tile for all heads. The backward pass is
+written by hand: it has the weights, and adds to the gradients of keys and values in place, where
+autograd would copy the keys once for each tile that meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+Span = tuple[int, int]  # first, last + 1
+
+
+class Tile(NamedTuple):
+    """A block of queries and the keys that it meets, in the order of the scores' columns.
+
+    rows    the queries
+    spans   stretches of keys, the same for all heads
+    blocks  int64 (N, r) or None: blocks of keys, `unit` wide, other ones for each of N = B * H
+    bias    (rows, keys met) or (N, rows, keys met), added to the scores: 0, or `shut(dtype)`
+            where the query does not meet the key after all; None: it meets them all
+    """
+
+    rows: Span
+    spans: tuple[Span, ...]
+    blocks: Tensor | None = None
+    bias: Tensor | None = None
+
+
+def shut(dtype: torch.dtype) -> float:
+    """Return what a score is lowered by so that its weight is 0; twice that is still a number."""
+    return torch.finfo(dtype).min / 4
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    tiles: Sequence[Tile],
+    scale: float,
+    *,
+    real: Tensor | None = None,
+    dropout: float = 0.0,
+    unit: int = 1,
+) -> Tensor:
+    """Return the mixed values (B, H, T, d_v): for each tile softmax(scale * q @ k^T + bias) @ v.
+
+    q is (B, H, T, d), k and v have S rows; the tiles' rows are 0 ... T - 1 in order. `real` bool
+    (B or 1, S) closes keys to all; `dropout` is the probability that a weight is dropped; `unit`
+    the width of the tiles' blocks, which then divides S. A query that meets no key gets 0.
+    Once differentiable.
+    """
+    B, H = q.shape[:2]
+    if real is not None and real.all():
+        real = None
+    if real is not None:
+        real = real.expand(B, -1).repeat_interleave(H, 0)
+    flat = [rows.reshape(B * H, *rows.shape[2:]) for rows in (q, k, v)]
+    kept = torch.is_grad_enabled() and any(rows.requires_grad for rows in flat)
+    lonely = real is not None or q.shape[2] > k.shape[2]  # whether a query may meet no key
+    settings = tiles, scale, real, dropout, unit, kept, lonely
+    mixed: Tensor = _Tiled.apply(*flat, *settings)  # type: ignore[no-untyped-call]
+    return mixed.unflatten(0, (B, H))
+
+
+def block_of(left: int, right: int) -> int:
+    """Return how many queries share a tile of a window: no more than the window has keys, but
+    enough for a product, and few enough that a tile's weights stay in a core's cache.
+    """
+    return min(max(left + right, 16), 64)
+
+
+def window_tiles(
+    T: int, S: int, left: int, right: int, block: int, like: Tensor, more: int = 0
+) -> list[Tile]:
+    """Return the tiles of a window: query t meets keys t - left ... t + right.
+
+    Queries are the last T of S positions. `more` keys after the S are met by every query.
+    """
+    block = min(block, T)
+    offset = torch.arange(block + left + right, device=like.device) - torch.arange(
+        left, left + block, device=like.device
+    ).unsqueeze(1)  # (block, stretch): how far the key stands behind the query
+    band = like.new_zeros(offset.shape)
+    band.masked_fill_((offset < -left) | (offset > right), shut(like.dtype))
+    tiles = []
+    for start in range(0, T, block):
+        rows = (start, min(start + block, T))
+        first = S - T + start - left  # where the stretch of the whole block begins
+        low = min(max(first, 0), S)
+        high = max(low, min(S - T + rows[1] + right, S))
+        bias = band[: rows[1] - start, low - first : high - first]
+        if more:
+            bias = torch.cat([bias, bias.new_zeros(len(bias), more)], dim=1)
+        spans = ((low, high), (S, S + more)) if more else ((low, high),)
+        tiles.append(Tile(rows, spans, bias=bias))
+    return tiles
+
+
+class _Met:
+    """The keys or values of tiles: taken out for one, and the gradients put back."""
+
+    def __init__(self, rows: Tensor, unit: int) -> None:
+        self.rows, self.unit = rows, unit
+
+    def take(self, tile: Tile) -> Tensor:
+        """Return (N, keys met, d), a view where it is one stretch."""
+        parts = [self.rows[:, low:high] for low, high in tile.spans]
+        if tile.blocks is not None:
+            N, r = tile.blocks.shape
+            blocks = self._in_blocks().index_select(0, self._numbers(tile.blocks))
+            parts.append(blocks.view(N, r * self.unit, self.rows.shape[-1]))
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def add(self, tile: Tile, a: Tensor, b: Tensor) -> None:
+        """Add a^T @ b, (N, keys met, d), to the rows that were taken."""
+        if len(tile.spans) == 1 and tile.blocks is None:
+            low, high = tile.spans[0]
+            self.rows[:, low:high].baddbmm_(a.transpose(1, 2), b)
+            return
+        product, start = torch.bmm(a.transpose(1, 2), b), 0
+        for low, high in tile.spans:
+            self.rows[:, low:high] += product[:, start : start + high - low]
+            start += high - low
+        if tile.blocks is not None:
+            blocks = product[:, start:].reshape(tile.blocks.numel(), -1)
+            self._in_blocks().index_add_(0, self._numbers(tile.blocks), blocks)
+
+    def _in_blocks(self) -> Tensor:
+        N, S, d = self.rows.shape
+        return self.rows.view(N * (S // self.unit), self.unit * d)
+
+    def _numbers(self, blocks: Tensor) -> Tensor:
+        """Return (N * r,): where the blocks stand among those of all heads."""
+        each = self.rows.shape[1] // self.unit
+        heads = torch.arange(len(blocks), device=blocks.device).unsqueeze(1)
+        return (blocks + each * heads).flatten()
+
+
+class _Tiled(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        tiles: Sequence[Tile],
+        scale: float,
+        real: Tensor | None,
+        dropout: float,
+        unit: int,
+        kept: bool,
+        lonely: bool,
+    ) -> Tensor:
+        if unit > 1:
+            k, v = k.contiguous(), v.contiguous()
+        q = q * scale
+        keys, values = _Met(k, unit), _Met(v, unit)
+        closed = None
+        if real is not None:
+            closed = q.new_zeros(*real.shape, 1).masked_fill_(~real.unsqueeze(-1), shut(q.dtype))
+        out = q.new_empty(*q.shape[:2], v.shape[-1])
+        saved: list[Tensor] = []
+        for tile in tiles:
+            rows = slice(*tile.rows)
+            bias = _bias(tile, closed, unit)
+            weights = _weigh(q[:, rows], keys.take(tile), bias, lonely)
+            if kept:
+                saved.append(weights)
+            if dropout:
+                dropped = torch.empty_like(weights).bernoulli_(1 - dropout).div_(1 - dropout)
+                weights = weights * dropped
+                if kept:
+                    saved.append(dropped)
+            out[:, rows] = torch.bmm(weights, values.take(tile))
+        if kept:
+            ctx.save_for_backward(q, k, v, out, *saved)
+        ctx.settings = tiles, scale, unit, bool(dropout)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """With P the weights, D the scaled dropout (or 1), G the output's gradient:
+
+        dV = (P D)^T G,  dS = P (D (G V^T) - sum(G out)),  dQ = scale dS K,  dK = dS^T scale Q
+        """
+        q, k, v, out, *saved = ctx.saved_tensors
+        tiles, scale, unit, dropped = ctx.settings
+        # The sum over a row of P dP, by way of the output.
+        less = (grad * out).sum(-1, keepdim=True).neg_()
+        d_q = torch.empty_like(q)
+        d_k, d_v = (torch.zeros_like(t, memory_format=torch.contiguous_format) for t in (k, v))
+        keys, values, to_keys, to_values = (_Met(t, unit) for t in (k, v, d_k, d_v))
+        for tile, (weights, kept) in zip(tiles, _pairs(saved, dropped), strict=True):
+            rows = slice(*tile.rows)
+            g, met = grad[:, rows], values.take(tile).transpose(1, 2)
+            to_values.add(tile, weights if kept is None else weights * kept, g)
+            if kept is None:
+                scores = torch.baddbmm(less[:, rows], g, met).mul_(weights)
+            else:
+                scores = torch.bmm(g, met).mul_(kept).add_(less[:, rows]).mul_(weights)
+            to_keys.add(tile, scores, q[:, rows])
+            d_q[:, rows] = torch.bmm(scores, keys.take(tile))
+        return d_q.mul_(scale), d_k, d_v, *[None] * 7
+
+
+def _pairs(saved: list[Tensor], dropped: bool) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Yield the weights of each tile and their dropout."""
+    if dropped:
+        yield from zip(saved[::2], saved[1::2], strict=True)
+    else:
+        yield from ((weights, None) for weights in saved)
+
+
+def _bias(tile: Tile, closed: Tensor | None, unit: int) -> Tensor | None:
+    """Return what is added to a tile's scores; `closed` (N, S, 1) closes keys to all."""
+    if closed is None:
+        return tile.bias
+    met = _Met(closed, unit).take(tile).transpose(1, 2)
+    return met if tile.bias is None else tile.bias + met
+
+
+def _weigh(q: Tensor, k: Tensor, bias: Tensor | None, lonely: bool) -> Tensor:
+    """Return softmax(q @ k^T + bias) in float32 at least, 0 for a query that meets no key."""
+    k = k.transpose(1, 2)
+    if bias is None:
+        scores = torch.bmm(q, k)
+    else:
+        scores = torch.baddbmm(bias if bias.ndim == 3 else bias.unsqueeze(0), q, k)
+    precise = torch.float32 if scores.dtype in (torch.float16, torch.bfloat16) else scores.dtype
+    weights = scores.softmax(-1, dtype=precise).to(scores.dtype)
+    if lonely and bias is not None:
+        none = (bias < shut(scores.dtype) / 2).all(-1, keepdim=True)
+        weights = weights.masked_fill(none, 0.0)
+    return weights
