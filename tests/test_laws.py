@@ -30,6 +30,7 @@ PARTS = sorted(CASES, key=lambda part: part.__qualname__)
 
 # Modules that are no part of their own: each is inside a part that has a case.
 WITHIN = {
+    "PatternAttention": "the base class of mechanisms that are a mask, which it does not have",
     "Position": "the base class that does nothing",
     "RelativePosition": "the base class of those that have a worth for each offset",
     "Dropout": "nn.Dropout, passed by in evaluation",

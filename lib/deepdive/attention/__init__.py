@@ -6,7 +6,10 @@ from deepdive.attention.cache import DecodingState, KVCache, Slot
 from deepdive.attention.clustered import ClusteredAttention, ImprovedClusteredAttention
 from deepdive.attention.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.compressed import MemoryCompressedAttention
+from deepdive.attention.dilated import DilatedAttention
 from deepdive.attention.disagreement import DisagreeingAttention
+from deepdive.attention.global_window import GlobalTokens, GlobalWindowAttention
+from deepdive.attention.longformer import LongformerAttention
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.multi_scale import MultiScaleAttention
 from deepdive.attention.nested import NestedAttention
@@ -33,15 +36,19 @@ __all__ = [
     "CollaborativeAttention",
     "DecodingState",
     "DenseScores",
+    "DilatedAttention",
     "DisagreeingAttention",
     "DotAttention",
     "FactorisedDenseScores",
     "FactorisedRandomScores",
     "GaussianPrior",
     "GeneralAttention",
+    "GlobalTokens",
+    "GlobalWindowAttention",
     "ImprovedClusteredAttention",
     "KVCache",
     "LocalAttention",
+    "LongformerAttention",
     "MemoryCompressedAttention",
     "MultiHeadAttention",
     "MultiScaleAttention",
