@@ -1,0 +1,117 @@
+"""Locality-sensitive hashing: rows that point the same way tend to fall into the same bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import torch
+from torch import Tensor
+
+SINGLE = 128  # above so many buckets the hash has two factors: fewer columns to multiply
+
+
+def bucket_factors(T: int, chunk: int) -> tuple[int, ...]:
+    """Return how many buckets T rows get: the largest power of two up to 2 T / chunk, so that a
+    chunk is two buckets long on average; above `SINGLE` as two factors.
+
+    Source: Kitaev et al. 2020, section 2 (m = 2 l / n_buckets).
+    """
+    power = max((2 * T // chunk).bit_length() - 1, 1)
+    if 2**power <= SINGLE:
+        return (2**power,)
+    return (2 ** (power // 2), 2 ** (power - power // 2))
+
+
+def draw_rotations(
+    heads: int, d: int, rounds: int, factors: Sequence[int], *, seed: int | None = None
+) -> Tensor:
+    """Return normal numbers (heads, d, rounds, sum(factors) / 2) in float64: from `seed`, or from
+    torch's generator.
+
+    Raises ValueError for a factor that is odd: each direction serves two buckets, one a side.
+    """
+    if tuple(factors) != (1,) and any(factor < 2 or factor % 2 for factor in factors):
+        raise ValueError(f"buckets={tuple(factors)}: a count of buckets is even, or 1 for all rows")
+    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    shape = (heads, d, rounds, sum(factors) // 2)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def hash_rows(rows: Tensor, rotations: Tensor, factors: Sequence[int]) -> Tensor:
+    """Return the bucket of each row, int64 (B, H, rounds, T), for rows (B, H, T, d).
+
+        x = rows @ rotations                          # one number a direction
+        bucket = argmax(x, -x)                        # the nearest of 2 x directions
+
+    With several factors, the numbers found with each of them are the digits of the bucket. The
+    length of a row does not matter. Source: Andoni et al. 2015; Kitaev et al. 2020, section 2.
+    """
+    precise = rows.detach()
+    if precise.dtype in (torch.float16, torch.bfloat16):
+        precise = precise.float()
+    if tuple(factors) == (1,):
+        return rows.new_zeros(*rows.shape[:2], rotations.shape[2], rows.shape[2], dtype=torch.int64)
+    flat = rotations.to(precise).flatten(2)  # (H, d, rounds * directions)
+    x = (precise @ flat).unflatten(-1, rotations.shape[2:])  # (B, H, T, rounds, directions)
+    buckets, place = torch.zeros(x.shape[:-1], dtype=torch.int64, device=x.device), 1
+    for factor, part in zip(factors, x.split([f // 2 for f in factors], dim=-1), strict=True):
+        buckets += place * _nearest(part)
+        place *= factor
+    return buckets.movedim(-1, 2)
+
+
+def _nearest(x: Tensor) -> Tensor:
+    """Return argmax of (x, -x) over the last axis, without the slow search for an index."""
+    half, size = x.shape[-1], x.abs()
+    most = size.amax(-1, keepdim=True)
+    countdown = torch.arange(half, 0, -1, dtype=x.dtype, device=x.device)
+    first = half - size.eq_(most).mul_(countdown).amax(-1).long()
+    return first + half * (x.amax(-1) < most.squeeze(-1))
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows in the order of their buckets, one order a round, cut into chunks.
+
+    order     (B, H, rounds, T'): which row stands at each place; T' fills the last chunk
+    place     (B, H, rounds, T'): at which place each row stands
+    cell      (B, H, rounds, T'): the bucket and the chunk of each row, as one number: query and key
+              share a bucket, the key in the same chunk or the one before, where query's cell minus
+              key's is 0 or 1
+    """
+
+    order: Tensor
+    place: Tensor
+    cell: Tensor
+    chunk: int
+
+
+def sort_rows(buckets: Tensor, real: Tensor, n_buckets: int, chunk: int) -> Sorted:
+    """Sort by bucket, then by position; rows that are not real (B, T) go to the end, into a bucket
+    of their own, and so do those that fill the last chunk.
+    """
+    T = buckets.shape[-1]
+    fill = -T % chunk
+    real = torch.nn.functional.pad(real, (0, fill), value=False)[:, None, None]
+    buckets = torch.nn.functional.pad(buckets, (0, fill)).masked_fill(~real, n_buckets)
+    order = buckets.sort(dim=-1, stable=True).indices
+    places = torch.arange(T + fill, device=order.device).expand_as(order)
+    place = torch.empty_like(order).scatter_(-1, order, places)
+    chunks = (T + fill) // chunk
+    cell = buckets * (chunks + 2) + place // chunk
+    return Sorted(order, place, cell, chunk)
+
+
+def met(q: Sorted, k: Sorted, T: int) -> Tensor:
+    """Return bool (B, H, rounds, T, T): query and key share a bucket, the key in the same chunk or
+    the one before. The definition, written out.
+    """
+    apart = q.cell[..., :T, None] - k.cell[..., None, :T]
+    return (apart == 0) | (apart == 1)
+
+
+def count(factors: Sequence[int]) -> int:
+    """Return the number of buckets: the product of the factors."""
+    return prod(factors)

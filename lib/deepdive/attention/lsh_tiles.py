@@ -1,0 +1,182 @@
+"""Softmax attention within sorted chunks, a few chunks at a time, with its own backward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Scores that are computed at once: on a CPU they stay in the cache until they are used.
+TILE, WIDE = 2**18, 2**26
+NEVER = 1e30  # taken from a score that must not count; 2 ** -NEVER is 0
+LOG2E = 1 / math.log(2)
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Which rows meet, for N = B * H heads. Rows are counted 0 ... T', a whole number of chunks.
+
+    q_at      (N, rounds, T'): the query at each place
+    k_at      (N, rounds, chunk + T'): the key at each place, behind those that the first chunk
+              looks back to
+    q_place   (N, rounds, T'): the place of each query
+    k_place   (N, rounds, T'): the place of each key, counted as in k_at
+    q_cell    (N, rounds, T'), k_cell (N, rounds, T'): a key is met in a round where
+              q_cell - k_cell is 0 or 1
+    chunk     rows a chunk
+    causal    whether a query meets only keys before it
+    once      whether a key that an earlier round has met is passed over
+    """
+
+    q_at: Tensor
+    k_at: Tensor
+    q_place: Tensor
+    k_place: Tensor
+    q_cell: Tensor
+    k_cell: Tensor
+    chunk: int
+    causal: bool
+    once: bool
+
+    def tiles(self) -> Iterator[tuple[int, int]]:
+        """Yield the first chunk and the end of each tile of a round."""
+        chunks = self.q_at.shape[2] // self.chunk
+        tile = TILE if self.q_at.device.type == "cpu" else WIDE
+        step = max(tile // (2 * self.chunk**2), 1)
+        for start in range(0, chunks, step):
+            yield start, min(start + step, chunks)
+
+    def queries(self, rows: Tensor, start: int, end: int) -> Tensor:
+        """(T', ...) -> (chunks, chunk, ...), a view."""
+        return rows[start * self.chunk : end * self.chunk].unflatten(0, (-1, self.chunk))
+
+    def keys(self, rows: Tensor, start: int, end: int) -> Tensor:
+        """(chunk + T', ...) -> (chunks, 2 chunk, ...), overlapping, a view: a chunk of queries looks
+        at its own chunk of keys and at the one before.
+        """
+        seen = rows[start * self.chunk : (end + 1) * self.chunk]
+        seen = seen.unfold(0, 2 * self.chunk, self.chunk)
+        return seen if rows.ndim == 1 else seen.transpose(-2, -1)
+
+    def forbidden(self, n: int, r: int, start: int, end: int) -> Tensor:
+        """Return int32 (chunks, chunk, 2 chunk): 0 where a query meets a key; never for its own.
+
+        Integers, because comparisons in place run on vectors, and those that make a bool do not.
+        """
+        q_at = self.queries(self.q_at[n, r], start, end).unsqueeze(-1)
+        k_at = self.keys(self.k_at[n, r], start, end).unsqueeze(-2)
+        apart = q_at.int() - k_at.int()
+        barred = apart.le_(0) if self.causal else apart.eq_(0)
+        barred += self._apart(n, r, q_at, k_at).ne_(0)
+        for earlier in range(r) if self.once else ():
+            barred += self._apart(n, earlier, q_at, k_at).eq_(0)
+        if self.once and start == 0:  # what stands before the first chunk belongs to another round
+            barred[0, :, : self.chunk] = 1
+        return barred
+
+    def _apart(self, n: int, r: int, q_at: Tensor, k_at: Tensor) -> Tensor:
+        """Return int32, 0 where cells differ by 0 or 1."""
+        return (self.q_cell[n, r][q_at] - self.k_cell[n, r][k_at]).bitwise_right_shift_(1)
+
+
+class Tiled(torch.autograd.Function):
+    """softmax(q k^T over the keys met) v for q, k (N, T', d) and v (N, T', d_v): (N, T', d_v).
+
+    A round gives its mean and the logarithm of its sum; weighed by their sums, the means of the
+    rounds are the softmax over all that they met. A row that met nothing takes its own value where
+    `real` (N, T'), else 0. Backward makes the weights of each tile anew, so that none outlives it.
+    Powers are of 2, whose exponential is several times as fast on a CPU: q comes in times log2(e).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks
+    ) -> Tensor:
+        q = q * LOG2E
+        output, total = torch.empty_like(v), q.new_empty(q.shape[:2])
+        for n in range(q.shape[0]):
+            found = [_round(q[n], k[n], v[n], chunks, n, r) for r in range(chunks.q_at.shape[1])]
+            logs = torch.stack([log for _, log in found])  # (rounds, T')
+            most = logs.amax(0).clamp_min_(-NEVER)
+            shares = (logs - most).exp2_()
+            sums = shares.sum(0)
+            total[n] = most + sums.log2()
+            shares /= sums.clamp_min(1.0)
+            output[n] = sum(mean * share.unsqueeze(1) for (mean, _), share in zip(found, shares))
+        alone = (total.isneginf() & real).unsqueeze(-1)
+        output = torch.where(alone, v, output)
+        ctx.save_for_backward(q, k, v, output, total, alone)
+        ctx.chunks = chunks
+        return output
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        q, k, v, output, total, alone = ctx.saved_tensors
+        chunks: Chunks = ctx.chunks
+        total = total.masked_fill(total.isneginf(), 0.0)
+        inner = (grad * output).sum(-1)  # over keys: weight times its gradient
+        dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), grad * alone
+        for n in range(q.shape[0]):
+            for r in range(chunks.q_at.shape[1]):
+                rows = (q[n], k[n], v[n], grad[n], inner[n], total[n])
+                round_q, round_k, round_v = _round_backward(*rows, chunks, n, r)
+                dq[n] += round_q.index_select(0, chunks.q_place[n, r])
+                for whole, part in ((dk[n], round_k), (dv[n], round_v)):
+                    whole += part.index_select(0, chunks.k_place[n, r])
+                    if not chunks.once:
+                        whole.index_add_(0, chunks.k_at[n, r, : chunks.chunk], part[: chunks.chunk])
+        return dq, dk / LOG2E, dv, None, None
+
+
+def _round(
+    q: Tensor, k: Tensor, v: Tensor, chunks: Chunks, n: int, r: int
+) -> tuple[Tensor, Tensor]:
+    """Return the mean (T', d_v) and the logarithm of the sum (T') of one head in one round."""
+    m, q_at, k_at = chunks.chunk, chunks.q_at[n, r], chunks.k_at[n, r]
+    q, k, v = q.index_select(0, q_at), k.index_select(0, k_at), v.index_select(0, k_at)
+    means, logs = torch.empty_like(v[m:]), q.new_empty(len(q))
+    for start, end in chunks.tiles():
+        keys, values = chunks.keys(k, start, end), chunks.keys(v, start, end)
+        weights = chunks.queries(q, start, end) @ keys.transpose(-2, -1)
+        weights.add_(chunks.forbidden(n, r, start, end).to(q.dtype), alpha=-NEVER)
+        most = weights.amax(-1, keepdim=True)
+        total = weights.sub_(most).exp2_().sum(-1, keepdim=True)
+        means[start * m : end * m] = (weights @ values).div_(total).flatten(0, 1)
+        log = (most + total.log2()).masked_fill_(most < -NEVER / 2, float("-inf"))
+        logs[start * m : end * m] = log.flatten()
+    place = chunks.q_place[n, r]
+    return means.index_select(0, place), logs.index_select(0, place)
+
+
+def _round_backward(
+    q: Tensor, k: Tensor, v: Tensor, grad: Tensor, inner: Tensor, total: Tensor,
+    chunks: Chunks, n: int, r: int,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Return the gradients of one head in one round, sorted: (T', d), (chunk + T', d) and d_v."""
+    m, q_at, k_at = chunks.chunk, chunks.q_at[n, r], chunks.k_at[n, r]
+    q, grad, inner, total = (rows.index_select(0, q_at) for rows in (q, grad, inner, total))
+    k, v = k.index_select(0, k_at), v.index_select(0, k_at)
+    dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    for start, end in chunks.tiles():
+        rows, g = chunks.queries(q, start, end), chunks.queries(grad, start, end)
+        keys, values = chunks.keys(k, start, end), chunks.keys(v, start, end)
+        weights = rows @ keys.transpose(-2, -1)
+        weights.add_(chunks.forbidden(n, r, start, end).to(q.dtype), alpha=-NEVER)
+        weights.sub_(chunks.queries(total, start, end).unsqueeze(-1)).exp2_()
+        _spread(dv, weights.transpose(-2, -1) @ g, m, start, end)
+        slope = g @ values.transpose(-2, -1)
+        slope.sub_(chunks.queries(inner, start, end).unsqueeze(-1)).mul_(weights)
+        dq[start * m : end * m] = (slope @ keys).flatten(0, 1)
+        _spread(dk, slope.transpose(-2, -1) @ rows, m, start, end)
+    return dq, dk, dv
+
+
+def _spread(into: Tensor, parts: Tensor, m: int, start: int, end: int) -> None:
+    """Add (chunks, 2 m, d) to the rows that it came from, two chunks each."""
+    into[start * m : end * m] += parts[:, :m].flatten(0, 1)
+    into[(start + 1) * m : (end + 1) * m] += parts[:, m:].flatten(0, 1)
