@@ -1,0 +1,152 @@
+"""Attention whose weights are products of features: keys and values are summed up once for all
+queries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention.softmax import check_attention_inputs, mechanism_case
+from deepdive.attention.structure import read_mask, refuse_bias
+from deepdive.laws import Case, Refuses, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, Window
+
+
+class LinearAttention(nn.Module):
+    """Weights proportional to phi(q) . phi(k), never written out.
+
+        output[t] = phi(q[t]) @ sum_s phi(k[s]) v[s]^T / phi(q[t]) @ sum_s phi(k[s])
+
+    The sums run over all real keys, or, under `Causal`, over s <= t: then rows stand in chunks of
+    `chunk`; the sums of the chunks before come from one cumulative sum, and the weights inside a
+    chunk are written out. phi is `features`, here elu(x) + 1; a subclass replaces it. Its entries
+    must not be negative.
+
+    Honours `Causal` and `Padding`; refuses every other mask, and a bias. A row with no key, or
+    whose features are all 0, is 0. Step by step it equals the whole. No weights of size T x S
+    exist that `record` could show: `attention(q, k, torch.eye(S))` returns them.
+
+    Raises ValueError when chunk is below 1.
+    Source: Katharopoulos et al. 2020, section 3.2, equations 4 and 5; causal: section 3.3.
+    """
+
+    def __init__(self, chunk: int = 128) -> None:
+        super().__init__()
+        if chunk < 1:
+            raise ValueError(f"chunk={chunk}: a chunk has one row at least")
+        self.chunk = chunk
+
+    def extra_repr(self) -> str:
+        return f"chunk={self.chunk}"
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1: these features are not those of a softmax."""
+        return 1.0
+
+    def features(
+        self, q: Tensor, k: Tensor, scale: float, real: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return phi(scale * q) (B, H, T, m) and phi(k) (B, H, S, m), no entry below 0; the caller
+        zeroes the rows of k that are not `real`.
+        """
+        return F.elu(scale * q) + 1, F.elu(k) + 1
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; under
+        `Causal` the queries are the last T positions.
+        """
+        check_attention_inputs(q, k, v, bias)
+        name = type(self).__name__
+        refuse_bias(bias, name)
+        real, causal = read_mask(mask, k, name)
+        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        q, k = self.features(q, k, scale, real)
+        if real is not None:
+            k = k * real[:, None, :, None]
+        if causal:
+            mixed, total = self._causal(q, k, v)
+        else:
+            mixed = q @ (k.transpose(-2, -1) @ v)
+            total = q @ k.sum(2).unsqueeze(-1)  # (B, H, T, 1)
+        return mixed / total.masked_fill(total == 0, 1.0)
+
+    def _causal(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sums over the keys up to each query, of phi phi v and of phi phi."""
+        T, S = q.shape[2], k.shape[2]
+        if T > S:
+            raise ValueError(f"{T} queries, {S} keys: causal queries are the last of the keys")
+        old, k = k.split([S - T, T], dim=2)
+        before, v = v.split([S - T, T], dim=2)
+        size = min(self.chunk, T)
+        chunks = -(-T // size)
+        q, k, v = (
+            F.pad(rows, (0, 0, 0, chunks * size - T)).unflatten(2, (chunks, size))
+            for rows in (q, k, v)
+        )  # (B, H, chunks, size, ...)
+        sums = k.transpose(-2, -1) @ v  # (B, H, chunks, m, d_v)
+        first = old.transpose(-2, -1) @ before
+        sums = torch.cat([first.unsqueeze(2), sums[:, :, :-1]], dim=2).cumsum(2)
+        totals = torch.cat([old.sum(2, keepdim=True), k[:, :, :-1].sum(3)], dim=2).cumsum(2)
+        near = (q @ k.transpose(-2, -1)).tril()  # (B, H, chunks, size, size)
+        mixed = near @ v + q @ sums
+        total = near.sum(-1, keepdim=True) + q @ totals.unsqueeze(-1)
+        return mixed.flatten(2, 3)[:, :, :T], total.flatten(2, 3)[:, :, :T]
+
+
+def its_mask(attention: nn.Module) -> tuple[Tensor, Tensor]:
+    """Return the causal form, padding included, and the weights written out, masked, divided by
+    their sum, times v.
+    """
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[0, :4] = False  # the first rows have no key
+    weights = attention(q, k, torch.eye(23).double().expand(2, 2, 23, 23))
+    mask = Causal() & Padding(real)
+    weights = weights * mask.dense(23)
+    total = weights.sum(-1, keepdim=True)
+    return attention(q, k, v, mask), weights @ v / total.masked_fill(total == 0, 1.0)
+
+
+def its_refusals(plain: Case) -> Case:
+    """Return the case with what every attention by features refuses."""
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    make = plain.make
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a bias": lambda: make()(*zeros, bias=torch.zeros(3, 3)),
+            "another mask": lambda: make()(*zeros, mask=Window(2)),
+            "causal queries before the keys": lambda: make()(
+                zeros[0], *(rows[:, :, :2] for rows in zeros[1:]), mask=Causal()
+            ),
+        },
+    )
+
+
+NO_WEIGHTS = Refuses("nothing of size T x S exists: record says that there are no weights")
+
+
+@case(LinearAttention)
+def _() -> Case:
+    return its_refusals(
+        mechanism_case(
+            lambda: LinearAttention(chunk=4),
+            parity="none: no class of transformers; the weights written out, in float64",
+            limits={"causal, in chunks: its mask": lambda: its_mask(LinearAttention(chunk=4))},
+            laws={"hooks": NO_WEIGHTS},
+        )
+    )

@@ -1,0 +1,145 @@
+"""Performer: random features whose products are, on average, the weights of softmax attention.
+Choromanski et al. 2021, "Rethinking Attention with Performers".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from deepdive.attention.kernel import NO_WEIGHTS, LinearAttention, its_mask, its_refusals
+from deepdive.attention.redrawn import Redrawn
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.laws import Case, case, random_rows
+
+
+def orthogonal(n: int, d: int) -> Tensor:
+    """Return n directions (n, d): normal numbers, each d of them at right angles to each other.
+
+    Each row alone is distributed as d normal numbers. The sign of R's diagonal makes Q uniform
+    over all rotations: without it the features below have a bias, which no number of them removes.
+    Source: Choromanski et al. 2021, section 2.4; the sign: Mezzadri 2007, "How to generate random
+    matrices from the classical compact groups", section 5.
+    """
+    Q, R = torch.linalg.qr(torch.randn(-(-n // d), d, d))
+    Q = Q * R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
+    return Q.transpose(-2, -1).flatten(0, 1)[:n] * torch.randn(n, d).norm(dim=1, keepdim=True)
+
+
+class PerformerAttention(Redrawn, LinearAttention):
+    """Linear attention with positive random features of the softmax kernel (FAVOR+).
+
+        phi(x) = exp(W @ x - |x|^2 / 2) / sqrt(n_features),  E[phi(x) . phi(y)] = exp(x . y)
+
+    x and y are q and k, each times sqrt(scale); W (n_features, d_head) are `orthogonal` directions,
+    kept in `drawn`, drawn anew before every `redraw_every`-th call in training. The error of a
+    weight falls as 1 / sqrt(n_features), and grows exponentially with |x + y|^2.
+
+    The features of a query may be divided by any number, those of all keys by another: the
+    largest of each becomes 1, so that nothing overflows, and |q|^2 / 2 falls out. A feature of a
+    key that is below the head's largest by the range of the dtype (e^87 in float32) counts as 0.
+
+    Raises ValueError when a size is below 1, or scale is negative.
+    Source: Choromanski et al. 2021, section 2.3, lemma 1; section 2.4.
+
+    System: performer
+    Parent: transformer
+    Place: head
+    What differs:
+    - a weight is estimated by a product of positive random features (`features`), so that keys and
+      values are summed up once for all queries (`LinearAttention`)
+    - the directions are orthogonal (`orthogonal`), and drawn anew in training (`redraw_every`)
+    - causal attention is a cumulative sum over chunks (`chunk`)
+    Time: O(n_features d_model)
+    Memory: O(n_heads n_features)
+    Source: Choromanski et al. 2021, section 2.
+    Book: 5.2.2.3
+    Checkpoints: none
+    """
+
+    def __init__(
+        self, d_head: int, n_features: int, *, redraw_every: int = 1000, chunk: int = 128
+    ) -> None:
+        super().__init__(chunk)
+        if d_head < 1 or n_features < 1:
+            raise ValueError(f"d_head={d_head}, n_features={n_features}: each is 1 at least")
+        self._start(redraw_every)
+        self.d_head, self.n_features = d_head, n_features
+        self.register_buffer("drawn", self.draw())
+
+    def extra_repr(self) -> str:
+        return f"d_head={self.d_head}, n_features={self.n_features}, {super().extra_repr()}"
+
+    def draw(self) -> Tensor:
+        """Return fresh directions (n_features, d_head)."""
+        return orthogonal(self.n_features, self.d_head)
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1 / sqrt(d_head), that of the softmax which is estimated."""
+        return SoftmaxAttention.default_scale(d_head)
+
+    def features(
+        self, q: Tensor, k: Tensor, scale: float, real: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return phi of q (B, H, T, m) and of k (B, H, S, m), up to a number for each query and
+        one for all keys of a head.
+        """
+        if scale < 0 or q.shape[-1] != self.d_head:
+            raise ValueError(
+                f"scale={scale}, d_head={q.shape[-1]}: these features have d_head={self.d_head}, "
+                "and sqrt(scale) must exist: give the sign to q"
+            )
+        self._count()
+        W = scale**0.5 * self.drawn.transpose(0, 1)
+        on_q, on_k = q @ W, k @ W - (scale / 2) * (k * k).sum(-1, keepdim=True)
+        if real is not None:  # padding must not set the size of the others
+            on_k = on_k.masked_fill(~real[:, None, :, None], torch.finfo(on_k.dtype).min)
+        on_q = on_q - on_q.detach().amax(-1, keepdim=True)
+        on_k = on_k - on_k.detach().amax((-2, -1), keepdim=True)
+        return on_q.exp_(), on_k.exp_()
+
+
+@case(PerformerAttention)
+def _() -> Case:
+    def many() -> tuple[Tensor, Tensor]:
+        """At d_head = 1 the expectation is an integral, which a fine grid of directions gives."""
+        q, k, v = (random_rows(2, 2, 5, 1, seed=seed) for seed in range(3))
+        grid = torch.linspace(-16, 16, 2001, dtype=torch.float64).unsqueeze(-1)
+        attention = PerformerAttention(1, 2001).double()
+        attention.drawn = grid
+        plain = attention.features
+
+        def weighed(*given: object) -> tuple[Tensor, Tensor]:
+            on_q, on_k = plain(*given)  # type: ignore[arg-type]
+            return on_q * (-(grid[:, 0] ** 2) / 2).exp(), on_k
+
+        attention.features = weighed  # type: ignore[method-assign]
+        return attention(q, k, v), SoftmaxAttention()(q, k, v)
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    plain = its_refusals(
+        mechanism_case(
+            lambda: PerformerAttention(4, 16, chunk=4),
+            parity="none: no class of transformers; the equation in float64, and its error's rate",
+            limits={
+                "the expectation, by integration: SoftmaxAttention": many,
+                "causal, in chunks: its mask": lambda: its_mask(
+                    PerformerAttention(4, 16, chunk=4).double()
+                ),
+            },
+            laws={"hooks": NO_WEIGHTS},
+        )
+    )
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a negative scale": lambda: PerformerAttention(4, 16)(*zeros, scale=-1.0),
+            "another width": lambda: PerformerAttention(8, 16)(*zeros),
+            "no features": lambda: PerformerAttention(4, 0),
+            "a negative wait": lambda: PerformerAttention(4, 16, redraw_every=-1),
+        },
+    )
