@@ -11,6 +11,7 @@ Time: O(T d_model)
 Memory: O(n_heads T)
 Source: Shaw, Uszkoreit and Vaswani 2018, "Self-Attention with Relative Position Representations".
 Book: KAIST deck 3
+Page: 05_efficient/08_positions#shaw-a-vector-for-each-offset
 Test: tests/test_laws.py::test_law[ShawAttention-*] tests/test_laws.py::test_law[ShawPosition-*]
   tests/test_parity.py::test_parity[*Shaw*]
 Checkpoints: none

@@ -13,6 +13,7 @@ Time: O(n_layers d_model (T + d_ff + window d_model))
 Memory: O(n_layers (n_heads T + d_ff + window d_model))
 Source: Wang, Ma, Liu and Tang 2019, the model's three sublayers.
 Book: table 1.3
+Page: 05_efficient/08_positions#r-transformer-read-what-is-near-then-attend
 Checkpoints: none
 Example: tiny()
 """

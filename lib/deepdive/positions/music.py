@@ -31,6 +31,7 @@ class MusicPosition(RelativePosition):
     Memory: O(n_heads T)
     Source: Huang et al. 2019, "Music Transformer", the skewing procedure.
     Book: KAIST deck 3
+    Page: 05_efficient/08_positions#skewing-how-to-lay-numbers-on-diagonals
     Checkpoints: none
     Example: MultiHeadAttention(16, 4, position=MusicPosition(4, 4, 3))
     """

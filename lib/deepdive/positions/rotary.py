@@ -32,6 +32,7 @@ class RotaryPosition(Position):
     Memory: O(n_heads T)
     Source: Su et al. 2024 (RoFormer), section 3.2.2 and, for the code, 3.4.2.
     Book: table 1.3
+    Page: 05_efficient/08_positions#rotary-turn-queries-and-keys
     Oracle: transformers RoFormerModel
     Checkpoints: RoFormerModel, by `deepdive.models.roformer.load`
     Example: MultiHeadAttention(16, 4, position=RotaryPosition(4))

@@ -81,6 +81,7 @@ class StructuralPosition(Position):
     Memory: O(n_heads T)
     Source: Wang, Tu, Wang and Shi 2019, "Self-Attention with Structural Position Representations".
     Book: KAIST deck 3
+    Page: 05_efficient/08_positions#places-in-a-tree
     Checkpoints: none
     """
 
