@@ -108,7 +108,29 @@ def length(n: int) -> int:
     return n
 
 
-ENCODERS: dict[str, Pair] = {}
+ENCODERS: dict[str, Pair] = {
+    "Longformer": Pair(
+        "deepdive.models.longformer",
+        encoder("longformer", window=2 * SIDE, max_length=length),
+        theirs("Longformer", attention_window=2 * SIDE),
+        "transformers LongformerModel",
+        0.5,
+    ),
+    "Nystromformer": Pair(
+        "deepdive.models.nystromformer",
+        encoder("nystromformer", n_landmarks=LANDMARKS, max_length=length),
+        theirs("Nystromformer", num_landmarks=LANDMARKS, segment_means_seq_len=length),
+        "transformers NystromformerModel",
+        0.7,
+    ),
+    "FNet": Pair(
+        "deepdive.models.fnet",
+        encoder("fnet", n_heads=None, max_length=length),
+        theirs("FNet"),
+        "transformers FNetModel",
+        0.9,
+    ),
+}
 
 AT = "deepdive.attention."
 MECHANISMS: dict[str, Entry] = {
@@ -117,6 +139,8 @@ MECHANISMS: dict[str, Entry] = {
     "LSH": Entry(
         AT + "lsh", lambda m, n: m.LSHAttention(BUCKET, ROUNDS), claim="n log n", shared=True
     ),
+    "ProbSparse": Entry(AT + "prob_sparse", lambda m, n: m.ProbSparseAttention(), claim="n log n"),
+    "YOSO": Entry(AT + "yoso", lambda m, n: m.YosoAttention(D_HEAD)),
     "linear": Entry(AT + "kernel", lambda m, n: m.LinearAttention()),
     "Performer": Entry(AT + "performer", lambda m, n: m.PerformerAttention(D_HEAD, FEATURES)),
     "Linformer": Entry(
