@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -60,12 +61,13 @@ def attend(
     B, H = q.shape[:2]
     if real is not None and real.all():
         real = None
-    if real is not None:
-        real = real.expand(B, -1).repeat_interleave(H, 0)
     flat = [rows.reshape(B * H, *rows.shape[2:]) for rows in (q, k, v)]
     kept = torch.is_grad_enabled() and any(rows.requires_grad for rows in flat)
-    lonely = real is not None or q.shape[2] > k.shape[2]  # whether a query may meet no key
-    settings = tiles, scale, real, dropout, unit, kept, lonely
+    padded = _padded(tiles, real)
+    if real is not None:
+        real = real.expand(B, -1).repeat_interleave(H, 0)
+    ahead = q.shape[2] > k.shape[2]  # some queries stand before every key
+    settings = tiles, scale, real, dropout, unit, kept, [ahead or each for each in padded]
     mixed: Tensor = _Tiled.apply(*flat, *settings)  # type: ignore[no-untyped-call]
     return mixed.unflatten(0, (B, H))
 
@@ -102,6 +104,17 @@ def window_tiles(
         spans = ((low, high), (S, S + more)) if more else ((low, high),)
         tiles.append(Tile(rows, spans, bias=bias))
     return tiles
+
+
+def _padded(tiles: Sequence[Tile], real: Tensor | None) -> list[bool]:
+    """Return for each tile whether it may meet a key that is not real."""
+    if real is None:
+        return [False] * len(tiles)
+    before = F.pad((~real).any(0).cumsum(0), (1, 0)).tolist()
+    return [
+        tile.blocks is not None or any(before[low] < before[high] for low, high in tile.spans)
+        for tile in tiles
+    ]
 
 
 class _Met:
@@ -157,7 +170,7 @@ class _Tiled(torch.autograd.Function):
         dropout: float,
         unit: int,
         kept: bool,
-        lonely: bool,
+        special: Sequence[bool],
     ) -> Tensor:
         if unit > 1:
             k, v = k.contiguous(), v.contiguous()
@@ -168,9 +181,9 @@ class _Tiled(torch.autograd.Function):
             closed = q.new_zeros(*real.shape, 1).masked_fill_(~real.unsqueeze(-1), shut(q.dtype))
         out = q.new_empty(*q.shape[:2], v.shape[-1])
         saved: list[Tensor] = []
-        for tile in tiles:
+        for tile, lonely in zip(tiles, special, strict=True):  # lonely: a query may meet no key
             rows = slice(*tile.rows)
-            bias = _bias(tile, closed, unit)
+            bias = _bias(tile, closed, unit) if lonely else tile.bias
             weights = _weigh(q[:, rows], keys.take(tile), bias, lonely)
             if kept:
                 saved.append(weights)
