@@ -51,8 +51,9 @@ class DilatedAttention(PatternAttention):
     def extra_repr(self) -> str:
         return f"left={self.left}, right={self.right}, dilations={self.dilations}"
 
-    def pattern(self) -> Mask:
-        return PerHead(tuple(Window(self.left, self.right, gap) for gap in self.dilations))
+    def pattern(self, heads: int) -> Mask:
+        gaps = one_each(self.dilations, heads, "dilations")
+        return PerHead(tuple(Window(self.left, self.right, gap) for gap in gaps))
 
     def sparse(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
@@ -109,7 +110,7 @@ def _() -> Case:
 
     def its_mask() -> tuple[Tensor, Tensor]:
         ours = DilatedAttention(3, 1, dilations=(1, 3, 3), block=2)
-        mask = ours.pattern() & Padding(real)
+        mask = ours.pattern(3) & Padding(real)
         return ours(q, k, v, Padding(real)), SoftmaxAttention()(q, k, v, mask)
 
     def the_last_rows() -> tuple[Tensor, Tensor]:

@@ -26,7 +26,7 @@ class PerHead(Mask):
 
 
 class PatternAttention(SoftmaxAttention):
-    """Softmax attention under the mask `pattern()`, computed without its closed pairs.
+    """Softmax attention under the mask `pattern(heads)`, computed without its closed pairs.
 
     A mechanism gives its mask in `pattern` and its faster form in `sparse`; a test holds the two
     equal. While a hook listens at `scores` or `weights` (B, H, T, S), the mask is written out and
@@ -37,7 +37,7 @@ class PatternAttention(SoftmaxAttention):
     fused = True
     causal_form = True
 
-    def pattern(self) -> Mask:
+    def pattern(self, heads: int) -> Mask:
         """Return the mask that defines the mechanism, before `Causal` and `Padding`."""
         raise NotImplementedError
 
@@ -66,7 +66,8 @@ class PatternAttention(SoftmaxAttention):
         self.check_lengths(q.shape[2], k.shape[2])
         scale = self.default_scale(q.shape[-1]) if scale is None else scale
         if self._listening:
-            return super().forward(q, k, v, written_out(self.pattern(), real, causal), None, scale)
+            whole = written_out(self.pattern(q.shape[1]), real, causal)
+            return super().forward(q, k, v, whole, None, scale)
         return self.sparse(q, k, v, real, causal, scale)
 
     def check_lengths(self, T: int, S: int) -> None:

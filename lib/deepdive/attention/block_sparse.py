@@ -1,0 +1,222 @@
+"""Attention between blocks: neighbours, the two ends, and a few at random. BigBird's pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.patterns import PatternAttention, same_length
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import all_real
+from deepdive.attention.tiles import Tile, attend
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Dense, Mask, Padding
+
+Draw = Callable[[int, int], Tensor]
+
+
+@dataclass(frozen=True)
+class DrawnBlocks:
+    """n_random blocks for each head and block of queries: never a neighbour, an end, or one twice.
+
+    The seed fixes them: the pattern is drawn once, and is the same in training and afterwards.
+    """
+
+    n_random: int
+    seed: int = 0
+
+    def __call__(self, n_blocks: int, n_heads: int) -> Tensor:
+        """Return int64 (n_heads, n_blocks - 2, n_random): row i belongs to block i + 1."""
+        return _drawn(n_blocks, n_heads, self.n_random, self.seed)
+
+
+@lru_cache(maxsize=64)
+def _drawn(n_blocks: int, n_heads: int, n_random: int, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    lots = torch.rand(n_heads, n_blocks, n_blocks, generator=generator)
+    taken = (torch.arange(n_blocks) - torch.arange(n_blocks).unsqueeze(1)).abs() <= 1
+    taken[:, [0, -1]] = True
+    return lots.masked_fill_(taken, -1.0).topk(n_random).indices[:, 1:-1].contiguous()
+
+
+@dataclass(frozen=True)
+class FirstBlock:
+    """No draw: the first block stands in each random one's place, so it counts 1 + n_random times.
+
+    What the released PyTorch code does in evaluation (transformers' BigBirdModel).
+    """
+
+    n_random: int
+
+    def __call__(self, n_blocks: int, n_heads: int) -> Tensor:
+        """Return zeros (n_heads, n_blocks - 2, n_random)."""
+        return torch.zeros(n_heads, n_blocks - 2, self.n_random, dtype=torch.int64)
+
+
+class BlockSparseAttention(PatternAttention):
+    """Softmax attention between blocks of `block` positions, in O(T * (5 + n_random) * block * d).
+
+        block i of the queries meets the blocks i - 1, i, i + 1, the first, the last, and
+        draw(n_blocks, H)[h, i - 1]                               # n_random blocks, by head
+        the first and the last block of the queries meet every key
+
+    all in one softmax; a block that `draw` names twice, or that is met already, counts as often. A
+    text of up to (5 + 2 n_random) blocks is attended in full, as in the released code: there is
+    little to leave out. A last block that is not full is filled up with keys that are not real.
+
+    Honours `Padding`; there is no causal form, and no cache.
+    Raises ValueError when block or n_random is out of range.
+    Source: Zaheer et al. 2020, section 2, and its appendix on blocks.
+    """
+
+    causal_form = False
+
+    def __init__(
+        self,
+        block: int = 64,
+        n_random: int = 3,
+        draw: Draw | None = None,
+        *,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        if block < 1 or n_random < 0:
+            raise ValueError(
+                f"block={block}, n_random={n_random}: expected block >= 1, random >= 0"
+            )
+        self.block, self.n_random = block, n_random
+        self.draw = DrawnBlocks(n_random) if draw is None else draw
+
+    def extra_repr(self) -> str:
+        return f"block={self.block}, n_random={self.n_random}, draw={self.draw}"
+
+    def counts(self, n_blocks: int, heads: int) -> Tensor:
+        """Return how often each block of queries meets each block of keys, (H, n_blocks,
+        n_blocks).
+        """
+        if self.in_full(n_blocks):
+            return torch.ones(heads, n_blocks, n_blocks, dtype=torch.int64)
+        at = torch.arange(n_blocks)
+        near = (at - at.unsqueeze(1)).abs() <= 1
+        near[[0, -1]] = near[:, [0, -1]] = True
+        drawn = F.one_hot(self.draw(n_blocks, heads), n_blocks).sum(2)
+        return near + F.pad(drawn, (0, 0, 1, 1))
+
+    def in_full(self, n_blocks: int) -> bool:
+        """Whether so short a text is attended in full."""
+        return n_blocks <= 5 + 2 * self.n_random
+
+    def pattern(self, heads: int) -> Mask:
+        return Blocks(self, heads)
+
+    def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
+        """Return the scores, those of a block that counts n times raised by log n."""
+        often = self._whole(q.shape[2], q.shape[1]).to(q)
+        return super().score(q, k, scale) + often.clamp(min=1).log()
+
+    def check_lengths(self, T: int, S: int) -> None:
+        same_length(T, S, "BlockSparseAttention")
+
+    def sparse(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        B, H, T = q.shape[:3]
+        n = -(-T // self.block)
+        if self.in_full(n):
+            allowed = None if real is None else real[:, None, None]
+            return F.scaled_dot_product_attention(q, k, v, allowed, self.dropped, scale=scale)
+        if filled := n * self.block - T:
+            real = F.pad(all_real(real, k), (0, filled), value=False)
+            q, k, v = (F.pad(rows, (0, 0, 0, filled)) for rows in (q, k, v))
+        drawn = self.draw(n, H).to(q.device).transpose(0, 1)  # (n - 2, H, n_random)
+        drawn = drawn.repeat(1, B, 1) if self.n_random else drawn
+        tiles = [self._tile(i, n, drawn) for i in range(n)]
+        mixed = attend(q, k, v, tiles, scale, real=real, dropout=self.dropped, unit=self.block)
+        return mixed[:, :, :T]
+
+    def _tile(self, i: int, n: int, drawn: Tensor) -> Tile:
+        """Return what block i of n meets."""
+        if i in (0, n - 1):
+            parts = [(0, n)]
+        elif i == 1:
+            parts = [(0, 3), (n - 1, n)]
+        elif i == n - 2:
+            parts = [(0, 1), (n - 3, n)]
+        else:
+            parts = [(0, 1), (i - 1, i + 2), (n - 1, n)]
+        spans = tuple((low * self.block, high * self.block) for low, high in parts)
+        blocks = drawn[i - 1] if self.n_random and 0 < i < n - 1 else None
+        return Tile((i * self.block, (i + 1) * self.block), spans, blocks)
+
+    def _whole(self, T: int, heads: int) -> Tensor:
+        """Return the counts (H, T, T), one for each query and key."""
+        counts = self.counts(-(-T // self.block), heads)
+        wide = counts.repeat_interleave(self.block, 1).repeat_interleave(self.block, 2)
+        return wide[:, :T, :T]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks(Mask):
+    """The mask of `BlockSparseAttention`: pairs of positions whose blocks meet."""
+
+    attention: BlockSparseAttention
+    heads: int
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        same_length(T, S, "BlockSparseAttention")
+        return (self.attention._whole(T, self.heads) > 0).unsqueeze(0).to(device)
+
+
+@case(BlockSparseAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[1, 5:11] = False
+
+    def its_mask() -> tuple[Tensor, Tensor]:
+        ours, mask = BlockSparseAttention(2, 2), Padding(real)
+        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask & ours.pattern(2))
+
+    def short() -> tuple[Tensor, Tensor]:
+        ours = BlockSparseAttention(4, 1)  # six blocks
+        return ours(q, k, v, Padding(real)), SoftmaxAttention()(q, k, v, Padding(real))
+
+    def nothing_drawn() -> tuple[Tensor, Tensor]:
+        """Blocks of one position: a window of three, and the two ends."""
+        near = torch.arange(23)
+        mask = (near - near.unsqueeze(1)).abs() <= 1
+        mask[[0, -1]] = mask[:, [0, -1]] = True
+        return BlockSparseAttention(1, 0)(q, k, v), SoftmaxAttention()(q, k, v, Dense(mask))
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    two_sided = Refuses("the first block sees all: there is no causal form, and no cache")
+    plain = mechanism_case(
+        lambda: BlockSparseAttention(1, 0),
+        parity="torch.nn.functional.scaled_dot_product_attention under its mask, transformers "
+        "BigBirdModel",
+        limits={
+            "its mask, padding included": its_mask,
+            "a short text: SoftmaxAttention": short,
+            "nothing drawn, blocks of one: window and ends": nothing_drawn,
+        },
+        laws={
+            "no_leak": two_sided,
+            "cache": two_sided,
+            "order": Fails("who is near depends on the order"),
+        },
+    )
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a bias": lambda: BlockSparseAttention()(*zeros, bias=torch.zeros(3, 3)),
+            "another mask": lambda: BlockSparseAttention()(*zeros, mask=torch.ones(3, 3).bool()),
+            "foreign rows": lambda: BlockSparseAttention()(zeros[0][:, :, :2], *zeros[1:]),
+            "an empty block": lambda: BlockSparseAttention(0),
+        },
+    )
