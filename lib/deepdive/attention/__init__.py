@@ -2,6 +2,7 @@
 them.
 """
 
+from deepdive.attention.block_sparse import BlockSparseAttention, DrawnBlocks, FirstBlock
 from deepdive.attention.cache import DecodingState, KVCache, Slot
 from deepdive.attention.clustered import ClusteredAttention, ImprovedClusteredAttention
 from deepdive.attention.collaborative import CollaborativeAttention, collaborative
@@ -32,6 +33,7 @@ from deepdive.attention.window import WindowAttention
 
 __all__ = [
     "AdditiveAttention",
+    "BlockSparseAttention",
     "ClusteredAttention",
     "CollaborativeAttention",
     "DecodingState",
@@ -39,8 +41,10 @@ __all__ = [
     "DilatedAttention",
     "DisagreeingAttention",
     "DotAttention",
+    "DrawnBlocks",
     "FactorisedDenseScores",
     "FactorisedRandomScores",
+    "FirstBlock",
     "GaussianPrior",
     "GeneralAttention",
     "GlobalTokens",
