@@ -145,7 +145,7 @@ def _() -> Case:
     return its_refusals(
         mechanism_case(
             lambda: LinearAttention(chunk=4),
-            parity="none: no class of transformers; the weights written out, in float64",
+            parity="each weight from its two features, in float64",
             limits={"causal, in chunks: its mask": lambda: its_mask(LinearAttention(chunk=4))},
             laws={"hooks": NO_WEIGHTS},
         )

@@ -21,7 +21,8 @@ from deepdive.masks import Causal, Mask, Padding, Window
 def by_head(A: Tensor) -> Tensor:
     """Return the largest column sum of each matrix (B, H, 1, 1).
 
-    Source: Xiong et al. 2021, theorem 1's condition, by |A|_1 |A|_inf with |A|_inf = 1.
+    |A|_1 |A|_inf bounds the square of A's largest singular value, and |A|_inf, the largest row sum,
+    is 1 here. Source: Xiong et al. 2021, section 3.
     """
     return A.sum(-2).amax(-1)[..., None, None]
 
@@ -44,7 +45,7 @@ def pseudo_inverse(
     inverse z in Z with s z near 0 give z a factor of 13 / 4 an iteration, until s z is near 1. So
     a matrix with small s needs more iterations, and where s is 0 in all but rounding, each
     iteration makes what rounding left 13 / 4 times larger: more is then worse.
-    Source: Xiong et al. 2021, section 3.2.1, equation 11, from Razavi et al. 2014.
+    Source: Xiong et al. 2021, section 3, after Razavi et al. 2014.
     """
     one = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
     Z = A.transpose(-2, -1) / start(A).clamp(min=torch.finfo(A.dtype).tiny)
@@ -72,7 +73,7 @@ class NystromAttention(nn.Module):
     since a landmark is a mean over all positions, and a bias.
 
     Raises ValueError when n_landmarks is below 1, or iterations negative.
-    Source: Xiong et al. 2021, sections 3.1 and 3.2, equation 13.
+    Source: Xiong et al. 2021, section 3.
     """
 
     def __init__(

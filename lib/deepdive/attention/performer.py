@@ -21,7 +21,7 @@ def orthogonal(n: int, d: int) -> Tensor:
     Each row alone is distributed as d normal numbers. The sign of R's diagonal makes Q uniform
     over all rotations: without it the features below have a bias, which no number of them removes.
     Source: Choromanski et al. 2021, section 2.4; the sign: Mezzadri 2007, "How to generate random
-    matrices from the classical compact groups", section 5.
+    matrices from the classical compact groups".
     """
     Q, R = torch.linalg.qr(torch.randn(-(-n // d), d, d))
     Q = Q * R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
@@ -116,14 +116,14 @@ def _() -> Case:
             on_q, on_k = plain(*given)  # type: ignore[arg-type]
             return on_q * (-(grid[:, 0] ** 2) / 2).exp(), on_k
 
-        attention.features = weighed  # type: ignore[method-assign]
+        attention.features = weighed  # type: ignore[method-assign,assignment]
         return attention(q, k, v), SoftmaxAttention()(q, k, v)
 
     zeros = [torch.zeros(1, 2, 3, 4)] * 3
     plain = its_refusals(
         mechanism_case(
             lambda: PerformerAttention(4, 16, chunk=4),
-            parity="none: no class of transformers; the equation in float64, and its error's rate",
+            parity="each weight from its two features, in float64",
             limits={
                 "the expectation, by integration: SoftmaxAttention": many,
                 "causal, in chunks: its mask": lambda: its_mask(

@@ -28,8 +28,8 @@ class ValueConvolution(nn.Module):
     twice the work, in matrix products.
 
     Raises ValueError unless `kernel` is odd and positive.
-    Source: Xiong et al. 2021 (Nystromformer), section 3.3, "the skip connection of value"; Zeng et
-    al. 2021 (YOSO) keep it as an option.
+    Source: Xiong et al. 2021 (Nystromformer), section 3, and its released code; that of Zeng et
+    al. 2021 (YOSO) has it as an option.
     """
 
     def __init__(self, n_heads: int, kernel: int) -> None:

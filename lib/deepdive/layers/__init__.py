@@ -11,6 +11,7 @@ from deepdive.layers.feed_forward import (
     gelu_tanh,
     relu,
 )
+from deepdive.layers.fourier import FourierMixing
 from deepdive.layers.norms import LayerNorm, RMSNorm
 from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
 
@@ -19,6 +20,7 @@ __all__ = [
     "Convolution",
     "Dropout",
     "FeedForward",
+    "FourierMixing",
     "GatedFeedForward",
     "LayerNorm",
     "PostNorm",

@@ -1,0 +1,154 @@
+"""Mixing by Fourier transforms in the place of attention: nothing to train, nothing to choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention.cache import Slot
+from deepdive.attention.structure import read_mask
+from deepdive.laws import Case, Fails, NotApplicable, Refuses, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, Window
+
+
+class Fourier(torch.autograd.Function):
+    """y = Re(DFT over positions (DFT over width (x))), x (B, T, d).
+
+        y[t, c] = sum over s, e of cos(2 pi (t s / T + c e / d)) x[s, e]
+
+    The cosine is the same with (t, c) and (s, e) exchanged: the map is its own transpose, so
+    backward is forward. x is real, so half of the columns are computed; y[t, d - c] = y[T - t, c].
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Return (B, T, d)."""
+        return transform(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        """Return the gradient of x."""
+        return transform(grads[0])
+
+
+def fourier(x: Tensor) -> Tensor:
+    """Return y of `Fourier`, differentiable."""
+    y: Tensor = Fourier.apply(x)  # type: ignore[no-untyped-call]
+    return y
+
+
+def transform(x: Tensor) -> Tensor:
+    """Return y of `Fourier`; in float32 where torch transforms nothing narrower."""
+    precise = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    half = torch.fft.rfftn(precise, dim=(1, 2)).real  # (B, T, d // 2 + 1)
+    rest = half[:, :, 1 : (x.shape[2] + 1) // 2].flip(2)
+    rest = torch.cat([rest[:, :1], rest[:, 1:].flip(1)], dim=1)
+    return torch.cat([half, rest], dim=2).to(x.dtype)
+
+
+class FourierMixing(nn.Module):
+    """y = Re(DFT over positions (DFT over width (x))): every row meets every row, without weights.
+
+    Signature of `MultiHeadAttention`, so that a `Block` takes it. It costs O(log(T d)) operations
+    for each of the T d numbers.
+
+    Honours `Padding`: the real rows of a text are transformed as that text alone, one length after
+    the other, and rows under padding are 0. (The published model has no mask: there, padding is
+    text.) Refuses `Causal` and every other mask, a context, a bias and a cache: each output holds
+    every row. No weights exist that `record` could show.
+
+    Source: Lee-Thorp et al. 2022 (FNet), section 3.2, equation 3.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        if d_model < 1:
+            raise ValueError(f"d_model={d_model}: rows have one number at least")
+        self.d_model = d_model
+
+    def extra_repr(self) -> str:
+        return f"d_model={self.d_model}"
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        positions: Tensor | None = None,
+        context_positions: Tensor | None = None,
+        cache: Slot | None = None,
+    ) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model). A place is that in the text, so `positions`
+        change nothing.
+        """
+        if context is not None or bias is not None or cache is not None:
+            raise ValueError(
+                "a Fourier transform mixes the rows of one whole text: it has no scores for a "
+                "bias, and a context or a cache needs MultiHeadAttention"
+            )
+        if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
+            raise ValueError(f"x must be (B, T, {self.d_model}), not empty; got {tuple(x.shape)}")
+        instead = "Use MultiHeadAttention, which honours every mask"
+        real, _ = read_mask(mask, x.unsqueeze(1), "FourierMixing", causal=False, instead=instead)
+        if real is None:
+            return fourier(x)
+        y, lengths = torch.zeros_like(x), real.sum(1)
+        for n in lengths[lengths > 0].unique().tolist():
+            here = real & (lengths == n).unsqueeze(1)
+            y[here] = fourier(x[here].view(-1, n, self.d_model)).flatten(0, 1)
+        return y
+
+
+@case(FourierMixing)
+def _() -> Case:
+    def written_out() -> tuple[Tensor, Tensor]:
+        x = random_rows(2, 7, 6)
+        t, c = torch.arange(7, dtype=torch.float64) / 7, torch.arange(6, dtype=torch.float64) / 6
+        turns = t[:, None, None, None] * torch.arange(7)[:, None]
+        turns = turns + c[:, None, None] * torch.arange(6)  # (t, c, s, e)
+        cosine = torch.cos(2 * torch.pi * turns)
+        return FourierMixing(6)(x), torch.einsum("tcse,bse->btc", cosine, x)
+
+    def twice() -> tuple[Tensor, Tensor]:
+        """Re F applied twice: T d / 2 times the rows plus their mirror image."""
+        x = random_rows(2, 5, 4)
+        mirror = x.roll(-1, (1,)).flip(1).roll(-1, (2,)).flip(2)
+        return FourierMixing(4)(FourierMixing(4)(x)), 5 * 4 / 2 * (x + mirror)
+
+    def alone() -> tuple[Tensor, Tensor]:
+        x = random_rows(1, 9, 4)
+        real = torch.tensor([[0, 1, 1, 0, 1, 1, 1, 0, 0]]).bool()
+        return FourierMixing(4)(x, mask=Padding(real))[real], FourierMixing(4)(x[real][None])[0]
+
+    x = torch.zeros(1, 3, 16)
+    every = "each output holds every row"
+    return Case(
+        place="layer",
+        make=lambda: FourierMixing(16),
+        parity="transformers FNetModel",
+        limits={
+            "the sum of cosines": written_out,
+            "twice: a mirror": twice,
+            "padded: alone": alone,
+        },
+        refusals={
+            "a causal mask": lambda: FourierMixing(16)(x, mask=Causal()),
+            "another mask": lambda: FourierMixing(16)(x, mask=Window(1)),
+            "a mask of floats": lambda: FourierMixing(16)(x, mask=torch.zeros(3, 3)),
+            "a context": lambda: FourierMixing(16)(x, x),
+            "a bias": lambda: FourierMixing(16)(x, bias=torch.zeros(3, 3)),
+            "a cache": lambda: FourierMixing(16)(x, cache=Slot()),
+            "a wrong width": lambda: FourierMixing(16)(torch.zeros(1, 3, 8)),
+            "no width": lambda: FourierMixing(0),
+        },
+        laws={
+            "no_leak": Refuses(every),
+            "cache": Refuses(every),
+            "order": Fails("a row's place decides the frequency that it meets"),
+            "gradient": NotApplicable("nothing is trained"),
+            "hooks": Refuses("no attention: record says that there are no weights"),
+        },
+    )
