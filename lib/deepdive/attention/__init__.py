@@ -10,10 +10,14 @@ from deepdive.attention.compressed import MemoryCompressedAttention
 from deepdive.attention.dilated import DilatedAttention
 from deepdive.attention.disagreement import DisagreeingAttention
 from deepdive.attention.global_window import GlobalTokens, GlobalWindowAttention
+from deepdive.attention.kernel import LinearAttention
+from deepdive.attention.linformer import LengthProjection, LinformerAttention
 from deepdive.attention.longformer import LongformerAttention
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.multi_scale import MultiScaleAttention
 from deepdive.attention.nested import NestedAttention
+from deepdive.attention.nystrom import NystromAttention
+from deepdive.attention.performer import PerformerAttention
 from deepdive.attention.priors import GaussianPrior, LocalAttention, TablePrior
 from deepdive.attention.prob_sparse import ProbSparseAttention
 from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAttention
@@ -29,7 +33,9 @@ from deepdive.attention.synthesizer import SynthesizedAttention
 from deepdive.attention.talking_heads import TalkingHeadsAttention
 from deepdive.attention.texts import Texts
 from deepdive.attention.tiled import TiledAttention
+from deepdive.attention.value_convolution import ValueConvolution
 from deepdive.attention.window import WindowAttention
+from deepdive.attention.yoso import ExpectedYosoAttention, YosoAttention
 
 __all__ = [
     "AdditiveAttention",
@@ -42,6 +48,7 @@ __all__ = [
     "DisagreeingAttention",
     "DotAttention",
     "DrawnBlocks",
+    "ExpectedYosoAttention",
     "FactorisedDenseScores",
     "FactorisedRandomScores",
     "FirstBlock",
@@ -51,12 +58,17 @@ __all__ = [
     "GlobalWindowAttention",
     "ImprovedClusteredAttention",
     "KVCache",
+    "LengthProjection",
+    "LinearAttention",
+    "LinformerAttention",
     "LocalAttention",
     "LongformerAttention",
     "MemoryCompressedAttention",
     "MultiHeadAttention",
     "MultiScaleAttention",
     "NestedAttention",
+    "NystromAttention",
+    "PerformerAttention",
     "ProbSparseAttention",
     "RandomScores",
     "ShawAttention",
@@ -67,6 +79,8 @@ __all__ = [
     "TalkingHeadsAttention",
     "Texts",
     "TiledAttention",
+    "ValueConvolution",
     "WindowAttention",
+    "YosoAttention",
     "collaborative",
 ]
