@@ -81,7 +81,7 @@ def from_config(config: Mapping[str, Any]) -> Bert:
         raise ValueError("config has rotary_value=True; only queries and keys are turned here")
     told = numbers(config, "roformer")
     told.pop("max_length")  # the length of a table that is computed here
-    return roformer(d_embedding=config["embedding_size"], **told)
+    return roformer(d_embedding=config.get("embedding_size"), **told)
 
 
 BODY: tuple[Rule, ...] = (

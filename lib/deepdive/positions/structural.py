@@ -68,7 +68,7 @@ class StructuralPosition(Position):
         scale * q_t . keys[clip(tree_offset[t, s], -reach, reach)]        # bias
 
     What is passed as `positions` (T,) or (B, T) is no place here but a tree: the index of each
-    token's head, a root's its own. Queries must be the whole sentence.
+    token's head, a root's (and padding's) its own. Queries must be the whole sentence.
     Raises TypeError or ValueError for heads that are no tree, and where queries are not all keys.
 
     System: structural_position
