@@ -46,6 +46,7 @@ class TiledAttention(nn.Module):
     Source: Dao et al. 2022, "FlashAttention", algorithms 1 and 2; the sum of a softmax in one
       pass: Milakov and Gimelshein 2018.
     Book: 5.2.1.2
+    Page: 05_efficient/01_cost#exact-in-tiles
     Oracle: torch.nn.functional.scaled_dot_product_attention
     Checkpoints: none
     """
