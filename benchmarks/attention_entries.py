@@ -68,7 +68,7 @@ def available(entries: Mapping[str, E]) -> dict[str, E]:
 def theirs(name: str, **settings: Any) -> Callable[[int], nn.Module]:
     """Return a builder of transformers' model `name` in these sizes, without dropout.
 
-    A setting may be a function of n.
+    A setting may be a function of n; None leaves one of the sizes out.
     """
 
     def build(n: int) -> nn.Module:
@@ -81,7 +81,8 @@ def theirs(name: str, **settings: Any) -> Callable[[int], nn.Module]:
             "max_position_embeddings": n + 2, "attention_probs_dropout_prob": 0.0,
         }  # fmt: skip
         given = {key: value(n) if callable(value) else value for key, value in settings.items()}
-        config = getattr(transformers, f"{name}Config")(**sizes | given)
+        kept = {key: value for key, value in (sizes | given).items() if value is not None}
+        config = getattr(transformers, f"{name}Config")(**kept)
         model: nn.Module = getattr(transformers, f"{name}Model")(config)
         return model
 
@@ -89,8 +90,8 @@ def theirs(name: str, **settings: Any) -> Callable[[int], nn.Module]:
 
 
 def encoder(name: str, **more: Any) -> Build:
-    """Return a builder that calls function `name` of the module with these sizes; a setting may be
-    a function of n.
+    """Return a builder that calls function `name` of the module with these sizes; settings as in
+    `theirs`.
     """
     sizes = {"d_model": D_MODEL, "n_heads": N_HEADS, "n_layers": N_LAYERS, "d_ff": D_FF,
              "dropout": 0.0}  # fmt: skip
@@ -116,6 +117,35 @@ ENCODERS: dict[str, Pair] = {
         "transformers LongformerModel",
         0.5,
     ),
+    "BigBird": Pair(
+        "deepdive.models.bigbird",
+        encoder("bigbird", block=BLOCK, n_random=RANDOM, max_length=length),
+        theirs(
+            "BigBird",
+            attention_type="block_sparse",
+            block_size=BLOCK,
+            num_random_blocks=RANDOM,
+        ),
+        "transformers BigBirdModel",
+        0.4,
+    ),
+    "Reformer": Pair(
+        "deepdive.models.reformer",
+        encoder("reformer", n_layers=None, chunk=BUCKET, rounds=ROUNDS, max_length=length),
+        theirs(
+            "Reformer",
+            num_hidden_layers=None,
+            attn_layers=["lsh"] * N_LAYERS,
+            feed_forward_size=D_FF,
+            attention_head_size=D_HEAD,
+            lsh_attn_chunk_length=BUCKET,
+            num_hashes=ROUNDS,
+            axial_pos_embds=False,
+            max_position_embeddings=length,
+        ),
+        "transformers ReformerModel",
+        0.6,
+    ),
     "Nystromformer": Pair(
         "deepdive.models.nystromformer",
         encoder("nystromformer", n_landmarks=LANDMARKS, max_length=length),
@@ -136,6 +166,7 @@ AT = "deepdive.attention."
 MECHANISMS: dict[str, Entry] = {
     "tiles": Entry(AT + "tiled", lambda m, n: m.TiledAttention(), claim="n^2"),
     "window": Entry(AT + "window", lambda m, n: m.WindowAttention(SIDE, SIDE)),
+    "block-sparse": Entry(AT + "block_sparse", lambda m, n: m.BlockSparseAttention(BLOCK, RANDOM)),
     "LSH": Entry(
         AT + "lsh", lambda m, n: m.LSHAttention(BUCKET, ROUNDS), claim="n log n", shared=True
     ),

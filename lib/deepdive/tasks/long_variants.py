@@ -68,6 +68,10 @@ VARIANTS: dict[str, Variant] = {
     "dilated window": Variant(
         POSITION, AT + "dilated", _heads(lambda m, t: m.DilatedAttention(SIDE, SIDE, (1, 2, 4, 8)))
     ),
+    "block-sparse": Variant(
+        POSITION, AT + "block_sparse", _heads(lambda m, t: m.BlockSparseAttention(SIDE // 2, 1))
+    ),
+    "chunks": Variant(POSITION, AT + "chunk", _heads(lambda m, t: m.ChunkAttention(BLOCK, 1, 0))),
     "LSH": Variant(
         CONTENT,
         AT + "lsh",
