@@ -2,6 +2,8 @@
 them.
 """
 
+from deepdive.attention.adaptive_span import AdaptiveSpanAttention
+from deepdive.attention.axial import AxialAttention
 from deepdive.attention.block_sparse import BlockSparseAttention, DrawnBlocks, FirstBlock
 from deepdive.attention.cache import DecodingState, KVCache, Slot
 from deepdive.attention.clustered import ClusteredAttention, ImprovedClusteredAttention
@@ -9,6 +11,7 @@ from deepdive.attention.collaborative import CollaborativeAttention, collaborati
 from deepdive.attention.compressed import MemoryCompressedAttention
 from deepdive.attention.dilated import DilatedAttention
 from deepdive.attention.disagreement import DisagreeingAttention
+from deepdive.attention.factorised import FixedAttention, StridedAttention
 from deepdive.attention.global_window import GlobalTokens, GlobalWindowAttention
 from deepdive.attention.kernel import LinearAttention
 from deepdive.attention.linformer import LengthProjection, LinformerAttention
@@ -38,7 +41,9 @@ from deepdive.attention.window import WindowAttention
 from deepdive.attention.yoso import ExpectedYosoAttention, YosoAttention
 
 __all__ = [
+    "AdaptiveSpanAttention",
     "AdditiveAttention",
+    "AxialAttention",
     "BlockSparseAttention",
     "ClusteredAttention",
     "CollaborativeAttention",
@@ -52,6 +57,7 @@ __all__ = [
     "FactorisedDenseScores",
     "FactorisedRandomScores",
     "FirstBlock",
+    "FixedAttention",
     "GaussianPrior",
     "GeneralAttention",
     "GlobalTokens",
@@ -74,6 +80,7 @@ __all__ = [
     "ShawAttention",
     "Slot",
     "SoftmaxAttention",
+    "StridedAttention",
     "SynthesizedAttention",
     "TablePrior",
     "TalkingHeadsAttention",

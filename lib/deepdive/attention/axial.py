@@ -1,0 +1,156 @@
+"""Attention along one axis of a table of positions: an image's rows, or its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.patterns import PatternAttention
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import all_real
+from deepdive.laws import Case, Fails, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, Window
+
+AXES = ("row", "column")
+
+
+@dataclass(frozen=True)
+class SameLine(Mask):
+    """Positions stand in rows of `width`, one after the other; a query meets its row or column."""
+
+    width: int
+    along: str
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        at = torch.arange(S, device=device)
+        line = at // self.width if self.along == "row" else at % self.width
+        return (line[S - T :, None] == line)[None, None]
+
+
+class AxialAttention(PatternAttention):
+    """Softmax attention under the mask `SameLine(width, along)`: along rows of `width` positions,
+    or along the columns, in O(T * line * d), where a line has sqrt(T) positions in a square.
+
+        position t stands in row t // width and column t % width
+
+    Rows fold into the batch, or columns do; what is left is plain attention. A layer along rows and
+    one along columns let every position reach every other. Honours `Causal` (in reading order) and
+    `Padding`; the last row need not be full.
+
+    Raises ValueError when width is not positive or `along` is neither "row" nor "column".
+    Source: Ho et al. 2019, section 3.
+
+    System: axial
+    Parent: transformer
+    Place: head
+    What differs:
+    - positions stand in a table, and a query meets its own row or its own column (`along`)
+    - layers take turns: one along each axis
+    Time: O(sqrt(T) d_model)
+    Memory: O(n_heads sqrt(T))
+    Source: Ho et al. 2019, section 3.
+    Book: references
+    Checkpoints: none
+    Example: AxialAttention(4, "row")
+    """
+
+    def __init__(self, width: int, along: str = "row", *, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
+        if width < 1 or along not in AXES:
+            raise ValueError(
+                f"width={width}, along={along!r}: expected width >= 1 and one of {AXES}"
+            )
+        self.width, self.along = width, along
+
+    def extra_repr(self) -> str:
+        return f"width={self.width}, along={self.along!r}"
+
+    def pattern(self, heads: int) -> Mask:
+        return SameLine(self.width, self.along)
+
+    def check_lengths(self, T: int, S: int) -> None:
+        if T > S:
+            raise ValueError(
+                f"AxialAttention: {T} queries stand at the last positions of {S} keys, which are "
+                "too few. Use SoftmaxAttention for foreign rows"
+            )
+
+    def sparse(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        B, T, S = q.shape[0], q.shape[2], k.shape[2]
+        front, back = (S - T) % self.width, -S % self.width
+        if back:
+            real = F.pad(all_real(real, k), (0, back), value=False)
+        q = F.pad(q, (0, 0, front, back)).unflatten(2, (-1, self.width))
+        k, v = (F.pad(rows, (0, 0, 0, back)).unflatten(2, (-1, self.width)) for rows in (k, v))
+        real = None if real is None else real.expand(B, -1).unflatten(1, (-1, self.width))
+        lines = q.shape[2] if self.along == "row" else self.width
+        if self.along == "row":  # rows without a query are not needed
+            k, v = k[:, :, -lines:], v[:, :, -lines:]
+            real = None if real is None else real[:, -lines:]
+        else:
+            q, k, v = (rows.transpose(2, 3) for rows in (q, k, v))
+            real = None if real is None else real.transpose(1, 2)
+        q, k, v = (rows.transpose(1, 2).flatten(0, 1) for rows in (q, k, v))  # (B * lines, H, ...)
+        mask: Mask | None = Causal() if causal else None
+        if real is not None:
+            mask = (
+                Padding(real.flatten(0, 1)) if mask is None else mask & Padding(real.flatten(0, 1))
+            )
+        allowed = None if mask is None else mask.allowed(q.shape[2], k.shape[2], q.device)
+        mixed = self._fused(q, k, v, allowed, None, scale)
+        mixed = mixed.unflatten(0, (B, lines)).transpose(1, 2)  # (B, H, lines, along the line, d)
+        if self.along == "column":
+            mixed = mixed.transpose(2, 3)
+        return mixed.flatten(2, 3)[:, :, front : front + T]
+
+
+@case(AxialAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[1, 5:11] = False
+
+    def its_mask() -> tuple[Tensor, Tensor]:
+        found = [AxialAttention(5, axis)(q, k, v, Padding(real)) for axis in AXES]
+        masks = [Padding(real) & SameLine(5, axis) for axis in AXES]
+        return torch.cat(found), torch.cat([SoftmaxAttention()(q, k, v, mask) for mask in masks])
+
+    def the_last_rows() -> tuple[Tensor, Tensor]:
+        last = q[:, :, -7:]
+        found = [AxialAttention(5, axis)(last, k, v, Causal()) for axis in AXES]
+        masks = [Causal() & SameLine(5, axis) for axis in AXES]
+        return torch.cat(found), torch.cat([SoftmaxAttention()(last, k, v, m) for m in masks])
+
+    def one_row() -> tuple[Tensor, Tensor]:
+        return AxialAttention(23)(q, k, v), SoftmaxAttention()(q, k, v)
+
+    def one_column() -> tuple[Tensor, Tensor]:
+        return AxialAttention(1, "column")(q, k, v), SoftmaxAttention()(q, k, v)
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    plain = mechanism_case(
+        lambda: AxialAttention(2, "column"),
+        parity="torch.nn.functional.scaled_dot_product_attention on each row and column",
+        limits={
+            "its mask, padding included": its_mask,
+            "the last rows": the_last_rows,
+            "one row: SoftmaxAttention": one_row,
+            "one column: SoftmaxAttention": one_column,
+        },
+        laws={"order": Fails("who stands in a line depends on the order")},
+    )
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "a bias": lambda: AxialAttention(2)(*zeros, bias=torch.zeros(3, 3)),
+            "another mask": lambda: AxialAttention(2)(*zeros, mask=Window(2)),
+            "too few keys": lambda: AxialAttention(2)(torch.zeros(1, 2, 4, 4), *zeros[1:]),
+            "an unknown axis": lambda: AxialAttention(2, "depth"),
+        },
+    )
