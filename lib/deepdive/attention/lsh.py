@@ -25,6 +25,8 @@ from deepdive.inspect import record
 from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.masks import Causal, Dense, Mask, Padding, Window, both
 
+NOWHERE = -2  # the cell of a key that no query meets
+
 
 class LSHMaskAttention(SharedQKAttention):
     """Shared-QK attention among the keys that a hash found near: the definition, at full cost.
@@ -138,24 +140,21 @@ class LSHAttention(LSHMaskAttention):
             mixed = Tiled.apply(*precise, real, chunks).to(v.dtype)  # type: ignore[no-untyped-call]
         return mixed.unflatten(0, q.shape[:2])[:, :, :T]
 
-    def _chunks(
-        self, q: Sorted, k: Sorted, real: Tensor, causal: bool
-    ) -> tuple[Chunks, Tensor]:
+    def _chunks(self, q: Sorted, k: Sorted, real: Tensor, causal: bool) -> tuple[Chunks, Tensor]:
         """Return who meets whom, and which of the T' rows are real, (N, T')."""
         heads, fill = q.order.shape[1], q.order.shape[-1] - real.shape[-1]
         real = F.pad(real, (0, fill), value=False)[:, None].expand(-1, heads, -1)
-        q_cell, k_cell = self._cells(q, k)
-        k_cell = k_cell.masked_fill(~real.unsqueeze(2), -2)  # never 0 or 1 below a query's
         before = k.order.roll(1, dims=2)[..., -k.chunk :]  # the last chunk of the round before
-        parts = (
-            q.order, torch.cat([before, k.order], dim=-1), q.place, k.place + k.chunk,
-            q_cell.int(), k_cell.int(),
-        )  # fmt: skip
-        flat = (part.flatten(0, 1) for part in parts)
-        return Chunks(*flat, k.chunk, causal, self.once), real.flatten(0, 1)
+        k_at = torch.cat([before, k.order], dim=-1)
+        rows = (x.flatten(0, 1) for x in (q.order, k_at, q.place, k.place + k.chunk))
+        cells = (None if x is None else x.flatten(0, 1) for x in self._cells(q, k, real))
+        return Chunks(*rows, *cells, k.chunk, causal, self.once), real.flatten(0, 1)
 
-    def _cells(self, q: Sorted, k: Sorted) -> tuple[Tensor, Tensor]:
-        return q.cell, k.cell
+    def _cells(
+        self, q: Sorted, k: Sorted, real: Tensor
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Return cells whose difference says whether a query meets a key, as in `Chunks`."""
+        return q.cell.int(), k.cell.masked_fill(~real.unsqueeze(2), NOWHERE).int()
 
     def _steps(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks, shape: torch.Size
@@ -208,8 +207,13 @@ class ReleasedLSHAttention(LSHAttention):
 
     once = False
 
-    def _cells(self, q: Sorted, k: Sorted) -> tuple[Tensor, Tensor]:
-        return torch.zeros_like(q.cell), torch.zeros_like(k.cell)
+    def _cells(
+        self, q: Sorted, k: Sorted, real: Tensor
+    ) -> tuple[Tensor | None, Tensor | None]:
+        if bool(real.all()):
+            return None, None
+        here = torch.zeros_like(q.cell, dtype=torch.int32)
+        return here, here.masked_fill(~real.unsqueeze(2), NOWHERE)
 
 
 ORDERED = Fails("within a bucket rows stand in their order, so that chunks end elsewhere")

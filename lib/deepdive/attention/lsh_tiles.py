@@ -26,7 +26,7 @@ class Chunks:
     q_place   (N, rounds, T'): the place of each query
     k_place   (N, rounds, T'): the place of each key, counted as in k_at
     q_cell    (N, rounds, T'), k_cell (N, rounds, T'): a key is met in a round where
-              q_cell - k_cell is 0 or 1
+              q_cell - k_cell is 0 or 1; None where all of both chunks is met
     chunk     rows a chunk
     causal    whether a query meets only keys before it
     once      whether a key that an earlier round has met is passed over
@@ -36,8 +36,8 @@ class Chunks:
     k_at: Tensor
     q_place: Tensor
     k_place: Tensor
-    q_cell: Tensor
-    k_cell: Tensor
+    q_cell: Tensor | None
+    k_cell: Tensor | None
     chunk: int
     causal: bool
     once: bool
@@ -71,6 +71,8 @@ class Chunks:
         k_at = self.keys(self.k_at[n, r], start, end).unsqueeze(-2)
         apart = q_at.int() - k_at.int()
         barred = apart.le_(0) if self.causal else apart.eq_(0)
+        if self.q_cell is None or self.k_cell is None:
+            return barred
         barred += self._apart(n, r, q_at, k_at).ne_(0)
         for earlier in range(r) if self.once else ():
             barred += self._apart(n, earlier, q_at, k_at).eq_(0)
@@ -80,6 +82,7 @@ class Chunks:
 
     def _apart(self, n: int, r: int, q_at: Tensor, k_at: Tensor) -> Tensor:
         """Return int32, 0 where cells differ by 0 or 1."""
+        assert self.q_cell is not None and self.k_cell is not None
         return (self.q_cell[n, r][q_at] - self.k_cell[n, r][k_at]).bitwise_right_shift_(1)
 
 
@@ -146,7 +149,7 @@ def _round(
         weights.add_(chunks.forbidden(n, r, start, end).to(q.dtype), alpha=-NEVER)
         most = weights.amax(-1, keepdim=True)
         total = weights.sub_(most).exp2_().sum(-1, keepdim=True)
-        means[start * m : end * m] = (weights @ values).div_(total).flatten(0, 1)
+        torch.div(weights @ values, total, out=chunks.queries(means, start, end))
         log = (most + total.log2()).masked_fill_(most < -NEVER / 2, float("-inf"))
         logs[start * m : end * m] = log.flatten()
     place = chunks.q_place[n, r]
@@ -171,12 +174,13 @@ def _round_backward(
         _spread(dv, weights.transpose(-2, -1) @ g, m, start, end)
         slope = g @ values.transpose(-2, -1)
         slope.sub_(chunks.queries(inner, start, end).unsqueeze(-1)).mul_(weights)
-        dq[start * m : end * m] = (slope @ keys).flatten(0, 1)
+        torch.bmm(slope, keys, out=chunks.queries(dq, start, end))
         _spread(dk, slope.transpose(-2, -1) @ rows, m, start, end)
     return dq, dk, dv
 
 
 def _spread(into: Tensor, parts: Tensor, m: int, start: int, end: int) -> None:
     """Add (chunks, 2 m, d) to the rows that it came from, two chunks each."""
-    into[start * m : end * m] += parts[:, :m].flatten(0, 1)
-    into[(start + 1) * m : (end + 1) * m] += parts[:, m:].flatten(0, 1)
+    chunks = into.unflatten(0, (-1, m))
+    chunks[start:end] += parts[:, :m]
+    chunks[start + 1 : end + 1] += parts[:, m:]

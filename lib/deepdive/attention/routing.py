@@ -1,0 +1,194 @@
+"""Attention within clusters of queries and keys that k-means finds as training goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
+from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, Window
+
+
+class RoutingAttention(SoftmaxAttention):
+    """Softmax attention within clusters, at a cost of O(T * (clusters + size) * d).
+
+        q, k    = layer_norm(q), layer_norm(k)                  # without gains
+        members = the `size` queries, and the `size` keys, nearest to each centroid
+        output  = mean over the clusters that hold the query and show it a key of
+                  softmax(scale * q @ k[members]^T) @ v[members]
+
+    `size` is ceil(T / clusters) by default. A query that no cluster holds gets 0. In training, each
+    pass moves every centroid (`centroids`, no parameter) towards the mean q and the mean k of the
+    rows that are nearest to it: c = decay * c + (1 - decay) * (mean_q + mean_k) / 2.
+    Honours `Causal` (within a cluster; which rows it holds depends on later ones) and `Padding`;
+    T = S. Hook points: `scores`, `weights` (B, H, clusters, size, size), members in their order.
+
+    Raises ValueError when a number is out of range.
+
+    System: routing
+    Parent: transformer
+    Place: head
+    What differs:
+    - a query meets the keys of its cluster, whatever their distance (`clusters`, `size`)
+    - the clusters follow queries and keys by a moving mean (`centroids`, `decay`), without gradient
+    - queries and keys are normalised, so that the nearest centroid has the largest product
+    Time: O(sqrt(T) d_model)
+    Memory: O(n_heads sqrt(T))
+    Source: Roy et al. 2021, section 4 and algorithm 1.
+    Oracle: the equation in loops, float64, with gradients
+    Checkpoints: none
+    """
+
+    centroids: Tensor
+
+    def __init__(
+        self,
+        n_heads: int,
+        d_head: int,
+        clusters: int,
+        size: int | None = None,
+        *,
+        decay: float = 0.999,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        if clusters < 1 or (size is not None and size < 1) or not 0 <= decay <= 1:
+            raise ValueError(
+                f"clusters={clusters}, size={size}, decay={decay}: at least one cluster of one "
+                "row, and a decay between 0 and 1"
+            )
+        self.clusters, self.size, self.decay = clusters, size, decay
+        self.register_buffer(
+            "centroids", F.layer_norm(torch.randn(n_heads, clusters, d_head), (d_head,))
+        )
+
+    def extra_repr(self) -> str:
+        return f"clusters={self.clusters}, size={self.size}, decay={self.decay}"
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v) for q, k (B, H, T, d) and v (B, H, T, d_v)."""
+        check_attention_inputs(q, k, v, bias)
+        refuse_bias(bias, "RoutingAttention")
+        if q.shape[2] != k.shape[2]:
+            raise ValueError(
+                f"RoutingAttention has a key for each query; got {q.shape[2]} queries and "
+                f"{k.shape[2]} keys. For foreign rows or cached decoding use SoftmaxAttention"
+            )
+        real, causal = read_mask(mask, k, "RoutingAttention")
+        T, d = q.shape[2:]
+        real = all_real(real, k).expand(q.shape[0], T)
+        scale = self.default_scale(d) if scale is None else scale
+        q, k = (F.layer_norm(rows, (d,)) for rows in (q, k))
+        near_q, near_k = (self._near(rows, real) for rows in (q, k))  # (B, H, clusters, T)
+        q_at, k_at = (self._members(near) for near in (near_q, near_k))  # (B, H, clusters, size)
+        allowed = (_take(real, q_at).unsqueeze(-1)) & _take(real, k_at).unsqueeze(-2)
+        if causal:
+            allowed = allowed & (k_at.unsqueeze(-2) <= q_at.unsqueeze(-1))
+        scores = self.scores(self.score(_rows(q, q_at), _rows(k, k_at), scale))
+        weights = self.weights(self.weigh(scores, allowed))
+        mixed = self.mix(self.dropout(weights), _rows(v, k_at))  # (B, H, clusters, size, d_v)
+        if self.training and self.decay < 1:
+            self._follow((q, near_q), (k, near_k), real)
+        return _mean_by_row(mixed, allowed.any(-1), q_at, T)
+
+    def _near(self, rows: Tensor, real: Tensor) -> Tensor:
+        """Return how near each row is to each centroid, (B, H, clusters, T); padding is far."""
+        near = self.centroids.to(rows.dtype) @ rows.detach().transpose(-2, -1)
+        return near.masked_fill(~real[:, None, None], torch.finfo(rows.dtype).min)
+
+    def _members(self, near: Tensor) -> Tensor:
+        T = near.shape[-1]
+        size = -(-T // self.clusters) if self.size is None else min(self.size, T)
+        return near.topk(size, dim=-1).indices.sort(dim=-1).values
+
+    @torch.no_grad()
+    def _follow(
+        self, queries: tuple[Tensor, Tensor], keys: tuple[Tensor, Tensor], real: Tensor
+    ) -> None:
+        """Move each centroid towards the mean of the rows nearest to it; one without any stays."""
+        ours = torch.arange(self.clusters, device=real.device)[:, None]
+        means, found = [], []
+        for rows, near in (queries, keys):
+            own = (near.argmax(2, keepdim=True) == ours) & real[:, None, None]
+            count = own.sum(dim=(0, 3)).unsqueeze(-1)  # (H, clusters, 1)
+            total = (own.to(rows.dtype) @ rows).sum(0)
+            means.append(torch.where(count > 0, total / count.clamp(min=1), self.centroids))
+            found.append(count)
+        target = (means[0] + means[1]) / 2
+        self.centroids.lerp_(target.to(self.centroids.dtype), 1 - self.decay)
+
+
+def _take(real: Tensor, at: Tensor) -> Tensor:
+    """real (B, T), at (B, H, clusters, size) -> bool (B, H, clusters, size)."""
+    return real[:, None, None].expand(*at.shape[:3], -1).gather(-1, at)
+
+
+def _rows(rows: Tensor, at: Tensor) -> Tensor:
+    """rows (B, H, T, d), at (B, H, clusters, size) -> (B, H, clusters, size, d)."""
+    index = at.flatten(2).unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1])
+    return rows.gather(2, index).unflatten(2, at.shape[2:])
+
+
+def _mean_by_row(mixed: Tensor, shown: Tensor, at: Tensor, T: int) -> Tensor:
+    """Return (B, H, T, d_v): the mean of what the clusters that showed a row a key say of it."""
+    B, H, *_, d = mixed.shape
+    index = at.flatten(2)
+    total = mixed.new_zeros(B, H, T, d).scatter_add(
+        2, index.unsqueeze(-1).expand(-1, -1, -1, d), mixed.flatten(2, 3)
+    )
+    count = mixed.new_zeros(B, H, T).scatter_add(2, index, shown.flatten(2).to(mixed.dtype))
+    return total / count.clamp(min=1).unsqueeze(-1)
+
+
+@case(RoutingAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 9, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 9).bool()
+    real[1, 5:] = False
+
+    def one_cluster() -> tuple[Tensor, Tensor]:
+        routing = RoutingAttention(2, 4, 1, 9).double()
+        qn, kn = F.layer_norm(q, (4,)), F.layer_norm(k, (4,))
+        masks = (None, Causal(), Padding(real))
+        ours = torch.stack([routing(q, k, v, mask) for mask in masks])
+        full = torch.stack([SoftmaxAttention()(qn, kn, v, mask) for mask in masks])
+        return ours * real[:, None, :, None], full * real[:, None, :, None]
+
+    def make() -> RoutingAttention:
+        torch.manual_seed(0)
+        return RoutingAttention(4, 4, 2, 4)
+
+    zeros = [torch.zeros(1, 2, 5, 4)] * 3
+    plain = mechanism_case(
+        make,
+        parity="the equation in loops",
+        limits={"one cluster of all rows: SoftmaxAttention on normalised rows": one_cluster},
+        laws={
+            "no_leak": Fails("which rows a cluster holds depends on later ones"),
+            "cache": Refuses("a key for each query: clusters are formed anew"),
+        },
+    )
+    small = RoutingAttention(2, 4, 2)
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "no cluster": lambda: RoutingAttention(2, 4, 0),
+            "a bias": lambda: small(*zeros, bias=torch.zeros(5, 5)),
+            "another mask": lambda: small(*zeros, mask=Window(2)),
+            "other keys than queries": lambda: small(zeros[0][:, :, :3], *zeros[1:]),
+        },
+    )

@@ -1,0 +1,211 @@
+"""Attention to one's own block and to one block that a small network has sorted there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
+from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.inspect import record
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Causal, Mask, Padding, Window
+
+NEVER = -1e30
+
+
+def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = False) -> Tensor:
+    """Return exp(logits) with rows and columns divided by their sums in turn, (..., n, n).
+
+    In the limit rows and columns sum to 1, a mixture of permutations. Entries that are not allowed
+    are 0. `causal` divides each entry by the sum of its column down to its own row, so that no row
+    depends on a later one.
+    Source: Sinkhorn 1964; Tay et al. 2020, sections 3.1 and 3.3.
+    """
+    logits = logits.masked_fill(~allowed, NEVER)
+    for _ in range(iterations):
+        logits = logits - logits.logsumexp(-1, keepdim=True)
+        logits = logits.masked_fill(~allowed, NEVER)
+        columns = logits.logcumsumexp(-2) if causal else logits.logsumexp(-2, keepdim=True)
+        logits = (logits - columns).masked_fill(~allowed, NEVER)
+    return logits.exp() * allowed
+
+
+class SinkhornAttention(SoftmaxAttention):
+    """Softmax attention among the rows of one's block and those of a sorted one: O(T * block * d).
+
+        x[i]    = sum of the keys of block i                    # causal: down to its first key
+        R       = (relu(x @ W_in + b_in) @ W_out + noise) / temperature      # (blocks, blocks)
+        S       = balance(R)                                    # block i takes S[i, j] of block j
+        k', v'  = S @ k, S @ v, block by block                  # place p from places p
+        output  = softmax(scale * q @ (k', k of the own block)^T) @ (v', v of the own block)
+
+    Gumbel noise is added in training. `max_blocks` is how many blocks W_out has a column for: a
+    text is at most max_blocks * block long. In the causal form a block takes of earlier ones only.
+    Honours `Causal` and `Padding`; T = S. Hook points: `scores`, `weights` (B, H, T, 2 * block),
+    the sorted block first.
+
+    Raises ValueError when a number is out of range, and for a text that is too long.
+
+    System: sinkhorn
+    Parent: transformer
+    Place: head
+    What differs:
+    - beside its own block a query meets one more, a mixture of blocks (`balance`)
+    - which blocks are mixed is learned by a network that sees a sum for each (`inner`, `outer`)
+    Time: O((block + (T / block)^2 / T) d_model)
+    Memory: O(block + T / block^2)
+    Source: Tay et al. 2020, section 3.
+    Oracle: the equation in loops, float64, with gradients
+    Checkpoints: none
+    """
+
+    fused = True
+
+    def __init__(
+        self,
+        n_heads: int,
+        d_head: int,
+        block: int,
+        max_blocks: int,
+        *,
+        iterations: int = 8,
+        temperature: float = 0.75,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        if min(block, max_blocks, iterations) < 1 or temperature <= 0:
+            raise ValueError(
+                f"block={block}, max_blocks={max_blocks}, iterations={iterations}, "
+                f"temperature={temperature}: all are positive"
+            )
+        self.block, self.max_blocks = block, max_blocks
+        self.iterations, self.temperature = iterations, temperature
+        self.inner = nn.Parameter(torch.randn(n_heads, d_head, d_head) * d_head**-0.5)
+        self.inner_bias = nn.Parameter(torch.zeros(n_heads, 1, d_head))
+        self.outer = nn.Parameter(torch.randn(n_heads, d_head, max_blocks) * d_head**-0.5)
+
+    def extra_repr(self) -> str:
+        return f"block={self.block}, max_blocks={self.max_blocks}, iterations={self.iterations}"
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v) for q, k (B, H, T, d) and v (B, H, T, d_v)."""
+        check_attention_inputs(q, k, v, bias)
+        refuse_bias(bias, "SinkhornAttention")
+        T, S, m = q.shape[2], k.shape[2], self.block
+        if T != S or -(-T // m) > self.max_blocks:
+            raise ValueError(
+                f"SinkhornAttention has a key for each query, at most max_blocks * block = "
+                f"{self.max_blocks * m} of them; got {T} queries and {S} keys. Use SoftmaxAttention"
+            )
+        real, causal = read_mask(mask, k, "SinkhornAttention")
+        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        fill = -T % m
+        real = F.pad(all_real(real, k), (0, fill), value=False).unflatten(1, (-1, m))[:, None]
+        q, k, v = (F.pad(rows, (0, 0, 0, fill)).unflatten(2, (-1, m)) for rows in (q, k, v))
+        k, v = (rows * real.unsqueeze(-1) for rows in (k, v))  # (B, H, blocks, block, d)
+        sort = self.sort(k, real, causal)
+        k, v = (torch.cat([mixed(sort, rows), rows], dim=3) for rows in (k, v))
+        there = mixed(sort, real.unsqueeze(-1).to(sort.dtype).expand(*k.shape[:3], m, 1)) > 0
+        own = real.unsqueeze(-2).expand(*q.shape[:4], m)
+        if causal:
+            own = own & torch.ones(m, m, dtype=torch.bool, device=q.device).tril()
+        allowed = torch.cat([there.transpose(-2, -1).expand(*own.shape), own], dim=-1)
+        if not (self._listening or self._drops(q)):
+            rows = (x.flatten(1, 2) for x in (q, k, v, allowed))
+            return self._fused(*rows, None, scale).unflatten(1, q.shape[1:3]).flatten(2, 3)[:, :, :T]
+        return self._steps(q, k, v, allowed, scale, T)
+
+    def sort(self, k: Tensor, real: Tensor, causal: bool) -> Tensor:
+        """Return S (B, H, blocks, blocks) for the keys (B, H, blocks, block, d), padding at 0."""
+        blocks = k.shape[2]
+        x = k.sum(3)
+        if causal:  # all that came before the block, and its first row
+            x = x.cumsum(2) - x + k[:, :, :, 0]
+        logits = (x @ self.inner + self.inner_bias).relu() @ self.outer[..., :blocks]
+        if self.training:
+            noise = torch.rand_like(logits).clamp(min=torch.finfo(torch.float32).tiny)
+            logits = logits - (-noise.log()).log()
+        some = real.any(-1)  # (B, 1, blocks)
+        allowed = some.unsqueeze(-1) & some.unsqueeze(-2)
+        if causal:
+            earlier = torch.ones(blocks, blocks, dtype=torch.bool, device=k.device).tril(-1)
+            allowed = allowed & earlier
+        precise = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+        sort = balance(precise / self.temperature, allowed, self.iterations, causal=causal)
+        return sort.to(k.dtype)
+
+    def _steps(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, scale: float, T: int
+    ) -> Tensor:
+        scores = self.score(q, k, scale).flatten(2, 3)
+        fill = scores.shape[2] - T
+        allowed = allowed.flatten(2, 3)[:, :, :T]
+        weights = self.weights(self.weigh(self.scores(scores[:, :, :T]), allowed))
+        weights = F.pad(self.dropout(weights), (0, 0, 0, fill)).unflatten(2, q.shape[2:4])
+        return self.mix(weights, v).flatten(2, 3)[:, :, :T]
+
+
+def mixed(sort: Tensor, rows: Tensor) -> Tensor:
+    """Return sum_j S[i, j] rows[j], (B, H, blocks, block, d)."""
+    return (sort @ rows.flatten(3)).unflatten(3, rows.shape[3:])
+
+
+@case(SinkhornAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 11, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 11).bool()
+    real[1, 5:] = False
+
+    def one_block() -> tuple[Tensor, Tensor]:
+        attention = SinkhornAttention(2, 4, 11, 1).double().eval()
+        masks = (None, Causal(), Padding(real), Causal() & Padding(real))
+        ours = [attention(q, k, v, mask) for mask in masks]
+        return torch.cat(ours), torch.cat([SoftmaxAttention()(q, k, v, mask) for mask in masks])
+
+    def explicit_and_fused() -> tuple[Tensor, Tensor]:
+        attention, mask = SinkhornAttention(2, 4, 3, 4).double().eval(), Causal() & Padding(real)
+        fused = attention(q, k, v, mask)
+        with record(attention, "weights"):
+            return attention(q, k, v, mask), fused
+
+    def doubly_stochastic() -> tuple[Tensor, Tensor]:
+        S = balance(random_rows(3, 5, 5), torch.ones(5, 5).bool(), 200)
+        return torch.cat([S.sum(-1), S.sum(-2)]), torch.ones(6, 5, dtype=S.dtype)
+
+    zeros = [torch.zeros(1, 2, 5, 4)] * 3
+    plain = mechanism_case(
+        lambda: SinkhornAttention(4, 4, 2, 4),
+        parity="the equation in loops",
+        limits={
+            "one block: SoftmaxAttention": one_block,
+            "the steps one by one: the fused kernel": explicit_and_fused,
+            "many iterations: rows and columns sum to 1": doubly_stochastic,
+        },
+        laws={
+            "order": Fails("blocks are cut by position"),
+            "cache": Refuses("a key for each query: blocks are sorted anew"),
+        },
+    )
+    small = SinkhornAttention(2, 4, 2, 3)
+    return replace(
+        plain,
+        refusals={
+            **plain.refusals,
+            "no block": lambda: SinkhornAttention(2, 4, 0, 1),
+            "a text that is too long": lambda: small(*[torch.zeros(1, 2, 7, 4)] * 3),
+            "a bias": lambda: small(*zeros, bias=torch.zeros(5, 5)),
+            "another mask": lambda: small(*zeros, mask=Window(2)),
+        },
+    )
