@@ -127,6 +127,7 @@ class ImprovedClusteredAttention(ClusteredAttention):
     Memory: O(n_heads n_clusters)
     Source: Vyas, Katharopoulos and Fleuret 2020.
     Book: 5.2.5.1
+    Page: 05_efficient/05_prototypes_and_memories#clustered-attention-queries-ask-together
     Oracle: the paper's equations, written out as loops over clusters, queries and keys
     Checkpoints: none
     """

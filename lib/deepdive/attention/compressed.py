@@ -40,6 +40,7 @@ class MemoryCompressedAttention(SoftmaxAttention):
     Memory: O(n_heads T / rate)
     Source: Liu et al. 2018, "memory-compressed attention".
     Book: table 1.2
+    Page: 05_efficient/05_prototypes_and_memories#memory-compressed-attention-neighbours-melt
     Checkpoints: none
     """
 

@@ -17,6 +17,7 @@ Time: O(log T d_model)
 Memory: O(n_heads log T)
 Source: Zhou et al. 2021, and the released code.
 Book: table 1.2
+Page: 05_efficient/05_prototypes_and_memories#lazy-queries-probsparse-attention
 Checkpoints: InformerModel's encoder and decoder, by `load`
 """
 

@@ -14,6 +14,7 @@ Time: O(n_slots d_model)
 Memory: O(n_heads n_slots)
 Source: Ma et al. 2021.
 Book: 5.2.6.1
+Page: 05_efficient/05_prototypes_and_memories#luna-pack-then-unpack
 Checkpoints: none
 """
 

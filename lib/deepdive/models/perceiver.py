@@ -15,6 +15,7 @@ Time: O(n_latents d_model)
 Memory: O(n_latents)
 Source: Jaegle et al. 2021, section 3; Jaegle et al. 2022 for the layers.
 Book: table 1.2
+Page: 05_efficient/05_prototypes_and_memories#perceiver-the-memory-is-the-model
 Checkpoints: PerceiverModel's latents and encoder, by `load`
 """
 

@@ -11,6 +11,7 @@ Time: O(n_inducing d_model)
 Memory: O(n_heads n_inducing)
 Source: Lee et al. 2019, section 3.
 Book: table 1.2
+Page: 05_efficient/05_prototypes_and_memories#sets-induced-points-and-pooling
 Checkpoints: none
 """
 
