@@ -206,7 +206,7 @@ with_alt(figure, "Weights of heads 1-1 and 1-6 for 64 tokens. Softmax: scattered
 # %% [markdown]
 # *Square roots of the weights, the first 64 tokens. In the middle every row is one of eight. By
 # content (above) that keeps the columns that many queries share. By place (below) it fails: each
-# query looks somewhere else, and a cluster of them looks everywhere.*
+# query looks somewhere else, and a cluster spreads over all their places at once.*
 #
 # **Limit**: with as many clusters as queries, each centre is its query, and the result is exact.
 # How fast does the error fall on the way there? We measure the output,
@@ -746,6 +746,38 @@ with_alt(figure, f"Time against length. At {lengths[-1]:,} rows: " + ", ".join(
 # benchmarks is the careful one: fixed threads, ratios, and peers.*
 #
 # ## The six cards
+#
+# One picture for all: 32 queries and keys that drift slowly, and the weights that each form gives
+# them. For Luna the product of both softmaxes is drawn, for Set Transformer's ISAB it has the same
+# form, and the Perceiver keeps the first factor alone.
+
+# %% tags=["slide", "fold"]
+from deepdive.inspect import record
+
+torch.manual_seed(1)
+q_toy, k_toy = torch.randn(2, 1, 1, 32, 32).cumsum(3) / 4
+same = torch.eye(32)[None, None]
+luna = NestedAttention(1, 4, 32)
+with torch.no_grad(), record(luna, "*.weights") as seen:
+    luna.slots.copy_(k_toy[0, :, 3::8])  # rows that meet four of the keys
+    luna(q_toy, k_toy, k_toy)
+pack, unpack = (seen[f"{step}.weights"][0][0, 0] for step in ("pack", "unpack"))
+forms = {"softmax": SoftmaxAttention(), "4 clusters": ClusteredAttention(32, 4)}
+forms |= {"ProbSparse": ProbSparseAttention(2).eval(), "compressed, 4": average(4, 1)}
+with torch.no_grad():
+    drawn = {name: form(q_toy, k_toy, same)[0, 0] for name, form in forms.items()}
+drawn |= {"Luna, 4 rows": unpack @ pack, "Perceiver, 4 latents": pack}
+figure = Figure(figsize=(8, 5))
+for axes, (name, shown) in zip(figure.subplots(2, 3).flat, drawn.items(), strict=True):
+    axes.imshow(shown.sqrt(), vmin=0, vmax=1, aspect="auto")
+    axes.set(xticks=[], yticks=[], title=name, xlabel="key", ylabel="query or row")
+with_alt(figure, "Six maps of weights. Softmax: each row its own. Clusters: four rows, repeated. "
+         "ProbSparse: a few rows of the first map, the others even. Compressed: columns in groups "
+         "of four. Luna: mixtures of four rows. Perceiver: those four rows.")  # fmt: skip
+
+# %% [markdown]
+# *Square roots of the weights. What a form cannot tell apart is drawn alike: rows that share a
+# cluster, rows that are lazy, columns that share a group, rows that are mixtures of the same four.*
 #
 # What differs from the Transformer, the matrix, the limit in which nothing differs, the cost of a
 # token, the causal form, the failure.
