@@ -43,6 +43,7 @@ class CollaborativeAttention(MultiHeadAttention):
     Source: Cordonnier, Loukas and Jaggi 2020, "Multi-Head Attention: Collaborate Instead of
     Concatenate".
     Book: 1.2.1.2
+    Page: 05_efficient/06_better_heads#collaborative-heads-one-set-of-columns
     Checkpoints: none
     Example: CollaborativeAttention(16, 4, 8)
     """

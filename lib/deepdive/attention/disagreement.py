@@ -40,6 +40,7 @@ class DisagreeingAttention(SoftmaxAttention):
     Memory: O(n_heads T)
     Source: Li et al. 2018, "Multi-Head Attention with Disagreement Regularization".
     Book: 1.2.1.2
+    Page: 05_efficient/06_better_heads#heads-that-are-paid-to-disagree-card
     Checkpoints: none
     Example: DisagreeingAttention(subspace=1.0)
     """

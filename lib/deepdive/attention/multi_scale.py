@@ -37,6 +37,7 @@ class MultiScaleAttention(nn.Module):
     Memory: O(sum of windows)
     Source: Guo et al. 2020, "Multi-Scale Self-Attention for Text Classification".
     Book: table 1.2
+    Page: 05_efficient/07_priors#a-scale-for-each-head-the-multi-scale-transformer-card
     Checkpoints: none
     Example: MultiScaleAttention((1, 1, 3, None))
     """

@@ -37,6 +37,7 @@ class GaussianPrior(Position):
     Source: Guo, Zhang and Liu 2019, "Gaussian Transformer", the additive form; in these symbols
     Lin et al. 2022, "A Survey of Transformers".
     Book: 5.2.4; table 1.2
+    Page: 05_efficient/07_priors#four-priors
     Checkpoints: none
     Example: MultiHeadAttention(16, 4, position=GaussianPrior(4))
     """
@@ -107,6 +108,7 @@ class LocalAttention(SoftmaxAttention):
     Source: Yang et al. 2018, "Modeling Localness for Self-Attention Networks", the query-specific
     window; Lin et al. 2022, "A Survey of Transformers", attention with prior.
     Book: 5.2.4
+    Page: 05_efficient/07_priors#a-window-for-each-query-card
     Checkpoints: none
     Example: LocalAttention(4, 4)
     """

@@ -47,6 +47,7 @@ class SynthesizedAttention(nn.Module):
     Memory: O(n_heads T + d_model)
     Source: Tay et al. 2021, "Synthesizer: Rethinking Self-Attention for Transformer Models".
     Book: table 1.2
+    Page: 05_efficient/07_priors#when-is-it-enough-not-to-look
     Oracle: the equations of Tay et al. 2021, entry by entry
     Checkpoints: none
     Example: SynthesizedAttention(16, 4, DenseScores(16, 4, 8))

@@ -39,6 +39,7 @@ class TalkingHeadsAttention(SoftmaxAttention):
     Source: Shazeer et al. 2020, "Talking-Heads Attention"; the paper's h_k and h_v are n_heads
     here, its h is n_maps.
     Book: 5.2.3.1
+    Page: 05_efficient/06_better_heads#talking-heads
     Checkpoints: none
     Example: TalkingHeadsAttention(4)
     """
