@@ -466,8 +466,9 @@ predict(
     "error of the heads' matrices?",
     ["below 5%: heads are known to be redundant", "about 15%", "more than a quarter"],
     answer=2,
-    explain="As matrices the heads have little in common: sharing is hardly better than cutting "
-    "each head by itself. What can be shared only shows when the rows they read are looked at.",
+    explain="As matrices the heads have little in common: sharing is only a little better than "
+    "cutting each head by itself. What can be shared only shows when the rows they read are "
+    "looked at.",
     key="05_efficient/shared-columns",
 )
 
@@ -492,9 +493,9 @@ for cut, shared, luck in errors.values():
 # *Relative error of the 12 matrices (Frobenius norm). "Each head cut": of all heads' singular
 # vectors the largest are kept, no column serves two heads. "Shared": the decomposition.*
 #
-# Sharing is never worse (it starts from the cut), and hardly better. Compare the random column:
-# trained heads do have less rank than noise, but most of what can be dropped is inside each head,
-# not common to them. As matrices, MiniLM's heads are **not** redundant.
+# Sharing is never worse (it starts from the cut), and only a little better. Compare the random
+# column: trained heads do have less rank than noise, but most of what can be dropped is inside each
+# head, not common to them. As matrices, MiniLM's heads are **not** redundant.
 #
 # ### What the rows do not use
 #
