@@ -1,0 +1,672 @@
+# %% [markdown] tags=["slide"]
+# # Choosing an attention
+#
+# Your texts have 8,000 tokens, and the last seven pages offer thirty ways to read them. Each paper
+# has a table in which its own way wins. Which one do you take?
+#
+# <small>Book 5.2 · before this page: [what attention costs](01_cost.ipynb) and whichever of the
+# others you like · 20 min to read · a laptop is enough</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules and find_spec("deepdive") is None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "git+https://deepdive.example/deepdive.git"], check=True)
+    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        if find_spec(name) is None:
+            subprocess.run([*pip, name], check=True)
+from deepdive.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %% tags=["slide", "fold"]
+from deepdive.diagrams import arrow, svg, text
+from deepdive.diagrams_layers import box
+from deepdive.plotting import show
+
+asked = ("does memory run out?", "fewer than 2,000 tokens?", "is what matters near?",
+         "can a summary answer?", "one token at a time?")  # fmt: skip
+taken = ("exact, in tiles", "full attention", "window, some global", "low rank, slots",
+         "a running sum")  # fmt: skip
+body = [text(150, 14, "ask, from the top", 15, bold=True), text(440, 14, "take", 15, bold=True)]
+for i, (question, answer) in enumerate(zip(asked, taken, strict=True)):
+    y = 44 + 52 * i
+    body += [box(150, y, question, "query", 240), box(440, y, answer, "value", 200)]
+    body += [arrow(270, y, 340, y), text(303, y - 10, "yes", 12)]
+    if i < 4:
+        body += [arrow(150, y + 18, 150, y + 34), text(168, y + 25, "no", 12)]
+body += [arrow(150, 270, 150, 292), text(168, 281, "no", 12)]
+body.append(box(150, 310, "exact, and patience", "key", 240))
+show(
+    svg(560, 334, body),
+    "A ladder of questions. Memory runs out: exact attention in tiles. Fewer than 2,000 tokens: "
+    "full attention. What matters is near: a window with a few global tokens. A summary can "
+    "answer: low rank or slots. One token at a time: a running sum. Else: exact, and patience.",
+)
+
+# %% [markdown]
+# *A ladder to be tested. Each rung is a claim about time, memory or quality. This page brings the
+# numbers for each, measured on one kind of machine with one set of settings.*
+#
+# Three kinds of numbers decide, and papers rarely show all three side by side: what a mechanism
+# **costs** at your length, against full attention that is itself well made; what it **computes**,
+# how far from the softmax it claims to stand for; and what it **learns**, on tasks that need it.
+
+# %% [markdown]
+# ## By hand: what a faster attention can save
+#
+# A block has projections and a feed-forward layer beside its attention: $24 n d^2$ operations
+# beside $4 n^2 d$ ([page 5.1](01_cost.ipynb)). Let $s$ be the share of attention and let it become
+# $f$ times as fast. The rest stays, so the block becomes
+#
+# $$\text{speed-up} = \frac{1}{(1 - s) + s / f} \qquad s = \frac{n}{6 d + n}$$
+#
+# times as fast (Amdahl's law). With a pencil, $d = 256$, $f = 8$:
+#
+# - $n = 512$: $s = 512 / 2048 = 0.25$. Speed-up $1 / (0.75 + 0.03) = 1.28$.
+# - $n = 4{,}096$: $s = 4096 / 5632 = 0.73$. Speed-up $1 / (0.27 + 0.09) = 2.75$.
+# - $n = 16{,}384$: $s = 16384 / 17920 = 0.91$. Speed-up $1 / (0.09 + 0.11) = 5.00$.
+#
+# No $f$ helps a block of 512 tokens by more than $1 / 0.75 = 1.33$.
+
+
+# %%
+def speed_up(n, d, f):
+    share = n / (6 * d + n)
+    return 1 / (1 - share + share / f)
+
+
+for n in (512, 4096, 16_384):
+    most = speed_up(n, 256, float("inf"))
+    print(f"n = {n:>6}: f = 8 gives {speed_up(n, 256, 8):.2f}, f = infinity {most:.2f}")
+assert [round(speed_up(n, 256, 8), 2) for n in (512, 4096, 16_384)] == [1.28, 2.75, 5.0]
+
+# %% [markdown]
+# ### In code
+#
+# The formula against counted operations: a block whose attention is full, and one with a window.
+# The window's own $f$ is counted on the mechanism alone.
+
+# %%
+import torch
+
+from deepdive.attention import MultiHeadAttention, SoftmaxAttention, WindowAttention
+from deepdive.flops import count_flops
+from deepdive.layers import Block, FeedForward
+
+n, d = 1024, 64
+x, heads = torch.randn(1, n, d), torch.randn(3, 1, 4, n, 16)
+
+
+def counted(mechanism):
+    block = Block(MultiHeadAttention(d, 4, mechanism=mechanism), FeedForward(d, 4 * d))
+    return count_flops(lambda: block(x)), count_flops(lambda: mechanism(*heads))
+
+
+(whole, alone), (block, window) = counted(SoftmaxAttention()), counted(WindowAttention(32, 32))
+print(f"window: {alone / window:.1f} times fewer operations, its block {whole / block:.2f} times")
+print(f"the formula says {speed_up(n, d, alone / window):.2f}")
+assert abs(whole / block - speed_up(n, d, alone / window)) < 1e-6
+
+# %% [markdown]
+# ### Common mistake: a slow opponent
+#
+# "Eight times faster than attention" depends on which attention. In steps, with the maps written
+# out, it is slow and always was; one fused call is what you would use. And a mechanism that is only
+# timed forward hides half of training.
+
+# %%
+from time import perf_counter
+
+from deepdive.inspect import record
+from deepdive.profile import pick, profile
+
+
+def seconds(attend, rows, backward):
+    taken = []
+    for _ in range(4):
+        start = perf_counter()
+        y = attend(*rows)
+        if backward:
+            y.sum().backward()
+        taken.append(perf_counter() - start)
+    return min(taken[1:])  # the first one warms up
+
+
+def in_steps(*rows):
+    attention = SoftmaxAttention()
+    with record(attention, "weights"):
+        return attention(*rows)
+
+
+# %%
+n = pick(ci=256, laptop=2048, gpu=2048)
+rows = [torch.randn(1, 4, n, 64, requires_grad=True) for _ in range(3)]
+window, opponents = WindowAttention(128, 128), {"in steps": in_steps, "fused": SoftmaxAttention()}
+for backward in (False, True):
+    mine = seconds(window, rows, backward)
+    for name, attend in opponents.items():
+        times = seconds(attend, rows, backward) / mine
+        passes = "with backward" if backward else "forward only"
+        print(f"{passes:>13}, against attention {name:>8}: the window is {times:.1f} times as fast")
+
+# %% [markdown]
+# **Symptom:** a speed-up without a length, a batch, a direction or the opponent's name. **Mend:**
+# ask for all four. Every number below is forward **and** backward, against the fused call.
+
+# %% [markdown] tags=["slide"]
+# ## The numbers
+#
+# Measured once by `make bench` (`benchmarks/bench_attention.py`), kept in
+# `benchmarks/results/attention.json`, and read from there. Everything of a length runs in turns, so
+# that a drift of the machine meets all; memory is measured in a process of its own each. Settings
+# are the same for all: windows of 256 (128 a side), blocks of 64 with 3 random ones, Linformer's
+# $k$ 256, 256 features, 64 landmarks, buckets of 64 with 4 rounds, and 64 where no paper says a
+# number.
+
+# %%
+import json
+from pathlib import Path
+
+root = next((p for p in (Path.cwd(), *Path.cwd().parents) if (p / "benchmarks").is_dir()), Path())
+file = root / "benchmarks" / "results" / "attention.json"
+measured = json.loads(file.read_text()) if file.is_file() else {"rows": [], "exponents": {}}
+encoders = [row for row in measured["rows"] if row["part"].startswith("encoders")]
+alone = [row for row in measured["rows"] if row["part"].startswith("mechanisms")]
+print(f"{len(encoders)} rows of encoders, {len(alone)} of mechanisms, "
+      f"{measured.get('threads', 0)} threads, torch {measured.get('torch', '')}")  # fmt: skip
+if not measured["rows"]:
+    print("nothing kept here: run `make bench`, or python benchmarks/bench_attention.py")
+
+# %% [markdown]
+# **Whole encoders against the public ones** (2 layers, 256 wide, 4 heads, one text, in training).
+# The column *aim* is what we had asked of ourselves, as a share of the peer's time; a row says so
+# where it was missed.
+
+# %% tags=["slide"]
+print("encoder          n   ours ms  peer ms  ratio (least to greatest)  aim   MB ours / peer")
+for row in encoders:
+    missed = "" if row["ratio"] <= row["aim"] else "  missed"
+    print(
+        f"{row['name']:<13} {row['n']:>5} {1e3 * row['ours_s']:>8.0f} {1e3 * row['peer_s']:>8.0f}"
+        f"  {row['ratio']:.2f}  ({row['ratio_least']:.2f} to {row['ratio_greatest']:.2f})"
+        f"        {row['aim']:.1f}   {row['ours_mb']:.0f} / {row['peer_mb']:.0f}{missed}"
+    )
+
+# %% [markdown]
+# **Mechanisms alone against full attention** (4 heads of width 64). Above 1: faster than the fused
+# full one.
+
+# %% tags=["slide"]
+lengths = sorted({row["n"] for row in alone})
+times = {}
+for row in alone:
+    times.setdefault(row["name"], {})[row["n"]] = 1 / row["ratio"]
+print(f"{'times as fast at n =':>22}", *(f"{n:>7,}" for n in lengths))
+for name, found in times.items():
+    print(f"{name:>22}", *(f"{found[n]:>7.2f}" if n in found else "      -" for n in lengths))
+
+# %% tags=["fold"]
+from matplotlib.figure import Figure
+
+from deepdive.plotting import with_alt
+
+figure = Figure(figsize=(7.4, 4.0))
+axes = figure.add_subplot()
+marks = "os^vD*PXph<>"
+for i, (name, found) in enumerate(times.items()):
+    if name != "full attention":
+        style = f"{marks[i % len(marks)]}{'-' if i < 7 else '--'}"
+        axes.loglog(list(found), list(found.values()), style, label=name, markersize=4)
+axes.axhline(1, color="grey")
+if lengths:
+    axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
+    axes.legend(fontsize=7, ncols=2)
+axes.minorticks_off()
+axes.set(xlabel="tokens n", ylabel="times as fast as full attention")
+best = {n: max(times, key=lambda name: times[name].get(n, 0)) for n in lengths}
+fastest = ", ".join(f"{best[n]} at {n}" for n in lengths) or "nothing kept"
+with_alt(figure, "Speed against the fused full attention over the length, forward and backward, on "
+         f"logarithmic axes; fastest: {fastest}.")  # fmt: skip
+
+# %% [markdown]
+# *Above the grey line a mechanism is faster than exact attention. Where it crosses is the length
+# from which it can be worth anything at all.*
+#
+# ### How time grows
+#
+# Papers claim $n$, $n \log n$ or $n \sqrt n$. The exponent of the fitted power, from 2,048 tokens
+# up, with its 95 % interval and the largest residual of the logarithm:
+
+# %%
+print("                        fitted           interval        residual   claimed")
+for name, fit in measured["exponents"].items():
+    low, high = fit["interval"]
+    largest = max(map(abs, fit["residuals"]))
+    print(
+        f"{name:>22}  n^{fit['exponent']:.2f}     ({low:5.2f} to {high:5.2f})      {largest:.3f}"
+        f"    {fit['claim']}"
+    )
+
+# %% tags=["fold"]
+from deepdive.predictions import predict
+
+predict(
+    "Queries, keys and values are drawn at random, with variance 1. Performer replaces the softmax "
+    "by 256 random features; a window leaves out all keys but 257 of 4,096. Which comes nearer to "
+    "full attention, measured as |output - exact| / |exact|?",
+    ["Performer: it estimates all weights, without a bias", "the window",
+     "neither: both errors are above 1"],
+    answer=2,
+    explain="With nearly even weights the exact output is a mean of thousands of values, close to "
+    "0. A mean of 257 has a norm several times as large, and so has an estimate with noisy "
+    "weights. 'Unbiased' says nothing of the size of the noise.",
+    key="05_efficient/errors",
+)
+
+# %% tags=["surprise"]
+errors = {row["name"]: row for row in alone if row["n"] == 4096}
+for name, row in sorted(errors.items(), key=lambda item: item[1]["error"]):
+    kind = "untrained: it stands for nothing yet" if row["learned"] else ""
+    print(f"{name:>22}: error {row['error']:6.3f}, {1 / row['ratio']:5.2f} times as fast  {kind}")
+
+# %% [markdown]
+# Random rows are a hard case: their weights are nearly even, and nothing can be left out. Text is
+# kinder to windows and buckets, and the pages before this one measured them on a real model's
+# attention. But one lesson holds: an error without the inputs that it was measured on is no number.
+
+# %% [markdown] tags=["slide"]
+# ## What they learn
+#
+# An attention that is trained from the start need not approximate anything. It must learn the task.
+# Five tasks whose answer lies far from the question, all scored by the share of right answers:
+#
+# | task | what is asked | made |
+# |---|---|---|
+# | copy | the first tokens of a row, at its end | generated |
+# | retrieval | the value that stood with a key, anywhere | generated |
+# | ListOps | `[MAX 2 9 [MIN 4 7 ] 0 ]`, nested (Nangia and Bowman 2018) | generated |
+# | documents | is a whole film review positive? | movie_reviews |
+# | characters | the next character | Tiny Shakespeare |
+#
+# **A task counts only if full attention learns it and a bag of words does not.** The bag is the
+# same model with attention that is the mean of all rows, without places. In numbers: full attention
+# is at least 0.1 above always saying the commonest answer, and the bag has less than half of that
+# lead.
+
+# %%
+from deepdive.data import fetch, generated_long_reviews, movie_reviews
+from deepdive.data.documents import generated_documents
+from deepdive.tasks import long_range, long_variants
+
+print(long_range.copying(16, 1, 1, symbols=3).train[0][0].tolist(), "copy")
+found = long_range.retrieval(16, 1, 1, questions=2, keys=4, values=3)
+print(found.train[0][0].tolist(), "retrieval")
+symbols, value = long_range.list_ops(1, (8, 14), 3)[0]
+print(*symbols, "=", value)
+print(f"{len(long_variants.available())} attentions race, {', '.join(long_variants.available())}")
+
+# %% [markdown]
+# Every model has two layers, 64 wide, 4 heads, and a budget: where full attention meets all keys,
+# the others meet about 32. Whoever cannot do a task (has no causal form, say) refuses by itself,
+# and the table says so.
+
+# %%
+from functools import cache
+
+
+@cache
+def task(name, length):
+    if name in ("copy", "retrieval", "listops"):
+        made = {"copy": long_range.copying, "retrieval": long_range.retrieval}
+        return made.get(name, long_range.listops)(length, pick(ci=300, laptop=4000, gpu=4000))
+    if name == "documents":
+        reviews = generated_long_reviews(300) if profile() == "ci" else movie_reviews()
+        parts = [(part.texts, part.labels) for part in reviews.split((0.8, 0.2))]
+        return long_range.documents(*parts, length, reviews.source)
+    if profile() == "ci":
+        text, source = " ".join(map(" ".join, generated_documents(200))), "generated"
+    else:
+        text, source = fetch("tinyshakespeare", "input.txt").read_text(), "tinyshakespeare"
+    return long_range.characters(text, length, 3000, source)
+
+
+def measure(task_name, variant, seed, length, updates=None, minutes=None):
+    equal = 80_000 if minutes else None  # the final stage: equal parameters and equal time
+    made = task(task_name, length)
+    return long_variants.race(
+        made, variant, seed=seed, steps=updates, minutes=minutes, parameters=equal
+    )
+
+
+# %% [markdown]
+# ### A race of four, live
+#
+# The reduced form of the experiment: one task, few steps.
+
+# %%
+from deepdive.experiments import kept, share, sweep
+
+FULL, BAG = long_variants.FULL, long_variants.BAG
+length, updates = pick(ci=(32, 60), laptop=(128, 150), gpu=(256, 400))
+live = sweep(
+    measure,
+    [{"task_name": "copy", "variant": variant, "seed": 0, "length": length, "updates": updates}
+     for variant in (FULL, "tiles", "window", BAG)],
+)  # fmt: skip
+for row in live:
+    print(f"{row['variant']:>15}: {row['accuracy']:.2f} right, {row['parameters']:,} parameters")
+accuracy = {row["variant"]: row["accuracy"] for row in live}
+print("the task counts:", long_range.counts(accuracy[FULL], accuracy[BAG], live[0]["chance"]))
+
+# %% [markdown]
+# ### The experiment
+#
+# ```sh
+# deepdive run 5.9 --profile experiment                       # screening, 90 minutes at most
+# DEEPDIVE_STAGE=final deepdive run 5.9 --profile experiment   # ten hours at most, in sittings
+# deepdive run 5.9 --profile experiment --share 0.1            # a tenth of the steps
+# ```
+#
+# *Screening*: every attention, three tasks, one seed, equally many steps. *Final*: eight of them,
+# five tasks, three seeds, equal parameters (the feed-forward layers make up the difference) and
+# **equal time**, so that who is fast may take more steps. Both can be stopped at any moment, and go
+# on.
+
+# %%
+import os
+
+STAGE = os.environ.get("DEEPDIVE_STAGE", "screening")
+FINAL = (FULL, "window, first token global", "block-sparse", "LSH", "Performer", "Nystrom", "Luna",
+         "Linformer")  # fmt: skip
+TASKS = ("copy", "retrieval", "listops", "documents", "characters")
+
+
+def points(stage):
+    if stage == "screening":
+        names, more = (FULL, BAG, *long_variants.available()), {"updates": round(400 * share())}
+        races = [(t, v, 0, 256) for t in TASKS[:3] for v in dict.fromkeys(names)]
+    else:
+        more = {"minutes": round(4.5 * share(), 3)}
+        races = [(t, v, s, 512) for s in range(3) for t in TASKS for v in (*FINAL, BAG)]
+    return [{"task_name": t, "variant": v, "seed": s, "length": n, **more} for t, v, s, n in races]
+
+
+if profile() == "experiment":
+    limit = {"screening": 90, "final": 600}[STAGE]
+    data = "generated" if STAGE == "screening" else "generated, movie_reviews, tinyshakespeare"
+    target = kept("05_efficient", f"quality_{STAGE}")
+    sweep(measure, points(STAGE), target, data=data, minutes=limit)
+
+# %% [markdown]
+# ### What was kept
+#
+# Which tasks count, and what each attention got on them. A dash: not run; *refused*: it has no form
+# for the task.
+
+
+# %%
+def kept_rows(stage):
+    path = kept("05_efficient", f"quality_{stage}")
+    return json.loads(path.read_text())["rows"] if path is not None and path.is_file() else []
+
+
+def table(rows):
+    """task -> variant -> accuracies over the seeds, empty where refused; task -> chance."""
+    found, chance = {}, {}
+    for row in rows:
+        seen = found.setdefault(row["task_name"], {}).setdefault(row["variant"], [])
+        seen += [] if row["refused"] else [row["accuracy"]]
+        chance[row["task_name"]] = row["chance"]
+    return found, chance
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def counting(found, chance):
+    both = {t: v for t, v in found.items() if v.get(FULL) and v.get(BAG)}
+    return [t for t, v in both.items() if long_range.counts(mean(v[FULL]), mean(v[BAG]), chance[t])]
+
+
+# %%
+for stage in ("screening", "final"):
+    found, chance = table(kept_rows(stage))
+    counted_tasks = counting(found, chance)
+    print(f"{stage}: {len(found)} tasks kept; they count: {', '.join(counted_tasks) or 'none'}")
+    for dropped in sorted(set(found) - set(counted_tasks)):
+        full, bag = (found[dropped].get(name) for name in (FULL, BAG))
+        if full and bag:
+            print(f"  dropped: {dropped}: full {mean(full):.2f}, bag {mean(bag):.2f}, "
+                  f"chance {chance[dropped]:.2f}")  # fmt: skip
+    if not found:
+        print("  nothing kept yet: see the commands above")
+
+# %% tags=["slide"]
+for stage in ("screening", "final"):
+    found, _ = table(kept_rows(stage))
+    if found:
+        print(f"{stage:>26}", *(f"{t:>17}" for t in found))
+    for name in dict.fromkeys(v for runs in found.values() for v in runs):
+        cells = []
+        for runs in found.values():
+            values = runs.get(name)
+            spread = f" +- {max(values) - min(values):.2f}" if values and len(values) > 1 else ""
+            said = f"{mean(values):.2f}{spread}" if values else "refused"
+            cells.append("-" if values is None else said)
+        print(f"{name:>26}", *(f"{cell:>17}" for cell in cells))
+
+# %% [markdown]
+# *Accuracy; in the final stage the mean of three seeds and, after +-, greatest minus least.*
+
+# %% tags=["fold"]
+found, chance = table(kept_rows("final") or kept_rows("screening") or live)
+useful = counting(found, chance) or list(found)
+quality = {}
+for name in {v for t in useful for v in found[t]}:
+    done = [t for t in useful if found[t].get(name)]
+    gains = [(mean(found[t][name]) - chance[t]) / (1 - chance[t]) for t in done]
+    if gains:
+        quality[name] = mean(gains)
+speeds = {name: times[name][4096] for name in quality if 4096 in times.get(name, {})}
+
+# %% tags=["fold"]
+figure = Figure(figsize=(6.4, 3.8))
+axes = figure.add_subplot()
+for i, (name, speed) in enumerate(sorted(speeds.items())):
+    axes.plot(speed, quality[name], marks[i % len(marks)], label=name)
+axes.set(xscale="log", xlabel="times as fast as full attention at 4,096 tokens")
+axes.set(ylabel="share of what can be learned")
+if speeds:
+    axes.legend(fontsize=7, bbox_to_anchor=(1, 1), loc="upper left")
+ends = ", ".join(f"{name} {quality[name]:.2f} at {speed:.1f}" for name, speed in speeds.items())
+with_alt(figure, f"Quality on {', '.join(useful)} against speed at 4,096 tokens: "
+         f"{ends or 'no kept numbers'}.")  # fmt: skip
+
+# %% [markdown]
+# *Up and to the right is better. Quality is (accuracy - chance) / (1 - chance), averaged over the
+# tasks that count; an attention that refuses a task is averaged over the others.*
+
+# %% [markdown]
+# ## What differs: the families in one table
+#
+# | family | leaves out | exact at | fails where | causal |
+# |---|---|---|---|---|
+# | [exact, in tiles](01_cost.ipynb) | nothing | always | time is short | yes |
+# | [position](02_sparse_by_position.ipynb) | far keys | a window over all | few layers | most |
+# | [content](03_sparse_by_content.ipynb) | unlike keys | one bucket | a hash errs | yes |
+# | [low rank](04_low_rank_and_features.ipynb) | sharp weights | all rows | retrieval | some |
+# | [memories](05_prototypes_and_memories.ipynb) | details | a row a key | many answers | some |
+# | [heads](06_better_heads.ipynb) | nothing | they add | time is short | most |
+# | [priors](07_priors.ipynb) | nothing | they add | time is short | most |
+#
+# [Positions](08_positions.ipynb) are a choice of their own, and decide what happens beyond the
+# training length.
+
+# %% [markdown] tags=["slide"]
+# ## The ladder, with its reasons
+#
+# 1. **Memory runs out?** Use the fused call, or tiles: exact, and memory in proportion to $n$.
+#    Check that no hook, returned weights or dense mask prevents it.
+# 2. **Fewer than about 2,000 tokens?** Full attention. The share of attention in a block is small
+#    there, and Amdahl's law caps what anything else could save.
+# 3. **Is what matters near, or in a few known places?** A window with a few global tokens. It is
+#    the simplest, keeps softmax weights that can be looked at, has a causal form, and published
+#    weights.
+# 4. **Can a summary of the text answer?** (A topic, a tone; one vector for a whole.) Linformer,
+#    Nystrom, Luna, at a fixed length, in an encoder.
+# 5. **One token at a time, without end?** A linear attention: its state has a fixed size, where a
+#    cache of keys grows.
+# 6. **Must it find any one key of thousands?** Then exact attention, and patience: retrieval is
+#    what the cheap ones lose first.
+
+# %%
+found, chance = table(kept_rows("screening"))
+if {"retrieval", "copy"} <= set(counting(found, chance)):
+    for name in (FULL, "window", "linear", "Performer", "Linformer"):
+        cells = (found[t].get(name) or [float("nan")] for t in ("copy", "retrieval"))
+        print(f"{name:>15}: copy {next(cells)[0]:.2f}, retrieval {next(cells)[0]:.2f}")
+reach = 2 * 16  # two layers of 16 a side
+print(f"a window's two layers reach {reach} tokens; the answers lie up to 255 away")
+
+# %% [markdown]
+# ## Why most of these are rarely used today
+#
+# - **Half of the problem was solved exactly.** Memory was what stopped people in 2020. Tiles took
+#   the $n^2$ out of it, without a change to any published model.
+# - **Amdahl.** At the lengths that most people train on, attention is not most of the block.
+# - **The opponent got faster.** One fused kernel for graphics cards; gathers, sorts and small
+#   products use such a card badly. A count of operations is not a time.
+# - **Weights.** A published model was trained with softmax attention. An approximation must come
+#   near enough to use its weights, or be trained anew.
+# - **Decoders won.** A model that writes reads its cache one token at a time. Linformer, Nystrom
+#   and BigBird have no causal form; buckets chosen by looking at the whole row know the future.
+# - **What is lost is retrieval**, and looking things up in a long text is what long texts are for.
+#
+# What stayed: windows, often in some layers only, in models of 2023 and later; heads that share
+# keys and values (multi-query), which shrink the cache; relative positions; and the running sum, in
+# today's recurrent models. (General knowledge, not measured here.)
+
+# %% [markdown]
+# ## In practice
+#
+# - Measure at *your* length, forward and backward, against the fused call, on your machine.
+# - Put a bag of words beside every result on a long-range task.
+# - Compare at equal time as well as at equal steps: they favour different methods.
+# - Read what a mechanism refuses before you build on it: masks, causal use, a greatest length.
+
+# %% [markdown]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. An attention is 20 times as fast at $n = 512$, $d = 256$. What does the block gain, at most?
+#
+#    <details><summary>Answer</summary>
+#
+#    Attention is a quarter of the block, so less than a third: $1 / 0.75 = 1.33$ at most.
+#
+#    </details>
+# 2. Why does a bag of words race along?
+#
+#    <details><summary>Answer</summary>
+#
+#    A task that it learns does not need attention, so all attentions look equally good on it.
+#
+#    </details>
+# 3. What is different between equal steps and equal time, and whom does each favour?
+#
+#    <details><summary>Answer</summary>
+#
+#    At equal steps a slow mechanism gets more time; at equal time a fast one gets more steps.
+#
+#    </details>
+# 4. Why can a mechanism have an error above 1 and still learn a task?
+#
+#    <details><summary>Answer</summary>
+#
+#    The error compares it with the softmax on given rows. Trained from the start it need not be
+#    like the softmax; its queries and keys adapt.
+#
+#    </details>
+# 5. Which rung of the ladder changed nothing in the model's answers, and why does that matter?
+#
+#    <details><summary>Answer</summary>
+#
+#    The first: tiles are exact, so published weights work as they are.
+#
+#    </details>
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. *(pencil, 4 min)* For $d = 1{,}024$ and $f = 10$: from which $n$ is the block at least twice as
+#    fast?
+#
+#    <details><summary>Answer</summary>
+#
+#    $1 - s + s / 10 \le 1/2$ gives $s \ge 5/9$, and $s = n / (6144 + n)$ gives $n \ge 7{,}680$.
+#
+#    </details>
+# 2. *(derive, 5 min)* A mechanism's time is $a n$, full attention's $b n^2$. At $n = 4{,}096$ it is
+#    8 times as fast. At which length do they break even?
+#
+#    <details><summary>Answer</summary>
+#
+#    $b n / a = 8$ at 4,096, so it is 1 at $n = 512$.
+#
+#    </details>
+# 3. *(measure, 15 min)* Race the window with sides of 4, 16 and 64 on `copying(128, 2000)`. At
+#    which side does it begin to work, with two layers?
+#
+#    <details><summary>Answer</summary>
+#
+#    `long_range.LongModel(task, lambda layer: MultiHeadAttention(64, 4, mechanism=
+#    WindowAttention(side, side)))` and `learn`. Two layers reach twice the side, so 64 can reach
+#    the 120 tokens that copying asks for here, and 16 cannot.
+#
+#    </details>
+# 4. *(extend, 20 min)* Enter an attention of your own: add it to `long_variants.VARIANTS`, and run
+#    the screening with `--share 0.1`.
+#
+#    <details><summary>Answer</summary>
+#
+#    A `Variant("yours", "your.module", make)` with `make(module, task)` returning a layer with the
+#    signature of `MultiHeadAttention`. Only its rows are measured; the others are kept.
+#
+#    </details>
+
+# %%
+# The answers to 1 and 2, checked.
+assert abs(speed_up(7680, 1024, 10) - 2) < 1e-9
+assert 4096 / 8 == 512
+print("answers 1 and 2 hold")
+
+# %% [markdown]
+# ## In three sentences
+#
+# What a faster attention saves is capped by its share of the block, which is small below some
+# thousand tokens, and its opponent is one fused, exact call with memory in proportion to $n$.
+# Judged forward and backward, with its error and with what it learns where a bag of words fails,
+# each family pays with something: windows with reach, buckets with missed keys, features and slots
+# with retrieval. So ask in this order: does memory run out, is the text long, is the answer near,
+# will a summary do, and only then choose.
+#
+# ## Further reading
+#
+# - Tay, Dehghani, Bahri, Metzler (2022), *Efficient Transformers: A Survey*: the families, and a
+#   table of claimed complexities.
+# - Nangia, Bowman (2018), *ListOps: A Diagnostic Dataset for Latent Tree Learning*.
+# - Tay et al. (2021), *Long Range Arena: A Benchmark for Efficient Transformers*: five tasks at up
+#   to 16,000 tokens, of which ours borrow one.
+# - Dao, Fu, Ermon, Rudra, Ré (2022), *FlashAttention: Fast and Memory-Efficient Exact Attention
+#   with IO-Awareness*.
+# - Arora et al. (2023), *Zoology: Measuring and Improving Recall in Efficient Language Models*:
+#   that recall is what they lose.
