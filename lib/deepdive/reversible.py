@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -132,8 +132,8 @@ class ReversibleStack(nn.Module):
             y1 = y2 = x
             for i, (block, seed) in enumerate(zip(self.blocks, seeds, strict=True)):
                 slot = None if cache is None else cache[i]
-                y1, y2 = block(y1, y2, where, slot, seed)
-                y1, y2 = block.stream(torch.cat([y1, y2], dim=-1)).chunk(2, dim=-1)
+                streams = torch.cat(block(y1, y2, where, slot, seed), dim=-1)
+                y1, y2 = cast(ReversibleBlock, block).stream(streams).chunk(2, dim=-1)
             streams = torch.cat([y1, y2], dim=-1)
         return streams if self.norm is None else self.norm(streams)
 
@@ -236,7 +236,9 @@ def _() -> Case:
         begin=lambda block: Slot(),
         parity="transformers ReformerLayer",
         limits={"the inverse: the input": there_and_back, "silent: the input": silent_sublayers},
-        refusals={"a float mask": lambda: run(make(), random_rows(1, 3, 16).float(), random_rows(3, 3))},
+        refusals={
+            "a float mask": lambda: run(make(), random_rows(1, 3, 16).float(), random_rows(3, 3))
+        },
     )
 
 

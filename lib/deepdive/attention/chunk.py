@@ -81,9 +81,10 @@ class ChunkAttention(SoftmaxAttention):
         k, v = self._around(k, 2), self._around(v, 2)
         shape = (*q.shape[:4], k.shape[3])
         if not (self._listening or self._drops(q)):
-            flat = (rows.flatten(1, 2) for rows in (q, k, v, allowed.expand(shape)))
-            mixed = self._fused(*flat, None, scale).unflatten(1, q.shape[1:3])
-            return mixed.flatten(2, 3)[:, :, :T]
+            around = q.shape[1:3]
+            q, k, v, allowed = (x.flatten(1, 2) for x in (q, k, v, allowed.expand(shape)))
+            mixed = self._fused(q, k, v, allowed, None, scale)
+            return mixed.unflatten(1, around).flatten(2, 3)[:, :, :T]
         scores = self.score(q, k, scale).flatten(2, 3)
         allowed = allowed.expand(shape).flatten(2, 3)
         weights = self.weights(self.weigh(self.scores(scores[:, :, :T]), allowed[:, :, :T]))

@@ -60,9 +60,6 @@ class LSHMaskAttention(SharedQKAttention):
         if self.buckets is not None:
             draw_rotations(1, 1, 1, self.buckets)  # says what is wrong with them
 
-    def extra_repr(self) -> str:
-        return f"chunk={self.chunk}, rounds={self.rounds}, buckets={self.buckets}"
-
     def forward(
         self,
         q: Tensor,
@@ -131,12 +128,13 @@ class LSHAttention(LSHMaskAttention):
         fill = chunks.q_at.shape[-1] - T
         q = q if scale is None else q * scale
         k = directions(k)
-        rows = [F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q, k, v)]
+        q_, k_, v_ = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q, k, v))
         dropping = self.training and self.dropout.p > 0
         if self.scores.listening or self.weights.listening or dropping:
-            mixed = self._steps(*rows, real, chunks, q.shape[:3])
+            mixed = self._steps(q_, k_, v_, real, chunks, q.shape[:3])
         else:
-            precise = (x.float() if x.dtype in (torch.float16, torch.bfloat16) else x for x in rows)
+            half = v.dtype in (torch.float16, torch.bfloat16)
+            precise = (x.float() if half else x for x in (q_, k_, v_))
             mixed = Tiled.apply(*precise, real, chunks).to(v.dtype)  # type: ignore[no-untyped-call]
         return mixed.unflatten(0, q.shape[:2])[:, :, :T]
 
@@ -146,13 +144,21 @@ class LSHAttention(LSHMaskAttention):
         real = F.pad(real, (0, fill), value=False)[:, None].expand(-1, heads, -1)
         before = k.order.roll(1, dims=2)[..., -k.chunk :]  # the last chunk of the round before
         k_at = torch.cat([before, k.order], dim=-1)
-        rows = (x.flatten(0, 1) for x in (q.order, k_at, q.place, k.place + k.chunk))
-        cells = (None if x is None else x.flatten(0, 1) for x in self._cells(q, k, real))
-        return Chunks(*rows, *cells, k.chunk, causal, self.once), real.flatten(0, 1)
+        q_cell, k_cell = (x if x is None else x.flatten(0, 1) for x in self._cells(q, k, real))
+        chunks = Chunks(
+            q_at=q.order.flatten(0, 1),
+            k_at=k_at.flatten(0, 1),
+            q_place=q.place.flatten(0, 1),
+            k_place=k.place.flatten(0, 1) + k.chunk,
+            q_cell=q_cell,
+            k_cell=k_cell,
+            chunk=k.chunk,
+            causal=causal,
+            once=self.once,
+        )
+        return chunks, real.flatten(0, 1)
 
-    def _cells(
-        self, q: Sorted, k: Sorted, real: Tensor
-    ) -> tuple[Tensor | None, Tensor | None]:
+    def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Return cells whose difference says whether a query meets a key, as in `Chunks`."""
         return q.cell.int(), k.cell.masked_fill(~real.unsqueeze(2), NOWHERE).int()
 
@@ -207,9 +213,7 @@ class ReleasedLSHAttention(LSHAttention):
 
     once = False
 
-    def _cells(
-        self, q: Sorted, k: Sorted, real: Tensor
-    ) -> tuple[Tensor | None, Tensor | None]:
+    def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
         if bool(real.all()):
             return None, None
         here = torch.zeros_like(q.cell, dtype=torch.int32)
@@ -217,7 +221,9 @@ class ReleasedLSHAttention(LSHAttention):
 
 
 ORDERED = Fails("within a bucket rows stand in their order, so that chunks end elsewhere")
-LEAKS = Fails("where a chunk ends depends on the buckets of later rows: which keys, not what they say")
+LEAKS = Fails(
+    "where a chunk ends depends on the buckets of later rows: which keys, not what they say"
+)
 
 
 def lsh_case(part: type[LSHMaskAttention], **more: object) -> Case:

@@ -55,8 +55,8 @@ class Chunks:
         return rows[start * self.chunk : end * self.chunk].unflatten(0, (-1, self.chunk))
 
     def keys(self, rows: Tensor, start: int, end: int) -> Tensor:
-        """(chunk + T', ...) -> (chunks, 2 chunk, ...), overlapping, a view: a chunk of queries looks
-        at its own chunk of keys and at the one before.
+        """(chunk + T', ...) -> (chunks, 2 chunk, ...), overlapping, a view: a chunk of queries
+        looks at its own chunk of keys and at the one before.
         """
         seen = rows[start * self.chunk : (end + 1) * self.chunk]
         seen = seen.unfold(0, 2 * self.chunk, self.chunk)
@@ -82,7 +82,8 @@ class Chunks:
 
     def _apart(self, n: int, r: int, q_at: Tensor, k_at: Tensor) -> Tensor:
         """Return int32, 0 where cells differ by 0 or 1."""
-        assert self.q_cell is not None and self.k_cell is not None
+        assert self.q_cell is not None
+        assert self.k_cell is not None
         return (self.q_cell[n, r][q_at] - self.k_cell[n, r][k_at]).bitwise_right_shift_(1)
 
 
@@ -96,9 +97,7 @@ class Tiled(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks
-    ) -> Tensor:
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks) -> Tensor:
         q = q * LOG2E
         output, total = torch.empty_like(v), q.new_empty(q.shape[:2])
         for n in range(q.shape[0]):
@@ -109,7 +108,9 @@ class Tiled(torch.autograd.Function):
             sums = shares.sum(0)
             total[n] = most + sums.log2()
             shares /= sums.clamp_min(1.0)
-            output[n] = sum(mean * share.unsqueeze(1) for (mean, _), share in zip(found, shares))
+            output[n] = sum(
+                mean * share.unsqueeze(1) for (mean, _), share in zip(found, shares, strict=True)
+            )
         alone = (total.isneginf() & real).unsqueeze(-1)
         output = torch.where(alone, v, output)
         ctx.save_for_backward(q, k, v, output, total, alone)

@@ -123,8 +123,10 @@ class SinkhornAttention(SoftmaxAttention):
             own = own & torch.ones(m, m, dtype=torch.bool, device=q.device).tril()
         allowed = torch.cat([there.transpose(-2, -1).expand(*own.shape), own], dim=-1)
         if not (self._listening or self._drops(q)):
-            rows = (x.flatten(1, 2) for x in (q, k, v, allowed))
-            return self._fused(*rows, None, scale).unflatten(1, q.shape[1:3]).flatten(2, 3)[:, :, :T]
+            shape = q.shape[1:3]
+            q, k, v, allowed = (x.flatten(1, 2) for x in (q, k, v, allowed))
+            rows = self._fused(q, k, v, allowed, None, scale)
+            return rows.unflatten(1, shape).flatten(2, 3)[:, :, :T]
         return self._steps(q, k, v, allowed, scale, T)
 
     def sort(self, k: Tensor, real: Tensor, causal: bool) -> Tensor:

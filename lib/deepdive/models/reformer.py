@@ -183,9 +183,20 @@ def tiny(vocab_size: int = 32, kind: type[Reformer] = Reformer) -> Reformer:
     """Return a model for tests and toys: a local and a hashed layer, 16 wide, 2 heads, chunks of
     4 and of 2 tokens, 2 rounds.
     """
-    sizes = {"d_model": 16, "n_heads": 2, "d_head": 8, "d_ff": 32, "max_length": 64}
-    chunks = {"chunk": 2, "local_chunk": 4, "rounds": 2, "buckets": 2}
-    return reformer(vocab_size, layers=("local", "lsh"), kind=kind, **sizes, **chunks)
+    return reformer(
+        vocab_size,
+        d_model=16,
+        n_heads=2,
+        d_head=8,
+        d_ff=32,
+        layers=("local", "lsh"),
+        max_length=64,
+        chunk=2,
+        rounds=2,
+        buckets=2,
+        local_chunk=4,
+        kind=kind,
+    )
 
 
 ROW = torch.tensor([[4, 9, 6]])

@@ -21,18 +21,16 @@ class AxialPosition(Position):
     """A learned table folded into two: position i * columns + j gets (tables[0][i], tables[1][j]).
 
     `shape` (rows, columns) says how many positions there are, `widths` how the row's d_model
-    numbers are shared: rows * widths[0] + columns * widths[1] parameters instead of rows * columns *
-    d_model. Raises ValueError for a position beyond the table.
+    numbers are shared: rows * widths[0] + columns * widths[1] parameters instead of
+    rows * columns * d_model. Raises ValueError for a position beyond the table.
     Source: Ho et al. 2019; as released with Reformer.
     """
 
     def __init__(self, shape: tuple[int, int], widths: tuple[int, int]) -> None:
         super().__init__()
         self.shape = shape
-        rows, columns = shape
-        self.tables = nn.ParameterList(
-            [nn.Parameter(torch.empty(rows, 1, widths[0])), nn.Parameter(torch.empty(1, columns, widths[1]))]
-        )  # fmt: skip
+        rows, columns = torch.empty(shape[0], 1, widths[0]), torch.empty(1, shape[1], widths[1])
+        self.tables = nn.ParameterList([nn.Parameter(rows), nn.Parameter(columns)])
         for table in self.tables:
             nn.init.normal_(table)
 
@@ -144,7 +142,11 @@ def numbers(config: Mapping[str, Any]) -> dict[str, Any]:
 def _() -> Case:
     def written_out() -> tuple[Tensor, Tensor]:
         x, axial = random_rows(2, 6, 16), AxialPosition((2, 4), (6, 10)).double()
-        rows = [torch.cat([axial.tables[0][i, 0], axial.tables[1][0, j]]) for i in (0, 1) for j in range(4)]
+        rows = [
+            torch.cat([axial.tables[0][i, 0], axial.tables[1][0, j]])
+            for i in (0, 1)
+            for j in range(4)
+        ]
         learned = LearnedPosition(8, 16)
         set_weights(learned, table__weight=torch.stack(rows).detach())
         return axial.embed(x, torch.arange(6)), learned.embed(x, torch.arange(6))
