@@ -98,8 +98,7 @@ class LSHAttention(LSHMaskAttention):
 
     Sorted by bucket, the keys that a query may meet stand in its chunk and the one before: a chunk
     of queries meets 2 * chunk keys in one product. A key met in several rounds counts once, in the
-    first of them. Nothing of size T x T is made, and no scores outlive their tile
-    (`deepdive.attention.lsh_tiles`).
+    first of them. Nothing of size T x T is made (`deepdive.attention.lsh_tiles`).
 
     Hook points: `scores`, `weights` (B, H, T, 1 + rounds * 2 * chunk): the row's own key, then the
     two chunks of each round. While one listens, and while dropout acts, the steps run one by one.
@@ -135,7 +134,8 @@ class LSHAttention(LSHMaskAttention):
         else:
             half = v.dtype in (torch.float16, torch.bfloat16)
             precise = (x.float() if half else x for x in (q_, k_, v_))
-            mixed = Tiled.apply(*precise, real, chunks).to(v.dtype)  # type: ignore[no-untyped-call]
+            keep = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+            mixed = Tiled.apply(*precise, real, chunks, keep).to(v.dtype)  # type: ignore[no-untyped-call]
         return mixed.unflatten(0, q.shape[:2])[:, :, :T]
 
     def _chunks(self, q: Sorted, k: Sorted, real: Tensor, causal: bool) -> tuple[Chunks, Tensor]:

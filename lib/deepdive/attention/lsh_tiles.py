@@ -15,6 +15,8 @@ TILE, WIDE = 2**18, 2**26
 NEVER = 1e30  # taken from a score that must not count; 2 ** -NEVER is 0
 LOG2E = 1 / math.log(2)
 
+Kept = tuple[Tensor, list[Tensor]]
+
 
 @dataclass(frozen=True)
 class Chunks:
@@ -92,25 +94,30 @@ class Tiled(torch.autograd.Function):
 
     A round gives its mean and the logarithm of its sum; weighed by their sums, the means of the
     rounds are the softmax over all that they met. A row that met nothing takes its own value where
-    `real` (N, T'), else 0. Backward makes the weights of each tile anew, so that none outlives it.
-    Powers are of 2, whose exponential is several times as fast on a CPU: q comes in times log2(e).
+    `real` (N, T'), else 0. With `keep`, the weights of all tiles, N * rounds * T' * 2 chunk
+    numbers, are kept for the backward pass. Powers are of 2, whose exponential is several times as fast on a
+    CPU: q comes in times log2(e).
     """
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks) -> Tensor:
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks, keep: bool
+    ) -> Tensor:
         q = q * LOG2E
         output, total = torch.empty_like(v), q.new_empty(q.shape[:2])
+        ctx.kept = []
         for n in range(q.shape[0]):
-            found = [_round(q[n], k[n], v[n], chunks, n, r) for r in range(chunks.q_at.shape[1])]
+            rounds = range(chunks.q_at.shape[1])
+            found = [_round(q[n], k[n], v[n], chunks, n, r, ctx.kept, keep) for r in rounds]
             logs = torch.stack([log for _, log in found])  # (rounds, T')
             most = logs.amax(0).clamp_min_(-NEVER)
             shares = (logs - most).exp2_()
             sums = shares.sum(0)
             total[n] = most + sums.log2()
             shares /= sums.clamp_min(1.0)
-            output[n] = sum(
-                mean * share.unsqueeze(1) for (mean, _), share in zip(found, shares, strict=True)
-            )
+            output[n] = found[0][0] * shares[0].unsqueeze(1)
+            for (mean, _), share in zip(found[1:], shares[1:], strict=True):
+                output[n].addcmul_(mean, share.unsqueeze(1))
         alone = (total.isneginf() & real).unsqueeze(-1)
         output = torch.where(alone, v, output)
         ctx.save_for_backward(q, k, v, output, total, alone)
@@ -119,31 +126,35 @@ class Tiled(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, output, total, alone = ctx.saved_tensors
         chunks: Chunks = ctx.chunks
+        m, rounds = chunks.chunk, chunks.q_at.shape[1]
         total = total.masked_fill(total.isneginf(), 0.0)
         inner = (grad * output).sum(-1)  # over keys: weight times its gradient
         dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), grad * alone
         for n in range(q.shape[0]):
-            for r in range(chunks.q_at.shape[1]):
-                rows = (q[n], k[n], v[n], grad[n], inner[n], total[n])
-                round_q, round_k, round_v = _round_backward(*rows, chunks, n, r)
-                dq[n] += round_q.index_select(0, chunks.q_place[n, r])
-                for whole, part in ((dk[n], round_k), (dv[n], round_v)):
+            rows = (q[n], k[n], v[n], grad[n], inner[n], total[n])
+            for r in range(rounds):
+                parts = _round_backward(*rows, chunks, n, r, ctx.kept[n * rounds + r])
+                dq[n] += parts[0].index_select(0, chunks.q_place[n, r])
+                for whole, part in ((dk[n], parts[1]), (dv[n], parts[2])):
                     whole += part.index_select(0, chunks.k_place[n, r])
                     if not chunks.once:
-                        whole.index_add_(0, chunks.k_at[n, r, : chunks.chunk], part[: chunks.chunk])
-        return dq, dk / LOG2E, dv, None, None
+                        whole.index_add_(0, chunks.k_at[n, r, :m], part[:m])
+        return dq, dk.div_(LOG2E), dv, None, None, None
 
 
 def _round(
-    q: Tensor, k: Tensor, v: Tensor, chunks: Chunks, n: int, r: int
+    q: Tensor, k: Tensor, v: Tensor, chunks: Chunks, n: int, r: int, kept: list[Kept], keep: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean (T', d_v) and the logarithm of the sum (T') of one head in one round."""
-    m, q_at, k_at = chunks.chunk, chunks.q_at[n, r], chunks.k_at[n, r]
+    """Return the mean (T', d_v) and the logarithm of the sum (T') of one head in one round; add to
+    `kept` the weights of each tile, the largest score of each row being 2^0, and those scores.
+    """
+    q_at, k_at, place = chunks.q_at[n, r], chunks.k_at[n, r], chunks.q_place[n, r]
     q, k, v = q.index_select(0, q_at), k.index_select(0, k_at), v.index_select(0, k_at)
-    means, logs = torch.empty_like(v[m:]), q.new_empty(len(q))
+    means, logs = torch.empty_like(v[chunks.chunk :]), q.new_empty(len(q))
+    mosts, tiles = torch.empty_like(logs), []
     for start, end in chunks.tiles():
         keys, values = chunks.keys(k, start, end), chunks.keys(v, start, end)
         weights = chunks.queries(q, start, end) @ keys.transpose(-2, -1)
@@ -152,31 +163,33 @@ def _round(
         total = weights.sub_(most).exp2_().sum(-1, keepdim=True)
         torch.div(weights @ values, total, out=chunks.queries(means, start, end))
         log = (most + total.log2()).masked_fill_(most < -NEVER / 2, float("-inf"))
-        logs[start * m : end * m] = log.flatten()
-    place = chunks.q_place[n, r]
+        chunks.queries(logs, start, end).copy_(log.squeeze(-1))
+        if keep:
+            chunks.queries(mosts, start, end).copy_(most.squeeze(-1))
+            tiles.append(weights)
+    kept.append((mosts, tiles))
     return means.index_select(0, place), logs.index_select(0, place)
 
 
 def _round_backward(
     q: Tensor, k: Tensor, v: Tensor, grad: Tensor, inner: Tensor, total: Tensor,
-    chunks: Chunks, n: int, r: int,
+    chunks: Chunks, n: int, r: int, kept: Kept,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Return the gradients of one head in one round, sorted: (T', d), (chunk + T', d) and d_v."""
-    m, q_at, k_at = chunks.chunk, chunks.q_at[n, r], chunks.k_at[n, r]
+    q_at, k_at = chunks.q_at[n, r], chunks.k_at[n, r]
     q, grad, inner, total = (rows.index_select(0, q_at) for rows in (q, grad, inner, total))
     k, v = k.index_select(0, k_at), v.index_select(0, k_at)
     dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
-    for start, end in chunks.tiles():
+    shares = (kept[0] - total).exp2_()
+    for (start, end), tile in zip(chunks.tiles(), kept[1], strict=True):
         rows, g = chunks.queries(q, start, end), chunks.queries(grad, start, end)
         keys, values = chunks.keys(k, start, end), chunks.keys(v, start, end)
-        weights = rows @ keys.transpose(-2, -1)
-        weights.add_(chunks.forbidden(n, r, start, end).to(q.dtype), alpha=-NEVER)
-        weights.sub_(chunks.queries(total, start, end).unsqueeze(-1)).exp2_()
-        _spread(dv, weights.transpose(-2, -1) @ g, m, start, end)
+        weights = tile * chunks.queries(shares, start, end).unsqueeze(-1)
+        _spread(dv, weights.transpose(-2, -1) @ g, chunks.chunk, start, end)
         slope = g @ values.transpose(-2, -1)
         slope.sub_(chunks.queries(inner, start, end).unsqueeze(-1)).mul_(weights)
         torch.bmm(slope, keys, out=chunks.queries(dq, start, end))
-        _spread(dk, slope.transpose(-2, -1) @ rows, m, start, end)
+        _spread(dk, slope.transpose(-2, -1) @ rows, chunks.chunk, start, end)
     return dq, dk, dv
 
 

@@ -14,8 +14,8 @@ class ChunkedFeedForward(nn.Module):
     """inner(x), `rows` positions at a time: the d_ff units of one chunk exist at once, not of all.
 
     Each position is worked on alone, so nothing changes but memory: rows * d_ff instead of
-    T * d_ff, in the backward pass too, where the units of each chunk are computed again (dropout falls on the
-    same ones). Raises ValueError for less than one row.
+    T * d_ff, in the backward pass too, where the units of each chunk are computed again (dropout
+    falls on the same ones). Raises ValueError for less than one row.
     Source: Kitaev et al. 2020, section 3, "Chunking".
     """
 
