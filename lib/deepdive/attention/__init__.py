@@ -6,6 +6,7 @@ from deepdive.attention.adaptive_span import AdaptiveSpanAttention
 from deepdive.attention.axial import AxialAttention
 from deepdive.attention.block_sparse import BlockSparseAttention, DrawnBlocks, FirstBlock
 from deepdive.attention.cache import DecodingState, KVCache, Slot
+from deepdive.attention.chunk import ChunkAttention
 from deepdive.attention.clustered import ClusteredAttention, ImprovedClusteredAttention
 from deepdive.attention.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.compressed import MemoryCompressedAttention
@@ -16,6 +17,7 @@ from deepdive.attention.global_window import GlobalTokens, GlobalWindowAttention
 from deepdive.attention.kernel import LinearAttention
 from deepdive.attention.linformer import LengthProjection, LinformerAttention
 from deepdive.attention.longformer import LongformerAttention
+from deepdive.attention.lsh import LSHAttention, LSHMaskAttention, ReleasedLSHAttention
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.multi_scale import MultiScaleAttention
 from deepdive.attention.nested import NestedAttention
@@ -23,8 +25,11 @@ from deepdive.attention.nystrom import NystromAttention
 from deepdive.attention.performer import PerformerAttention
 from deepdive.attention.priors import GaussianPrior, LocalAttention, TablePrior
 from deepdive.attention.prob_sparse import ProbSparseAttention
+from deepdive.attention.routing import RoutingAttention
 from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAttention
+from deepdive.attention.shared_qk import SharedQKAttention, SharedQKMultiHeadAttention
 from deepdive.attention.shaw import ShawAttention
+from deepdive.attention.sinkhorn import SinkhornAttention
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.synthesized_scores import (
     DenseScores,
@@ -45,6 +50,7 @@ __all__ = [
     "AdditiveAttention",
     "AxialAttention",
     "BlockSparseAttention",
+    "ChunkAttention",
     "ClusteredAttention",
     "CollaborativeAttention",
     "DecodingState",
@@ -64,6 +70,8 @@ __all__ = [
     "GlobalWindowAttention",
     "ImprovedClusteredAttention",
     "KVCache",
+    "LSHAttention",
+    "LSHMaskAttention",
     "LengthProjection",
     "LinearAttention",
     "LinformerAttention",
@@ -77,7 +85,12 @@ __all__ = [
     "PerformerAttention",
     "ProbSparseAttention",
     "RandomScores",
+    "ReleasedLSHAttention",
+    "RoutingAttention",
+    "SharedQKAttention",
+    "SharedQKMultiHeadAttention",
     "ShawAttention",
+    "SinkhornAttention",
     "Slot",
     "SoftmaxAttention",
     "StridedAttention",

@@ -2,6 +2,7 @@
 
 from deepdive.dropout import Dropout
 from deepdive.layers.block import Block
+from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.convolution import Convolution
 from deepdive.layers.feed_forward import (
     FeedForward,
@@ -17,6 +18,7 @@ from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
 
 __all__ = [
     "Block",
+    "ChunkedFeedForward",
     "Convolution",
     "Dropout",
     "FeedForward",
