@@ -94,9 +94,9 @@ class Tiled(torch.autograd.Function):
 
     A round gives its mean and the logarithm of its sum; weighed by their sums, the means of the
     rounds are the softmax over all that they met. A row that met nothing takes its own value where
-    `real` (N, T'), else 0. With `keep`, the weights of all tiles, N * rounds * T' * 2 chunk
-    numbers, are kept for the backward pass. Powers are of 2, whose exponential is several times as fast on a
-    CPU: q comes in times log2(e).
+    `real` (N, T'), else 0. With `keep`, the weights are kept for the backward pass, for each row
+    rounds * 2 chunk numbers. Powers are of 2, whose exponential is several times as fast on a CPU:
+    q is multiplied by log2(e).
     """
 
     @staticmethod

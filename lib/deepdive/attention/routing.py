@@ -40,6 +40,7 @@ class RoutingAttention(SoftmaxAttention):
     Time: O(sqrt(T) d_model)
     Memory: O(n_heads sqrt(T))
     Source: Roy et al. 2021, section 4 and algorithm 1.
+    Book: table 1.2
     Oracle: the equation in loops, float64, with gradients
     Checkpoints: none
     """

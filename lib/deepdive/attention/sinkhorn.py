@@ -59,6 +59,7 @@ class SinkhornAttention(SoftmaxAttention):
     Time: O((block + (T / block)^2 / T) d_model)
     Memory: O(block + T / block^2)
     Source: Tay et al. 2020, section 3.
+    Book: references
     Oracle: the equation in loops, float64, with gradients
     Checkpoints: none
     """
