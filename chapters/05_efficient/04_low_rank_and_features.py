@@ -42,11 +42,11 @@ def block(x, y, width, height, role, label):
 
 body = [text(60, 14, "softmax", 15, bold=True), block(10, 30, 100, 100, "weight", "T × S")]
 body += [text(245, 14, "Linformer, Performer", 15, bold=True)]
-body += [block(180, 30, 26, 100, "query", "T × m"), block(222, 30, 100, 26, "key", "m × S")]
-body += [text(480, 14, "Nystrom", 15, bold=True), block(400, 30, 26, 100, "query", "T × m")]
-body += [block(442, 30, 26, 26, "score", "m²"), block(484, 30, 100, 26, "key", "m × S")]
+body += [block(170, 30, 40, 100, "query", "T × m"), block(222, 30, 100, 40, "key", "m × S")]
+body += [text(492, 14, "Nystrom", 15, bold=True), block(390, 30, 40, 100, "query", "T × m")]
+body += [block(442, 30, 40, 40, "score", "m × m"), block(494, 30, 100, 40, "key", "m × S")]
 show(
-    svg(600, 140, body),
+    svg(604, 140, body),
     "Three ways to write the weights. Softmax: one square, T by S. Linformer and Performer: a thin "
     "T by m matrix times a flat m by S one. Nystrom: a thin one, a small m by m one, a flat one.",
 )
@@ -258,8 +258,8 @@ told = "; ".join(f"{n}: {ranks[n].mean():.0f}" for n in lengths)
 with_alt(figure, f"How many singular values hold 90% of their sum, by length and layer. {told}.")
 
 # %% [markdown]
-# *Both axes are logarithmic: a line parallel to the dashed one grows like the length. None bends
-# down.*
+# *Both axes are logarithmic: a line parallel to the dashed one grows like the length. None turns
+# flat.*
 #
 # The spectrum does fall, in every head. But what is left of it is a share of $n$, not a number. A
 # figure that is drawn at one length cannot show that.
@@ -304,8 +304,10 @@ for m in (16, 64):
 # once $m$ grows with $d$, and the paper's second bound says so.)
 #
 # None of this says that a trained Linformer is bad. Its $E$ and $F$ are learnt together with the
-# queries and keys, which never were those of a full model. The paper reports scores like RoBERTa's
-# at $m = 128$ and $256$ for 512 tokens. What fell is the reason that was given, not the result.
+# queries and keys, which never were those of a full model. Printed, for 512 tokens, on average over
+# SST-2, IMDB, QNLI and QQP (KAIST 3, from the paper): RoBERTa-base 92.25, Linformer with $m = 128$
+# 91.75, with $m = 256$ 92.08, and 92.30 with one matrix shared by all layers. (Not reproduced
+# here.) What fell is the reason that was given, not the result.
 
 # %% [markdown] tags=["slide"]
 # ## Performer: a softmax by chance
@@ -377,7 +379,7 @@ assert torch.allclose(small, library(0.3 * q, 0.3 * k, v), atol=1e-6)
 # The **limit** is a rate: the error falls like $1/\sqrt m$. Is it true for the heads of MiniLM?
 
 # %%
-budgets = [16, 64, 256, 1024, pick(ci=1024, laptop=4096, gpu=4096)]
+budgets = [m for m in (16, 64, 256, 1024, 4096) if m <= pick(ci=1024, laptop=4096, gpu=4096)]
 curves = {}
 for size in (0.3, 0.6, 1.0):
     truth = SoftmaxAttention()(size * q, size * k, v)
@@ -389,8 +391,8 @@ for size in (0.3, 0.6, 1.0):
         curves[size].append(float(part.mean()))
     told = ", ".join(f"{m}: {e:.2f}" for m, e in zip(budgets, curves[size], strict=True))
     print(f"queries and keys times {size}: {told}")
-assert curves[0.3][3] < curves[0.3][1] / 2.5  # sixteen times the features: a quarter
-assert curves[1.0][3] > 0.5 * curves[1.0][0]
+assert curves[0.3][-2] < curves[0.3][-3] / 1.6  # four times the features: half
+assert curves[1.0][-1] > 0.5 * curves[1.0][0]
 
 # %% tags=["slide", "fold"]
 figure = Figure(figsize=(5.4, 3.2))
@@ -401,7 +403,7 @@ start = curves[0.3][0]
 axes.plot(budgets, [start * (16 / m) ** 0.5 for m in budgets], ":", color="gray", label="1/sqrt(m)")
 axes.axhline(everybody, linestyle="--", color="gray", label="the mean, at full size")
 axes.set(xscale="log", yscale="log", xlabel="features m", ylabel="error")
-axes.legend(fontsize=8)
+figure.legend(loc="outside right upper", fontsize=8)
 last = {size: f"{errors[0]:.2f} to {errors[-1]:.2f}" for size, errors in curves.items()}
 with_alt(figure, f"Performer's error against the number of features, from 16 on. {last}.")
 
@@ -411,8 +413,8 @@ with_alt(figure, f"Performer's error against the number of features, from 16 on.
 #
 # The rate holds, but its constant is about $e^{|x + y|^2 / 2}$. A trained head is sharp because its
 # queries and keys are long, and sharp is what random features cannot do. With 256 features MiniLM's
-# heads are about as far off as the plain mean of the values. Performers are trained as such, and
-# then keep their queries and keys short: their maps are soft.
+# heads are about as far off as the plain mean of the values. A model that is trained with random
+# features in place may keep its queries and keys short. One that was not, does not.
 
 # %%
 torch.manual_seed(0)
@@ -446,10 +448,10 @@ assert negative > 0.1
 assert wrong > 2 * at_256
 
 # %% [markdown]
-# **Symptom:** weights below zero, row sums near zero, outputs that explode; a loss that is fine for
-# a while and then is not a number. A wave's error is largest where the weight is smallest, and in
-# attention most weights are small. **Mend:** positive features. Their error goes to zero with the
-# weight, so what is not looked at stays not looked at.
+# **Symptom:** weights below zero, row sums near zero, outputs that explode. A wave's error is
+# largest where the weight is smallest, and in attention most weights are small. **Mend:** positive
+# features. Their products go to zero with the weight and are never below it, so a sum of them is no
+# accident of signs.
 
 # %% [markdown] tags=["slide"]
 # ## Nystrom: landmarks
@@ -533,14 +535,14 @@ assert condition > 300
 # %% [markdown] tags=["slide"]
 # ## Look: one map, four ways
 #
-# One head on the first 24 pieces, with a budget of 8. For Linformer, $E$ and $F$ are means of
-# segments, since there is nothing trained to take.
+# One head on the first 16 pieces, with a budget of 4: the head of the first layer that looks least
+# at [CLS]. For Linformer, $E$ and $F$ are means of segments: there is nothing trained to take.
 
 # %% tags=["fold"]
 from deepdive.plotting import heads
 
-few = [rows[1:2, 3:4, :24] for rows in caught(24)]
-one = torch.eye(24).expand(1, 1, 24, 24)
+head = int(weights[0, :, :, 0].mean(-1).argmin())
+few = [rows[:1, head : head + 1] for rows in caught(16)]
 
 
 def means(n, m):
@@ -555,22 +557,25 @@ def means(n, m):
 torch.manual_seed(0)
 ways = {
     "softmax": SoftmaxAttention(),
-    "Linformer (means)": LinformerAttention(means(24, 8)),
-    "Performer": PerformerAttention(32, 8),
-    "Nystrom": NystromAttention(8),
+    "Linformer (means)": LinformerAttention(means(16, 4)),
+    "Performer": PerformerAttention(32, 4),
+    "Nystrom": NystromAttention(4),
 }
-shown = torch.stack([way(few[0], few[1], one)[0, 0] for way in ways.values()])
+shown = torch.stack([way(*few[:2], torch.eye(16)[None, None])[0, 0] for way in ways.values()])
 
 # %% tags=["slide", "fold"]
-ticks = [tokenizer.vocab[i] for i in pieces[:24]]
-figure = heads(shown, ticks, ticks, names=list(ways), limits=(0, float(shown[0].max())))
+ticks = [tokenizer.vocab[i] for i in pieces[:16]]
+places = [str(i) for i in range(16)]
+figure = heads(shown, ticks, places, names=list(ways), limits=(0, float(shown[0].max())))
+for axes in figure.axes[:4]:
+    axes.set_xticks(range(0, 16, 5), places[::5], rotation=0)
 lowest = ", ".join(f"{way} {m.min():.2f}" for way, m in zip(ways, shown, strict=True))
 with_alt(figure, f"Weights of one head, exact and by three methods. Smallest weight: {lowest}.")
 
 # %% [markdown]
-# *Linformer's columns come in blocks: tokens of a segment cannot be told apart. Performer's rows
-# are mixtures of eight profiles. Nystrom keeps the places and softens them; its weights may be
-# negative.*
+# *Linformer's columns come in blocks of four: tokens of a segment cannot be told apart. Performer's
+# rows are mixtures of four profiles, and its columns come from luck. Nystrom keeps the places and
+# softens them; its weights may be negative.*
 #
 # ## Error against budget
 #
@@ -594,6 +599,7 @@ for name, errors in budget.items():
 for best, near, far in zip(*list(budget.values())[:3], strict=True):
     assert best < near < far
 assert budget["Nystrom"][0] < everybody < budget["Performer"][0]
+assert budget["Nystrom"][-1] > 0.2
 
 # %% tags=["slide", "fold"]
 figure = Figure(figsize=(5.4, 3.2))
@@ -604,7 +610,7 @@ axes.axhline(everybody, linestyle="--", color="gray", label="mean of the values"
 axes.set(xscale="log", xlabel=f"budget m, of {length} pieces", ylabel="error", ylim=(0, None))
 axes.set_xticks(sizes, [str(m) for m in sizes])
 axes.minorticks_off()
-axes.legend(fontsize=8)
+figure.legend(loc="outside right upper", fontsize=8)
 told = "; ".join(f"{n}: {e[0]:.2f} to {e[-1]:.2f}" for n, e in budget.items())
 with_alt(figure, f"Error against budget, from {sizes[0]} to {sizes[-1]}. {told}.")
 
@@ -774,10 +780,10 @@ with_alt(figure, "Cosine waves: row t of the matrix has t periods over the posit
 #
 # ## In practice
 #
-# - Below about 1,000 tokens use fused softmax attention. It is exact, and nothing here is much
-#   faster.
-# - Do not put one of these into a trained model and hope: on this page the best of them was off by
-#   a third at half the full size. Train with it from the start.
+# - Where the time curves above meet, use fused softmax attention: it is exact, honours every mask,
+#   and for short texts nothing here is faster.
+# - Do not put one of these into a trained model and hope: on this page even the best of them stays
+#   far off the exact output at half the full size. Train with it from the start.
 # - Test a random-feature attention by its rate, not by one tolerance: 16 times the features must
 #   give a quarter of the error. A missing sign in QR passes "close enough" and fails this.
 # - Look for the length in the setting: Linformer's $E$ ends at its greatest length, Nystrom's
@@ -897,8 +903,9 @@ print("answers 1, 2 and 4 hold")
 # If weights are products of thin matrices, the values can be summed up once for all queries, and
 # attention becomes linear in the length. On a trained model the rank that holds 90% of the weights
 # grows with the length, the theorem behind low rank holds for any matrix, and random features fail
-# where heads are sharp: what makes these methods work is training with them. Landmarks imitate a
-# trained head best, and better when their inverse is left unfinished.
+# where heads are sharp: how well a model does that is trained with such attention does not follow
+# from these arguments, and must be measured. Landmarks imitate a trained head best, and better when
+# their inverse is left unfinished.
 #
 # ## Further reading
 #

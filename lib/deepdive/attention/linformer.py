@@ -105,6 +105,7 @@ class LinformerAttention(SoftmaxAttention):
     Memory: O(n_heads d_projected)
     Source: Wang et al. 2020, section 4.
     Book: 5.2.7.1
+    Page: 05_efficient/04_low_rank_and_features#linformer-fewer-keys
     Checkpoints: none
     """
 

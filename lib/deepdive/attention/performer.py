@@ -56,6 +56,7 @@ class PerformerAttention(Redrawn, LinearAttention):
     Memory: O(n_heads n_features)
     Source: Choromanski et al. 2021, section 2.
     Book: 5.2.2.3
+    Page: 05_efficient/04_low_rank_and_features#performer-a-softmax-by-chance
     Checkpoints: none
     """
 

@@ -134,6 +134,7 @@ class YosoAttention(Redrawn, nn.Module):
     Memory: O(n_hashes d_model)
     Source: Zeng et al. 2021.
     Book: blog
+    Page: 05_efficient/04_low_rank_and_features#yoso-a-weight-is-a-collision
     Checkpoints: YosoModel, such as uw-madison/yoso-4096, by `deepdive.models.yoso.load`
     """
 

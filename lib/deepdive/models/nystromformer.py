@@ -14,6 +14,7 @@ Time: O(n_layers d_model (n_landmarks + kernel + d_ff))
 Memory: O(n_layers (n_heads n_landmarks + d_ff))
 Source: Xiong et al. 2021, section 3, and their released code.
 Book: table 1.2
+Page: 05_efficient/04_low_rank_and_features#nystrom-landmarks
 Test: tests/test_laws.py::test_law[NystromAttention-*]
   tests/test_parity.py::test_parity[NystromAttention]
 Oracle: transformers NystromformerModel
