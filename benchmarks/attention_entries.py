@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from math import isqrt
 from typing import Any, TypeVar
 
 from torch import nn
@@ -169,6 +170,15 @@ MECHANISMS: dict[str, Entry] = {
     "block-sparse": Entry(AT + "block_sparse", lambda m, n: m.BlockSparseAttention(BLOCK, RANDOM)),
     "LSH": Entry(
         AT + "lsh", lambda m, n: m.LSHAttention(BUCKET, ROUNDS), claim="n log n", shared=True
+    ),
+    "axial": Entry(AT + "axial", lambda m, n: m.AxialAttention(isqrt(n)), claim="n^1.5"),
+    "routing": Entry(
+        AT + "routing", lambda m, n: m.RoutingAttention(N_HEADS, D_HEAD, isqrt(n)), claim="n^1.5"
+    ),
+    "Sinkhorn": Entry(
+        AT + "sinkhorn",
+        lambda m, n: m.SinkhornAttention(N_HEADS, D_HEAD, BLOCK, -(-n // BLOCK)),
+        learned=True,
     ),
     "ProbSparse": Entry(AT + "prob_sparse", lambda m, n: m.ProbSparseAttention(), claim="n log n"),
     "YOSO": Entry(AT + "yoso", lambda m, n: m.YosoAttention(D_HEAD)),

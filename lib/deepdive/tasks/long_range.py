@@ -83,13 +83,13 @@ def _rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Rows:
     )
 
 
-def _asked_first(pairs: Sequence[tuple[Sequence[int], int]], length: int) -> Rows:
-    """Rows ASK, text, padding; the class of the text is due at ASK. A longer text loses its end."""
+def _asked_last(pairs: Sequence[tuple[Sequence[int], int]], length: int) -> Rows:
+    """Rows text, ASK, padding; the class of the text is due at ASK. A longer text loses its end."""
     tokens = torch.full((len(pairs), length), PAD)
     targets = torch.full((len(pairs), length), SILENT)
     for i, (ids, label) in enumerate(pairs):
-        kept = [ASK, *ids[: length - 1]]
-        tokens[i, : len(kept)], targets[i, 0] = torch.tensor(kept), label
+        kept = [*ids[: length - 1], ASK]
+        tokens[i, : len(kept)], targets[i, len(kept) - 1] = torch.tensor(kept), label
     return tokens, targets
 
 
@@ -127,7 +127,7 @@ def listops(
     low = length // 2 if shortest is None else shortest
     made = list_ops(n + n_test, (low, length - 1), depth, seed=seed)
     pairs = [([LISTOPS[symbol] for symbol in symbols], value) for symbols, value in made]
-    parts = _asked_first(pairs[:n], length), _asked_first(pairs[n:], length)
+    parts = _asked_last(pairs[:n], length), _asked_last(pairs[n:], length)
     return LongTask("listops", 2 + len(LISTOPS), 10, *parts, made.source, padded=True)
 
 
@@ -146,7 +146,7 @@ def documents(
 
     def rows(texts: Sequence[str], labels: Sequence[int]) -> Rows:
         ids = [[number.get(word, 2) for word in text.lower().split()] for text in texts]
-        return _asked_first(list(zip(ids, labels, strict=True)), length)
+        return _asked_last(list(zip(ids, labels, strict=True)), length)
 
     vocab, classes = 3 + len(number), max(train[1]) + 1
     return LongTask("documents", vocab, classes, rows(*train), rows(*test), source, padded=True)

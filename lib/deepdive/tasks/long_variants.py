@@ -22,7 +22,8 @@ from deepdive.tasks.long_range import LongModel, LongTask, bag_of_words, learn
 D_MODEL, N_HEADS, D_HEAD = 64, 4, 16
 SIDE, BLOCK, ROWS, LANDMARKS, ROUNDS = 16, 16, 32, 16, 4
 FULL, BAG = "full attention", "bag of words"
-Make = Callable[[Any, LongTask], nn.Module]  # the module that holds the class; the task
+# The module that holds the class, the task, and which layer it is.
+Make = Callable[[Any, LongTask, int], nn.Module]
 
 
 @dataclass(frozen=True)
@@ -33,102 +34,143 @@ class Variant:
     home: str
     make: Make
 
-    def __call__(self, task: LongTask) -> nn.Module:
-        return self.make(import_module(self.home), task)
+    def __call__(self, task: LongTask, layer: int) -> nn.Module:
+        return self.make(import_module(self.home), task, layer)
 
 
-def _heads(build: Callable[[Any, LongTask], nn.Module]) -> Make:
+def _heads(build: Make) -> Make:
     """Return a maker of multi-head attention around the mechanism that `build` makes."""
-    return lambda module, task: MultiHeadAttention(D_MODEL, N_HEADS, mechanism=build(module, task))
-
-
-def _at(position: Callable[[Any, LongTask], Any]) -> Make:
-    """Return a maker of plain multi-head attention with a position scheme."""
-    return lambda module, task: MultiHeadAttention(
-        D_MODEL, N_HEADS, position=position(module, task)
+    return lambda module, task, i: MultiHeadAttention(
+        D_MODEL, N_HEADS, mechanism=build(module, task, i)
     )
 
 
-def _synthesized(build: Callable[[Any, LongTask], nn.Module]) -> Make:
-    return lambda module, task: module.SynthesizedAttention(D_MODEL, N_HEADS, build(module, task))
+def _at(position: Callable[[Any, LongTask, int], Any]) -> Make:
+    """Return a maker of plain multi-head attention with a position scheme."""
+    return lambda module, task, i: MultiHeadAttention(
+        D_MODEL, N_HEADS, position=position(module, task, i)
+    )
+
+
+def _synthesized(build: Callable[[Any, LongTask, int], Any]) -> Make:
+    return lambda module, task, i: module.SynthesizedAttention(
+        D_MODEL, N_HEADS, build(module, task, i)
+    )
 
 
 AT = "deepdive.attention."
 POSITION, CONTENT, RANK = "sparse by position", "sparse by content", "low rank and features"
 MEMORY, HEADS, PRIOR = "prototypes and memories", "better heads", "priors"
 VARIANTS: dict[str, Variant] = {
-    FULL: Variant("exact", AT + "softmax", _heads(lambda m, t: m.SoftmaxAttention())),
-    "tiles": Variant("exact", AT + "tiled", _heads(lambda m, t: m.TiledAttention(64))),
-    "window": Variant(POSITION, AT + "window", _heads(lambda m, t: m.WindowAttention(SIDE, SIDE))),
+    FULL: Variant("exact", AT + "softmax", _heads(lambda m, t, i: m.SoftmaxAttention())),
+    "tiles": Variant("exact", AT + "tiled", _heads(lambda m, t, i: m.TiledAttention(64))),
+    "window": Variant(
+        POSITION, AT + "window", _heads(lambda m, t, i: m.WindowAttention(SIDE, SIDE))
+    ),
     "window, first token global": Variant(
         POSITION,
         AT + "longformer",
-        lambda m, t: m.LongformerAttention(D_MODEL, N_HEADS, SIDE, (0,)),
+        lambda m, t, i: m.LongformerAttention(D_MODEL, N_HEADS, SIDE, (0,)),
     ),
     "dilated window": Variant(
-        POSITION, AT + "dilated", _heads(lambda m, t: m.DilatedAttention(SIDE, SIDE, (1, 2, 4, 8)))
+        POSITION,
+        AT + "dilated",
+        _heads(lambda m, t, i: m.DilatedAttention(SIDE, SIDE, (1, 2, 4, 8))),
     ),
     "block-sparse": Variant(
-        POSITION, AT + "block_sparse", _heads(lambda m, t: m.BlockSparseAttention(SIDE // 2, 1))
+        POSITION, AT + "block_sparse", _heads(lambda m, t, i: m.BlockSparseAttention(SIDE // 2, 1))
     ),
-    "chunks": Variant(POSITION, AT + "chunk", _heads(lambda m, t: m.ChunkAttention(BLOCK, 1, 0))),
+    "chunks": Variant(
+        POSITION, AT + "chunk", _heads(lambda m, t, i: m.ChunkAttention(BLOCK, 1, 0))
+    ),
+    "strided": Variant(
+        POSITION, AT + "factorised", _heads(lambda m, t, i: m.StridedAttention(BLOCK))
+    ),
+    "fixed": Variant(POSITION, AT + "factorised", _heads(lambda m, t, i: m.FixedAttention(BLOCK))),
+    "axial": Variant(
+        POSITION,
+        AT + "axial",
+        _heads(lambda m, t, i: m.AxialAttention(BLOCK, ("row", "column")[i % 2])),
+    ),
     "LSH": Variant(
         CONTENT,
         AT + "lsh",
-        lambda m, t: import_module(AT + "shared_qk").SharedQKMultiHeadAttention(
+        lambda m, t, i: import_module(AT + "shared_qk").SharedQKMultiHeadAttention(
             D_MODEL, N_HEADS, mechanism=m.LSHAttention(BLOCK, ROUNDS)
         ),
     ),
-    "linear": Variant(RANK, AT + "kernel", _heads(lambda m, t: m.LinearAttention())),
+    "routing": Variant(
+        CONTENT,
+        AT + "routing",
+        _heads(lambda m, t, i: m.RoutingAttention(N_HEADS, D_HEAD, max(1, t.length // ROWS))),
+    ),
+    "Sinkhorn": Variant(
+        CONTENT,
+        AT + "sinkhorn",
+        _heads(lambda m, t, i: m.SinkhornAttention(N_HEADS, D_HEAD, BLOCK, -(-t.length // BLOCK))),
+    ),
+    "linear": Variant(RANK, AT + "kernel", _heads(lambda m, t, i: m.LinearAttention())),
     "Performer": Variant(
-        RANK, AT + "performer", _heads(lambda m, t: m.PerformerAttention(D_HEAD, ROWS))
+        RANK, AT + "performer", _heads(lambda m, t, i: m.PerformerAttention(D_HEAD, ROWS))
     ),
     "Linformer": Variant(
         RANK,
         AT + "linformer",
-        _heads(lambda m, t: m.LinformerAttention(m.LengthProjection(1, t.length, ROWS))),
+        _heads(lambda m, t, i: m.LinformerAttention(m.LengthProjection(1, t.length, ROWS))),
     ),
-    "Nystrom": Variant(RANK, AT + "nystrom", _heads(lambda m, t: m.NystromAttention(LANDMARKS))),
-    "YOSO": Variant(RANK, AT + "yoso", _heads(lambda m, t: m.YosoAttention(D_HEAD, 6, ROWS))),
-    "FNet": Variant(RANK, "deepdive.layers.fourier", lambda m, t: m.FourierMixing(D_MODEL)),
+    "Nystrom": Variant(RANK, AT + "nystrom", _heads(lambda m, t, i: m.NystromAttention(LANDMARKS))),
+    "YOSO": Variant(RANK, AT + "yoso", _heads(lambda m, t, i: m.YosoAttention(D_HEAD, 6, ROWS))),
+    "FNet": Variant(RANK, "deepdive.layers.fourier", lambda m, t, i: m.FourierMixing(D_MODEL)),
     "Luna": Variant(
-        MEMORY, AT + "nested", _heads(lambda m, t: m.NestedAttention(N_HEADS, ROWS, D_HEAD))
+        MEMORY, AT + "nested", _heads(lambda m, t, i: m.NestedAttention(N_HEADS, ROWS, D_HEAD))
     ),
     "memory-compressed": Variant(
         MEMORY,
         AT + "compressed",
-        _heads(lambda m, t: m.MemoryCompressedAttention(N_HEADS, D_HEAD, 4)),
+        _heads(lambda m, t, i: m.MemoryCompressedAttention(N_HEADS, D_HEAD, 4)),
     ),
     "clustered": Variant(
-        MEMORY, AT + "clustered", _heads(lambda m, t: m.ClusteredAttention(D_HEAD, ROWS))
+        MEMORY, AT + "clustered", _heads(lambda m, t, i: m.ClusteredAttention(D_HEAD, ROWS))
     ),
     "improved clustered": Variant(
-        MEMORY, AT + "clustered", _heads(lambda m, t: m.ImprovedClusteredAttention(D_HEAD, ROWS))
+        MEMORY, AT + "clustered", _heads(lambda m, t, i: m.ImprovedClusteredAttention(D_HEAD, ROWS))
     ),
     "ProbSparse": Variant(
-        MEMORY, AT + "prob_sparse", _heads(lambda m, t: m.ProbSparseAttention(ROWS // 5))
+        MEMORY, AT + "prob_sparse", _heads(lambda m, t, i: m.ProbSparseAttention(ROWS // 5))
     ),
     "talking heads": Variant(
-        HEADS, AT + "talking_heads", _heads(lambda m, t: m.TalkingHeadsAttention(N_HEADS))
+        HEADS, AT + "talking_heads", _heads(lambda m, t, i: m.TalkingHeadsAttention(N_HEADS))
     ),
     "collaborative heads": Variant(
-        HEADS, AT + "collaborative", lambda m, t: m.CollaborativeAttention(D_MODEL, N_HEADS, ROWS)
+        HEADS,
+        AT + "collaborative",
+        lambda m, t, i: m.CollaborativeAttention(D_MODEL, N_HEADS, ROWS),
     ),
     "disagreeing heads": Variant(
-        HEADS, AT + "disagreement", _heads(lambda m, t: m.DisagreeingAttention(output=0.1))
+        HEADS, AT + "disagreement", _heads(lambda m, t, i: m.DisagreeingAttention(output=0.1))
+    ),
+    "adaptive span": Variant(
+        HEADS,
+        AT + "adaptive_span",
+        _heads(lambda m, t, i: m.AdaptiveSpanAttention(N_HEADS, t.length)),
     ),
     "multi-scale": Variant(
-        HEADS, AT + "multi_scale", _heads(lambda m, t: m.MultiScaleAttention((1, SIDE, 64, None)))
+        HEADS,
+        AT + "multi_scale",
+        _heads(lambda m, t, i: m.MultiScaleAttention((1, SIDE, 64, None))),
     ),
     "dense Synthesizer": Variant(
         PRIOR,
         AT + "synthesizer",
-        _synthesized(lambda m, t: m.DenseScores(D_MODEL, N_HEADS, t.length)),
+        _synthesized(lambda m, t, i: m.DenseScores(D_MODEL, N_HEADS, t.length)),
     ),
     "random Synthesizer": Variant(
-        PRIOR, AT + "synthesizer", _synthesized(lambda m, t: m.RandomScores(N_HEADS, t.length))
+        PRIOR, AT + "synthesizer", _synthesized(lambda m, t, i: m.RandomScores(N_HEADS, t.length))
     ),
-    "Gaussian prior": Variant(PRIOR, AT + "priors", _at(lambda m, t: m.GaussianPrior(N_HEADS))),
+    "predicted window": Variant(
+        PRIOR, AT + "priors", _heads(lambda m, t, i: m.LocalAttention(N_HEADS, D_HEAD))
+    ),
+    "Gaussian prior": Variant(PRIOR, AT + "priors", _at(lambda m, t, i: m.GaussianPrior(N_HEADS))),
 }
 
 
@@ -148,7 +190,7 @@ def build(task: LongTask, name: str, *, d_ff: int = 128, seed: int = 0) -> LongM
     found = available().get(name)
     if found is None:
         raise ValueError(f"name: no variant {name!r}; there are {', '.join(available())}, {BAG}")
-    return LongModel(task, lambda _layer: found(task), d_model=D_MODEL, d_ff=d_ff)
+    return LongModel(task, lambda layer: found(task, layer), d_model=D_MODEL, d_ff=d_ff)
 
 
 def size(model: nn.Module) -> int:
