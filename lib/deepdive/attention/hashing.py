@@ -53,13 +53,15 @@ def hash_rows(rows: Tensor, rotations: Tensor, factors: Sequence[int]) -> Tensor
         precise = precise.float()
     if tuple(factors) == (1,):
         return rows.new_zeros(*rows.shape[:2], rotations.shape[2], rows.shape[2], dtype=torch.int64)
-    flat = rotations.to(precise).flatten(2)  # (H, d, rounds * directions)
-    x = (precise @ flat).unflatten(-1, rotations.shape[2:])  # (B, H, T, rounds, directions)
-    buckets, place = torch.zeros(x.shape[:-1], dtype=torch.int64, device=x.device), 1
-    for factor, part in zip(factors, x.split([f // 2 for f in factors], dim=-1), strict=True):
-        buckets += place * _nearest(part)
-        place *= factor
-    return buckets.movedim(-1, 2)
+    widths = [factor // 2 for factor in factors]
+    found = []
+    for turned in rotations.to(precise).unbind(2):  # round by round: what is compared stays small
+        buckets, place = torch.zeros(rows.shape[:3], dtype=torch.int64, device=rows.device), 1
+        for factor, directions in zip(factors, turned.split(widths, dim=-1), strict=True):
+            buckets += place * _nearest(precise @ directions)
+            place *= factor
+        found.append(buckets)
+    return torch.stack(found, dim=2)
 
 
 def _nearest(x: Tensor) -> Tensor:

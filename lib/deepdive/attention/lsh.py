@@ -85,11 +85,12 @@ class LSHMaskAttention(SharedQKAttention):
         factors = tuple(self.buckets or bucket_factors(T, self.chunk))
         seed = None if self.training else self.seed
         rotations = draw_rotations(heads, d, self.rounds, factors, seed=seed)
-        q_sorted, k_sorted = (
-            sort_rows(hash_rows(rows, rotations, factors), real, count(factors), chunk)
-            for rows in ((q,) if k is q else (q, k)) * (2 if k is q else 1)
-        )
-        return q_sorted, k_sorted
+
+        def stand(rows: Tensor) -> Sorted:
+            return sort_rows(hash_rows(rows, rotations, factors), real, count(factors), chunk)
+
+        q_sorted = stand(q)
+        return q_sorted, q_sorted if k is q else stand(k)
 
 
 class LSHAttention(LSHMaskAttention):
