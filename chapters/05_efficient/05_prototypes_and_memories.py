@@ -555,7 +555,7 @@ assert largest["ISAB, PMA"][0] < 0.6 * largest["mean of members"][0]
 
 # %% [markdown]
 # A mean divides by the size of the set, so one large member among many hardly shows; a question can
-# put its weight where it likes. (Guessing the middle would be off by about 0.17 on the small sets.)
+# put its weight where it likes.
 #
 # **Limit**: a set that reads itself, MAB(X, X), is a post-norm block of the Transformer; one with
 # SAB in place of ISAB has no induced points left. **Failure**: all that one member can learn of the
@@ -597,10 +597,11 @@ for length in (256, 1024, 4096):
 # %% [markdown] tags=["slide"]
 # ## What p rows can carry
 #
-# In all these schemes the weights of one head factor: $W = A\,B$ with $A$ of shape $T \times p$ and
-# $B$ of shape $p \times S$. In clustered attention $A$ says who is in which cluster; in Luna it is
-# the unpacking, $B$ the packing. So **the rank of $W$ is at most $p$**. Copying asks each token to
-# look at itself: $W = I$, of rank $T$. The best matrix of rank $p$ misses it by
+# Leave aside the exact rows and entries that Informer and improved clustering add. The weights of
+# one head then factor: $W = A\,B$ with $A$ of shape $T \times p$ and $B$ of shape $p \times S$. In
+# clustered attention $A$ says who is in which cluster; in Luna it is the unpacking, $B$ the packing.
+# So **the rank of $W$ is at most $p$**. Copying asks each token to look at itself: $W = I$, of rank
+# $T$. The best matrix of rank $p$ misses it by
 #
 # $$\lVert I - W_p \rVert / \lVert I \rVert = \sqrt{1 - p/T}$$
 #
@@ -747,15 +748,15 @@ with_alt(figure, f"Time against length. At {lengths[-1]:,} rows: " + ", ".join(
 #
 # ## The six cards
 #
-# One picture for all: 32 queries and keys that drift slowly, and the weights that each form gives
-# them. For Luna the product of both softmaxes is drawn, for Set Transformer's ISAB it has the same
-# form, and the Perceiver keeps the first factor alone.
+# One picture for all: 32 rows of sines and cosines of their place, as queries and as keys, so that
+# softmax attention looks near. For Luna the product of both softmaxes is drawn (an ISAB has the
+# same form); the Perceiver keeps the packing alone.
 
 # %% tags=["slide", "fold"]
 from deepdive.inspect import record
 
-torch.manual_seed(1)
-q_toy, k_toy = torch.randn(2, 1, 1, 32, 32).cumsum(3) / 4
+angles = torch.arange(32)[:, None] * torch.linspace(0.02, 0.5, 16)
+q_toy = k_toy = 1.6 * torch.cat([angles.cos(), angles.sin()], dim=-1)[None, None]
 same = torch.eye(32)[None, None]
 luna = NestedAttention(1, 4, 32)
 with torch.no_grad(), record(luna, "*.weights") as seen:
@@ -771,13 +772,14 @@ figure = Figure(figsize=(8, 5))
 for axes, (name, shown) in zip(figure.subplots(2, 3).flat, drawn.items(), strict=True):
     axes.imshow(shown.sqrt(), vmin=0, vmax=1, aspect="auto")
     axes.set(xticks=[], yticks=[], title=name, xlabel="key", ylabel="query or row")
-with_alt(figure, "Six maps of weights. Softmax: each row its own. Clusters: four rows, repeated. "
-         "ProbSparse: a few rows of the first map, the others even. Compressed: columns in groups "
-         "of four. Luna: mixtures of four rows. Perceiver: those four rows.")  # fmt: skip
+with_alt(figure, "Six maps of weights. Softmax: a diagonal band. Clusters: four rows, repeated. "
+         "ProbSparse: pieces of the band, the other rows even. Compressed: a staircase, columns in "
+         "groups of four. Luna: four blobs along the band. Perceiver: four rows.")  # fmt: skip
 
 # %% [markdown]
-# *Square roots of the weights. What a form cannot tell apart is drawn alike: rows that share a
-# cluster, rows that are lazy, columns that share a group, rows that are mixtures of the same four.*
+# *Square roots of the weights; the Perceiver's rows are its latents. What a form cannot tell apart
+# is drawn alike: rows of a cluster, lazy rows, columns of a group, mixtures of the same four rows.
+# Luna's rows were put at four of the keys by hand; learned ones go where the task wants them.*
 #
 # What differs from the Transformer, the matrix, the limit in which nothing differs, the cost of a
 # token, the causal form, the failure.
@@ -811,7 +813,7 @@ with_alt(figure, "Six maps of weights. Softmax: each row its own. Clusters: four
 # - Memories fit sets of any size, and long inputs with a short answer: pool by learned questions,
 #   or read once into latents.
 # - Test for a leak before you train a decoder with any of them.
-# - Below some hundred rows none is worth it: full attention is one fused product.
+# - For a few hundred rows, measure first: full attention is one fused product, and exact.
 
 # %% [markdown]
 # ## Five questions
