@@ -598,10 +598,10 @@ for length in (256, 1024, 4096):
 # ## What p rows can carry
 #
 # Leave aside the exact rows and entries that Informer and improved clustering add. The weights of
-# one head then factor: $W = A\,B$ with $A$ of shape $T \times p$ and $B$ of shape $p \times S$. In
-# clustered attention $A$ says who is in which cluster; in Luna $A$ is the unpacking, $B$ the
-# packing. So **the rank of $W$ is at most $p$**. Copying asks each token to look at itself: $W = I$, of rank
-# $T$. The best matrix of rank $p$ misses it by
+# one head then factor: $W = A\,B$ with $A$ of shape $T \times p$ and $B$ of shape $p \times S$.
+# In clustered attention $A$ says who is in which cluster; in Luna $A$ is the unpacking, $B$ the
+# packing. So **the rank of $W$ is at most $p$**. Copying asks each token to look at itself:
+# $W = I$, of rank $T$. The best matrix of rank $p$ misses it by
 #
 # $$\lVert I - W_p \rVert / \lVert I \rVert = \sqrt{1 - p/T}$$
 #
