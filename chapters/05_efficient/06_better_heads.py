@@ -286,7 +286,7 @@ predict(
 )
 
 # %% tags=["slide", "surprise"]
-seeds = range(pick(ci=2, laptop=6, gpu=6))
+seeds = range(pick(ci=3, laptop=6, gpu=6))
 kinds = {
     "one head of 4": (1, 4, False),
     "two heads of 2": (2, 2, False),
