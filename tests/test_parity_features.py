@@ -206,6 +206,13 @@ def performer() -> None:
 
 @parity(YosoAttention)
 def yoso_sampled() -> None:
+    """Few pairs in a bucket, and many: the backward pass takes two ways."""
+    with_buckets()
+    with mock.patch("deepdive.attention.yoso_sampled.FEW", 0):
+        with_buckets()
+
+
+def with_buckets() -> None:
     """The share of hashes that agree, counted pair by pair; the slope as the paper puts it."""
     torch.manual_seed(0)
     attention = YosoAttention(4, 3, 5).double()

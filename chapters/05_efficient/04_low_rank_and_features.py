@@ -392,7 +392,7 @@ assert curves[0.3][-2] < curves[0.3][-3] / 1.6  # four times the features: half
 assert curves[1.0][-1] > 0.5 * curves[1.0][0]
 
 # %% tags=["slide", "fold"]
-figure = Figure(figsize=(5.4, 3.2))
+figure = Figure(figsize=(6.6, 3.2))
 axes = figure.add_subplot()
 for size, errors in curves.items():
     axes.plot(budgets, errors, marker="o", label=f"q and k times {size}")
@@ -596,7 +596,7 @@ assert budget["Nystrom"][0] < everybody < budget["Performer"][0]
 assert budget["Nystrom"][-1] > 0.2
 
 # %% tags=["slide", "fold"]
-figure = Figure(figsize=(5.4, 3.2))
+figure = Figure(figsize=(6.6, 3.2))
 axes = figure.add_subplot()
 for name, errors in budget.items():
     axes.plot(sizes, errors, marker="o", label=name)

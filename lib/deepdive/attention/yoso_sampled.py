@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+FEW = 32  # keys that a query meets, on average, up to which pairs cost less than sums
 AT_ONCE = 8  # rows of d numbers that a key leaves in its bucket in one step of the backward pass
 
 
@@ -19,8 +20,9 @@ class Sampled(torch.autograd.Function):
         grad_q = bits / 2 * (share * (grad @ v^T)) @ k
         grad_k = bits / 2 * (share * (grad @ v^T))^T @ q
 
-    takes bits / 2 * share for the slope of the expected share, as `Expected` does, and sums by
-    bucket too: (share * (grad @ v^T)) @ k is the sum over i of grad[:, i] * (share @ (v[:, i] k)).
+    takes bits / 2 * share for the slope of the expected share, as `Expected` does. It goes over the
+    pairs that share a bucket; where buckets are full, it sums by bucket too, since
+    (share * (grad @ v^T)) @ k is the sum over i of grad[:, i] * (share @ (v[:, i] k)).
     Source: Zeng et al. 2021, section 3.
     """
 
@@ -42,14 +44,46 @@ class Sampled(torch.autograd.Function):
         q, k, v, to, of, real = ctx.saved_tensors
         buckets, keys = 2**ctx.bits, real.unsqueeze(-1)
         grad_v = sum_by_bucket(grad, to, of, buckets) * keys
-        grad_q, grad_k = torch.zeros_like(q), torch.zeros_like(k)
-        known = v * keys
-        for i in range(0, v.shape[-1], AT_ONCE):
-            some, seen = known[..., i : i + AT_ONCE], grad[..., i : i + AT_ONCE]
-            grad_q += _mixed(some, k, of, seen, to, buckets)
-            grad_k += _mixed(seen, q, to, some, of, buckets)
-        slope = ctx.bits / 2
+        grad_q, grad_k = q.new_zeros(q.shape), k.new_zeros(k.shape)
+        for put, read in zip(of, to, strict=True):
+            by_pair_or_bucket(q, k, v * keys, grad, put, read, buckets, grad_q, grad_k)
+        slope = ctx.bits / 2 / len(of)
         return slope * grad_q, slope * grad_k, grad_v, None, None, None, None
+
+
+def by_pair_or_bucket(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    grad: Tensor,
+    of: Tensor,
+    to: Tensor,
+    buckets: int,
+    grad_q: Tensor,
+    grad_k: Tensor,
+) -> None:
+    """Add one hash's part to grad_q and grad_k: pair by pair while a bucket holds few, else by sums
+    of d x d numbers, so that no bucket costs more than its rows times d^2.
+    """
+    batch, heads, _, width = k.shape
+    first = buckets * torch.arange(batch * heads, device=k.device).view(batch, heads, 1)
+    put, read = (of + first).flatten(), (to + first).flatten()
+    sizes = torch.bincount(put, minlength=batch * heads * buckets)
+    met = sizes[read]  # how many keys each query shares its bucket with
+    pairs = int(met.sum())
+    if pairs > FEW * len(put):
+        for i in range(0, v.shape[-1], AT_ONCE):
+            some, seen = v[..., i : i + AT_ONCE], grad[..., i : i + AT_ONCE]
+            grad_q += _mixed(some, k, of[None], seen, to[None], buckets)
+            grad_k += _mixed(seen, q, to[None], some, of[None], buckets)
+        return
+    query = torch.arange(len(read), device=k.device).repeat_interleave(met)
+    rank = torch.arange(pairs, device=k.device) - (met.cumsum(0) - met)[query]
+    key = put.argsort()[(sizes.cumsum(0) - sizes)[read[query]] + rank]
+    flat_q, flat_k = q.reshape(-1, width), k.reshape(-1, width)
+    score = (grad.reshape(-1, v.shape[-1])[query] * v.reshape(-1, v.shape[-1])[key]).sum(-1, True)
+    grad_q.view(-1, width).index_add_(0, query, score * flat_k[key])
+    grad_k.view(-1, width).index_add_(0, key, score * flat_q[query])
 
 
 def sum_by_bucket(rows: Tensor, of: Tensor, to: Tensor, buckets: int) -> Tensor:
