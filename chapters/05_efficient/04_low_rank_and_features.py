@@ -117,13 +117,14 @@ print("generated text" if profile() == "ci" else "Tiny Shakespeare", "-", len(pi
 
 def caught(n):
     """q, k and v of all heads on the first n pieces, each (6, 12, n, 32)."""
-    kept = []
-    for layer in model.stack.blocks:
-        layer.attn.mechanism.register_forward_pre_hook(lambda _, given: kept.append(given[:3]))
+    kept, layers = [], [layer.attn.mechanism for layer in model.stack.blocks]
+    catch = [
+        each.register_forward_pre_hook(lambda _, given: kept.append(given[:3])) for each in layers
+    ]
     with torch.no_grad():
         model(torch.tensor([pieces[:n]]))
-    for layer in model.stack.blocks:
-        layer.attn.mechanism._forward_pre_hooks.clear()
+    for handle in catch:
+        handle.remove()
     return [torch.cat(rows) for rows in zip(*kept, strict=True)]
 
 
