@@ -1,0 +1,897 @@
+# %% [markdown]
+# # Exercises: attention that scales
+#
+# {{EXERCISES}} exercises in rising order, about {{MINUTES}} minutes in all. Write where a cell says
+# so; the check under it says what is wrong. A check without a message has passed. Some tests are
+# kept for whoever grades, so check your own work beyond what the cell shows. Values in capitals may
+# be your own: use their names. Where a question asks for words, a person marks them.
+#
+# <small>Book 5.2 and tables 1.2 and 1.3 · after [the cost](01_cost.ipynb), [sparse by
+# position](02_sparse_by_position.ipynb), [sparse by content](03_sparse_by_content.ipynb), [low rank
+# and features](04_low_rank_and_features.ipynb) and [positions](08_positions.ipynb) · no data, no
+# GPU</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules and find_spec("deepdive") is None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "git+https://deepdive.example/deepdive.git"], check=True)
+    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        if find_spec(name) is None:
+            subprocess.run([*pip, name], check=True)
+from deepdive.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %%
+import torch
+
+# %% tags=["variant"]
+from deepdive.assignment.variants import choose, number, rename
+
+# %%
+from deepdive.checks import returned
+
+# %% [markdown]
+# ## 1. A window, counted
+#
+# *Predict, then run · 8 min · easy · book 5.2.2*
+#
+# {{ROWS}} tokens. Each query sees {{SIDE}} tokens to its left, itself, and {{SIDE}} to its right,
+# as far as they are there. **Before you run anything**, with a pencil:
+#
+# - `"window"`: how many of the entries of the score matrix exist,
+# - `"reach"`: after {{LAYERS}} layers of it, how many tokens can have had a part in the output of a
+#   token in the middle of a very long text, itself included,
+# - `"dilated"`: the same if the window's steps are 2: it sees every second token,
+#   {{SIDE}} on each side,
+# - `"global"`: how many entries exist if the first token also sees all and is seen by all?
+#
+# ([Sparse by position](02_sparse_by_position.ipynb).) The cell checks the first two.
+
+# %% tags=["variant"] exercise="counted"
+ROWS = number(20, 60, 2)
+SIDE = number(2, 4)
+LAYERS = number(3, 5)
+
+
+# %% nbgrader={"grade_id": "counted", "solution": true}
+def predicted_entries():
+    """Return {"window": n, "reach": n, "dilated": n, "global": n}."""
+    ### BEGIN SOLUTION
+    window = ROWS * (2 * SIDE + 1) - SIDE * (SIDE + 1)
+    return {
+        "window": window,
+        "reach": 2 * SIDE * LAYERS + 1,
+        "dilated": 2 * SIDE * LAYERS + 1,
+        "global": window + 2 * (ROWS - 1 - SIDE),
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "counted-check", "grade": true, "points": 4} own="predict"
+from deepdive.masks import Global, Window
+
+said = returned("predicted_entries", predicted_entries())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"window", "reach", "dilated", "global"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+
+
+def met(mask, layers, rows=201):
+    """How many tokens reach the middle one through so many layers."""
+    step, reached = mask.dense(rows)[0, 0].float(), torch.eye(rows)
+    for _ in range(layers):
+        reached = (reached @ step > 0).float()
+    return int(reached[rows // 2].sum())
+
+
+band = Window(SIDE, SIDE)
+entries = int(band.dense(ROWS).sum())
+assert said["window"] == entries, (
+    f"window: you said {said['window']}, the mask has {entries}. A row in the middle has "
+    f"{2 * SIDE + 1}; what do the first and the last rows lack?"
+)
+assert said["reach"] == met(band, LAYERS), (
+    f"reach: you said {said['reach']}, and {met(band, LAYERS)} tokens have a part: with each layer "
+    f"the view grows by {SIDE} on each side"
+)
+### BEGIN HIDDEN TESTS
+assert said["dilated"] == met(Window(SIDE, SIDE, 2), LAYERS), (
+    "dilated: it reaches twice as far, but which of the tokens on the way does it pass over?"
+)
+assert said["global"] == int((band | Global((0,))).dense(ROWS).sum()), (
+    "global: a row and a column are new, less what the window has of them already"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="counted"
+# The first row lacks {{SIDE}} entries on its left, the next one fewer, and so on; the last rows
+# lack as many on their right.
+
+# %% [markdown] tags=["hint"] exercise="counted"
+# With steps of 2 only tokens at an even distance are ever met, in whatever layer.
+
+
+# %% tags=["wrong-answer"] exercise="counted"
+def predicted_entries():  # forgets both ends
+    window = ROWS * (2 * SIDE + 1)
+    reach = 2 * SIDE * LAYERS + 1
+    return {"window": window, "reach": reach, "dilated": reach, "global": window + 2 * ROWS}
+
+
+# %% tags=["wrong-answer"] exercise="counted"
+def predicted_entries():  # the reach of one layer, to the power
+    window = ROWS * (2 * SIDE + 1) - SIDE * (SIDE + 1)
+    reach = (2 * SIDE + 1) ** LAYERS
+    return {"window": window, "reach": reach, "dilated": reach, "global": window}
+
+
+# %% tags=["wrong-answer"] exercise="counted"
+def predicted_entries():  # right, but a dilated window fills its gaps
+    window = ROWS * (2 * SIDE + 1) - SIDE * (SIDE + 1)
+    reach = 2 * SIDE * LAYERS + 1
+    more = 2 * (ROWS - 1 - SIDE)
+    return {"window": window, "reach": reach, "dilated": 2 * reach - 1, "global": window + more}
+
+
+# %% [markdown]
+# ## 2. From which length on?
+#
+# *Derive, then write · 8 min · medium · book 5.2.1*
+#
+# One head of width $d$ meets $n$ tokens. A product of an $(a, b)$ and a $(b, c)$ matrix costs
+# $2abc$ operations; nothing else counts. Full attention makes two products: the scores, and the
+# mix. Linformer first shortens keys and values, each from $n$ to $k$ rows, by a product with a
+# $(k, n)$ matrix; then it makes the same two products with what is left. Write the operations of
+# both, and the smallest $n$ at which Linformer is **strictly** cheaper. ([Low rank and
+# features](04_low_rank_and_features.ipynb).)
+
+# %% tags=["variant"] exercise="crossing"
+rename("cheaper_from", "operations_of", "first_length")
+KEPT = choose(32, 48, 64, 96)
+
+
+# %% nbgrader={"grade_id": "crossing", "solution": true}
+def cheaper_from(k, d):
+    """Return (full, linformer, n): operations as functions of n, and the first cheaper n."""
+    ### BEGIN SOLUTION
+    def full(n):
+        return 4 * n * n * d
+
+    def linformer(n):
+        return 8 * n * k * d
+
+    return full, linformer, 2 * k + 1
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "crossing-check", "grade": true, "points": 3}
+from deepdive.flops import count_flops
+
+
+def counted(n, k, d):
+    """The same, counted while products run."""
+    q, keys, values = torch.ones(3, n, d).unbind()
+    e, f = torch.ones(2, k, n).unbind()
+    whole = count_flops(lambda: (q @ keys.T) @ values)
+    return whole, count_flops(lambda: (q @ (e @ keys).T) @ (f @ values))
+
+
+answer = returned("cheaper_from", cheaper_from(KEPT, 16))
+assert isinstance(answer, tuple), "return full, linformer, n"
+assert len(answer) == 3, "return three: full, linformer, n"
+full, linformer, first = answer
+for n in (40, 100):
+    whole, short = counted(n, KEPT, 16)
+    assert full(n) == whole, (
+        f"full attention at n = {n}, d = 16: yours {full(n):,}, counted {whole:,}. Two products: "
+        "(n, d) with (d, n), and (n, n) with (n, d)"
+    )
+    assert linformer(n) == short, (
+        f"Linformer at n = {n}, k = {KEPT}, d = 16: yours {linformer(n):,}, counted {short:,}. "
+        "Four products: keys and values are shortened too"
+    )
+assert linformer(first) < full(first), f"at n = {first} Linformer is not cheaper yet"
+assert linformer(first - 1) >= full(first - 1), f"at n = {first - 1} it is cheaper already"
+### BEGIN HIDDEN TESTS
+for k, d in ((5, 7), (128, 64)):
+    full, linformer, first = cheaper_from(k, d)
+    assert (full(50), linformer(50)) == counted(50, k, d), f"k = {k}, d = {d} is off"
+    assert first == 2 * k + 1, f"k = {k}, d = {d}: the first cheaper n is off"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="crossing"
+# The scores are $(n, d) \cdot (d, n)$, the mix $(n, n) \cdot (n, d)$: each $2 n^2 d$. Shortening
+# the keys is $(k, n) \cdot (n, d)$.
+
+# %% [markdown] tags=["hint"] exercise="crossing"
+# Set both counts equal and divide by what they share. Equal is not yet cheaper.
+
+
+# %% tags=["wrong-answer"] exercise="crossing"
+def cheaper_from(k, d):  # shortening is free
+    return lambda n: 4 * n * n * d, lambda n: 4 * n * k * d, k + 1
+
+
+# %% tags=["wrong-answer"] exercise="crossing"
+def cheaper_from(k, d):  # equal counts as cheaper
+    return lambda n: 4 * n * n * d, lambda n: 8 * n * k * d, 2 * k
+
+
+# %% tags=["wrong-answer"] exercise="crossing"
+def cheaper_from(k, d):  # the mix is forgotten
+    return lambda n: 2 * n * n * d, lambda n: 6 * n * k * d, 3 * k + 1
+
+
+# %% [markdown]
+# ## 3. One more tile
+#
+# *Write · 12 min · medium · book 5.2.1.2*
+#
+# A query has met some of its keys. What it keeps is small: `peak`, the largest score so far;
+# `total`, the sum of $e^{s - \mathrm{peak}}$ over the scores $s$; and `mixed`, the sum of
+# $e^{s - \mathrm{peak}}$ times the value. Now the next tile comes: some scores, and their values.
+# Return the three for all keys together, such that no exponent is ever above 0. At the end
+# `mixed / total` is the attention's output. ([The cost](01_cost.ipynb).)
+
+# %% tags=["variant"] exercise="tile"
+TILE = number(3, 6)
+rename("one_more_tile", "next_tile", "merge_tile")
+
+
+# %% nbgrader={"grade_id": "tile", "solution": true}
+def one_more_tile(peak, total, mixed, scores, values):
+    """Return the new (peak, total, mixed).
+
+    peak (T, 1), total (T, 1), mixed (T, d); scores (T, tile), values (tile, d).
+    """
+    ### BEGIN SOLUTION
+    higher = torch.maximum(peak, scores.amax(1, keepdim=True))
+    old, new = (peak - higher).exp(), (scores - higher).exp()
+    return higher, old * total + new.sum(1, keepdim=True), old * mixed + new @ values
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "tile-check", "grade": true, "points": 3}
+def nothing_yet(rows, d):
+    """What a query keeps before its first tile."""
+    return torch.full((rows, 1), float("-inf")), torch.zeros(rows, 1), torch.zeros(rows, d)
+
+
+def in_tiles(scores, values, tile):
+    """Attention's output, one tile of keys after the other."""
+    kept = nothing_yet(len(scores), values.shape[1])
+    for i in range(0, len(values), tile):
+        kept = one_more_tile(*kept, scores[:, i : i + tile], values[i : i + tile])
+    return kept[2] / kept[1]
+
+
+g = torch.Generator().manual_seed(0)
+scores, values = torch.randn(4, 3 * TILE, generator=g), torch.randn(3 * TILE, 5, generator=g)
+kept = returned(
+    "one_more_tile", one_more_tile(*nothing_yet(4, 5), scores[:, :TILE], values[:TILE])
+)
+assert isinstance(kept, tuple), "return peak, total, mixed"
+assert len(kept) == 3, "return three: peak, total, mixed"
+assert [tuple(part.shape) for part in kept] == [(4, 1), (4, 1), (4, 5)], (
+    f"the shapes are (T, 1), (T, 1), (T, d); yours {[tuple(part.shape) for part in kept]}"
+)
+one = scores[:, :TILE].softmax(1) @ values[:TILE]
+assert torch.allclose(kept[2] / kept[1], one, atol=1e-5), (
+    "one tile alone: mixed / total is its softmax times the values, and yours is not"
+)
+whole = scores.softmax(1) @ values
+assert torch.allclose(in_tiles(scores, values, TILE), whole, atol=1e-5), (
+    "three tiles: what was summed up relative to the old peak must be brought to the new one"
+)
+large = in_tiles(100 * scores, values, TILE)
+assert large.isfinite().all(), "scores of a few hundred overflow: subtract the peak before exp"
+### BEGIN HIDDEN TESTS
+rising = torch.arange(12.0).repeat(2, 1) * 30
+out = in_tiles(rising, values[:12] if len(values) >= 12 else values.repeat(2, 1)[:12], 3)
+right = rising.softmax(1) @ (values[:12] if len(values) >= 12 else values.repeat(2, 1)[:12])
+assert torch.allclose(out, right, atol=1e-5), "scores that rise from tile to tile are off"
+assert torch.allclose(in_tiles(rising.flip(1), torch.eye(12), 5), rising.flip(1).softmax(1)), (
+    "scores that fall from tile to tile, with a last tile that is smaller, are off"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="tile"
+# The new peak is the larger one of the old peak and the tile's own: `torch.maximum`, and
+# `amax(1, keepdim=True)`.
+
+# %% [markdown] tags=["hint"] exercise="tile"
+# $e^{s - \mathrm{new}} = e^{s - \mathrm{old}} \, e^{\mathrm{old} - \mathrm{new}}$: one factor mends
+# both sums.
+
+
+# %% tags=["wrong-answer"] exercise="tile"
+def one_more_tile(peak, total, mixed, scores, values):  # the old sums stay as they are
+    higher = torch.maximum(peak, scores.amax(1, keepdim=True))
+    new = (scores - higher).exp()
+    return higher, total + new.sum(1, keepdim=True), mixed + new @ values
+
+
+# %% tags=["wrong-answer"] exercise="tile"
+def one_more_tile(peak, total, mixed, scores, values):  # no peak at all
+    new = scores.exp()
+    return peak, total + new.sum(1, keepdim=True), mixed + new @ values
+
+
+# %% tags=["wrong-answer"] exercise="tile"
+def one_more_tile(peak, total, mixed, scores, values):  # mends the total only
+    higher = torch.maximum(peak, scores.amax(1, keepdim=True))
+    old, new = (peak - higher).exp(), (scores - higher).exp()
+    return higher, old * total + new.sum(1, keepdim=True), mixed + new @ values
+
+
+# %% tags=["wrong-answer"] exercise="tile"
+def one_more_tile(peak, total, mixed, scores, values):  # the mean of softmaxes
+    part = scores.softmax(1) @ values
+    return scores.amax(1, keepdim=True), total + 1, mixed + part
+
+
+# %% [markdown]
+# ## 4. Into the same bucket
+#
+# *Write · 10 min · medium · book 5.2.2.2*
+#
+# Reformer looks for keys that point where the query points. A table of directions (d, b/2), drawn
+# once for a round, gives each row $x R$; the bucket of $x$ is the place of the largest entry of
+# $[x R;\, -x R]$, a number from 0 to $b - 1$. With several rounds a query meets the keys that share
+# its bucket in **at least one** of them. Write both functions. ([Sparse by
+# content](03_sparse_by_content.ipynb).)
+
+# %% tags=["variant"] exercise="bucket"
+ROUNDS = number(2, 4)
+rename("bucket_of", "bucket_numbers", "hashes")
+rename("candidates", "who_meets", "shared")
+
+
+# %% nbgrader={"grade_id": "bucket", "solution": true}
+def bucket_of(x, directions):
+    """Return the bucket numbers (rounds, T) of x (T, d); directions (rounds, d, b / 2)."""
+    ### BEGIN SOLUTION
+    turned = x @ directions  # (rounds, T, b / 2)
+    return torch.cat([turned, -turned], -1).argmax(-1)
+    ### END SOLUTION
+
+
+def candidates(of_queries, of_keys):
+    """Return bool (T, S), True = they meet, for bucket numbers (rounds, T) and (rounds, S)."""
+    ### BEGIN SOLUTION
+    return (of_queries[:, :, None] == of_keys[:, None, :]).any(0)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "bucket-check", "grade": true, "points": 3}
+plain = torch.eye(2)[None]  # one round, b = 4: right, up, left, down
+points = torch.tensor([[3.0, 1.0], [0.2, 0.9], [-2.0, 0.5], [0.1, -4.0]])
+found = returned("bucket_of", bucket_of(points, plain))
+assert tuple(found.shape) == (1, 4), f"(rounds, T) is (1, 4) here; yours {tuple(found.shape)}"
+assert found[0, :2].tolist() == [0, 1], (
+    f"(3, 1) points right, bucket 0; (0.2, 0.9) up, bucket 1; yours {found[0, :2].tolist()}"
+)
+assert found[0, 2:].tolist() == [2, 3], (
+    f"(-2, 0.5) points left, bucket 2; (0.1, -4) down, bucket 3; yours {found[0, 2:].tolist()}: "
+    "the second half of the buckets are the opposite directions"
+)
+assert torch.equal(bucket_of(5 * points, plain), found), "the length of a row must not matter"
+meet = returned("candidates", candidates(torch.tensor([[0, 1], [2, 2]]),
+                                         torch.tensor([[0, 3, 0], [1, 3, 2]])))  # fmt: skip
+assert meet.tolist() == [[True, False, True], [False, False, True]], (
+    f"query 1 and key 2 share a bucket in the second round only, and meet; query 1 and key 1 never "
+    f"do. Yours: {meet.tolist()}"
+)
+### BEGIN HIDDEN TESTS
+g = torch.Generator().manual_seed(4)
+x, directions = torch.randn(9, 6, generator=g), torch.randn(ROUNDS, 6, 4, generator=g)
+found = bucket_of(x, directions)
+for r in range(ROUNDS):
+    for t in range(9):
+        both = [float(x[t] @ directions[r][:, i]) for i in range(4)]
+        both += [-value for value in both]
+        assert int(found[r, t]) == both.index(max(both)), "random directions are off"
+meet = candidates(found, found)
+for t in range(9):
+    for s in range(9):
+        shared_once = any(int(found[r, t]) == int(found[r, s]) for r in range(ROUNDS))
+        assert bool(meet[t, s]) == shared_once, "several rounds are off"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="bucket"
+# `x @ directions` does all rounds at once, (rounds, T, b / 2). Put it and its negative side by
+# side with `torch.cat`, then `argmax`.
+
+# %% [markdown] tags=["hint"] exercise="bucket"
+# Compare `(rounds, T, 1)` with `(rounds, 1, S)`, then ask `.any(0)`.
+
+
+# %% tags=["wrong-answer"] exercise="bucket"
+def bucket_of(x, directions):  # the opposite directions are forgotten
+    return (x @ directions).argmax(-1)
+
+
+def candidates(of_queries, of_keys):
+    return (of_queries[:, :, None] == of_keys[:, None, :]).any(0)
+
+
+# %% tags=["wrong-answer"] exercise="bucket"
+def bucket_of(x, directions):
+    turned = x @ directions
+    return torch.cat([turned, -turned], -1).argmax(-1)
+
+
+def candidates(of_queries, of_keys):  # in every round
+    return (of_queries[:, :, None] == of_keys[:, None, :]).all(0)
+
+
+# %% tags=["wrong-answer"] exercise="bucket"
+def bucket_of(x, directions):  # the strongest, whichever its sign
+    return (x @ directions).abs().argmax(-1)
+
+
+def candidates(of_queries, of_keys):
+    return (of_queries[:, :, None] == of_keys[:, None, :]).any(0)
+
+
+# %% tags=["wrong-answer"] exercise="bucket"
+def bucket_of(x, directions):
+    turned = x @ directions
+    return torch.cat([turned, -turned], -1).argmax(-1)
+
+
+def candidates(of_queries, of_keys):  # the first round only
+    return of_queries[0][:, None] == of_keys[0][None, :]
+
+
+# %% [markdown]
+# ## 5. Turn by place
+#
+# *Write · 10 min · medium · book table 1.3*
+#
+# Rotary positions turn each pair of neighbouring numbers of a query or key, (0, 1), (2, 3), and so
+# on, in its plane: pair $i$ of a row of width $d$ at place $p$ by the angle
+# $p \cdot \mathrm{base}^{-2i/d}$, counter-clockwise: $(a, b)$ becomes
+# $(a \cos - b \sin,\; a \sin + b \cos)$. Then the product of a query and a key depends on their
+# distance alone. Here the base is {{BASE}}. ([Positions](08_positions.ipynb).)
+
+# %% tags=["variant"] exercise="turn"
+BASE = choose(10_000, 1_000, 500, 100)
+rename("turn_by_place", "rotated", "turned_rows")
+
+
+# %% nbgrader={"grade_id": "turn", "solution": true}
+def turn_by_place(rows, places):
+    """Return rows (T, d) turned by their places (T,); d is even."""
+    ### BEGIN SOLUTION
+    d = rows.shape[1]
+    speed = BASE ** -(torch.arange(0, d, 2, dtype=rows.dtype) / d)  # (d / 2,)
+    angle = places[:, None].to(rows.dtype) * speed
+    a, b = rows[:, 0::2], rows[:, 1::2]
+    pairs = (a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos())
+    return torch.stack(pairs, -1).flatten(1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "turn-check", "grade": true, "points": 3}
+import math
+
+g = torch.Generator().manual_seed(6)
+rows = torch.randn(5, 8, generator=g, dtype=torch.float64)
+same = returned("turn_by_place", turn_by_place(rows, torch.zeros(5)))
+assert same.shape == rows.shape, f"rows stay (5, 8); yours {tuple(same.shape)}"
+assert torch.allclose(same, rows), "at place 0 nothing turns"
+one = turn_by_place(torch.tensor([[1.0, 0.0, 0.0, 0.0]], dtype=torch.float64), torch.tensor([1]))
+expected = [math.cos(1), math.sin(1), 0.0, 0.0]
+assert torch.allclose(one[0], torch.tensor(expected, dtype=torch.float64)), (
+    f"(1, 0, 0, 0) at place 1: its first pair turns by one radian, to {expected[:2]}; yours "
+    f"{[round(v, 4) for v in one[0].tolist()]}"
+)
+second = turn_by_place(torch.tensor([[0.0, 0.0, 1.0, 0.0]], dtype=torch.float64), torch.tensor([1]))
+slow = BASE**-0.5
+expected = torch.tensor([0.0, 0.0, math.cos(slow), math.sin(slow)], dtype=torch.float64)
+assert torch.allclose(second[0], expected), (
+    f"(0, 0, 1, 0) at place 1, d = 4: the second pair turns by base^(-2/4) = {slow:g}; yours "
+    f"{[round(v, 6) for v in second[0, 2:].tolist()]}"
+)
+### BEGIN HIDDEN TESTS
+q, k = rows[:1], rows[1:2]
+near = turn_by_place(q, torch.tensor([3])) @ turn_by_place(k, torch.tensor([1])).T
+far = turn_by_place(q, torch.tensor([903])) @ turn_by_place(k, torch.tensor([901])).T
+assert torch.allclose(near, far), "the same distance, further on: the product must be the same"
+assert torch.allclose(turn_by_place(rows, torch.arange(5)).norm(dim=1), rows.norm(dim=1)), (
+    "turning keeps the length of a row"
+)
+for t, p in ((2, 7), (4, 31)):
+    out = turn_by_place(rows[t : t + 1], torch.tensor([p]))[0]
+    for i in range(4):
+        w, (a, b) = p * BASE ** (-2 * i / 8), rows[t, 2 * i : 2 * i + 2].tolist()
+        assert abs(out[2 * i] - (a * math.cos(w) - b * math.sin(w))) < 1e-9, f"pair {i} is off"
+        assert abs(out[2 * i + 1] - (a * math.sin(w) + b * math.cos(w))) < 1e-9, f"pair {i} is off"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="turn"
+# `rows[:, 0::2]` are the first numbers of all pairs, `rows[:, 1::2]` the second ones.
+
+# %% [markdown] tags=["hint"] exercise="turn"
+# Put the two turned halves back between each other: `torch.stack((first, second), -1).flatten(1)`.
+
+
+# %% tags=["wrong-answer"] exercise="turn"
+def turn_by_place(rows, places):  # pairs number i with number i + d / 2
+    d = rows.shape[1]
+    speed = BASE ** -(torch.arange(0, d, 2, dtype=rows.dtype) / d)
+    angle = places[:, None].to(rows.dtype) * speed
+    a, b = rows.chunk(2, 1)
+    return torch.cat((a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()), 1)
+
+
+# %% tags=["wrong-answer"] exercise="turn"
+def turn_by_place(rows, places):  # clockwise
+    d = rows.shape[1]
+    speed = BASE ** -(torch.arange(0, d, 2, dtype=rows.dtype) / d)
+    angle = -places[:, None].to(rows.dtype) * speed
+    a, b = rows[:, 0::2], rows[:, 1::2]
+    pairs = (a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos())
+    return torch.stack(pairs, -1).flatten(1)
+
+
+# %% tags=["wrong-answer"] exercise="turn"
+def turn_by_place(rows, places):  # one speed for all pairs
+    angle = places[:, None].to(rows.dtype)
+    a, b = rows[:, 0::2], rows[:, 1::2]
+    pairs = (a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos())
+    return torch.stack(pairs, -1).flatten(1)
+
+
+# %% tags=["wrong-answer"] exercise="turn"
+def turn_by_place(rows, places):  # turned, but not put back in its order
+    d = rows.shape[1]
+    speed = BASE ** -(torch.arange(0, d, 2, dtype=rows.dtype) / d)
+    angle = places[:, None].to(rows.dtype) * speed
+    a, b = rows[:, 0::2], rows[:, 1::2]
+    return torch.cat((a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()), 1)
+
+
+# %% [markdown]
+# ## 6. Features that forget something
+#
+# *Find and mend a planted bug · 10 min · hard · book 5.2.2.3*
+#
+# Performer replaces $e^{q \cdot k / \sqrt d}$ by $\phi(q) \cdot \phi(k)$, with
+# $\phi(x) = e^{W x' - \lVert x' \rVert^2 / 2} / \sqrt m$ and $x' = x / d^{1/4}$, so that keys and
+# values can be summed before any query comes. No shape is wrong here, and nothing is raised. But
+# the output is not right. Look at the three trials, then mend it in `mended_attention`. ([Low rank
+# and features](04_low_rank_and_features.ipynb).)
+
+# %% tags=["variant"] exercise="features"
+rename("mended_attention", "sound_attention", "true_attention")
+
+
+# %% tags=["bug"] exercise="features" bug="the sum is not divided by" caught="alike:"
+def broken_attention(q, k, v, W):
+    """Return (T, d_v) for q (T, d), k (S, d), v (S, d_v) and directions W (m, d)."""
+    d, m = q.shape[1], len(W)
+    phi = [torch.exp(x / d**0.25 @ W.T - (x * x).sum(1, keepdim=True) / d**0.5 / 2) for x in (q, k)]
+    a, b = (features / m**0.5 for features in phi)
+    return a @ (b.T @ v)
+
+
+# %% tags=["bug"] exercise="features" bug="the squared length is left out" caught="long:"
+def broken_attention(q, k, v, W):
+    """Return (T, d_v) for q (T, d), k (S, d), v (S, d_v) and directions W (m, d)."""
+    d, m = q.shape[1], len(W)
+    a, b = (torch.exp(x / d**0.25 @ W.T) / m**0.5 for x in (q, k))
+    return a @ (b.T @ v) / (a @ b.sum(0)[:, None])
+
+
+# %% tags=["bug"] exercise="features" bug="the squared length is not scaled" caught="long:"
+def broken_attention(q, k, v, W):
+    """Return (T, d_v) for q (T, d), k (S, d), v (S, d_v) and directions W (m, d)."""
+    d, m = q.shape[1], len(W)
+    phi = [torch.exp(x / d**0.25 @ W.T - (x * x).sum(1, keepdim=True) / 2) for x in (q, k)]
+    a, b = (features / m**0.5 for features in phi)
+    return a @ (b.T @ v) / (a @ b.sum(0)[:, None])
+
+
+# %% tags=["bug"] exercise="features" bug="keys and queries are scaled twice" caught="long:"
+def broken_attention(q, k, v, W):
+    """Return (T, d_v) for q (T, d), k (S, d), v (S, d_v) and directions W (m, d)."""
+    d, m = q.shape[1], len(W)
+    phi = [torch.exp(x / d**0.5 @ W.T - (x * x).sum(1, keepdim=True) / d / 2) for x in (q, k)]
+    a, b = (features / m**0.5 for features in phi)
+    return a @ (b.T @ v) / (a @ b.sum(0)[:, None])
+
+
+# %% tags=["bug"] exercise="features" bug="keys meet the opposite directions" caught="apart:"
+def broken_attention(q, k, v, W):
+    """Return (T, d_v) for q (T, d), k (S, d), v (S, d_v) and directions W (m, d)."""
+    d, m = q.shape[1], len(W)
+    q, k = q / d**0.25, k / d**0.25
+    a = torch.exp(q @ W.T - (q * q).sum(1, keepdim=True) / 2) / m**0.5
+    b = torch.exp(-k @ W.T - (k * k).sum(1, keepdim=True) / 2) / m**0.5
+    return a @ (b.T @ v) / (a @ b.sum(0)[:, None])
+
+
+# %%
+WAYS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+ONE, PAIR = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0], [2.0, 0.0]])
+VALUES = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+TRIALS = {
+    "alike": (ONE, torch.zeros(2, 2), "two keys of zeros weigh the same: (0.5, 0.5)"),
+    "long": (torch.zeros(1, 2), torch.tensor([[0.0, 1.0], [0.0, 3.0]]),
+             "by phi, not by a softmax: what does the length of a key change?"),
+    "apart": (ONE, PAIR, "the key that points where the query points weighs more"),
+}  # fmt: skip
+for name, (q, k, _) in TRIALS.items():
+    print(f"{name}:", [round(x, 4) for x in broken_attention(q, k, VALUES, WAYS)[0].tolist()])
+
+
+# %% nbgrader={"grade_id": "features", "solution": true}
+def mended_attention(q, k, v, W):
+    """Return (T, d_v) for q (T, d), k (S, d), v (S, d_v) and directions W (m, d)."""
+    ### BEGIN SOLUTION
+    d, m = q.shape[1], len(W)
+    q, k = q / d**0.25, k / d**0.25
+    a, b = (torch.exp(x @ W.T - (x * x).sum(1, keepdim=True) / 2) / m**0.5 for x in (q, k))
+    return a @ (b.T @ v) / (a @ b.sum(0)[:, None])
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "features-check", "grade": true, "points": 3}
+def one_pair_at_a_time(q, k, v, W):
+    """The same in loops: each query with each key, as the equation says."""
+    d, out = q.shape[1], torch.zeros(len(q), v.shape[1], dtype=q.dtype)
+    for t in range(len(q)):
+        weights = []
+        for s in range(len(k)):
+            x, y = q[t] / d**0.25, k[s] / d**0.25
+            features = ((W @ x - x @ x / 2).exp(), (W @ y - y @ y / 2).exp())
+            weights.append(features[0] @ features[1] / len(W))
+        out[t] = sum(w * row for w, row in zip(weights, v, strict=True)) / sum(weights)
+    return out
+
+
+for name, (q, k, why) in TRIALS.items():
+    found = returned("mended_attention", mended_attention(q, k, VALUES, WAYS))
+    right = one_pair_at_a_time(q, k, VALUES, WAYS)
+    assert found.shape == right.shape, f"{name}: a row a query, {tuple(right.shape)}"
+    assert torch.allclose(found, right, atol=1e-5), (
+        f"{name}: yours is {[round(x, 4) for x in found[0].tolist()]}, and should be "
+        f"{[round(x, 4) for x in right[0].tolist()]}; {why}"
+    )
+### BEGIN HIDDEN TESTS
+g = torch.Generator().manual_seed(7)
+q, k, v = (torch.randn(n, 6, generator=g, dtype=torch.float64) for n in (4, 9, 9))
+W = torch.randn(32, 6, generator=g, dtype=torch.float64)
+right = one_pair_at_a_time(q, k, v, W)
+assert torch.allclose(mended_attention(q, k, v, W), right), "random rows of width 6 are off"
+W = torch.randn(200_000, 6, generator=g, dtype=torch.float64)
+exact = (q @ k.T / 6**0.5).softmax(1) @ v
+assert (mended_attention(q, k, v, W) - exact).abs().max() < 0.1, (
+    "with very many directions it must come near to softmax attention"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="features"
+# Which trial is the first that is off? In the first all keys are alike, in the second they differ
+# in length alone, in the third in direction too.
+
+# %% [markdown] tags=["hint"] exercise="features"
+# $q \cdot k / \sqrt d = (q / d^{1/4}) \cdot (k / d^{1/4})$. Scale once, at the top, then use the
+# scaled rows for everything.
+
+
+# %% tags=["wrong-answer"] exercise="features"
+mended_attention = broken_attention  # the planted bug, as it came
+
+
+# %% tags=["wrong-answer"] exercise="features"
+def mended_attention(q, k, v, W):  # the softmax itself, with no features
+    return (q @ k.T / q.shape[1] ** 0.5).softmax(1) @ v
+
+
+# %% tags=["wrong-answer"] exercise="features"
+def mended_attention(q, k, v, W):  # not scaled at all
+    a, b = (torch.exp(x @ W.T - (x * x).sum(1, keepdim=True) / 2) for x in (q, k))
+    return a @ (b.T @ v) / (a @ b.sum(0)[:, None])
+
+
+# %% tags=["wrong-answer"] exercise="features"
+def mended_attention(q, k, v, W):  # the mean of the values
+    return v.mean(0).expand(len(q), -1)
+
+
+# %% [markdown]
+# ## 7. How does it grow?
+#
+# *Write, measure, explain · 18 min · hard · book 5.2.1*
+#
+# "Linear" is a claim about long texts. If the cost is $c\,n^p$, then
+# $\log \mathrm{cost} = \log c + p \log n$: the exponent $p$ is the slope of a straight line. Write
+# `fitted_exponent`: the slope of the least-squares line through the points
+# $(\log n, \log \mathrm{cost})$ of those lengths that are at least `start`.
+
+# %% tags=["variant"] exercise="grow"
+LENGTHS = choose((64, 128, 256, 512, 1024, 2048), (48, 96, 192, 384, 768, 1536))
+WIDE = number(64, 128, 8)
+LONG = number(1_000, 3_000, 100)
+REACH = choose(16, 24, 32)
+rename("fitted_exponent", "power_of", "growth_rate")
+
+
+# %% nbgrader={"grade_id": "grow", "solution": true}
+def fitted_exponent(lengths, costs, start=0):
+    """Return the slope of log cost against log length, of lengths >= start."""
+    ### BEGIN SOLUTION
+    kept = [(n, c) for n, c in zip(lengths, costs, strict=True) if n >= start]
+    x = torch.tensor([n for n, _ in kept], dtype=torch.float64).log()
+    y = torch.tensor([c for _, c in kept], dtype=torch.float64).log()
+    x, y = x - x.mean(), y - y.mean()
+    return float((x * y).sum() / (x * x).sum())
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "grow-check", "grade": true, "points": 2}
+square = [3.0 * n * n for n in LENGTHS]
+found = returned("fitted_exponent", fitted_exponent(LENGTHS, square))
+assert isinstance(found, float), f"return a number, float(...); yours is {type(found).__name__}"
+assert abs(found - 2) < 1e-6, f"3 n^2 has the exponent 2, whatever the 3; yours is {found:.3f}"
+bent = [n if n < LENGTHS[3] else n * n for n in LENGTHS]
+found = fitted_exponent(LENGTHS, bent, start=LENGTHS[3])
+assert abs(found - 2) < 1e-6, (
+    f"from {LENGTHS[3]} on it is n^2; shorter lengths must not count; yours is {found:.3f}"
+)
+### BEGIN HIDDEN TESTS
+g = torch.Generator().manual_seed(9)
+noisy = [n**1.5 * float(torch.exp(0.1 * torch.randn((), generator=g))) for n in LENGTHS]
+x = torch.tensor(LENGTHS, dtype=torch.float64).log()
+y = torch.tensor(noisy, dtype=torch.float64).log()
+A = torch.stack([x, torch.ones_like(x)], 1)
+line = torch.linalg.lstsq(A, y[:, None]).solution
+assert abs(fitted_exponent(LENGTHS, noisy) - float(line[0, 0])) < 1e-6, "with noise it is off"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="grow"
+# The slope is $\sum (x - \bar x)(y - \bar y) / \sum (x - \bar x)^2$ with $x = \log n$,
+# $y = \log \mathrm{cost}$.
+
+
+# %% [markdown]
+# **Predict.** One layer has four projections of $n$ rows, each a product with a ({{WIDE}},
+# {{WIDE}}) matrix, then the scores and the mix. With a pencil, for full attention: at which $n$ do
+# scores and mix together have as many operations as the projections (`"even"`), and which share of
+# the layer's operations, from 0 to 1, have they at {{LONG}} tokens (`"share"`)?
+
+
+# %% nbgrader={"grade_id": "grow-own", "solution": true}
+def predicted_crossing():
+    """Return {"even": n, "share": x}, x to two digits after the point."""
+    ### BEGIN SOLUTION
+    return {"even": 2 * WIDE, "share": round(LONG / (LONG + 2 * WIDE), 2)}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "grow-own-check", "grade": true, "points": 3} own="predict"
+from functools import partial
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.flops import count_flops
+
+said = returned("predicted_crossing", predicted_crossing())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+assert set(said) == {"even", "share"}, f"the names are even and share, yours {sorted(said)}"
+
+
+def quadratic(n):
+    """Operations of the layer at n tokens, and those that are not the projections'."""
+    every = count_flops(partial(MultiHeadAttention(WIDE, 4), torch.ones(1, n, WIDE)))
+    return every, every - 8 * n * WIDE**2
+
+
+every, products = quadratic(int(said["even"]))
+assert abs(2 * products - every) < 0.01 * every, (
+    f"even: at {said['even']} tokens scores and mix have {products / 1e6:.2f} of "
+    f"{every / 1e6:.2f} million operations, which is not half: set $4 n^2 d$ and $8 n d^2$ equal"
+)
+### BEGIN HIDDEN TESTS
+every, products = quadratic(LONG)
+assert abs(said["share"] - products / every) < 0.011, (
+    f"share: counted it is {products / every:.2f} at {LONG} tokens"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="grow-own"
+# A product of $(n, d)$ and $(d, d)$ has $2 n d^2$ operations, and there are four. The scores of all
+# heads together have $2 n^2 d$, and so has the mix.
+
+
+# %% tags=["wrong-answer"] exercise="grow-own"
+def predicted_crossing():  # three projections
+    return {"even": round(1.5 * WIDE), "share": round(LONG / (LONG + 1.5 * WIDE), 2)}
+
+
+# %% tags=["wrong-answer"] exercise="grow-own"
+def predicted_crossing():  # forgets the mix
+    return {"even": 4 * WIDE, "share": round(LONG / (LONG + 4 * WIDE), 2)}
+
+
+# %% tags=["wrong-answer"] exercise="grow-own"
+def predicted_crossing():  # right where they are even, the share upside down
+    return {"even": 2 * WIDE, "share": round(2 * WIDE / (LONG + 2 * WIDE), 2)}
+
+
+# %% [markdown]
+# **Measure.** The operations of one layer of self-attention, {{WIDE}} wide with 4 heads,
+# projections included, are counted while it runs: with full attention, and with a window of
+# {{REACH}} on each side. Fit both with your function, in a cell of your own, and full attention over
+# the three longest texts alone.
+
+# %%
+from deepdive.attention import WindowAttention
+
+layers = {
+    "full": MultiHeadAttention(WIDE, 4),
+    "window": MultiHeadAttention(WIDE, 4, mechanism=WindowAttention(REACH, REACH)),
+}
+costs = {name: [] for name in layers}
+for name, layer in layers.items():
+    for n in LENGTHS:
+        costs[name].append(count_flops(partial(layer, torch.ones(1, n, WIDE))))
+        print(f"{name:>6}, {n:>4} tokens: {costs[name][-1] / 1e6:8.1f} million operations")
+
+# %% [markdown]
+# **Explain** in three to five sentences, with your numbers: why is the exponent of full attention
+# below 2 over all lengths, and nearer to 2 over the longest? Which part of the layer is linear, and
+# from about which length on does the quadratic part have more operations than it? A vendor shows
+# that his attention is "linear, and twice as fast as full attention at 256 tokens": what does each
+# half of the sentence tell you about a text of 8,192 tokens?
+
+# %% [markdown] nbgrader={"grade_id": "grow-why", "grade": true, "solution": true, "points": 4}
+# ### BEGIN SOLUTION
+# The layer has four projections, $8 n d^2$ operations, and two products of attention, $4 n^2 d$.
+# Only the second part is quadratic. They are equal at $n = 2d$, so at the shortest lengths the
+# linear part rules and the slope is nearer to 1; over the three longest most of the operations are
+# the quadratic ones, and the slope comes near 2 without reaching it. The window's slope is about 1
+# throughout. Of the vendor's sentence the first half says how the cost grows, not how large it is,
+# and nothing of what is lost; the second half is a ratio at one short length, where the projections
+# may be most of the time. At 8,192 one has to measure, beside the error.
+# ### END SOLUTION
+
+# %% [markdown] tags=["rubric"] exercise="grow-why"
+# - **4 points**: names the projections as the linear part with the crossing near $n = 2d$, uses
+#   own exponents of both fits, and separates growth, constant and error in the vendor's sentence.
+# - **2 points**: two of these, or all without numbers of its own.
+# - **0 points**: says that full attention is simply quadratic, or takes the ratio at 256 tokens for
+#   one at 8,192.
+
+
+# %% tags=["wrong-answer"] exercise="grow"
+def fitted_exponent(lengths, costs, start=0):  # no logarithms
+    x, y = (torch.tensor(list(v), dtype=torch.float64) for v in (lengths, costs))
+    x, y = x - x.mean(), y - y.mean()
+    return float((x * y).sum() / (x * x).sum())
+
+
+# %% tags=["wrong-answer"] exercise="grow"
+def fitted_exponent(lengths, costs, start=0):  # every length counts
+    x, y = (torch.tensor(list(v), dtype=torch.float64).log() for v in (lengths, costs))
+    x, y = x - x.mean(), y - y.mean()
+    return float((x * y).sum() / (x * x).sum())
+
+
+# %% tags=["wrong-answer"] exercise="grow"
+def fitted_exponent(lengths, costs, start=0):  # the logarithm of one side only
+    kept = [(n, c) for n, c in zip(lengths, costs, strict=True) if n >= start]
+    x = torch.tensor([float(n) for n, _ in kept], dtype=torch.float64)
+    y = torch.tensor([float(c) for _, c in kept], dtype=torch.float64).log()
+    x, y = x - x.mean(), y - y.mean()
+    return float((x * y).sum() / (x * x).sum())
