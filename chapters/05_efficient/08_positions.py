@@ -817,9 +817,10 @@ for kind, rows in runs.items():
 figure = Figure(figsize=(4.6 + 3.6 * (len(runs) - 1), 3.8), layout="tight")
 for axes, (kind, rows) in zip(figure.subplots(1, len(runs), squeeze=False)[0], runs.items(),
                               strict=True):  # fmt: skip
-    for i, (name, (mean, spread)) in enumerate(means(rows).items()):
-        mark = ["o-", "s--", "^:"][i // 4]
-        axes.errorbar(range(4), mean, spread / 2, fmt=mark, ms=4, capsize=2, label=name)
+    for name, (mean, spread) in means(rows).items():
+        i = names.index(name)  # one colour and mark for a scheme, in both
+        axes.errorbar(range(4), mean, spread / 2, fmt=f"C{i % 7}" + ["o-", "s--"][i // 7],
+                      ms=4, capsize=2, label=name)  # fmt: skip
     axes.set(xticks=range(4), xticklabels=LENGTHS.values(), xlabel="characters read", title=kind)
     axes.set_ylabel("loss of the last L, nats")
 figure.axes[-1].legend(fontsize=7, bbox_to_anchor=(1.02, 1), loc="upper left")

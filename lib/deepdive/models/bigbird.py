@@ -175,10 +175,13 @@ def _() -> Case:
             "a config of full attention": lambda: from_config(
                 {
                     **dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0),
-                    "model_type": "big_bird", "hidden_act": "gelu", "layer_norm_eps": 1e-5,
+                    "model_type": "big_bird",
+                    "hidden_act": "gelu",
+                    "layer_norm_eps": 1e-5,
                     **dict.fromkeys(("vocab_size", "hidden_size", "intermediate_size"), 8),
                     **dict.fromkeys(("num_attention_heads", "num_hidden_layers"), 1),
-                    "max_position_embeddings": 8, "type_vocab_size": 2,
+                    "max_position_embeddings": 8,
+                    "type_vocab_size": 2,
                     "attention_type": "original_full",
                 }
             ),
