@@ -1,0 +1,89 @@
+# %% [markdown] tags=["slide"]
+# # Chapter 5: Attention that scales
+#
+# Every token asks every other: a text of twice the length costs four times as much. Dozens of
+# papers say that most of these questions need not be asked. Which of them may be left out, and what
+# does a model no longer learn when they are?
+#
+# <small>Book 5.2, tables 1.2 and 1.3, KAIST deck 3 · before this page:
+# [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min to read ·
+# all its pages together: 4 hours</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules and find_spec("deepdive") is None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "git+https://deepdive.example/deepdive.git"], check=True)
+    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        if find_spec(name) is None:
+            subprocess.run([*pip, name], check=True)
+from deepdive.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% tags=["fold"]
+from deepdive.diagrams import ROLES, svg, text
+from deepdive.plotting import show
+
+n = 12
+pair = [(i, j) for i in range(n) for j in range(n)]
+group = [0, 2, 1, 0, 1, 2, 2, 0, 1, 1, 0, 2]
+families = {
+    "all, in tiles": set(pair),
+    "by position": {(i, j) for i, j in pair if abs(i - j) < 2 or 0 in (i, j)},
+    "by content": {(i, j) for i, j in pair if group[i] == group[j]},
+    "low rank": {(i, j) for i, j in pair if j < 3},
+    "memories": {(i, j) for i, j in pair if i < 3 or j < 3},
+    "priors": {(i, j) for i, j in pair if (i - j) % 4 == 0 or i == j + 1},
+}
+
+# %% tags=["slide", "fold"]
+body = []
+for place, (name, met) in enumerate(families.items()):
+    x, y = 14 + 186 * (place % 3), 28 + 178 * (place // 3)
+    body.append(text(x + 72, y - 12, name, 14, bold=True))
+    for i, j in pair:
+        role = list(ROLES)[group[i]] if name == "by content" and (i, j) in met else "weight"
+        body.append(
+            f'<rect x="{x + 12 * j}" y="{y + 12 * i}" width="12" height="12" stroke="currentColor" '
+            f'fill="{ROLES[role]}" fill-opacity="{0.75 if (i, j) in met else 0.05}" '
+            'stroke-opacity="0.2"/>'
+        )
+show(
+    svg(545, 358, body),
+    "Six grids of 12 by 12 questions. All are asked, in tiles; a band and a cross of the first "
+    "token; scattered groups; three columns; three rows and three columns; fixed diagonals.",
+)
+
+# %% [markdown]
+# *Rows ask, columns answer; filled: the question is asked. Low rank: all keys are first summed up
+# into three. Memories: a few slots read everything and answer everybody. Priors: who answers is
+# settled before anybody has read.*
+#
+# Each page takes one family. It shows **which entries of the matrix exist**, or what stands in for
+# them; at which setting the form equals plain attention, asserted to rounding; what it costs, on a
+# clock; and what it can no longer do. The last page puts all of them into one table and one race.
+#
+# Nothing here is taken from a paper's abstract. *Linear*, *exact in the limit* and *the same
+# quality* are three claims, and each is measured.
+#
+# ## The map
+#
+# | page | about | question | minutes to read |
+# |---|---|---|---|
+# | 5.1 | [What attention costs, and what it need not](01_cost.ipynb) | Why so many bytes? | 22 |
+# | 5.2 | [Sparse by position](02_sparse_by_position.ipynb) | Which pairs may go? | 22 |
+# | 5.3 | [Sparse by content](03_sparse_by_content.ipynb) | Which keys look alike? | 25 |
+# | 5.4 | [Low rank and features](04_low_rank_and_features.ipynb) | Sums without a table? | 28 |
+# | 5.5 | [Prototypes and memories](05_prototypes_and_memories.ipynb) | How few rows will do? | 35 |
+# | 5.6 | [Better heads](06_better_heads.ipynb) | What if heads talked? | 25 |
+# | 5.7 | [Priors: attention before reading](07_priors.ipynb) | What if nobody asked? | 25 |
+# | 5.8 | [Positions in relation](08_positions.ipynb) | How far, and not where? | 30 |
+# | 5.9 | [Choosing an attention](09_choosing.ipynb) | Which one do you take? | 20 |
+#
+# In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.
