@@ -46,6 +46,7 @@ class AdaptiveSpanAttention(SoftmaxAttention):
     Memory: O(n_heads span)
     Source: Sukhbaatar et al. 2019, section 2.
     Book: 1.2.1.2
+    Page: 05_efficient/02_sparse_by_position#adaptive-span
     Checkpoints: none
     Example: AdaptiveSpanAttention(4, 64, ramp=8)
     """

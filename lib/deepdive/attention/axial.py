@@ -53,6 +53,7 @@ class AxialAttention(PatternAttention):
     Memory: O(n_heads sqrt(T))
     Source: Ho et al. 2019, section 3.
     Book: references
+    Page: 05_efficient/02_sparse_by_position#axial-attention
     Checkpoints: none
     Example: AxialAttention(4, "row")
     """

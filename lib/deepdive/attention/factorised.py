@@ -70,6 +70,7 @@ class StridedAttention(PatternAttention):
     Memory: O(n_heads sqrt(T))
     Source: Child et al. 2019, section 4.
     Book: references
+    Page: 05_efficient/02_sparse_by_position#sparse-transformer
     Checkpoints: none
     Example: StridedAttention(4)
     """

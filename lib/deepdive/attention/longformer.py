@@ -24,8 +24,8 @@ class LongformerAttention(MultiHeadAttention):
 
     `window` keys stand on each side. Global are the positions `at` and the tokens that a
     `GlobalTokens` in the mask marks. Every key has a projection k' and v', but they are never
-    written out: q' k'^T = (q' W_k'^T) x^T, which takes n_global * n_heads instead of 2 * d_model
-    products for each element of x, and sum(w v') = (sum(w x)) W_v' + b'.
+    written out: q' k'^T = (q' W_k'^T) x^T, and sum(w v') = (sum(w x)) W_v' + b',
+    which takes 2 * n_global * n_heads instead of 2 * d_model products for each element of x.
 
     Hook points: those of MultiHeadAttention (in `mechanism.weights` the rows of global tokens are
     what the shared projections would say), `global_weights` (B, H, n_global, T).

@@ -17,6 +17,7 @@ Time: O(n_layers d_model (window + n_global + n_random + d_ff))
 Memory: O(n_layers (n_heads (window + n_global + n_random) + d_ff))
 Source: Zaheer et al. 2020, section 2, and their released code.
 Book: 5.2.2.4
+Page: 05_efficient/02_sparse_by_position#bigbird
 Checkpoints: BigBirdModel, such as google/bigbird-roberta-base, by `load`
 """
 

@@ -18,6 +18,7 @@ Time: O(n_layers d_model (window + n_global n_heads + d_ff))
 Memory: O(n_layers (n_heads (window + n_global) + d_ff))
 Source: Beltagy et al. 2020, sections 3 and 5, and their released code.
 Book: 5.2.2.1
+Page: 05_efficient/02_sparse_by_position#longformer
 Checkpoints: LongformerModel, such as allenai/longformer-base-4096, by `load`
 """
 
