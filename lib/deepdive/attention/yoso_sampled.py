@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 FEW = 32  # keys that a query meets, on average, up to which pairs cost less than sums
+PAIRS = 2**14  # pairs in one step of the backward pass
 AT_ONCE = 8  # rows of d numbers that a key leaves in its bucket in one step of the backward pass
 
 
@@ -81,9 +82,12 @@ def by_pair_or_bucket(
     rank = torch.arange(pairs, device=k.device) - (met.cumsum(0) - met)[query]
     key = put.argsort()[(sizes.cumsum(0) - sizes)[read[query]] + rank]
     flat_q, flat_k = q.reshape(-1, width), k.reshape(-1, width)
-    score = (grad.reshape(-1, v.shape[-1])[query] * v.reshape(-1, v.shape[-1])[key]).sum(-1, True)
-    grad_q.view(-1, width).index_add_(0, query, score * flat_k[key])
-    grad_k.view(-1, width).index_add_(0, key, score * flat_q[query])
+    flat_v, flat_g = v.reshape(-1, v.shape[-1]), grad.reshape(-1, v.shape[-1])
+    to_q, to_k = grad_q.view(-1, width), grad_k.view(-1, width)
+    for i, j in zip(query.split(PAIRS), key.split(PAIRS), strict=True):
+        score = (flat_g[i] * flat_v[j]).sum(-1, keepdim=True)
+        to_q.index_add_(0, i, score * flat_k[j])
+        to_k.index_add_(0, j, score * flat_q[i])
 
 
 def sum_by_bucket(rows: Tensor, of: Tensor, to: Tensor, buckets: int) -> Tensor:
