@@ -71,6 +71,7 @@ class StridedAttention(PatternAttention):
     Source: Child et al. 2019, section 4.
     Book: references
     Page: 05_efficient/02_sparse_by_position#sparse-transformer
+    Oracle: torch.nn.functional.scaled_dot_product_attention under the paper's sets
     Checkpoints: none
     Example: StridedAttention(4)
     """
