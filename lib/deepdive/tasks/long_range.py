@@ -278,9 +278,11 @@ def counts(full: float, bag: float, chance: float) -> bool:
 @case(LongModel)
 def _() -> Case:
     def make(n_layers: int = 2, places: bool = True) -> LongModel:
-        task = copying(24, 4, 4)
-        sizes = {"d_model": 16, "d_ff": 32, "n_layers": n_layers}
-        return LongModel(task, lambda layer: MultiHeadAttention(16, 4), **sizes, places=places)
+        attention, sizes = (
+            lambda _: MultiHeadAttention(16, 4),
+            {"d_model": 16, "n_layers": n_layers},
+        )
+        return LongModel(copying(24, 4, 4), attention, **sizes, places=places)  # type: ignore[arg-type]
 
     def no_layers() -> tuple[Tensor, Tensor]:
         model, tokens = make(0, places=False).double(), torch.tensor([[4, 5, 4]])
