@@ -11,6 +11,7 @@ Time: O(d_model^2)
 Memory: O(d_model)
 Source: Gomez et al. 2017, section 3; Kitaev et al. 2020, section 3.
 Book: 1.2.1.2
+Page: 05_efficient/03_sparse_by_content#reversible-layers-compute-backwards-what-was-not-kept
 Oracle: plain backpropagation through the same layers; transformers ReformerModel
 Checkpoints: none
 """

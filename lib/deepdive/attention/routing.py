@@ -24,7 +24,8 @@ class RoutingAttention(SoftmaxAttention):
 
     `size` is ceil(T / clusters) by default. A query that no cluster holds gets 0. In training, each
     pass moves every centroid (`centroids`, no parameter) towards the mean q and the mean k of the
-    rows that are nearest to it: c = decay * c + (1 - decay) * (mean_q + mean_k) / 2.
+    rows that are nearest to it: c = layer_norm(decay * c + (1 - decay) * (mean_q + mean_k) / 2).
+    So all centroids keep one length, and the nearest one is that with the largest product.
     Honours `Causal` (within a cluster; which rows it holds depends on later ones) and `Padding`;
     T = S. Hook points: `scores`, `weights` (B, H, clusters, size, size), members in their order.
 
@@ -41,6 +42,7 @@ class RoutingAttention(SoftmaxAttention):
     Memory: O(n_heads sqrt(T))
     Source: Roy et al. 2021, section 4 and algorithm 1.
     Book: table 1.2
+    Page: 05_efficient/03_sparse_by_content#card-routing-transformer
     Oracle: the equation in loops, float64, with gradients
     Checkpoints: none
     """
@@ -129,7 +131,8 @@ class RoutingAttention(SoftmaxAttention):
             means.append(torch.where(count > 0, total / count.clamp(min=1), self.centroids))
             found.append(count)
         target = (means[0] + means[1]) / 2
-        self.centroids.lerp_(target.to(self.centroids.dtype), 1 - self.decay)
+        moved = self.centroids.lerp(target.to(self.centroids.dtype), 1 - self.decay)
+        self.centroids.copy_(F.layer_norm(moved, moved.shape[-1:]))
 
 
 def _take(real: Tensor, at: Tensor) -> Tensor:

@@ -22,15 +22,17 @@ def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = 
 
     In the limit rows and columns sum to 1, a mixture of permutations. Entries that are not allowed
     are 0. `causal` divides each entry by the sum of its column down to its own row, so that no row
-    depends on a later one.
+    depends on a later one, and ends a turn with the rows. The more turns, the more of its weight
+    each row puts on the last of the earlier blocks.
     Source: Sinkhorn 1964; Tay et al. 2020, sections 3.1 and 3.3.
     """
     logits = logits.masked_fill(~allowed, NEVER)
-    for _ in range(iterations):
-        logits = logits - logits.logsumexp(-1, keepdim=True)
-        logits = logits.masked_fill(~allowed, NEVER)
-        columns = logits.logcumsumexp(-2) if causal else logits.logsumexp(-2, keepdim=True)
-        logits = (logits - columns).masked_fill(~allowed, NEVER)
+    for turn in range(2 * iterations):
+        if (turn % 2 == 0) is not causal:
+            sums = logits.logsumexp(-1, keepdim=True)
+        else:
+            sums = logits.logcumsumexp(-2) if causal else logits.logsumexp(-2, keepdim=True)
+        logits = (logits - sums).masked_fill(~allowed, NEVER)
     return logits.exp() * allowed
 
 
@@ -60,6 +62,7 @@ class SinkhornAttention(SoftmaxAttention):
     Memory: O(block + T / block^2)
     Source: Tay et al. 2020, section 3.
     Book: references
+    Page: 05_efficient/03_sparse_by_content#card-sparse-sinkhorn-attention
     Oracle: the equation in loops, float64, with gradients
     Checkpoints: none
     """

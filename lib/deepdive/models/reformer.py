@@ -19,6 +19,7 @@ Time: O(n_layers d_model (rounds chunk + d_ff))
 Memory: O(d_model + n_heads rounds + d_ff)
 Source: Kitaev et al. 2020, sections 2 and 3, and the released code.
 Book: 5.2.2.2
+Page: 05_efficient/03_sparse_by_content#what-differs-reformer
 Oracle: transformers ReformerModel
 Checkpoints: ReformerModel and ReformerModelWithLMHead, such as google/reformer-enwik8, by `load`
 """
