@@ -832,8 +832,8 @@ def predicted_crossing():  # right where they are even, the share upside down
 # %% [markdown]
 # **Measure.** The operations of one layer of self-attention, {{WIDE}} wide with 4 heads,
 # projections included, are counted while it runs: with full attention, and with a window of
-# {{REACH}} on each side. Fit both with your function, in a cell of your own, and full attention over
-# the three longest texts alone.
+# {{REACH}} on each side. Fit both with your function, in a cell of your own, and full attention
+# over the three longest texts alone.
 
 # %%
 from deepdive.attention import WindowAttention

@@ -85,7 +85,7 @@ def _rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Rows:
 
 
 def _asked_last(pairs: Sequence[tuple[Sequence[int], int]], length: int) -> Rows:
-    """Rows text, ASK, padding; the class of the text is due at ASK. A longer text loses its end."""
+    """Rows text, ASK, padding; the class is due at ASK. A longer text loses its end."""
     tokens = torch.full((len(pairs), length), PAD)
     targets = torch.full((len(pairs), length), SILENT)
     for i, (ids, label) in enumerate(pairs):
@@ -277,15 +277,13 @@ def counts(full: float, bag: float, chance: float) -> bool:
 
 @case(LongModel)
 def _() -> Case:
-    def make(n_layers: int = 2, places: bool = True) -> LongModel:
-        attention, sizes = (
-            lambda _: MultiHeadAttention(16, 4),
-            {"d_model": 16, "n_layers": n_layers},
-        )
-        return LongModel(copying(24, 4, 4), attention, **sizes, places=places)  # type: ignore[arg-type]
+    def make(n: int = 2) -> LongModel:
+        sizes = {"d_model": 16, "n_layers": n}
+        task = copying(24, 4, 4)
+        return LongModel(task, lambda _: MultiHeadAttention(16, 4), **sizes, places=n > 0)
 
     def no_layers() -> tuple[Tensor, Tensor]:
-        model, tokens = make(0, places=False).double(), torch.tensor([[4, 5, 4]])
+        model, tokens = make(0).double(), torch.tensor([[4, 5, 4]])
         return model(tokens), model.out(model.stack.norm(model.tokens(tokens)))  # type: ignore[misc]
 
     return Case(
@@ -297,6 +295,6 @@ def _() -> Case:
         laws={
             "cache": NotApplicable("it classifies whole rows"),
             "order": Fails("positions tell the tokens apart"),
-            "refusal": NotApplicable("masks go to its attention, which refuses"),
+            "refusal": NotApplicable("its attention refuses"),
         },
     )
