@@ -118,9 +118,7 @@ print("generated text" if profile() == "ci" else "Tiny Shakespeare", "-", len(pi
 def caught(n):
     """q, k and v of all heads on the first n pieces, each (6, 12, n, 32)."""
     kept, layers = [], [layer.attn.mechanism for layer in model.stack.blocks]
-    catch = [
-        each.register_forward_pre_hook(lambda _, given: kept.append(given[:3])) for each in layers
-    ]
+    catch = [each.register_forward_pre_hook(lambda _, x: kept.append(x[:3])) for each in layers]
     with torch.no_grad():
         model(torch.tensor([pieces[:n]]))
     for handle in catch:
