@@ -657,7 +657,7 @@ for name, times in took.items():
              / (len(times) - half - 1)).item()
     print(f"{name:>17}", *(f"{ms:8.1f}" for ms in times), f"{slope:>9.2f}")
 torch.set_num_threads(threads)
-assert took["window"][-1] < took["full"][-1] / 2
+assert profile() == "ci" or took["window"][-1] < took["full"][-1] / 3
 
 # %% tags=["fold"]
 figure = Figure(figsize=(7.4, 3.8))
@@ -670,8 +670,8 @@ axes.set_xticks([], minor=True)
 figure.legend(loc="outside right upper")
 with_alt(
     figure,
-    "Time against length, both logarithmic. Full attention is steepest and slowest at the end. "
-    "BigBird, strided, windows and fixed lie below it, the row alone lowest.",
+    "Time against length, both logarithmic. Full attention is steepest. BigBird, strided, windows "
+    "and fixed rise less, the row alone lies lowest.",
 )
 
 # %% [markdown]
