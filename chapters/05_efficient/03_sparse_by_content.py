@@ -322,7 +322,7 @@ def survey(chunk, rounds):
     for layer, x in enumerate(streams, start=1):
         q, k, weights = heads_of(layer, x)
         everyone = torch.ones(1, x.shape[1], dtype=torch.bool)
-        found = met(*lsh.sort(q, k, everyone), x.shape[1]).any(2)
+        found = met(*lsh.sort(q, k, everyone), x.shape[1])
         pairs.append(found.float().mean())
         caught.append((weights * found).sum(-1).mean())
     return float(torch.stack(pairs).mean()), float(torch.stack(caught).mean())

@@ -107,11 +107,14 @@ def sort_rows(buckets: Tensor, real: Tensor, n_buckets: int, chunk: int) -> Sort
 
 
 def met(q: Sorted, k: Sorted, T: int) -> Tensor:
-    """Return bool (B, H, rounds, T, T): query and key share a bucket, the key in the same chunk or
-    the one before. The definition, written out.
+    """Return bool (B, H, T, T): query and key share a bucket in some round, the key in the same
+    chunk or the one before. The definition, written out.
     """
-    apart = q.cell[..., :T, None] - k.cell[..., None, :T]
-    return (apart == 0) | (apart == 1)
+    found = torch.zeros(*q.cell.shape[:2], T, T, dtype=torch.bool, device=q.cell.device)
+    for q_cell, k_cell in zip(q.cell.unbind(2), k.cell.unbind(2), strict=True):
+        apart = q_cell[..., :T, None].int() - k_cell[..., None, :T].int()
+        found |= apart.bitwise_right_shift_(1) == 0  # 0 or 1
+    return found
 
 
 def count(factors: Sequence[int]) -> int:

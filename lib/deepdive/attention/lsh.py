@@ -75,7 +75,7 @@ class LSHMaskAttention(SharedQKAttention):
         real, _ = read_mask(mask, k, type(self).__name__)
         sorted_q, sorted_k = self.sort(q, k, all_real(real, k))
         own = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
-        allowed = met(sorted_q, sorted_k, q.shape[2]).any(2) | own
+        allowed = met(sorted_q, sorted_k, q.shape[2]) | own
         return super().forward(q, k, v, both(mask, Dense(allowed)), None, scale)
 
     def sort(self, q: Tensor, k: Tensor, real: Tensor) -> tuple[Sorted, Sorted]:
