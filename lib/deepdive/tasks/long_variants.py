@@ -119,7 +119,7 @@ VARIANTS: dict[str, Variant] = {
         _heads(lambda m, t, i: m.LinformerAttention(m.LengthProjection(1, t.length, ROWS))),
     ),
     "Nystrom": Variant(RANK, AT + "nystrom", _heads(lambda m, t, i: m.NystromAttention(LANDMARKS))),
-    "YOSO": Variant(RANK, AT + "yoso", _heads(lambda m, t, i: m.YosoAttention(D_HEAD, 6, ROWS))),
+    "YOSO": Variant(RANK, AT + "yoso", _heads(lambda m, t, i: m.YosoAttention(D_HEAD, 6, 8))),
     "FNet": Variant(RANK, "deepdive.layers.fourier", lambda m, t, i: m.FourierMixing(D_MODEL)),
     "Luna": Variant(
         MEMORY, AT + "nested", _heads(lambda m, t, i: m.NestedAttention(N_HEADS, ROWS, D_HEAD))
