@@ -608,7 +608,7 @@ print("answers 1 and 2 hold")
 # - Dao, Fu, Ermon, Rudra, Ré (2022), *FlashAttention: Fast and Memory-Efficient Exact Attention
 #   with IO-Awareness*: algorithm 1, and why moving numbers is what costs.
 # - Milakov, Gimelshein (2018), *Online Normalizer Calculation for Softmax*: the running maximum.
-# - Rabe, Staats (2021), *Self-attention Does Not Need $O(n^2)$ Memory*: the same idea, for the
+# - Rabe and Staats (2021), *Self-attention Does Not Need $O(n^2)$ Memory*: the same idea, for the
 #   memory alone.
 # - Tay, Dehghani, Bahri, Metzler (2022), *Efficient Transformers: A Survey*: the map of what
 #   follows.

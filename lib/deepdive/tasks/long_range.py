@@ -278,8 +278,7 @@ def counts(full: float, bag: float, chance: float) -> bool:
 @case(LongModel)
 def _() -> Case:
     def make(n: int = 2) -> LongModel:
-        sizes = {"d_model": 16, "n_layers": n}
-        task = copying(24, 4, 4)
+        task, sizes = copying(24, 4, 4), {"d_model": 16, "n_layers": n}
         return LongModel(task, lambda _: MultiHeadAttention(16, 4), **sizes, places=n > 0)
 
     def no_layers() -> tuple[Tensor, Tensor]:
