@@ -95,11 +95,12 @@ class PerformerAttention(Redrawn, LinearAttention):
             )
         self._count()
         W = scale**0.5 * self.drawn.transpose(0, 1)
-        on_q, on_k = q @ W, k @ W - (scale / 2) * (k * k).sum(-1, keepdim=True)
+        on_q, on_k = q @ W, k @ W  # changed in place below: they are the largest tensors here
+        on_k -= (scale / 2) * (k * k).sum(-1, keepdim=True)
         if real is not None:  # padding must not set the size of the others
-            on_k = on_k.masked_fill(~real[:, None, :, None], torch.finfo(on_k.dtype).min)
-        on_q = on_q - on_q.detach().amax(-1, keepdim=True)
-        on_k = on_k - on_k.detach().amax((-2, -1), keepdim=True)
+            on_k.masked_fill_(~real[:, None, :, None], torch.finfo(on_k.dtype).min)
+        on_q -= on_q.detach().amax(-1, keepdim=True)
+        on_k -= on_k.detach().amax((-2, -1), keepdim=True)
         return on_q.exp_(), on_k.exp_()
 
 
