@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from bs4 import BeautifulSoup, Tag
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from chromium import program
 from stage import library

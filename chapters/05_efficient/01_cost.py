@@ -550,13 +550,12 @@ assert all(row["ours_mb"] < 4096 for row in long)
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* A third piece arrives in the example: scores $4, 2$ and values $0, 1$. What
-# is
-#    the output now?
+#    is the output now?
 #
 #    <details><summary>Answer</summary>
 #
-#    $m' = 4$, factor $0.368$: $l = 0.368 \cdot 1.553 + 1 + e^{-2} = 1.707$, $o = 0.368 \cdot 4.009
-#    + 0 + e^{-2} = 1.610$. The output is $0.94$.
+#    $m' = 4$, factor $0.368$: $l = 0.368 \cdot 1.553 + 1 + e^{-2} = 1.707$ and
+#    $o = 0.368 \cdot 4.009 + 0 + e^{-2} = 1.610$. The output is $0.94$.
 #
 #    </details>
 # 2. *(derive, 5 min)* At which $n$ does a causal mask save half of the tiles? With tiles of $b$

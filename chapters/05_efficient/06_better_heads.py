@@ -75,7 +75,8 @@ a = torch.tensor(9.0).log()
 J = torch.stack([torch.tensor([a, a, 0, 0]), torch.tensor([a, 0, a, 0])])  # (2 heads, 4 keys)
 before = torch.tensor([[1.0, 1.0], [1.0, -1.0]])  # row: head, column: map
 alone, mixed = J.softmax(-1), (before.T @ J).softmax(-1)
-print("alone", alone.tolist(), "\nmixed", [[round(w, 2) for w in row] for row in mixed.tolist()])
+for name, rows in (("alone", alone), ("mixed", mixed)):
+    print(name, [[round(w, 2) for w in row] for row in rows.tolist()])
 assert torch.allclose(mixed[0], torch.tensor([81.0, 9, 9, 1]) / 100)
 assert torch.allclose(mixed[1], torch.tensor([9.0, 81, 1, 9]) / 100)
 

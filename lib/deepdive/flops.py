@@ -69,13 +69,29 @@ def _formulas() -> dict[Any, Any]:
     return found
 
 
+class _Whole:
+    """In the place of torch's tracker of modules: the whole is counted, and no part. That tracker
+    stops at a view of a parameter that was made without gradients.
+    """
+
+    parents = frozenset({"Global"})
+
+    def __enter__(self) -> _Whole:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 @contextmanager
 def counting() -> Iterator[FlopCounterMode]:
     """Count what runs inside; the yielded counter's `get_total_flops()` is the count so far."""
     fast = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)  # torch's encoder fused whole, in eval mode
     try:
-        with FlopCounterMode(display=False, custom_mapping=_formulas()) as counter:
+        counter = FlopCounterMode(display=False, custom_mapping=_formulas())
+        counter.mod_tracker = _Whole()  # type: ignore[assignment]
+        with counter:
             yield counter
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)

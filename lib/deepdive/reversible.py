@@ -45,7 +45,7 @@ class ReversibleBlock(nn.Module):
 
     `attn` has the signature of `MultiHeadAttention` and its attribute `d_model`; `ff` maps rows to
     rows. Hook point: `stream`, both streams side by side, (B, T, 2 d_model).
-    Source: Kitaev et al. 2020, section 3, equations 7 to 10.
+    Source: Kitaev et al. 2020, section 3.
     """
 
     def __init__(
