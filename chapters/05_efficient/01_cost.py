@@ -209,8 +209,8 @@ with_alt(figure, "Milliseconds of the projections and of attention against the n
 # ## Exact, in tiles
 #
 # A softmax needs the sum over all keys before it can weigh the first one. So it seems that a row of
-# scores must be whole. It need not: **a sum can be corrected later**. Let the scores of a row come
-# in pieces. Keep three things: the largest score so far $m$, the sum of exponentials $l$, and the
+# scores must be whole. It need not: **a sum can be corrected later** (an online softmax). Let the
+# scores of a row come in pieces. Keep three things: the largest score so far $m$, the sum of exponentials $l$, and the
 # weighted sum of values $o$, both taken relative to $m$. When a piece brings a larger maximum $m'$,
 # what was summed is too large by one factor, the same for all of it:
 #
@@ -607,7 +607,7 @@ print("answers 1 and 2 hold")
 # - Dao, Fu, Ermon, Rudra, Ré (2022), *FlashAttention: Fast and Memory-Efficient Exact Attention
 #   with IO-Awareness*: algorithm 1, and why moving numbers is what costs.
 # - Milakov, Gimelshein (2018), *Online Normalizer Calculation for Softmax*: the running maximum.
-# - Rabe and Staats (2021), *Self-attention Does Not Need $O(n^2)$ Memory*: the same idea, for the
+# - Rabe and Staats (2021), *Self-attention Does Not Need O(n²) Memory*: the same idea, for the
 #   memory alone.
 # - Tay, Dehghani, Bahri, Metzler (2022), *Efficient Transformers: A Survey*: the map of what
 #   follows.
