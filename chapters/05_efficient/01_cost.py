@@ -210,9 +210,9 @@ with_alt(figure, "Milliseconds of the projections and of attention against the n
 #
 # A softmax needs the sum over all keys before it can weigh the first one. So it seems that a row of
 # scores must be whole. It need not: **a sum can be corrected later** (an online softmax). Let the
-# scores of a row come in pieces. Keep three things: the largest score so far $m$, the sum of exponentials $l$, and the
-# weighted sum of values $o$, both taken relative to $m$. When a piece brings a larger maximum $m'$,
-# what was summed is too large by one factor, the same for all of it:
+# scores of a row come in pieces. Keep three things: the largest score so far $m$, the sum of
+# exponentials $l$, and the weighted sum of values $o$, both taken relative to $m$. When a piece
+# brings a larger maximum $m'$, what was summed is too large by one factor, the same for all of it:
 #
 # $$l \leftarrow e^{m - m'}\, l + \sum_j e^{s_j - m'} \qquad
 # o \leftarrow e^{m - m'}\, o + \sum_j e^{s_j - m'} v_j \qquad \text{output} = o / l$$
