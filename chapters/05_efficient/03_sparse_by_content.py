@@ -55,8 +55,8 @@ show(
 
 # %% [markdown]
 # *Above: the text, each word with the bucket that a hash gave it. Below: the same words sorted by
-# bucket and cut into chunks. The first* bank *now stands beside* river *and* water*, the second
-# (*bank'*) beside* loan *and* rate*.*
+# bucket and cut into chunks. The first "bank" now stands beside "river" and "water", the second,
+# written bank', beside "loan" and "rate".*
 #
 # That is the idea of **Reformer** (Kitaev et al. 2020). A **hash** gives each row a bucket, without
 # looking at any other row. A hash is **locality-sensitive** when rows that point the same way tend
