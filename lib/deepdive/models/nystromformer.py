@@ -111,18 +111,24 @@ def by_line(weight: Tensor) -> Tensor:
     return weight.flatten(1)
 
 
-NAMES: tuple[Rule, ...] = (
-    (r"^nystromformer\.", ""),
-    *EMBEDDINGS,
-    (r"\.attention\.self\.conv\.", ".attn.mechanism.convolution."),
-    Change(r"\.convolution\.weight$", by_line),
-    *LAYERS,
-)
-BESIDE = tuple(
-    f"{model}embeddings.{name}"
-    for model in ("", "nystromformer.")
-    for name in ("position_ids", "token_type_ids")
-)  # 2, 3, 4 ... and 0, not learned
+def names_of(kind: str) -> tuple[Rule, ...]:
+    """Return the rules for a published BERT of this kind whose values pass a convolution."""
+    return (
+        (rf"^{kind}\.", ""),
+        *EMBEDDINGS,
+        (r"\.attention\.self\.conv\.", ".attn.mechanism.convolution."),
+        Change(r"\.convolution\.weight$", by_line),
+        *LAYERS,
+    )
+
+
+def beside_of(kind: str) -> tuple[str, ...]:
+    """Return what its files hold and the model does not: 2, 3, 4 ... and 0, not learned."""
+    names = ("position_ids", "token_type_ids")
+    return tuple(f"{model}embeddings.{name}" for model in ("", f"{kind}.") for name in names)
+
+
+NAMES, BESIDE = names_of("nystromformer"), beside_of("nystromformer")
 
 
 def load(folder: str | Path) -> Bert:

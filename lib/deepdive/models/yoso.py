@@ -21,11 +21,11 @@ from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
 from deepdive.layers.feed_forward import Activation
 from deepdive.models.bert import Bert
 from deepdive.models.bert_embeddings import BertEmbeddings
-from deepdive.models.bert_weights import EMBEDDINGS, HEADS, LAYERS, numbers
-from deepdive.models.nystromformer import by_line
+from deepdive.models.bert_weights import HEADS, numbers
+from deepdive.models.nystromformer import beside_of, names_of
 from deepdive.positions import LearnedPosition
 from deepdive.stacks import Stack
-from deepdive.weights import Change, Rule, adopt, read, read_config
+from deepdive.weights import adopt, read, read_config
 
 OFFSET = 2  # two rows of the table of positions stay unused
 
@@ -88,18 +88,7 @@ def from_config(config: Mapping[str, Any]) -> Bert:
     return yoso(bits=config["hash_code_len"], kernel=config["conv_window"], **sizes)
 
 
-NAMES: tuple[Rule, ...] = (
-    (r"^yoso\.", ""),
-    *EMBEDDINGS,
-    (r"\.attention\.self\.conv\.", ".attn.mechanism.convolution."),
-    Change(r"\.convolution\.weight$", by_line),
-    *LAYERS,
-)
-BESIDE = tuple(
-    f"{model}embeddings.{name}"
-    for model in ("", "yoso.")
-    for name in ("position_ids", "token_type_ids")
-)  # 2, 3, 4 ... and 0, not learned
+NAMES, BESIDE = names_of("yoso"), beside_of("yoso")
 
 
 def load(folder: str | Path) -> Bert:
