@@ -442,6 +442,8 @@ axes = figure.subplots()
 for (name, found), marker in zip(times.items(), "os", strict=True):
     axes.plot(lengths, [1e3 * s for s in found], marker=marker, label=name)
 axes.set(xscale="log", yscale="log", xlabel="rows", ylabel="ms, forward and backward")
+axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
+axes.minorticks_off()
 axes.legend()
 with_alt(figure, "Time against the number of rows, both axes logarithmic. Full attention rises "
          "with the square, LSH nearly in proportion; for short texts full is faster.")  # fmt: skip
