@@ -1,8 +1,10 @@
 """Attention that scales: time, memory and error against transformers and against full attention.
 
 Encoders: 2 layers, d_model 256, 4 heads, d_ff 1024, a batch of one text in training mode, forward
-and backward, against transformers' encoder of the same name and settings. Mechanisms: 4 heads of
-width 64 alone, against our own fused `SoftmaxAttention`, with their error as its approximation.
+and backward, against transformers' encoder of the same name and settings. `bound` is the time that
+the products of their linear layers take alone, which both have: no attention makes it less.
+Mechanisms: 4 heads of width 64 alone, against our own fused `SoftmaxAttention`, with their error as
+its approximation.
 
 Time: all of a part run in turns, round after round, in one process; the ratio is taken in each
 round, and its median, least and greatest are kept. Memory: each in a process of its own, the peak
@@ -83,6 +85,32 @@ def forward_and_backward(part: str, name: str, n: int, side: str) -> Work:
     return run
 
 
+def linear_weights(model: nn.Module) -> list[Tensor]:
+    """The weights of the linear layers that run on every token of an encoder: neither those of a
+    pooler nor those of Longformer's global tokens.
+    """
+    return [
+        part.weight.detach()
+        for name, part in model.named_modules()
+        if isinstance(part, nn.Linear) and "global" not in name and "pool" not in name
+    ]
+
+
+def products(name: str, n: int) -> Work:
+    """The matrix products of an encoder's linear layers, forward and backward, and nothing else."""
+    weights = linear_weights(ENCODERS[name].ours(n))
+    rows = {width: torch.randn(n, width) for weight in weights for width in weight.shape}
+
+    def run() -> None:
+        for weight in weights:
+            x, grad = rows[weight.shape[1]], rows[weight.shape[0]]
+            torch.mm(x, weight.T)
+            torch.mm(grad, weight)
+            torch.mm(grad.T, x)
+
+    return run
+
+
 def in_turns(works: Mapping[str, Work], budget: float = SECONDS) -> dict[str, list[float]]:
     """Seconds of each work in each round; the order turns with the round, the first warms up."""
     taken: dict[str, list[float]] = {name: [] for name in works}
@@ -150,11 +178,14 @@ def fresh_peak_mb(part: str, name: str, n: int, side: str) -> float:
 def encoders(n: int) -> list[Row]:
     rows = []
     for name, pair in available(ENCODERS).items():
-        works = {side: forward_and_backward("encoders", name, n, side) for side in ("ours", "peer")}
-        taken = in_turns(works)
-        memory = {f"{side}_mb": fresh_peak_mb("encoders", name, n, side) for side in works}
+        sides = ("ours", "peer")
+        works = {side: forward_and_backward("encoders", name, n, side) for side in sides}
+        taken = in_turns({**works, "bound": products(name, n)})
+        memory = {f"{side}_mb": fresh_peak_mb("encoders", name, n, side) for side in sides}
+        bound = compared(taken["bound"], taken["peer"])
         rows.append({"name": name, "n": n, "peer": pair.label, "aim": pair.aim, **memory,
-                     **compared(taken["ours"], taken["peer"])})  # fmt: skip
+                     **compared(taken["ours"], taken["peer"]), "bound_s": bound["ours_s"],
+                     "bound": bound["ratio"]})  # fmt: skip
         say(rows[-1])
     return rows
 
@@ -176,12 +207,11 @@ def mechanisms(n: int) -> list[Row]:
 
 
 def say(row: Row) -> None:
-    approximate = f", error {row['error']:.2f}" if "error" in row else ""
+    more = f", error {row['error']:.2f}" if "error" in row else f", bound {row['bound']:.2f}"
     print(
         f"  {row['name']:28} n {row['n']:6}: {row['ours_s'] * 1e3:8.1f} ms, {row['ours_mb']:7.0f} "
         f"MB; {row['peer']} {row['peer_s'] * 1e3:8.1f} ms, {row['peer_mb']:7.0f} MB; ratio "
-        f"{row['ratio']:.2f} ({row['ratio_least']:.2f} to {row['ratio_greatest']:.2f})"
-        f"{approximate}",
+        f"{row['ratio']:.2f} ({row['ratio_least']:.2f} to {row['ratio_greatest']:.2f}){more}",
         flush=True,
     )
 

@@ -52,6 +52,13 @@ def test_both_encoders_have_the_same_sizes(bench: ModuleType) -> None:
         assert abs(sizes[0] - sizes[1]) < 0.1 * sizes[1], (name, sizes)
 
 
+def test_the_bound_holds_for_both_encoders(bench: ModuleType) -> None:
+    """Both run linear layers of the same size on every token."""
+    for name, pair in bench.available(bench.ENCODERS).items():
+        ours, theirs = (bench.linear_weights(model) for model in (pair.ours(512), pair.peer(512)))
+        assert sum(w.numel() for w in ours) == sum(w.numel() for w in theirs) > 10**6, name
+
+
 def test_rounds_turn_and_the_first_does_not_count(bench: ModuleType) -> None:
     seen: list[str] = []
     works = {name: lambda name=name: seen.append(name) for name in "abc"}

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from deepdive.attention import BlockSparseAttention, DrawnBlocks, FirstBlock
 from deepdive.attention.block_sparse import Draw
+from deepdive.attention.tiles import Tile
 from deepdive.inspect import record
 from deepdive.masks import Padding
 from deepdive.models import bigbird as ours_in
@@ -141,13 +142,20 @@ def bigbird() -> None:
 
 
 def test_a_pattern_without_its_ends_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = BlockSparseAttention._tile
+    kept = BlockSparseAttention._tiles
 
-    def no_end(self: BlockSparseAttention, i: int, n: int, drawn: Tensor) -> Any:
-        tile = kept(self, i, n, drawn)
-        return tile if i in (0, n - 2, n - 1) else tile._replace(spans=tile.spans[:-1])
+    def no_end(self: BlockSparseAttention, n: int, drawn: Tensor) -> list[Tile]:
+        """The last block's column stands before the drawn ones."""
+        tiles = []
+        for tile in kept(self, n, drawn):
+            if tile.blocks is not None:
+                known = tile.blocks[..., : tile.blocks.shape[-1] - self.n_random - 1]
+                drawn_ones = tile.blocks[..., known.shape[-1] + 1 :]
+                tile = tile._replace(blocks=torch.cat([known, drawn_ones], dim=-1))
+            tiles.append(tile)
+        return tiles
 
-    monkeypatch.setattr(BlockSparseAttention, "_tile", no_end)
+    monkeypatch.setattr(BlockSparseAttention, "_tiles", no_end)
     for proof in (blocks, bigbird):
         with pytest.raises(AssertionError):
             proof()

@@ -20,28 +20,32 @@ KEYS = real([12, 7], 12)
 
 def patchwork() -> tuple[list[Tile], Tensor]:
     """Uneven tiles of every kind over 12 queries and keys, and the mask (1, H, T, S) they mean."""
-    blocks = torch.tensor([[3], [5], [3], [5]])  # N = 2 texts x 2 heads, blocks of 2 keys
-    bias = shut(torch.float64) * torch.ones(5, 5, dtype=torch.float64).triu(1)
+    one = torch.tensor([[[3, 0]], [[5, 5]], [[3, 0]], [[5, 5]]])  # N = 2 texts x 2 heads, blocks of
+    two = torch.tensor([[[1, 0], [2, 4]], [[5, 3], [0, 1]]] * 2)  # 2 keys; two parts in one tile
+    bias = shut(torch.float64) * torch.ones(3, 3, dtype=torch.float64).triu(1)
     made = [
-        Tile((0, 4), ((0, 12),)),
-        Tile((4, 5), ((0, 2), (4, 6)), blocks),
-        Tile((5, 10), ((5, 10),), bias=bias),
-        Tile((10, 12), ((9, 12),), blocks),
+        Tile((0, 2), ((0, 12),)),
+        Tile((2, 4), ((0, 2), (4, 6))),
+        Tile((4, 5), blocks=one),
+        Tile((5, 8), ((5, 8),), bias),
+        Tile((8, 12), blocks=two),
     ]
     mask = torch.zeros(1, 2, 12, 12).bool()
-    mask[:, :, :4] = True
-    mask[:, :, 4, [0, 1, 4, 5]] = True
-    mask[:, :, 5:10, 5:10] = torch.ones(5, 5).tril().bool()
-    mask[:, :, 10:, 9:] = True
-    for head, block in enumerate((3, 5)):
-        mask[:, head, [4, 10, 11], 2 * block : 2 * block + 2] = True
+    mask[:, :, :2] = True
+    mask[:, :, 2:4, [0, 1, 4, 5]] = True
+    mask[:, :, 5:8, 5:8] = torch.ones(3, 3).tril().bool()
+    met = (*one[:2].flatten(1).tolist(), *two[:2].flatten(0, 1).tolist())
+    places = ((0, [4]), (1, [4]), (0, [8, 9]), (0, [10, 11]), (1, [8, 9]), (1, [10, 11]))
+    for (head, queries), blocks in zip(places, met, strict=True):
+        for query in queries:
+            mask[:, head, query, [key for b in blocks for key in (2 * b, 2 * b + 1)]] = True
     return made, mask
 
 
 def twice(mask: Tensor) -> Tensor:
-    """How often a key is met: the last tile's span holds what head 1's block holds too."""
+    """How often a key is met: block 5 comes twice for head 1's query 4."""
     often = mask.double()
-    often[:, 1, 10:, 10:] = 2.0
+    often[:, 1, 4, 10:] = 2.0
     return often.log()
 
 
@@ -55,8 +59,8 @@ def test_tiles_of_every_kind_are_their_mask(padded: bool) -> None:
         bias = bias.masked_fill(~KEYS[:, None, None], -torch.inf)
     expected = F.scaled_dot_product_attention(q, k, v, bias, scale=0.7)
     output = attend(q, k, v, made, 0.7, real=KEYS if padded else None, unit=2)
-    assert (output[1, 1, 10:] == 0).all() == padded
-    assert output[:, 0].all()
+    assert (output[1, 1, 4] == 0).all() == padded
+    assert output[0].all()
     equal(output, expected)
     equal_gradients(output, expected, {"q": (q, q), "k": (k, k), "v": (v, v)})
 

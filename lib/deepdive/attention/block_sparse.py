@@ -18,6 +18,7 @@ from deepdive.laws import Case, Fails, Refuses, case, random_rows
 from deepdive.masks import Dense, Mask, Padding
 
 Draw = Callable[[int, int], Tensor]
+TOGETHER = 4  # blocks of queries in one product: their keys still fit into a core's cache
 
 
 @dataclass(frozen=True)
@@ -133,25 +134,31 @@ class BlockSparseAttention(PatternAttention):
         if filled := n * self.block - T:
             real = F.pad(all_real(real, k), (0, filled), value=False)
             q, k, v = (F.pad(rows, (0, 0, 0, filled)) for rows in (q, k, v))
-        drawn = self.draw(n, H).to(q.device).transpose(0, 1)  # (n - 2, H, n_random)
-        drawn = drawn.repeat(1, B, 1) if self.n_random else drawn
-        tiles = [self._tile(i, n, drawn) for i in range(n)]
+        drawn = self.draw(n, H).to(q.device).repeat(B, 1, 1)
+        tiles = self._tiles(n, drawn)
         mixed = attend(q, k, v, tiles, scale, real=real, dropout=self.dropped, unit=self.block)
         return mixed[:, :, :T]
 
-    def _tile(self, i: int, n: int, drawn: Tensor) -> Tile:
-        """Return what block i of n meets."""
-        if i in (0, n - 1):
-            parts = [(0, n)]
-        elif i == 1:
-            parts = [(0, 3), (n - 1, n)]
-        elif i == n - 2:
-            parts = [(0, 1), (n - 3, n)]
-        else:
-            parts = [(0, 1), (i - 1, i + 2), (n - 1, n)]
-        spans = tuple((low * self.block, high * self.block) for low, high in parts)
-        blocks = drawn[i - 1] if self.n_random and 0 < i < n - 1 else None
-        return Tile((i * self.block, (i + 1) * self.block), spans, blocks)
+    def _tiles(self, n: int, drawn: Tensor) -> list[Tile]:
+        """Return the tiles of n blocks; `drawn` (N, n - 2, n_random) belongs to the inner ones."""
+
+        def inner(first: int, last: int, *near: int) -> Tile:
+            """The blocks first ... last - 1, which meet those at these distances, and the ends."""
+            at = torch.arange(first, last, device=drawn.device).unsqueeze(1)
+            known = at + torch.tensor(near, device=drawn.device)
+            known = F.pad(F.pad(known, (1, 0), value=0), (0, 1), value=n - 1)
+            known = known.expand(len(drawn), -1, -1)
+            blocks = torch.cat([known, drawn[:, first - 1 : last - 1]], dim=-1)
+            return Tile((first * self.block, last * self.block), blocks=blocks)
+
+        starts = range(2, n - 2, TOGETHER)
+        return [
+            Tile((0, self.block), ((0, n * self.block),)),
+            inner(1, 2, 0, 1),  # the block before it is an end
+            *(inner(start, min(start + TOGETHER, n - 2), -1, 0, 1) for start in starts),
+            inner(n - 2, n - 1, -1, 0),
+            Tile(((n - 1) * self.block, n * self.block), ((0, n * self.block),)),
+        ]
 
     def _whole(self, T: int, heads: int) -> Tensor:
         """Return the counts (H, T, T), one for each query and key."""

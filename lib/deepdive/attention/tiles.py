@@ -20,19 +20,25 @@ Span = tuple[int, int]  # first, last + 1
 
 
 class Tile(NamedTuple):
-    """A block of queries and the keys that it meets, in the order of the scores' columns.
+    """Queries and the keys that they meet, in the order of the scores' columns.
 
     rows    the queries
     spans   stretches of keys, the same for all heads
-    blocks  int64 (N, r) or None: blocks of keys, `unit` wide, other ones for each of N = B * H
     bias    (rows, keys met) or (N, rows, keys met), added to the scores: 0, or `shut(dtype)`
             where the query does not meet the key after all; None: it meets them all
+    blocks  int64 (N, G, r), in place of spans: the queries are G parts of one size, and each part
+            meets r blocks of keys, `unit` wide, of its own, other ones for each of N = B * H
     """
 
     rows: Span
-    spans: tuple[Span, ...]
-    blocks: Tensor | None = None
+    spans: tuple[Span, ...] = ()
     bias: Tensor | None = None
+    blocks: Tensor | None = None
+
+    @property
+    def parts(self) -> int:
+        """G: into how many products of their own the queries fall."""
+        return 1 if self.blocks is None else self.blocks.shape[1]
 
 
 def shut(dtype: torch.dtype) -> float:
@@ -124,37 +130,45 @@ class _Met:
         self.rows, self.unit = rows, unit
 
     def take(self, tile: Tile) -> Tensor:
-        """Return (N, keys met, d), a view where it is one stretch."""
-        parts = [self.rows[:, low:high] for low, high in tile.spans]
+        """Return (N * G, keys met, d), a view where it is one stretch."""
         if tile.blocks is not None:
-            N, r = tile.blocks.shape
+            N, G, r = tile.blocks.shape
             blocks = self._in_blocks().index_select(0, self._numbers(tile.blocks))
-            parts.append(blocks.view(N, r * self.unit, self.rows.shape[-1]))
+            return blocks.view(N * G, r * self.unit, self.rows.shape[-1])
+        parts = [self.rows[:, low:high] for low, high in tile.spans]
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def add(self, tile: Tile, a: Tensor, b: Tensor) -> None:
-        """Add a^T @ b, (N, keys met, d), to the rows that were taken."""
-        if len(tile.spans) == 1 and tile.blocks is None:
+        """Add a^T @ b, (N * G, keys met, d), to the rows that were taken."""
+        if len(tile.spans) == 1:
             low, high = tile.spans[0]
             self.rows[:, low:high].baddbmm_(a.transpose(1, 2), b)
             return
         product, start = torch.bmm(a.transpose(1, 2), b), 0
+        if tile.blocks is not None:
+            blocks = product.view(tile.blocks.numel(), -1)
+            self._in_blocks().index_add_(0, self._numbers(tile.blocks), blocks)
         for low, high in tile.spans:
             self.rows[:, low:high] += product[:, start : start + high - low]
             start += high - low
-        if tile.blocks is not None:
-            blocks = product[:, start:].reshape(tile.blocks.numel(), -1)
-            self._in_blocks().index_add_(0, self._numbers(tile.blocks), blocks)
 
     def _in_blocks(self) -> Tensor:
         N, S, d = self.rows.shape
         return self.rows.view(N * (S // self.unit), self.unit * d)
 
     def _numbers(self, blocks: Tensor) -> Tensor:
-        """Return (N * r,): where the blocks stand among those of all heads."""
+        """Return (N * G * r,): where the blocks stand among those of all heads."""
         each = self.rows.shape[1] // self.unit
-        heads = torch.arange(len(blocks), device=blocks.device).unsqueeze(1)
+        heads = torch.arange(len(blocks), device=blocks.device).view(-1, 1, 1)
         return (blocks + each * heads).flatten()
+
+
+def _of(tile: Tile, rows: Tensor) -> Tensor:
+    """Return the rows (N, T, d) of a tile, part by part: (N * G, rows / G, d)."""
+    mine = rows[:, slice(*tile.rows)]
+    if tile.blocks is None:
+        return mine
+    return mine.reshape(len(rows) * tile.parts, -1, rows.shape[-1])
 
 
 class _Tiled(torch.autograd.Function):
@@ -182,9 +196,8 @@ class _Tiled(torch.autograd.Function):
         out = q.new_empty(*q.shape[:2], v.shape[-1])
         saved: list[Tensor] = []
         for tile, lonely in zip(tiles, special, strict=True):  # lonely: a query may meet no key
-            rows = slice(*tile.rows)
             bias = _bias(tile, closed, unit) if lonely else tile.bias
-            weights = _weigh(q[:, rows], keys.take(tile), bias, lonely)
+            weights = _weigh(_of(tile, q), keys.take(tile), bias, lonely)
             if kept:
                 saved.append(weights)
             if dropout:
@@ -192,7 +205,8 @@ class _Tiled(torch.autograd.Function):
                 weights = weights * dropped
                 if kept:
                     saved.append(dropped)
-            out[:, rows] = torch.bmm(weights, values.take(tile))
+            mixed = torch.bmm(weights, values.take(tile))
+            out[:, slice(*tile.rows)] = mixed.view(len(q), -1, v.shape[-1])
         if kept:
             ctx.save_for_backward(q, k, v, out, *saved)
         ctx.settings = tiles, scale, unit, bool(dropout)
@@ -213,15 +227,15 @@ class _Tiled(torch.autograd.Function):
         d_k, d_v = (torch.zeros_like(t, memory_format=torch.contiguous_format) for t in (k, v))
         keys, values, to_keys, to_values = (_Met(t, unit) for t in (k, v, d_k, d_v))
         for tile, (weights, kept) in zip(tiles, _pairs(saved, dropped), strict=True):
-            rows = slice(*tile.rows)
-            g, met = grad[:, rows], values.take(tile).transpose(1, 2)
+            g, met = _of(tile, grad), values.take(tile).transpose(1, 2)
             to_values.add(tile, weights if kept is None else weights * kept, g)
             if kept is None:
-                scores = torch.baddbmm(less[:, rows], g, met).mul_(weights)
+                scores = torch.baddbmm(_of(tile, less), g, met).mul_(weights)
             else:
-                scores = torch.bmm(g, met).mul_(kept).add_(less[:, rows]).mul_(weights)
-            to_keys.add(tile, scores, q[:, rows])
-            d_q[:, rows] = torch.bmm(scores, keys.take(tile))
+                scores = torch.bmm(g, met).mul_(kept).add_(_of(tile, less)).mul_(weights)
+            to_keys.add(tile, scores, _of(tile, q))
+            to_queries = torch.bmm(scores, keys.take(tile))
+            d_q[:, slice(*tile.rows)] = to_queries.view(len(q), -1, q.shape[-1])
         return d_q.mul_(scale), d_k, d_v, *[None] * 7
 
 
