@@ -2,7 +2,7 @@
 
     task = copying(256, 2000)
     model = LongModel(task, lambda layer: MultiHeadAttention(64, 4, mechanism=WindowAttention(16)))
-    row = learn(model, task, steps=500)                  # {"accuracy": ..., "steps": ..., ...}
+    row = learn(model, task, steps=500)                  # {"accuracy": ..., "steps": ...}
 
 Every task asks for a class at some places of a row and is silent at the others, so that all are
 scored by one number, the share of the places where the answer is right. `bag_of_words` is the same
@@ -13,6 +13,7 @@ about attention (`counts`).
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -79,9 +80,7 @@ class LongTask:
 
 
 def _rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Rows:
-    return torch.tensor([tokens for tokens, _ in pairs]), torch.tensor(
-        [wanted for _, wanted in pairs]
-    )
+    return torch.tensor([row for row, _ in pairs]), torch.tensor([due for _, due in pairs])
 
 
 def _asked_last(pairs: Sequence[tuple[Sequence[int], int]], length: int) -> Rows:
@@ -128,7 +127,7 @@ def listops(
     low = length // 2 if shortest is None else shortest
     made = list_ops(n + n_test, (low, length - 1), depth, seed=seed)
     pairs = [([LISTOPS[symbol] for symbol in symbols], value) for symbols, value in made]
-    parts = _asked_last(pairs[:n], length), _asked_last(pairs[n:], length)
+    parts = [_asked_last(part, length) for part in (pairs[:n], pairs[n:])]
     return LongTask("listops", 2 + len(LISTOPS), 10, *parts, made.source, padded=True)
 
 
@@ -254,13 +253,14 @@ def learn(
     seed: int = 0,
     progress: bool = False,
 ) -> dict[str, Any]:
-    """Train for so many steps or minutes; return accuracy, chance, steps, parameters, step_s."""
+    """Train for so many steps, or minutes of processor time; return accuracy and steps."""
     history = fit(
         model,
         task.batches(size, seed),
         lambda model, batch: task_loss(task, model, batch),
         steps=steps,
         minutes=minutes,
+        clock=time.process_time,
         optimizer=adam(model, rate),
         seed=seed,
         progress=progress,

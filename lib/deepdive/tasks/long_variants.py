@@ -213,7 +213,8 @@ def race(
     minutes: float | None = None,
     parameters: int | None = None,
 ) -> dict[str, Any]:
-    """Train one variant on one task, for so many steps or minutes; return plain JSON values.
+    """Train one variant on one task, for so many steps or minutes of processor time; return plain
+    JSON values.
 
     With `parameters` the feed-forward layers are as wide as makes the model so large. Keys:
     accuracy, chance, steps, parameters, refused ("" or why the variant cannot do the task, which it

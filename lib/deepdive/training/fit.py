@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,7 @@ def fit(
     seed: int = 0,
     ema: EMA | None = None,
     minutes: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
     accumulate: int = 1,
     progress: bool = True,
 ) -> History:
@@ -98,6 +100,9 @@ def fit(
     steps, epochs   how long: updates, or passes over batches (epochs * len(batches) / accumulate
                     updates, rounded down); `minutes` of training time and `patience`, validations
                     in a row without a new best, end it earlier
+    clock           seconds, read before and after each step for `minutes` and `history.seconds`;
+                    `time.process_time` counts the processor's work on this run alone, which is fair
+                    where other work goes on beside it
     optimizer       default: `deepdive.optim.adam(model)`
     schedule        step (from 1) -> learning rate of the first parameter group; the others keep
                     their ratio to it. Default: the optimizer's own rate
@@ -163,6 +168,7 @@ def fit(
         validate_every=validate_every or 0,
         patience=patience,
         total=total,
+        clock=clock,
         limit=None if minutes is None else 60.0 * minutes,
         ended="steps" if epochs is None else "epochs",
         configuration=settings,

@@ -30,7 +30,6 @@ from deepdive.training.steps import Stepper
 SAVE_SECONDS = 60.0  # between checkpoints, when `save_every` does not say
 SAVE_SHARE = 20.0  # ... and at least this many times what writing one took
 SERIES = ("losses", "lrs", "norms")
-clock = time.perf_counter
 
 
 @dataclass(kw_only=True)
@@ -44,6 +43,7 @@ class Run(Stepper):
     limit: float | None
     ended: str
     configuration: dict[str, Any]
+    clock: Callable[[], float]
     store: Checkpoints | None
     save_every: int | None
     best: Tensors | None = None
@@ -56,9 +56,9 @@ class Run(Stepper):
         """Step until a limit is reached or Ctrl-C was pressed."""
         self.model.train()
         while not (reason := self.reason()):
-            start = clock()
+            start = self.clock()
             self.train_step()
-            self.history.seconds += clock() - start
+            self.history.seconds += self.clock() - start
             if self.validate is not None and self.step % self.validate_every == 0:
                 self.check()
             if self.save_due():
