@@ -127,7 +127,7 @@ def listops(
     low = length // 2 if shortest is None else shortest
     made = list_ops(n + n_test, (low, length - 1), depth, seed=seed)
     pairs = [([LISTOPS[symbol] for symbol in symbols], value) for symbols, value in made]
-    parts = [_asked_last(part, length) for part in (pairs[:n], pairs[n:])]
+    parts = _asked_last(pairs[:n], length), _asked_last(pairs[n:], length)
     return LongTask("listops", 2 + len(LISTOPS), 10, *parts, made.source, padded=True)
 
 
