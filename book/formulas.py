@@ -12,6 +12,16 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 
+# What the converter leaves out: the thin spaces around a function's name, as in "T log T", and that
+# a bar stands close to what it encloses.
+FUNCTION = r"<mi>(?:arc)?(?:log|ln|lg|exp|sin|cos|tan|tanh)</mi>"
+RAISED = rf"<m(?:sub|sup)>{FUNCTION}<m[in]>[^<]*</m[in]></m(?:sub|sup)>"
+AFTER = re.compile(rf"({RAISED}|(?<!<msub>)(?<!<msup>){FUNCTION})(?=<m(?:i|n|sub|sup|frac|sqrt)>)")
+BEFORE = re.compile(rf"(</m(?:i|n|sub|sup|frac|sqrt)>)(?={RAISED}|{FUNCTION})")
+THIN = '<mspace width="0.17em"></mspace>'
+BAR = re.compile(r'<mo(?: stretchy="false")?>(&#x0007C;|&#x02016;)</mo>')
+CLOSE = r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>'
+
 
 def mathml(latex: str, display: str) -> str:
     """A formula as MathML, `display` "inline" or "block".
@@ -28,7 +38,8 @@ def mathml(latex: str, display: str) -> str:
     left = re.search(r">([^<]*(?:\\|&(?!#))[^<]*)<", found)
     if left:
         raise ValueError(f"{left[1]} was not understood")
-    return found
+    found = BEFORE.sub(rf"\1{THIN}", AFTER.sub(rf"\1{THIN}", found))
+    return BAR.sub(CLOSE, found)
 
 
 def _visit(display: str) -> Any:

@@ -9,7 +9,7 @@ import torch
 
 from deepdive.atlas import compare
 from deepdive.atlas.beside import comparable
-from deepdive.atlas.diagrams import changes, parts
+from deepdive.atlas.diagrams import changes, difference, parts
 from deepdive.atlas.rows import rows
 from deepdive.atlas.specimens import code, specimen
 from deepdive.layers import FeedForward, GatedFeedForward
@@ -85,8 +85,19 @@ def test_what_is_new_is_lit_and_what_is_gone_is_dashed() -> None:
     assert "BahdanauDecoder" in view.alt
 
 
+def test_a_parent_in_its_heads_is_read_from_inside_and_depth_shows_what_differs() -> None:
+    parent, child = (specimen(n).traced.top.inside for n in ("bert", "nystromformer"))
+    found = difference(parent, child, set())
+    assert [(what, kind) for what, (_, kind, _) in found if what != "same"] == [
+        ("gone", "BertForPreTraining"), ("gone", "MaskedHead"), ("gone", "SoftmaxAttention"),
+        ("new", "NystromAttention"),
+    ]  # fmt: skip
+    assert {"Bert", "Stack", "Block"} <= {kind for what, (_, kind, _) in found if what == "same"}
+    assert not [kind for _, (_, kind, _) in found if kind == "ValueConvolution"], "inside the new"
+
+
 def test_equal_neighbours_are_one_box() -> None:
-    found = {(kind, many) for _, kind, many in parts(specimen("transformer"))}
+    found = {(kind, many) for _, kind, many in parts(specimen("transformer").traced.top.inside)}
     assert ("Block", 2) in found
 
 

@@ -32,6 +32,7 @@ from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.layers.norms import LayerNorm
 from deepdive.layers.residual import Norm
 from deepdive.masks import Mask
+from deepdive.stacks import Stack
 
 Where = tuple[Mask | Tensor | None, Tensor | None]  # mask, positions
 
@@ -90,8 +91,8 @@ class ReversibleBlock(nn.Module):
             return y1 - self.f(x2, where), x2
 
 
-class ReversibleStack(nn.Module):
-    """Reversible blocks one after the other, on two copies of the stream; then `norm`, if any.
+class ReversibleStack(Stack):
+    """A stack of `ReversibleBlock` on two copies of the stream; then `norm`, if any.
 
     Returns both streams side by side, (B, T, 2 d_model). While gradients are recorded, only the
     last streams are kept, and the backward pass runs the layers backwards. It runs plainly without
@@ -99,18 +100,6 @@ class ReversibleStack(nn.Module):
     and what it draws must come from torch's generators.
     Raises ValueError when n_layers is negative, and for a memory.
     """
-
-    def __init__(
-        self,
-        make_block: Callable[[int], ReversibleBlock],
-        n_layers: int,
-        norm: nn.Module | None = None,
-    ) -> None:
-        super().__init__()
-        if n_layers < 0:
-            raise ValueError(f"n_layers must not be negative; got {n_layers}")
-        self.blocks = nn.ModuleList(make_block(i) for i in range(n_layers))
-        self.norm = norm
 
     def forward(
         self,

@@ -18,31 +18,28 @@ ROLE = {"head": "query", "layer": "value", "between": "weight", "around": "key",
 TALL, GAP, INDENT, WIDE = 28.0, 8.0, 22.0, 330.0
 DEEP = 4  # levels of modules that are drawn
 Part = tuple[int, str, int]  # depth, class, how many of it in a row
+Change = tuple[str, Part]  # "same", "new" or "gone"
 
 
-def parts(specimen: Specimen) -> list[Part]:
-    """The modules in the order of their calls, four levels deep; equal neighbours become one."""
-
-    def kinds(row: Module) -> tuple[str, ...]:
-        return (row.kind, *(kind for inner in row.inside for kind in kinds(inner)))
-
-    def walk(rows: list[Module], depth: int) -> Iterator[Part]:
-        at = 0
-        while at < len(rows) and depth < DEEP:
-            same = at + 1
-            while same < len(rows) and kinds(rows[same]) == kinds(rows[at]):
-                same += 1
-            yield depth, rows[at].kind, same - at
-            yield from walk(rows[at].inside, depth + 1)
-            at = same
-
-    return list(walk(specimen.traced.top.inside, 0))
+def parts(rows: list[Module], depth: int = 0) -> Iterator[Part]:
+    """Yield the modules in the order of their calls; equal neighbours become one."""
+    at = 0
+    while at < len(rows):
+        same = at + 1
+        while same < len(rows) and _kinds(rows[same]) == _kinds(rows[at]):
+            same += 1
+        yield depth, rows[at].kind, same - at
+        yield from parts(rows[at].inside, depth + 1)
+        at = same
 
 
-def changes(parent: list[Part], child: list[Part]) -> Iterator[tuple[str, Part]]:
+def _kinds(row: Module) -> tuple[str, ...]:
+    return (row.kind, *(kind for inner in row.inside for kind in _kinds(inner)))
+
+
+def changes(parent: list[Part], child: list[Part]) -> Iterator[Change]:
     """Yield each part with "same", "new" or "gone", in the order in which both can be read."""
-    matcher = SequenceMatcher(None, [p[:2] for p in parent], [p[:2] for p in child], autojunk=False)
-    for what, a, b, c, d in matcher.get_opcodes():
+    for what, a, b, c, d in _match(parent, child).get_opcodes():
         if what == "equal":
             for old, new in zip(parent[a:b], child[c:d], strict=True):
                 yield ("same" if old[2] == new[2] else "new"), new
@@ -51,13 +48,44 @@ def changes(parent: list[Part], child: list[Part]) -> Iterator[tuple[str, Part]]
             yield from (("new", part) for part in child[c:d])
 
 
+def _match(parent: list[Part], child: list[Part]) -> SequenceMatcher[tuple[int, str]]:
+    return SequenceMatcher(None, [p[:2] for p in parent], [p[:2] for p in child], autojunk=False)
+
+
+def difference(parent: list[Module], child: list[Module], named: set[str]) -> list[Change]:
+    """Return the changes that a picture shows, new also what is `named` so.
+
+    A parent that is wrapped, a BERT in its heads say, is read from the module inside it that is
+    most like the child; the wrappers come first, gone. Shown are the first `DEEP` levels, and
+    deeper ones where they differ, unless something around them differs already.
+    """
+    wrappers: list[Change] = []
+    mine = list(parts(child))
+    while inside := [row for top in parent for row in top.inside]:
+        whole = _match(list(parts(parent)), mine).ratio()
+        best = max(inside, key=lambda row: _match(list(parts([row])), mine).ratio())
+        if _match(list(parts([best])), mine).ratio() <= whole:
+            break
+        without = [*parent, *(row for row in inside if row is not best)]
+        wrappers += [("gone", (0, row.kind, 1)) for row in without if row.inside]
+        parent = [best]
+    shown, hidden = [], DEEP + 99
+    for what, part in changes(list(parts(parent)), mine):
+        what = "new" if what == "same" and part[1] in named else what
+        depth = part[0]
+        if depth <= hidden:
+            hidden = depth if what != "same" and depth else DEEP + 99
+        elif depth >= DEEP:
+            continue
+        if what != "same" or depth < DEEP:
+            shown.append((what, part))
+    return wrappers + shown
+
+
 def drawn(header: Header, place: str, parent: Specimen, child: Specimen) -> tuple[str, str]:
     """Return the diagram as SVG, and its alternative text."""
     named = set(re.findall(r"\b[A-Z]\w+", " ".join(re.findall(r"`([^`]+)`", str(header.differs)))))
-    found = [
-        ("new" if what == "same" and part[1] in named else what, part)
-        for what, part in changes(parts(parent), parts(child))
-    ]
+    found = difference(parent.traced.top.inside, child.traced.top.inside, named)
     lit, body, y = ROLES[ROLE[place]], [], 30.0
     body.append(text(WIDE / 2, 12, f"{header.parent} → {header.system}", 15, bold=True))
     for what, (depth, kind, many) in found:

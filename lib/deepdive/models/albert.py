@@ -16,6 +16,7 @@ Source: Lan et al. 2020, section 3, and their released code.
 Book: 3.2
 Page: 03_bert/10_albert_distilbert#albert-one-block-for-all-layers
 Checkpoints: AlbertModel and AlbertForPreTraining, such as albert/albert-base-v2, by `load`
+Example: tiny()
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ Source: Lee-Thorp et al. 2022, section 3, and their released code.
 Book: blog
 Page: 05_efficient/04_low_rank_and_features#fnet-no-weights-at-all
 Checkpoints: FNetModel, such as google/fnet-base, by `load`
+Example: tiny()
 """
 
 from __future__ import annotations
