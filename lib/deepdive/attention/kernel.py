@@ -76,15 +76,13 @@ class LinearAttention(nn.Module):
         q, k = self.features(q, k, scale, real)
         if real is not None:
             k = k * real[:, None, :, None]
-        if causal:
-            mixed, total = self._causal(q, k, v)
-        else:
-            mixed = q @ (k.transpose(-2, -1) @ v)
-            total = q @ k.sum(2).unsqueeze(-1)  # (B, H, T, 1)
+        v = F.pad(v, (0, 1), value=1.0)  # what is mixed of the ones is the sum of the weights
+        mixed = self._causal(q, k, v) if causal else q @ (k.transpose(-2, -1) @ v)
+        mixed, total = mixed.split([v.shape[-1] - 1, 1], dim=-1)
         return mixed / total.masked_fill(total == 0, 1.0)
 
-    def _causal(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sums over the keys up to each query, of phi phi v and of phi phi."""
+    def _causal(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Return the sums of phi phi v over the keys up to each query, (B, H, T, d_v)."""
         T, S = q.shape[2], k.shape[2]
         if T > S:
             raise ValueError(f"{T} queries, {S} keys: causal queries are the last of the keys")
@@ -99,11 +97,8 @@ class LinearAttention(nn.Module):
         sums = k.transpose(-2, -1) @ v  # (B, H, chunks, m, d_v)
         first = old.transpose(-2, -1) @ before
         sums = torch.cat([first.unsqueeze(2), sums[:, :, :-1]], dim=2).cumsum(2)
-        totals = torch.cat([old.sum(2, keepdim=True), k[:, :, :-1].sum(3)], dim=2).cumsum(2)
         near = (q @ k.transpose(-2, -1)).tril()  # (B, H, chunks, size, size)
-        mixed = near @ v + q @ sums
-        total = near.sum(-1, keepdim=True) + q @ totals.unsqueeze(-1)
-        return mixed.flatten(2, 3)[:, :, :T], total.flatten(2, 3)[:, :, :T]
+        return (near @ v + q @ sums).flatten(2, 3)[:, :, :T]
 
 
 def its_mask(attention: nn.Module) -> tuple[Tensor, Tensor]:
