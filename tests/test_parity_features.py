@@ -189,7 +189,7 @@ def by_features(phi: Callable[[Tensor, str], Tensor], attention: nn.Module) -> N
 
 @parity(LinearAttention)
 def linear_attention() -> None:
-    by_features(lambda x, _: torch.where(x > 0, x + 1, x.exp()), LinearAttention(chunk=3))
+    at_once_and_in_parts(lambda x, _: torch.where(x > 0, x + 1, x.exp()), LinearAttention(chunk=3))
 
 
 @parity(PerformerAttention)
@@ -201,15 +201,26 @@ def performer() -> None:
         x = x / 4**0.25
         return torch.stack([(w @ x - x @ x / 2).exp() for w in attention.drawn]) / 10**0.5
 
+    at_once_and_in_parts(phi, attention)
+
+
+def at_once_and_in_parts(phi: Callable[[Tensor, str], Tensor], attention: LinearAttention) -> None:
+    """All rows at a time, and few: no part of the keys may have a scale of its own."""
     by_features(phi, attention)
+    with (
+        mock.patch("deepdive.attention.kernel.ROWS", 2),
+        mock.patch("deepdive.attention.performer.ROWS", 2),
+    ):
+        by_features(phi, attention)
 
 
 @parity(YosoAttention)
 def yoso_sampled() -> None:
-    """Few pairs in a bucket, and many: the backward pass takes two ways."""
+    """Pairs of pieces, a step for each, and sums: the backward pass takes two ways."""
     with_buckets()
-    with mock.patch("deepdive.attention.yoso_sampled.FEW", 0):
-        with_buckets()
+    for many, step in ((16, 2), (0, 2)):
+        with mock.patch.multiple("deepdive.attention.yoso_sampled", MANY=many, ROWS=step):
+            with_buckets()
 
 
 def with_buckets() -> None:
@@ -260,10 +271,8 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "no minus |x|^2 / 2": (
         performer,
-        "deepdive.attention.performer.PerformerAttention.features",
-        lambda self, q, k, scale, real: tuple(
-            (scale**0.5 * x @ self.drawn.T).exp() for x in (q, k)
-        ),
+        "deepdive.attention.performer.PerformerAttention._exponents",
+        lambda self, k, scale, real: scale**0.5 * k @ self.drawn.T,
     ),
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ queries.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import repeat
 
 import torch
 import torch.nn.functional as F
@@ -15,16 +16,18 @@ from deepdive.attention.structure import read_mask, refuse_bias
 from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.masks import Causal, Mask, Padding, Window
 
+ROWS = 512  # rows whose features are made at a time: they stay in a core's cache
+
 
 class LinearAttention(nn.Module):
     """Weights proportional to phi(q) . phi(k), never written out.
 
         output[t] = phi(q[t]) @ sum_s phi(k[s]) v[s]^T / phi(q[t]) @ sum_s phi(k[s])
 
-    The sums run over all real keys, or, under `Causal`, over s <= t: then rows stand in chunks of
-    `chunk`; the sums of the chunks before come from one cumulative sum, and the weights inside a
-    chunk are written out. phi is `features`, here elu(x) + 1; a subclass replaces it. Its entries
-    must not be negative.
+    The sums run over all real keys, `ROWS` at a time. Under `Causal` they run over s <= t: then
+    rows stand in chunks of `chunk`; the sums of the chunks before come from one cumulative sum, and
+    the weights inside a chunk are written out. phi is `of_queries` and `of_keys`, here elu(x) + 1;
+    a subclass replaces them. No entry may be negative.
 
     Honours `Causal` and `Padding`; refuses every other mask, and a bias. A row with no key, or
     whose features are all 0, is 0. Step by step it equals the whole. No weights of size T x S
@@ -48,13 +51,20 @@ class LinearAttention(nn.Module):
         """Return 1: these features are not those of a softmax."""
         return 1.0
 
-    def features(
-        self, q: Tensor, k: Tensor, scale: float, real: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Return phi(scale * q) (B, H, T, m) and phi(k) (B, H, S, m), no entry below 0; the caller
-        zeroes the rows of k that are not `real`.
-        """
-        return F.elu(scale * q) + 1, F.elu(k) + 1
+    def shared(self, q: Tensor, k: Tensor, scale: float, real: Tensor | None) -> Tensor | None:
+        """Return what `of_keys` needs to know of all keys; called once, before any feature."""
+        return None
+
+    def of_queries(self, q: Tensor, scale: float) -> Tensor:
+        """Return phi(scale * q), (..., m)."""
+        return F.elu(scale * q) + 1
+
+    def of_keys(
+        self, k: Tensor, scale: float, real: Tensor | None, shared: Tensor | None
+    ) -> Tensor:
+        """Return phi(k) (B, H, S, m) of some keys, 0 in rows that are not `real` (B, S)."""
+        features = F.elu(k) + 1
+        return features if real is None else features * real[:, None, :, None]
 
     def forward(
         self,
@@ -73,11 +83,18 @@ class LinearAttention(nn.Module):
         refuse_bias(bias, name)
         real, causal = read_mask(mask, k, name)
         scale = self.default_scale(q.shape[-1]) if scale is None else scale
-        q, k = self.features(q, k, scale, real)
-        if real is not None:
-            k = k * real[:, None, :, None]
+        shared = self.shared(q, k, scale, real)
         v = F.pad(v, (0, 1), value=1.0)  # what is mixed of the ones is the sum of the weights
-        mixed = self._causal(q, k, v) if causal else q @ (k.transpose(-2, -1) @ v)
+        if causal:
+            queries, keys = self.of_queries(q, scale), self.of_keys(k, scale, real, shared)
+            mixed = self._causal(queries, keys, v)
+        else:
+            there = repeat(None) if real is None else real.split(ROWS, 1)
+            parts = zip(k.split(ROWS, 2), v.split(ROWS, 2), there, strict=False)
+            sums = torch.stack(
+                [self.of_keys(a, scale, c, shared).transpose(-2, -1) @ b for a, b, c in parts]
+            ).sum(0)  # (B, H, m, d_v + 1)
+            mixed = torch.cat([self.of_queries(a, scale) @ sums for a in q.split(ROWS, 2)], dim=2)
         mixed, total = mixed.split([v.shape[-1] - 1, 1], dim=-1)
         return mixed / total.masked_fill(total == 0, 1.0)
 

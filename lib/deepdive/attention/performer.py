@@ -5,11 +5,12 @@ Choromanski et al. 2021, "Rethinking Attention with Performers".
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import repeat
 
 import torch
 from torch import Tensor
 
-from deepdive.attention.kernel import NO_WEIGHTS, LinearAttention, its_mask, its_refusals
+from deepdive.attention.kernel import NO_WEIGHTS, ROWS, LinearAttention, its_mask, its_refusals
 from deepdive.attention.redrawn import Redrawn
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.laws import Case, case, random_rows
@@ -48,7 +49,7 @@ class PerformerAttention(Redrawn, LinearAttention):
     Parent: transformer
     Place: head
     What differs:
-    - a weight is estimated by a product of positive random features (`features`), so that keys and
+    - a weight is estimated by a product of positive random features (`of_keys`), so that keys and
       values are summed up once for all queries (`LinearAttention`)
     - the directions are orthogonal (`orthogonal`), and drawn anew in training (`redraw_every`)
     - causal attention is a cumulative sum over chunks (`chunk`)
@@ -82,26 +83,46 @@ class PerformerAttention(Redrawn, LinearAttention):
         """Return 1 / sqrt(d_head), that of the softmax which is estimated."""
         return SoftmaxAttention.default_scale(d_head)
 
-    def features(
-        self, q: Tensor, k: Tensor, scale: float, real: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Return phi of q (B, H, T, m) and of k (B, H, S, m), up to a number for each query and
-        one for all keys of a head.
-        """
+    def shared(self, q: Tensor, k: Tensor, scale: float, real: Tensor | None) -> Tensor:
+        """Return the largest exponent of each head's real keys, (B, H, 1, 1)."""
         if scale < 0 or q.shape[-1] != self.d_head:
             raise ValueError(
                 f"scale={scale}, d_head={q.shape[-1]}: these features have d_head={self.d_head}, "
                 "and sqrt(scale) must exist: give the sign to q"
             )
         self._count()
-        W = scale**0.5 * self.drawn.transpose(0, 1)
-        on_q, on_k = q @ W, k @ W  # changed in place below: they are the largest tensors here
+        there = repeat(None) if real is None else real.split(ROWS, 1)
+        with torch.no_grad():
+            tops = [
+                self._exponents(some, scale, seen).amax((-2, -1), keepdim=True)
+                for some, seen in zip(k.split(ROWS, 2), there, strict=False)
+            ]
+            return torch.stack(tops).amax(0).clamp(min=torch.finfo(k.dtype).min)
+
+    def of_queries(self, q: Tensor, scale: float) -> Tensor:
+        """Return phi of q (B, H, T, m), up to a number for each query."""
+        on_q = q @ self._directions(scale)  # changed in place: these are the largest tensors here
+        on_q -= on_q.detach().amax(-1, keepdim=True)
+        return on_q.exp_()
+
+    def of_keys(
+        self, k: Tensor, scale: float, real: Tensor | None, shared: Tensor | None
+    ) -> Tensor:
+        """Return phi of k (B, H, S, m), up to one number for all keys of a head, `shared`."""
+        on_k = self._exponents(k, scale, real)
+        assert shared is not None
+        on_k -= shared
+        return on_k.exp_()
+
+    def _exponents(self, k: Tensor, scale: float, real: Tensor | None) -> Tensor:
+        on_k = k @ self._directions(scale)
         on_k -= (scale / 2) * (k * k).sum(-1, keepdim=True)
         if real is not None:  # padding must not set the size of the others
-            on_k.masked_fill_(~real[:, None, :, None], torch.finfo(on_k.dtype).min)
-        on_q -= on_q.detach().amax(-1, keepdim=True)
-        on_k -= on_k.detach().amax((-2, -1), keepdim=True)
-        return on_q.exp_(), on_k.exp_()
+            on_k.masked_fill_(~real[:, None, :, None], -torch.inf)
+        return on_k
+
+    def _directions(self, scale: float) -> Tensor:
+        return scale**0.5 * self.drawn.transpose(0, 1)
 
 
 @case(PerformerAttention)
@@ -112,13 +133,12 @@ def _() -> Case:
         grid = torch.linspace(-16, 16, 2001, dtype=torch.float64).unsqueeze(-1)
         attention = PerformerAttention(1, 2001).double()
         attention.drawn = grid
-        plain = attention.features
+        plain = attention.of_queries
 
-        def weighed(*given: object) -> tuple[Tensor, Tensor]:
-            on_q, on_k = plain(*given)  # type: ignore[arg-type]
-            return on_q * (-(grid[:, 0] ** 2) / 2).exp(), on_k
+        def weighed(rows: Tensor, scale: float) -> Tensor:
+            return plain(rows, scale) * (-(grid[:, 0] ** 2) / 2).exp()
 
-        attention.features = weighed  # type: ignore[method-assign,assignment]
+        attention.of_queries = weighed  # type: ignore[method-assign,assignment]
         return attention(q, k, v), SoftmaxAttention()(q, k, v)
 
     zeros = [torch.zeros(1, 2, 3, 4)] * 3

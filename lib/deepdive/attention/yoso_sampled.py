@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
-FEW = 32  # keys that a query meets, on average, up to which pairs cost less than sums
-PAIRS = 2**14  # pairs in one step of the backward pass
+MANY = 16  # keys that a query meets, by its width, from which sums cost less than pairs
+ROWS = 2**12  # rows of queries in one step over the pieces: they fit into a core's cache
 AT_ONCE = 8  # rows of d numbers that a key leaves in its bucket in one step of the backward pass
 
 
@@ -22,7 +23,7 @@ class Sampled(torch.autograd.Function):
         grad_k = bits / 2 * (share * (grad @ v^T))^T @ q
 
     takes bits / 2 * share for the slope of the expected share, as `Expected` does. It goes over the
-    pairs that share a bucket; where buckets are full, it sums by bucket too, since
+    pairs that share a bucket (`slopes`); where one is overfull, it sums by bucket too, since
     (share * (grad @ v^T)) @ k is the sum over i of grad[:, i] * (share @ (v[:, i] k)).
     Source: Zeng et al. 2021, section 3.
     """
@@ -47,12 +48,12 @@ class Sampled(torch.autograd.Function):
         grad_v = sum_by_bucket(grad, to, of, buckets) * keys
         grad_q, grad_k = q.new_zeros(q.shape), k.new_zeros(k.shape)
         for put, read in zip(of, to, strict=True):
-            by_pair_or_bucket(q, k, v * keys, grad, put, read, buckets, grad_q, grad_k)
+            slopes(q, k, v * keys, grad, put, read, buckets, grad_q, grad_k)
         slope = ctx.bits / 2 / len(of)
         return slope * grad_q, slope * grad_k, grad_v, None, None, None, None
 
 
-def by_pair_or_bucket(
+def slopes(
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -63,31 +64,65 @@ def by_pair_or_bucket(
     grad_q: Tensor,
     grad_k: Tensor,
 ) -> None:
-    """Add one hash's part to grad_q and grad_k: pair by pair while a bucket holds few, else by sums
-    of d x d numbers, so that no bucket costs more than its rows times d^2.
+    """Add one hash's part to grad_q and grad_k: a product for each piece of a bucket's queries with
+    each piece of its keys; where buckets hold very many, by sums of d x d numbers, so that none
+    costs more than its rows times d^2.
     """
     batch, heads, _, width = k.shape
     first = buckets * torch.arange(batch * heads, device=k.device).view(batch, heads, 1)
-    put, read = (of + first).flatten(), (to + first).flatten()
-    sizes = torch.bincount(put, minlength=batch * heads * buckets)
-    met = sizes[read]  # how many keys each query shares its bucket with
-    pairs = int(met.sum())
-    if pairs > FEW * len(put):
+    keys, queries = ((rows + first).flatten() for rows in (of, to))
+    sizes, asked = (x.bincount(minlength=batch * heads * buckets) for x in (keys, queries))
+    met = (sizes * asked).sum().item() / len(queries)  # keys in a query's bucket, on average
+    if met > MANY * width:
         for i in range(0, v.shape[-1], AT_ONCE):
             some, seen = v[..., i : i + AT_ONCE], grad[..., i : i + AT_ONCE]
             grad_q += _mixed(some, k, of[None], seen, to[None], buckets)
             grad_k += _mixed(seen, q, to[None], some, of[None], buckets)
         return
-    query = torch.arange(len(read), device=k.device).repeat_interleave(met)
-    rank = torch.arange(pairs, device=k.device) - (met.cumsum(0) - met)[query]
-    key = put.argsort()[(sizes.cumsum(0) - sizes)[read[query]] + rank]
-    flat_q, flat_k = q.reshape(-1, width), k.reshape(-1, width)
-    flat_v, flat_g = v.reshape(-1, v.shape[-1]), grad.reshape(-1, v.shape[-1])
-    to_q, to_k = grad_q.view(-1, width), grad_k.view(-1, width)
-    for i, j in zip(query.split(PAIRS), key.split(PAIRS), strict=True):
-        score = (flat_g[i] * flat_v[j]).sum(-1, keepdim=True)
-        to_q.index_add_(0, i, score * flat_k[j])
-        to_k.index_add_(0, j, score * flat_q[i])
+    long = 2 ** int(min(math.log2(max(met, 4.0)), 6))
+    asks, meets = Pieces(queries, asked, long), Pieces(keys, sizes, long)
+    flat_q, flat_k, flat_v, flat_g = (
+        pieces.lay(x.reshape(-1, x.shape[-1]))
+        for pieces, x in ((asks, q), (meets, k), (meets, v), (asks, grad))
+    )
+    to_q, to_k = torch.zeros_like(flat_q), torch.zeros_like(flat_k)
+    others = meets.count[asks.bucket]  # with how many pieces of keys each piece of queries meets
+    at = torch.arange(len(others), device=k.device).repeat_interleave(others)
+    rank = torch.arange(len(at), device=k.device) - (others.cumsum(0) - others)[at]
+    key = meets.first[asks.bucket[at]] + rank
+    step = max(1, ROWS // long)
+    for i, j in zip(at.split(step), key.split(step), strict=True):
+        score = flat_g[i] @ flat_v[j].transpose(1, 2)  # 0 where a piece has no row
+        to_q.index_add_(0, i, score @ flat_k[j])
+        to_k.index_add_(0, j, score.transpose(1, 2) @ flat_q[i])
+    grad_q += asks.read(to_q).view_as(grad_q)
+    grad_k += meets.read(to_k).view_as(grad_k)
+
+
+class Pieces:
+    """Rows sorted by bucket and cut into pieces of `long`, none of which holds two buckets.
+
+    `of` (rows,) says the bucket of each row, `sizes` (buckets,) how many there are. `bucket` is
+    that of each piece, `first` and `count` are the pieces of each bucket.
+    """
+
+    def __init__(self, of: Tensor, sizes: Tensor, long: int) -> None:
+        self.long, self.count = long, (sizes + long - 1) // long
+        self.first = self.count.cumsum(0) - self.count
+        self.bucket = torch.arange(len(sizes), device=of.device).repeat_interleave(self.count)
+        order = of.argsort()
+        rank = torch.arange(len(of), device=of.device) - (sizes.cumsum(0) - sizes)[of[order]]
+        self.at = torch.empty_like(of)
+        self.at[order] = self.first[of[order]] * long + rank
+
+    def lay(self, rows: Tensor) -> Tensor:
+        """Return the rows (N, d) laid out, (pieces, long, d), 0 where there is none."""
+        laid = rows.new_zeros(len(self.bucket) * self.long, rows.shape[-1])
+        return laid.index_copy_(0, self.at, rows).view(-1, self.long, rows.shape[-1])
+
+    def read(self, laid: Tensor) -> Tensor:
+        """Return what stands in a layout, row by row: (N, d)."""
+        return laid.flatten(0, 1).index_select(0, self.at)
 
 
 def sum_by_bucket(rows: Tensor, of: Tensor, to: Tensor, buckets: int) -> Tensor:
