@@ -47,11 +47,11 @@ def grid(x, title, kept, note):
 
 # %% tags=["slide", "fold"]
 everything = {(i, j) for i in range(4) for j in range(4)}
-body = grid(10, "all at once", everything, "64 scores stand in memory")
-body += grid(290, "tile by tile", {(1, 2)}, "4 scores, and three numbers a row")
-body += [arrow(290, 118, 352, 118, "query", 2.5), text(318, 104, "seen", 13, "query")]
+body = grid(20, "all at once", everything, "64 scores stand in memory")
+body += grid(310, "tile by tile", {(1, 2)}, "4 scores, and three numbers a row")
+body += [arrow(310, 118, 372, 118, "query", 2.5), text(338, 104, "seen", 13, "query")]
 show(
-    svg(480, 238, body),
+    svg(520, 238, body),
     "Two grids of 8 by 8 scores. Left all are filled: 64 stand in memory. Right one tile of 2 by "
     "2 is filled, in the second row of tiles, and an arrow from the left says: seen.",
 )

@@ -290,7 +290,7 @@ from deepdive.explain.words import cut
 from deepdive.inspect import record
 from deepdive.models import bert
 from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import pick, profile
+from deepdive.profile import banner, pick, profile
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
@@ -303,7 +303,8 @@ ids = ids[None, :T]
 with torch.no_grad(), record(model, "stack.blocks.*.stream") as seen:
     model(ids)
 streams = [values[0] for values in seen.values()][:-1]
-print("a generated" if profile() == "ci" else "a real", f"text of {ids.shape[1]} pieces")
+source = "sentences (generated)" if profile() == "ci" else "movie_reviews (real)"
+print(banner(source), f"\n{ids.shape[1]} pieces")
 
 
 # %%
@@ -784,8 +785,9 @@ assert last[0] < last[1] < last[2] < last[3]
 # %% [markdown]
 # ## In practice
 #
-# - Below a few thousand tokens, fused full attention is faster than all three. Measure before you
-#   sort.
+# - Measure before you sort. With four rounds LSH looks at 512 keys a query, and up to about a
+#   thousand tokens one fused call of full attention was faster (above). Routing and Sinkhorn look
+#   at fewer, and gain earlier ([page 5.9](09_choosing.ipynb)).
 # - LSH wants shared queries and keys, from the start of training. Put into a trained model, it
 #   misses most of what the model looks at.
 # - Rounds can be raised after training. Chunks of 64 are usual, two buckets a chunk.

@@ -104,7 +104,7 @@ from deepdive.data import fetch
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.models import bert
 from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import pick, profile
+from deepdive.profile import banner, pick, profile
 
 model, tokenizer = bert.load(minilm()), minilm_tokenizer()
 if profile() == "ci":
@@ -112,7 +112,8 @@ if profile() == "ci":
 else:
     story = fetch("tinyshakespeare", "input.txt").read_text("utf-8")[:5000]
 pieces = tokenizer.encode(story, bos=True, eos=False)
-print("generated text" if profile() == "ci" else "Tiny Shakespeare", "-", len(pieces), "pieces")
+source = "sentences (generated)" if profile() == "ci" else "tinyshakespeare (real)"
+print(banner(source), f"\n{len(pieces)} pieces")
 
 
 def caught(n):
@@ -661,8 +662,9 @@ gain = {name: f"{times['softmax'][-1] / row[-1]:.1f}" for name, row in times.ite
 with_alt(figure, f"Time against length. At {stretch[-1]} tokens, softmax's time over each: {gain}.")
 
 # %% [markdown]
-# *Softmax attention runs in one fused kernel here. The others are straight lines of slope 1, and
-# start higher: at short lengths there is nothing to win.*
+# *Softmax attention runs in one fused kernel here, and its line is twice as steep. The others rise
+# in proportion to the length. At 512 tokens all lie close together: what they save there is little
+# beside the rest of a layer.*
 
 # %% [markdown]
 # ## YOSO: a weight is a collision
@@ -673,7 +675,9 @@ with_alt(figure, f"Time against length. At {stretch[-1]} tokens, softmax's time 
 # **Its matrix:** $P_{ts} = \left(1 - \frac{1}{\pi}\arccos\cos(q_t, k_s)\right)^b$, a function of
 # the angle alone. Its rows do not sum to 1; each output is divided by its length instead.
 # **Its limit:** the mean over more and more hashes. **Its cost:** for each hash the values are
-# added up by bucket, and each query reads one sum: linear in the length.
+# added up by bucket, and each query reads one sum: linear in the length. Training costs more: its
+# gradient goes over all pairs that share a bucket, and these grow like $n^2 / 2^b$ until sums take
+# over ([page 5.9](09_choosing.ipynb) has the time).
 
 # %%
 from deepdive.attention import YosoAttention
@@ -773,8 +777,8 @@ with_alt(figure, "Cosine waves: row t of the matrix has t periods over the posit
 #
 # ## In practice
 #
-# - Where the time curves above meet, use fused softmax attention: it is exact, honours every mask,
-#   and for short texts nothing here is faster.
+# - Where the time curves above meet, use fused softmax attention: it is exact and honours every
+#   mask.
 # - Do not put one of these into a trained model and hope: on this page even the best of them stays
 #   far off the exact output at half the full size. Train with it from the start.
 # - Test a random-feature attention by its rate, not by one tolerance: 16 times the features must

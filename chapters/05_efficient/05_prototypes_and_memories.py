@@ -157,7 +157,7 @@ from deepdive.data.lines import text_lines
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.models import bert
 from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import pick, profile
+from deepdive.profile import banner, pick, profile
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 n = pick(ci=128, laptop=256, gpu=512)
@@ -173,7 +173,8 @@ with torch.no_grad():
     model(tokens)
     q, k, v = (torch.cat(rows, dim=1) for rows in zip(*kept, strict=True))  # (1, 72, n, 32)
     exact = SoftmaxAttention()(q, k, v)
-print(f"{'generated' if profile() == 'ci' else 'Shakespeare'}: {n} tokens, {q.shape[1]} heads")
+source = "sentences (generated)" if profile() == "ci" else "tinyshakespeare (real)"
+print(banner(source), f"\n{n} tokens, {q.shape[1]} heads")
 
 # %% [markdown]
 # Two heads of the first layer, one that looks by content and one that looks by place: the weights,
@@ -208,11 +209,11 @@ with_alt(figure, "Weights of heads 1-1 and 1-6 for 64 tokens. Softmax: scattered
 # content (above) that keeps the columns that many queries share. By place (below) it fails: each
 # query looks somewhere else, and a cluster spreads over all their places at once.*
 #
-# **Limit**: with as many clusters as queries, each centre is its query, and the result is exact.
-# How fast does the error fall on the way there? We measure the output,
-# $\lVert \hat Y - Y \rVert / \lVert Y \rVert$, as a mean over the 72 heads. Two rivals: clusters
-# drawn at random, and the best matrix of the same rank (a singular value decomposition of the true
-# weights, which no cheap method has).
+# **Limit**: with as many clusters as queries, each centre is its query, and the result is exact (if
+# no two queries have the same signs; those that do stay together). How fast does the error fall on
+# the way there? We measure the output, $\lVert \hat Y - Y \rVert / \lVert Y \rVert$, as a mean over
+# the 72 heads. Two rivals: clusters drawn at random, and the best matrix of the same rank (a
+# singular value decomposition of the true weights, which no cheap method has).
 
 # %%
 from deepdive.attention.clusters import answers, means
@@ -619,7 +620,9 @@ hardest = (q @ k.mT / 32**0.5).softmax(-1)[0, int(left.argmax())]
 near = {gap: float(hardest.diagonal(gap).sum()) / n for gap in (-1, 0, 1)}
 print("the hardest map's weight on the token before, itself, the next:", *map("{:.0%}".format,
       near.values()))  # fmt: skip
-assert left.mean() < 0.2 < 0.5 < max(near.values())
+assert left.mean() < 0.2
+assert max(near, key=near.get) == -1
+assert near[-1] > 0.5
 
 # %% [markdown]
 # The hardest map is nearly as hard as copying: a head that looks at the token before it *is* a
@@ -743,8 +746,8 @@ with_alt(figure, f"Time against length. At {lengths[-1]:,} rows: " + ", ".join(
     f"{name} {1000 * times[-1]:.0f} ms" for name, times in race.items()))  # fmt: skip
 
 # %% [markdown]
-# *Both axes logarithmic; a line that rises twice as steeply is quadratic. The table in the book's
-# benchmarks is the careful one: fixed threads, ratios, and peers.*
+# *Both axes logarithmic; a line that rises twice as steeply is quadratic.
+# [Page 5.9](09_choosing.ipynb) has a careful table of all: in turns, as ratios.*
 #
 # ## The six cards
 #

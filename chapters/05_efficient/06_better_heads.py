@@ -510,7 +510,7 @@ for cut, shared, luck in errors.values():
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut as cut_words
-from deepdive.profile import profile
+from deepdive.profile import banner, profile
 
 if profile() == "ci":
     trees = list(tree_sentences(40))
@@ -525,8 +525,8 @@ for tree in trees:
         model(ids[None])
     for layer in layers:
         inputs[layer].append(seen[f"stack.blocks.{layer - 1}.stream"][0])  # (1, T, 384)
-kind = "generated" if profile() == "ci" else "real"
-print(f"{len(trees)} {kind} sentences; the second half is for the test")
+print(banner("sentences (generated)" if profile() == "ci" else "ud_english_ewt (real)"))
+print(f"{len(trees)} sentences; the second half is for the test")
 
 # %%
 from copy import deepcopy
@@ -594,7 +594,6 @@ left.set(xlabel="d_shared (384 = plain)", ylabel="relative error of the matrices
 right.set(xlabel="d_shared", ylabel="attention in the wrong place", ylim=(0, None))
 for axes in (left, right):
     axes.legend(fontsize=6.5)
-figure.tight_layout()
 told = ", ".join(f"{w}: {misplaced['from the rows', layers[0], w]:.2f}" for w in widths)
 with_alt(figure, "Left: error of the matrices against columns, sharing barely below cutting. "
          f"Right: misplaced attention, lower where the rows were read: {told}.")  # fmt: skip

@@ -168,7 +168,7 @@ maps = torch.stack(
         torch.randn(12, 12, generator=torch.Generator().manual_seed(3)).mul(2).softmax(-1),
     ]
 )
-ticks = [str(i) for i in range(12)]
+ticks = [str(i) if i % 3 == 0 else "" for i in range(12)]
 show(heads(maps, ticks, ticks, names=["Gaussian", "with a dent", "predicted window", "table"]))
 
 # %% [markdown]
@@ -415,7 +415,7 @@ from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read
 from deepdive.models import bert
 from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import profile
+from deepdive.profile import banner, profile
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
@@ -426,7 +426,8 @@ else:
 marks = tokenizer.bos, tokenizer.eos, tokenizer.unk
 texts = [cut(tokenizer.encode, tree.words, *marks)[0] for tree in trees]
 half = len(texts) // 2
-print(f"{len(texts)} {'generated' if profile() == 'ci' else 'real'} sentences")
+print(banner("sentences (generated)" if profile() == "ci" else "ud_english_ewt (real)"))
+print(f"{len(texts)} sentences")
 
 
 # %%
@@ -654,7 +655,7 @@ with torch.no_grad():
     ours = SoftmaxAttention()(q, k, v, torch.stack(masks))
     assert torch.allclose(MultiScaleAttention(reaches)(q, k, v), ours, atol=1e-6)
 allowed = [mask / mask.sum(-1, keepdim=True) for mask in masks]
-ticks = [str(i) for i in range(12)]
+ticks = [str(i) if i % 3 == 0 else "" for i in range(12)]
 show(heads(torch.stack(allowed), ticks, ticks, names=[f"reach {r}" for r in reaches]))
 print("entries of 4 heads:", sum(int(mask.sum()) for mask in masks), "of", 4 * 144)
 

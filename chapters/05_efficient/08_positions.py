@@ -811,7 +811,7 @@ def means(rows):
 
 for kind, rows in runs.items():
     seeds = len({row["seed"] for row in rows})
-    print(f"{kind}, {rows[0]['steps']:,} steps, {seeds} seeds; loss in nats (largest spread)")
+    print(f"{kind}, {rows[0]['steps']:,} steps, seeds: {seeds}; loss in nats (largest spread)")
     for name, (mean, spread) in sorted(means(rows).items(), key=lambda item: item[1][0][-1]):
         numbers = "  ".join(f"{value:.3f}" for value in mean)
         print(f"{name:>14}  {numbers}  ({spread.max():.3f})")
@@ -872,7 +872,8 @@ if len(means(runs.get("kept", []))) == len(names):
     assert min(mean, key=lambda name: mean[name].max()) == "R-Transformer"
     assert mean["T5"][1] < mean["rotary"][1] < mean["sinusoidal"][1]
     assert min(rise["T5"], rise["T5 to 16"]) > 0.4
-    print("loss at 8L beyond that at L:", {name: round(nats, 2) for name, nats in rise.items()})
+    print("loss at 8L beyond that at L:")
+    print(*(f"{nats:6.2f} {name}" for name, nats in rise.items()), sep="\n")
 
 # %% [markdown]
 # The guess was wrong, or at most a small part of it: the bucket that was trained on most pairs
