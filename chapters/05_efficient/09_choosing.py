@@ -192,7 +192,7 @@ if not measured["rows"]:
 
 # %% tags=["slide"]
 print("encoder          n  ours ms peer ms  ratio (least, greatest)  bound  aim  MB ours / peer")
-for row in encoders:
+for row in sorted(encoders, key=lambda row: row["n"]):
     missed = "" if row["ratio"] <= row["aim"] else "  missed"
     print(
         f"{row['name']:<13} {row['n']:>5} {1e3 * row['ours_s']:>7.0f} {1e3 * row['peer_s']:>7.0f}"
@@ -202,6 +202,9 @@ for row in encoders:
     )
 
 # %% [markdown]
+# *Between bound and ratio lies all the rest: attention, norms, activations, and the calls from
+# Python, which weigh most at 1,024 tokens.*
+#
 # **Mechanisms alone against full attention** (4 heads of width 64). Above 1: faster than the fused
 # full one.
 
@@ -229,7 +232,7 @@ for i, (name, found) in enumerate(times.items()):
 axes.axhline(1, color="grey")
 if lengths:
     axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
-    axes.legend(fontsize=7, ncols=2)
+    axes.legend(fontsize=7, bbox_to_anchor=(1.01, 1.0), loc="upper left")
 axes.minorticks_off()
 axes.set(xlabel="tokens n", ylabel="times as fast as full attention")
 best = {n: max(times, key=lambda name: times[name].get(n, 0)) for n in lengths}
@@ -340,6 +343,8 @@ assert not errors or min(errors[name]["error"] for name in ("window", "Performer
 # lead.
 
 # %%
+from textwrap import fill
+
 from deepdive.data import fetch, generated_long_reviews, movie_reviews
 from deepdive.data.documents import generated_documents
 from deepdive.tasks import long_range, long_variants
@@ -349,7 +354,8 @@ found = long_range.retrieval(16, 1, 1, questions=2, keys=4, values=3)
 print(found.train[0][0].tolist(), "retrieval")
 symbols, value = long_range.list_ops(1, (8, 14), 3)[0]
 print(*symbols, "=", value)
-print(f"{len(long_variants.available())} attentions race, {', '.join(long_variants.available())}")
+print(f"{len(long_variants.available())} attentions race:")
+print(fill(", ".join(long_variants.available()), 96))
 
 # %% [markdown]
 # Every model has two layers, 64 wide, 4 heads, and a budget: where full attention meets all keys,
@@ -523,7 +529,7 @@ for stage in ("screening", "final"):
         print(f"{name:>26}", *(f"{cell:>17}" for cell in cells))
 
 # %% [markdown]
-# *Accuracy; in the final stage the mean of three seeds and, after +-, greatest minus least.*
+# *Accuracy; in the final stage the mean of its seeds and, after +-, greatest minus least.*
 #
 # The best of each family, by its sum over the tasks that count:
 
@@ -555,7 +561,9 @@ figure = Figure(figsize=(6.4, 3.8))
 axes = figure.add_subplot()
 for name, speed in speeds.items():
     axes.plot(speed, quality[name], "o", color="#0072B2")
-    axes.annotate(name, (speed, quality[name]), (4, 3), textcoords="offset points", fontsize=7)
+    left, below = name in ("block-sparse", "Linformer"), name in ("routing", "Luna", "Sinkhorn")
+    axes.annotate(name, (speed, quality[name]), (-5 if left else 5, -9 if below else 3), fontsize=7,
+                  textcoords="offset points", ha="right" if left else "left")  # fmt: skip
 axes.set(xscale="log", xlabel="times as fast as full attention at 4,096 tokens")
 axes.set(ylabel="share of what can be learned")
 axes.set_xticks([0.25, 0.5, 1, 2, 4, 8, 16], ["1/4", "1/2", "1", "2", "4", "8", "16"])
@@ -576,7 +584,7 @@ with_alt(figure, f"Quality on {', '.join(useful)} against speed at 4,096 tokens:
 # | [exact, in tiles](01_cost.ipynb) | nothing | always | time is short | yes |
 # | [position](02_sparse_by_position.ipynb) | far keys | a window over all | few layers | most |
 # | [content](03_sparse_by_content.ipynb) | unlike keys | one bucket | a hash errs | leaks |
-# | [low rank](04_low_rank_and_features.ipynb) | sharp weights | all rows | retrieval | some |
+# | [low rank](04_low_rank_and_features.ipynb) | sharp weights | all rows | sums by place | some |
 # | [memories](05_prototypes_and_memories.ipynb) | details | a row a key | many answers | some |
 # | [heads](06_better_heads.ipynb) | nothing | mixing nothing | time is short | most |
 # | [priors](07_priors.ipynb) | nothing | a prior of 0 | time is short | most |
@@ -594,8 +602,8 @@ with_alt(figure, f"Quality on {', '.join(useful)} against speed at 4,096 tokens:
 # 2. **Fewer than about 2,000 tokens?** Full attention. The share of attention in a block is small
 #    there, and Amdahl's law caps what anything else could save.
 # 3. **Is what matters near, or in a few known places?** A window with a few global tokens. It is
-#    the simplest, keeps softmax weights that can be looked at, has a causal form, and published
-#    weights.
+#    the simplest, keeps softmax weights that can be looked at, and has published weights. Without
+#    global tokens it has a causal form.
 # 4. **Can a summary of the text answer?** (A topic, a tone; one vector for a whole.) Linformer,
 #    Nystrom, Luna, at a fixed length, in an encoder.
 # 5. **One token at a time, without end?** A linear attention: its state has a fixed size, where a
@@ -622,7 +630,7 @@ CONTENT = ("routing", "LSH", "linear", "Performer", "Luna", "improved clustered"
 if {"copy", "retrieval"} <= set(found):
     copied, looked_up = ({v: mean(a) for v, a in found[t].items()} for t in ("copy", "retrieval"))
     for group in (NEAR, PLACE, CONTENT):
-        print(*(f"{v}: {copied[v]:.2f}, {looked_up[v]:.2f}" for v in group), sep=";  ")
+        print(fill("; ".join(f"{v} {copied[v]:.2f}, {looked_up[v]:.2f}" for v in group), 88))
     assert max(copied[v] for v in NEAR) < 0.4
     assert max(looked_up[v] for v in (*NEAR, *PLACE)) < 0.3
     assert min(copied[v] for v in PLACE) > 0.95
