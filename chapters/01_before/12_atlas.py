@@ -197,7 +197,8 @@ print(f"small ones: {wrong:.2f} times the parent; as published: {right[1] / righ
 #
 # ## All that can be compared
 #
-# Every system that is built, and whose parent is built too. A name opens its view.
+# Every system that is built, and whose parent is built too. A name opens its view; `compare(name)`
+# adds code and shapes.
 
 # %% tags=["fold"]
 from deepdive.atlas.beside import gallery

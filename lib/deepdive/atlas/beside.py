@@ -30,7 +30,8 @@ class Beside(Html):
         self.lines = _difference(self.header.parent, system)
         place = next(row.place for row in rows() if row.id == system)
         self.diagram, self.alt = diagrams.drawn(self.header, place, self.parent, self.child)
-        super().__init__(self._page(), self._text())
+        page = f'{_STYLE}<div class="dd-beside">{self.view}{self._inside()}</div>'
+        super().__init__(page, self._text())
 
     @property
     def counts(self) -> list[tuple[str, str, str]]:
@@ -66,7 +67,9 @@ class Beside(Html):
         code = f"code: {added} lines more, {gone} fewer"
         return "\n".join([*lines, self.told, *bullets, code])
 
-    def _page(self) -> str:
+    @property
+    def view(self) -> str:
+        """What differs in words, the diagram and the counts, as HTML."""
         name, parent = escape(self.header.system), escape(self.header.parent)
         bullets = "".join(f"<li>{marked(bullet)}</li>" for bullet in self.header.differs)
         cells = "".join(
@@ -74,19 +77,25 @@ class Beside(Html):
             for n, a, b in self.counts
         )
         labelled = self.diagram.replace('role="img"', f'role="img" aria-label="{escape(self.alt)}"')
-        code = "".join(_coloured(self.lines)) or "the same code: the difference is an argument"
         return (
-            f'{_STYLE}<div class="dd-beside"><p><b>{name}</b>, beside {parent}</p>'
+            f"<p><b>{name}</b>, beside {parent}</p>"
             f"<ul>{bullets}</ul>"
             f'<div class="two"><div>{labelled}</div>'
             '<div tabindex="0" role="group" aria-label="One call of each">'
             f'<table><thead><tr><th scope="col">one call</th><th scope="col">{parent}</th>'
             f'<th scope="col">{name}</th></tr></thead><tbody>{cells}</tbody></table>'
             f"<p>{escape(self.told)}</p></div></div>"
+        )
+
+    def _inside(self) -> str:
+        """Code and shapes, folded."""
+        name, parent = escape(self.header.system), escape(self.header.parent)
+        code = "".join(_coloured(self.lines)) or "the same code: the difference is an argument"
+        return (
             f"<details><summary>Code: from {parent} to {name}</summary><pre tabindex='0'>{code}"
             f"</pre></details>"
             f"<details><summary>Shapes of {parent}</summary>{_shapes(self.parent)}</details>"
-            f"<details><summary>Shapes of {name}</summary>{_shapes(self.child)}</details></div>"
+            f"<details><summary>Shapes of {name}</summary>{_shapes(self.child)}</details>"
         )
 
 
@@ -147,11 +156,13 @@ def comparable() -> list[str]:
 
 
 def gallery() -> Html:
-    """Return every comparison that can be made, folded, in the order of the list."""
+    """Return every comparison that can be made, folded, in the order of the list: what `compare`
+    shows, but for code and shapes.
+    """
     views = {name: Beside(name) for name in comparable()}
     parts = [
         f"<details><summary>{escape(view.header.parent)} → {escape(name)}</summary>"
-        f"{view.html.replace(_STYLE, '')}</details>"
+        f"{view.view}</details>"
         for name, view in views.items()
     ]
     plain = "\n".join(f"{view.header.parent} -> {name}" for name, view in views.items())
