@@ -518,7 +518,7 @@ for stage in ("screening", "final"):
 for stage in ("screening", "final"):
     found, _ = table(kept_rows(stage))
     if found:
-        print(f"{stage:>26}", *(f"{t:>17}" for t in found))
+        print(f"{stage:>26}", *(f"{t:>13}" for t in found))
     for name in dict.fromkeys(v for runs in found.values() for v in runs):
         cells = []
         for runs in found.values():
@@ -526,10 +526,11 @@ for stage in ("screening", "final"):
             spread = f" +- {max(values) - min(values):.2f}" if values and len(values) > 1 else ""
             said = f"{mean(values):.2f}{spread}" if values else "refused"
             cells.append("-" if values is None else said)
-        print(f"{name:>26}", *(f"{cell:>17}" for cell in cells))
+        print(f"{name:>26}", *(f"{cell:>13}" for cell in cells))
 
 # %% [markdown]
-# *Accuracy; in the final stage the mean of its seeds and, after +-, greatest minus least.*
+# *Accuracy; in the final stage the mean of the seeds and, after +-, greatest minus least. A final
+# number without +- is one seed: its others have not run yet.*
 #
 # **Equal time is another race.** What costs more than full attention gets fewer updates. A window
 # that each query predicts writes all maps out, in the forward pass and for its gradient: it copies
@@ -581,7 +582,7 @@ figure = Figure(figsize=(6.4, 3.8))
 axes = figure.add_subplot()
 for name, speed in speeds.items():
     axes.plot(speed, quality[name], "o", color="#0072B2")
-    left, below = name in ("block-sparse", "Linformer"), name in ("routing", "Luna", "Sinkhorn")
+    left, below = name in ("block-sparse", "Nystrom", "memory-compressed"), name == "routing"
     axes.annotate(name, (speed, quality[name]), (-5 if left else 5, -9 if below else 3), fontsize=7,
                   textcoords="offset points", ha="right" if left else "left")  # fmt: skip
 axes.set(xscale="log", xlabel="times as fast as full attention at 4,096 tokens")
