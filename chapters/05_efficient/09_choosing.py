@@ -247,7 +247,8 @@ with_alt(figure, "Speed against the fused full attention over the length, forwar
 # ### How memory grows
 #
 # The largest resident memory of one pass forward and backward, above what was there before. Fused
-# full attention keeps no map, so nobody saves memory against it; all that is left is time.
+# full attention keeps no map, so little memory is left to save, and most need more; what is left is
+# time.
 
 # %%
 print(f"{'MB at n =':>22}", *(f"{n:>7,}" for n in lengths))
@@ -533,9 +534,9 @@ for stage in ("screening", "final"):
 # number without +- is one seed: its others have not run yet.*
 #
 # **Equal time is another race.** What costs more than full attention gets fewer updates. A window
-# that each query predicts writes all maps out, in the forward pass and for its gradient: it copies
-# without a mistake after 400 updates of the screening, and in two minutes it comes to a fraction
-# of them. Linear attention gets the most of those that look up.
+# that each query predicts writes all maps out, in the forward pass and for its gradient. In the
+# screening it copies without a mistake; here, at twice the length and in two minutes, it comes to a
+# fraction of full attention's updates. Linear attention gets the most of those that look up.
 
 # %%
 pace, final = {}, {}

@@ -112,7 +112,8 @@ class YosoAttention(Redrawn, nn.Module):
     A hash has `bits` random planes, hence 2^bits buckets. For each hash the values are added up by
     bucket, and a query reads one sum: T + S rows a hash, and nothing of size T x S. The expectation
     is `ExpectedYosoAttention`; the error falls as 1 / sqrt(n_hashes). Backward samples too, with
-    the same buckets and the slope bits / 2 (`Sampled`); it costs at most d times the forward pass.
+    the same buckets and the slope bits / 2 (`Sampled`); it costs at most 16 d times the forward
+    pass.
 
     The planes are in `drawn`, and drawn anew before every `redraw_every`-th call in training.
     Honours `Padding`; refuses `Causal` (a bucket's sum has no order) and every other mask, a bias

@@ -65,8 +65,8 @@ def slopes(
     grad_k: Tensor,
 ) -> None:
     """Add one hash's part to grad_q and grad_k: a product for each piece of a bucket's queries with
-    each piece of its keys; where buckets hold very many, by sums of d x d numbers, so that none
-    costs more than its rows times d^2.
+    each piece of its keys; where buckets hold very many, by sums of d x d numbers, so that no row
+    costs more than some MANY * d^2 products.
     """
     batch, heads, _, width = k.shape
     first = buckets * torch.arange(batch * heads, device=k.device).view(batch, heads, 1)
