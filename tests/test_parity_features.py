@@ -207,10 +207,7 @@ def performer() -> None:
 def at_once_and_in_parts(phi: Callable[[Tensor, str], Tensor], attention: LinearAttention) -> None:
     """All rows at a time, and few: no part of the keys may have a scale of its own."""
     by_features(phi, attention)
-    with (
-        mock.patch("deepdive.attention.kernel.ROWS", 2),
-        mock.patch("deepdive.attention.performer.ROWS", 2),
-    ):
+    with mock.patch("deepdive.attention.kernel.ROWS", 2):
         by_features(phi, attention)
 
 
@@ -272,7 +269,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "no minus |x|^2 / 2": (
         performer,
         "deepdive.attention.performer.PerformerAttention._exponents",
-        lambda self, k, scale, real: scale**0.5 * k @ self.drawn.T,
+        lambda self, k, real, scale: scale**0.5 * k @ self.drawn.T,
     ),
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ queries.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import repeat
 
@@ -17,6 +18,12 @@ from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.masks import Causal, Mask, Padding, Window
 
 ROWS = 512  # rows whose features are made at a time: they stay in a core's cache
+
+
+def key_parts(k: Tensor, real: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Yield keys, `ROWS` of (B, H, S, d) at a time, and which are real, bool (B, ...) or None."""
+    there = repeat(None) if real is None else real.split(ROWS, 1)
+    return zip(k.split(ROWS, 2), there, strict=False)
 
 
 class LinearAttention(nn.Module):
@@ -60,7 +67,7 @@ class LinearAttention(nn.Module):
         return F.elu(scale * q) + 1
 
     def of_keys(
-        self, k: Tensor, scale: float, real: Tensor | None, shared: Tensor | None
+        self, k: Tensor, real: Tensor | None, scale: float, shared: Tensor | None
     ) -> Tensor:
         """Return phi(k) (B, H, S, m) of some keys, 0 in rows that are not `real` (B, S)."""
         features = F.elu(k) + 1
@@ -86,13 +93,12 @@ class LinearAttention(nn.Module):
         shared = self.shared(q, k, scale, real)
         v = F.pad(v, (0, 1), value=1.0)  # what is mixed of the ones is the sum of the weights
         if causal:
-            queries, keys = self.of_queries(q, scale), self.of_keys(k, scale, real, shared)
+            queries, keys = self.of_queries(q, scale), self.of_keys(k, real, scale, shared)
             mixed = self._causal(queries, keys, v)
         else:
-            there = repeat(None) if real is None else real.split(ROWS, 1)
-            parts = zip(k.split(ROWS, 2), v.split(ROWS, 2), there, strict=False)
+            parts = zip(key_parts(k, real), v.split(ROWS, 2), strict=True)
             sums = torch.stack(
-                [self.of_keys(a, scale, c, shared).transpose(-2, -1) @ b for a, b, c in parts]
+                [self.of_keys(*a, scale, shared).transpose(-2, -1) @ b for a, b in parts]
             ).sum(0)  # (B, H, m, d_v + 1)
             mixed = torch.cat([self.of_queries(a, scale) @ sums for a in q.split(ROWS, 2)], dim=2)
         mixed, total = mixed.split([v.shape[-1] - 1, 1], dim=-1)

@@ -5,12 +5,11 @@ Choromanski et al. 2021, "Rethinking Attention with Performers".
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import repeat
 
 import torch
 from torch import Tensor
 
-from deepdive.attention.kernel import NO_WEIGHTS, ROWS, LinearAttention, its_mask, its_refusals
+from deepdive.attention.kernel import NO_WEIGHTS, LinearAttention, its_mask, its_refusals, key_parts
 from deepdive.attention.redrawn import Redrawn
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.laws import Case, case, random_rows
@@ -91,11 +90,10 @@ class PerformerAttention(Redrawn, LinearAttention):
                 "and sqrt(scale) must exist: give the sign to q"
             )
         self._count()
-        there = repeat(None) if real is None else real.split(ROWS, 1)
         with torch.no_grad():
             tops = [
-                self._exponents(some, scale, seen).amax((-2, -1), keepdim=True)
-                for some, seen in zip(k.split(ROWS, 2), there, strict=False)
+                self._exponents(*part, scale).amax((-2, -1), keepdim=True)
+                for part in key_parts(k, real)
             ]
             return torch.stack(tops).amax(0).clamp(min=torch.finfo(k.dtype).min)
 
@@ -106,15 +104,15 @@ class PerformerAttention(Redrawn, LinearAttention):
         return on_q.exp_()
 
     def of_keys(
-        self, k: Tensor, scale: float, real: Tensor | None, shared: Tensor | None
+        self, k: Tensor, real: Tensor | None, scale: float, shared: Tensor | None
     ) -> Tensor:
         """Return phi of k (B, H, S, m), up to one number for all keys of a head, `shared`."""
-        on_k = self._exponents(k, scale, real)
+        on_k = self._exponents(k, real, scale)
         assert shared is not None
         on_k -= shared
         return on_k.exp_()
 
-    def _exponents(self, k: Tensor, scale: float, real: Tensor | None) -> Tensor:
+    def _exponents(self, k: Tensor, real: Tensor | None, scale: float) -> Tensor:
         on_k = k @ self._directions(scale)
         on_k -= (scale / 2) * (k * k).sum(-1, keepdim=True)
         if real is not None:  # padding must not set the size of the others
