@@ -57,7 +57,7 @@ class StridedAttention(PatternAttention):
     and a stride with `DilatedAttention`.
 
     Raises ValueError when the stride is not positive.
-    Source: Child et al. 2019, section 4.2, strided attention.
+    Source: Child et al. 2019, section 4.3, strided attention.
 
     System: sparse_transformer
     Parent: transformer
@@ -136,7 +136,7 @@ class FixedAttention(PatternAttention):
     `Causal` and `Padding`.
 
     Raises ValueError unless 1 <= summary <= stride.
-    Source: Child et al. 2019, section 4.2, fixed attention.
+    Source: Child et al. 2019, section 4.3, fixed attention.
     """
 
     def __init__(self, stride: int, summary: int = 1, *, dropout: float = 0.0) -> None:
