@@ -10,7 +10,6 @@ import argparse
 import shutil
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 from sphinx.cmd.build import build_main
@@ -18,6 +17,7 @@ from sphinx.cmd.build import build_main
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from check import check
+from font import FONT, font_for_web
 from paths import PathError
 from slides import VendorError, decks
 from stage import BOOK, Stage
@@ -39,8 +39,7 @@ def build(root: Path, out: Path) -> list[str]:
     for path in notebooks:
         shutil.copyfile(path, site / path.relative_to(root))
     (site / "_static" / "paths_data.js").write_text(stage.paths.script(), "utf-8")
-    font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
-    (site / "_static" / "STIXTwoMath-Regular.ttf").write_bytes(font.read_bytes())
+    (site / "_static" / FONT).write_bytes(font_for_web())
     try:
         decks(stage.pages, site)
     except VendorError as error:

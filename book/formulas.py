@@ -16,10 +16,12 @@ LOGGER = logging.getLogger(__name__)
 # a bar stands close to what it encloses.
 FUNCTION = r"<mi>(?:arc)?(?:log|ln|lg|exp|sin|cos|tan|tanh)</mi>"
 RAISED = rf"<m(?:sub|sup)>{FUNCTION}<m[in]>[^<]*</m[in]></m(?:sub|sup)>"
-AFTER = re.compile(rf"({RAISED}|(?<!<msub>)(?<!<msup>){FUNCTION})(?=<m(?:i|n|sub|sup|frac|sqrt)>)")
+WORD = "<mrow><mi "  # as in "log cost"
+NEXT = f"<m(?:i|n|sub|sup|frac|sqrt|text)>|{WORD}"
+AFTER = re.compile(rf"({RAISED}|(?<!<msub>)(?<!<msup>){FUNCTION})(?={NEXT})")
 BEFORE = re.compile(rf"(</m(?:i|n|sub|sup|frac|sqrt)>)(?={RAISED}|{FUNCTION})")
 THIN = '<mspace width="0.17em"></mspace>'
-BAR = re.compile(r'<mo(?: stretchy="false")?>(&#x0007C;|&#x02016;)</mo>')
+BAR = re.compile(r'<mo(?: (?:fence|stretchy)="false")*>(&#x0007C;|&#x02016;)</mo>')
 CLOSE = r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>'
 
 

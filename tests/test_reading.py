@@ -33,10 +33,15 @@ LOOK = r"""() => {
       raw.push(node.data.trim());
   const formulas = all("math").filter(x => x.checkVisibility());
   const flat = x => !(x.getBoundingClientRect().width * x.getBoundingClientRect().height);
+  const size = x => parseFloat(getComputedStyle(x).fontSize);
+  const right = x => x.getBoundingClientRect().right;
+  const gap = x => (right(x) - right(x.lastElementChild)) / size(x);
+  const roots = all("msqrt").filter(x => x.checkVisibility() && gap(x) > 0.1);
   return {
     raw,
     formulas: formulas.length,
     flat: formulas.filter(flat).map(x => x.textContent),
+    gaps: roots.map(x => `${x.textContent}: ${gap(x).toFixed(2)} em`),
     mute: all("img").filter(x => !x.alt.trim()).map(x => x.src.slice(0, 60)),
     broken: all("img").filter(x => x.checkVisibility() && !x.naturalWidth).map(x => x.alt),
   };
@@ -129,6 +134,7 @@ def test_no_page_asks_for_anything_outside_the_book(
 def test_formulas_have_a_size_and_none_is_left_as_source(facts: dict[str, dict[str, Any]]) -> None:
     assert not faults(facts, lambda fact: fact["raw"])
     assert not faults(facts, lambda fact: fact["flat"])
+    assert not faults(facts, lambda fact: fact["gaps"]), "see book/font.py"
     assert sum(fact["formulas"] for fact in facts.values()) > 1000
 
 

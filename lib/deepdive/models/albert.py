@@ -38,7 +38,7 @@ from deepdive.models.bert_embeddings import BertEmbeddings
 from deepdive.models.bert_weights import COUNTED, EMBEDDINGS, activation_of, numbers
 from deepdive.positions import LearnedPosition, Position
 from deepdive.stacks import Stack
-from deepdive.weights import Join, Rule, adopt, read, read_config
+from deepdive.weights import Join, Rule, adopt, check_config, read, read_config
 
 
 class FactorisedEmbeddings(BertEmbeddings):
@@ -111,9 +111,7 @@ def for_pretraining(encoder: Bert, activation: Activation = gelu_tanh) -> BertFo
 
 def from_config(config: Mapping[str, Any]) -> Bert:
     """Build the encoder of a config.json. Raises ValueError for a setting not built here."""
-    for name in ("num_hidden_groups", "inner_group_num"):
-        if config.get(name, 1) != 1:
-            raise ValueError(f"config has {name}={config[name]}; only 1, one block, is built here")
+    check_config(config, "albert", {"num_hidden_groups": 1, "inner_group_num": 1})
     return albert(d_embedding=config["embedding_size"], **numbers(config, "albert"))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepdive.layers import gelu, gelu_tanh, relu
 from deepdive.layers.feed_forward import Activation
-from deepdive.weights import Join, Rule
+from deepdive.weights import Join, Rule, check_config
 
 # The layers, as BertModel and RobertaModel name them.
 LAYERS: tuple[Rule, ...] = (
@@ -71,19 +71,6 @@ EXPECTED: dict[str, Any] = {
 }
 
 
-def check_config(config: Mapping[str, Any], model_type: str) -> None:
-    """Raise ValueError, naming it, for a config.json of another model or with a setting that is
-    not built here.
-    """
-    if config.get("model_type") != model_type:
-        raise ValueError(
-            f"config is of a model of type {config.get('model_type')!r}; expected {model_type!r}"
-        )
-    for name, value in EXPECTED.items():
-        if config.get(name) not in (None, value):
-            raise ValueError(f"config has {name}={config[name]}; only {value} is built here")
-
-
 def activation_of(name: str) -> Activation:
     """Return the activation that a config.json names. Raises ValueError for one unknown here."""
     if name not in ACTIVATIONS:
@@ -95,7 +82,7 @@ def activation_of(name: str) -> Activation:
 
 def numbers(config: Mapping[str, Any], model_type: str) -> dict[str, Any]:
     """Return the arguments that a config.json gives `bert(...)`, whose names it has."""
-    check_config(config, model_type)
+    check_config(config, model_type, EXPECTED)
     return {
         "vocab_size": config["vocab_size"],
         "d_model": config["hidden_size"],

@@ -48,7 +48,7 @@ from deepdive.models.bert_embeddings import BertEmbeddings
 from deepdive.models.bert_weights import COUNTED, HEADS, NAMES, numbers
 from deepdive.positions import LearnedPosition
 from deepdive.stacks import Stack
-from deepdive.weights import adopt, read, read_config
+from deepdive.weights import adopt, check_config, read, read_config
 
 
 class BigBird(Bert):
@@ -103,10 +103,8 @@ EXPECTED: dict[str, Any] = {
 
 def from_config(config: Mapping[str, Any], draw: Callable[[int], Draw] | None = None) -> BigBird:
     """Build the encoder of a config.json. Raises ValueError for a setting not built here."""
+    check_config(config, "big_bird", EXPECTED)
     settings = numbers(config, "big_bird")
-    for name, value in EXPECTED.items():
-        if config.get(name) not in (None, value):
-            raise ValueError(f"config has {name}={config[name]}; only {value} is built here")
     sizes = {"block": config["block_size"], "n_random": config["num_random_blocks"]}
     return bigbird(**settings, **sizes, draw=draw)
 

@@ -32,9 +32,9 @@ from typing import Any
 import torch
 
 from deepdive.models.bert import Bert, BertForMaskedLM, bert, for_masked_lm
-from deepdive.models.bert_weights import COUNTED, EMBEDDINGS, activation_of, check_config
+from deepdive.models.bert_weights import COUNTED, EMBEDDINGS, EXPECTED, activation_of
 from deepdive.positions import LearnedPosition
-from deepdive.weights import Join, Rule, adopt, read, read_config
+from deepdive.weights import Join, Rule, adopt, check_config, read, read_config
 
 
 def student(teacher: Bert) -> Bert:
@@ -55,7 +55,7 @@ def student(teacher: Bert) -> Bert:
 
 def from_config(config: Mapping[str, Any]) -> Bert:
     """Build the encoder of a config.json. Raises ValueError for a setting not built here."""
-    check_config(config, "distilbert")
+    check_config(config, "distilbert", EXPECTED)
     return bert(
         config["vocab_size"],
         d_model=config["dim"],

@@ -40,15 +40,15 @@ from deepdive.models.bert_embeddings import BertEmbeddings
 from deepdive.models.bert_weights import (
     COUNTED,
     EMBEDDINGS,
+    EXPECTED,
     HEADS,
     LAYERS,
     POOLER,
     activation_of,
-    check_config,
 )
 from deepdive.positions import LearnedPosition, Position
 from deepdive.stacks import Stack
-from deepdive.weights import Rule, adopt, read, read_config
+from deepdive.weights import Rule, adopt, check_config, read, read_config
 
 
 class FNetEmbeddings(BertEmbeddings):
@@ -102,7 +102,7 @@ def fnet(
 
 def from_config(config: Mapping[str, Any]) -> Bert:
     """Build the encoder of a config.json. Raises ValueError for a setting not built here."""
-    check_config(config, "fnet")
+    check_config(config, "fnet", EXPECTED)
     return fnet(
         config["vocab_size"],
         d_model=config["hidden_size"],

@@ -36,7 +36,7 @@ from deepdive.laws import Case, Fails, NotApplicable, case, random_rows
 from deepdive.layers import Block, FeedForward, PostNorm, gelu
 from deepdive.masks import Causal
 from deepdive.models.informer_parts import NO_MASK, SILENT, WHOLE, Distil, RowEmbedding
-from deepdive.weights import Join, Rule, adopt, read, read_config
+from deepdive.weights import Join, Rule, adopt, check_config, read, read_config
 
 
 class InformerEncoder(nn.Module):
@@ -163,10 +163,7 @@ def load(folder: str | Path) -> Informer:
     unknown or missing.
     """
     config = read_config(folder)
-    wanted = {"model_type": "informer", "attention_type": "prob", "activation_function": "gelu"}
-    for name, value in wanted.items():
-        if config.get(name) != value:
-            raise ValueError(f"config has {name}={config.get(name)}; only {value} is built here")
+    check_config(config, "informer", {"attention_type": "prob", "activation_function": "gelu"})
     heads = {config["encoder_attention_heads"], config["decoder_attention_heads"]}
     widths = {config["encoder_ffn_dim"], config["decoder_ffn_dim"]}
     if len(heads) > 1 or len(widths) > 1:

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from deepdive.laws import Case, NotApplicable, case, padding_of, random_rows, set_weights
 from deepdive.masks import Mask, padding
 from deepdive.models.perceiver_layers import ChannelAttention, LatentLayer
-from deepdive.weights import Join, Rule, adopt, read, read_config
+from deepdive.weights import Join, Rule, adopt, check_config, read, read_config
 
 WHOLE = NotApplicable("the latents have read the whole input")
 
@@ -123,7 +123,6 @@ NAMES: tuple[Rule, ...] = (
 )
 # Settings that change the function, and the only values that are built here.
 EXPECTED: dict[str, Any] = {
-    "model_type": "perceiver",
     "hidden_act": "gelu",
     "use_query_residual": True,
     "cross_attention_shape_for_attention": "kv",
@@ -138,9 +137,7 @@ def load(folder: str | Path) -> Perceiver:
     unknown or missing.
     """
     config = read_config(folder)
-    for name, value in EXPECTED.items():
-        if config.get(name) != value:
-            raise ValueError(f"config has {name}={config.get(name)}; only {value} is built here")
+    check_config(config, "perceiver", EXPECTED)
     inner = ("embeddings.latents", "encoder.")
     tensors = {
         name: tensor

@@ -14,7 +14,7 @@ from deepdive.embeddings import TokenEmbedding
 from deepdive.laws import Case, Fails, NotApplicable, case, random_rows, set_weights
 from deepdive.models.bert_weights import activation_of
 from deepdive.positions import LearnedPosition, Position
-from deepdive.weights import Join, Rule
+from deepdive.weights import Join, Rule, check_config
 
 
 class AxialPosition(Position):
@@ -105,13 +105,7 @@ def numbers(config: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ValueError, naming it, for a config of another model or a setting that is not built here.
     """
-    if config.get("model_type") != "reformer":
-        raise ValueError(
-            f"config is of a model of type {config.get('model_type')!r}; expected 'reformer'"
-        )
-    for name, value in {"lsh_num_chunks_before": 1, "lsh_num_chunks_after": 0}.items():
-        if config.get(name, value) != value:
-            raise ValueError(f"config has {name}={config[name]}; only {value} is built here")
+    check_config(config, "reformer", {"lsh_num_chunks_before": 1, "lsh_num_chunks_after": 0})
     folded = config.get("axial_pos_embds", True)
     buckets = config.get("num_buckets")
     return {

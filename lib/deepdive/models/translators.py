@@ -18,7 +18,7 @@ from deepdive.layers.feed_forward import Activation
 from deepdive.models.transformer import Decoder, Encoder, Transformer
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.stacks import Stack
-from deepdive.weights import Join, Rule, adopt
+from deepdive.weights import Join, Rule, adopt, check_config
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,7 @@ def numbers(config: Mapping[str, Any], model_type: str) -> dict[str, Any]:
 
     Raises ValueError, naming it, for a setting that is not built here.
     """
-    if config.get("model_type") != model_type:
-        raise ValueError(
-            f"config is of a model of type {config.get('model_type')!r}; expected {model_type!r}"
-        )
-    for name, value in EXPECTED.items():
-        if config.get(name) not in (None, value):
-            raise ValueError(f"config has {name}={config[name]}; only {value} is built here")
+    check_config(config, model_type, EXPECTED)
     if config["activation_function"] not in ACTIVATIONS:
         raise ValueError(
             f"config has activation_function={config['activation_function']!r}; expected one of "
