@@ -202,6 +202,25 @@ def test_bars_stand_close_to_what_they_enclose() -> None:
     assert bars == [' stretchy="false" lspace="0" rspace="0"'] * 6
 
 
+@pytest.mark.parametrize(
+    ("latex", "signs"),
+    [
+        ("(-1, -1)", 2),
+        (r"a = -\infty", 1),
+        (r"x \le \pm c", 1),
+        ("[a; -b]", 1),
+        ("a - b", 0),
+        ("(a) - b", 0),
+        ("|a| - b", 0),
+        ("n! - 1", 0),
+        ("x^2 - 1", 0),
+        ("1 + \\ldots - b", 0),
+    ],
+)
+def test_a_sign_belongs_to_its_number(latex: str, signs: int) -> None:
+    assert mathml(latex, "inline").count('form="prefix"') == signs
+
+
 def test_outputs_are_escaped_setup_folded_surprises_closed(page: str) -> None:
     soup = article(page)
     assert "42 &lt; 43" in page
