@@ -24,7 +24,8 @@ THIN = '<mspace width="0.17em"></mspace>'
 BAR = re.compile(r'<mo(?: (?:fence|stretchy)="false")*>(&#x0007C;|&#x02016;)</mo>')
 CLOSE = r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>'
 CLOSING = r"\)|]|&#x(?:00029|0007D|0007C|02016|00021|02309|0230B|02026);"
-SIGN = re.compile(rf"(<mo[^>]*>(?!{CLOSING})[^<]*</mo>)<mo>(&#x(?:02212|0002B|000B1);)</mo>")
+OPENING = rf"<mo[^>]*>(?!{CLOSING})[^<]*</mo>(?:<mspace[^>]*/>)?"
+SIGN = re.compile(rf"({OPENING})<mo>(&#x(?:02212|0002B|000B1);)</mo>")
 # What it takes for an operator and is a letter, and the other way round.
 KINDS = {
     "<mo>&#x0221E;</mo>": "<mi>&#x0221E;</mi>",

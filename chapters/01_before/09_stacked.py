@@ -81,7 +81,7 @@ print(f"weights: ours {sum(p.numel() for p in both.parameters())}, torch's the s
 # *The old man the boat.* Only *boat* says that *man* is a verb. A layer that reads from the end
 # knows it (Schuster and Paliwal 1997):
 #
-# $$s_t = [\overrightarrow{h}_t\,;\, \overleftarrow{h}_t]$$
+# $$s_t = [\overrightarrow{h}_t; \overleftarrow{h}_t]$$
 #
 # A number task to see it: at each place name the **sum of the two neighbours**, left and right.
 # From left to right, half of it has not been read yet.

@@ -345,7 +345,7 @@ def one_more_tile(peak, total, mixed, scores, values):  # the mean of softmaxes
 #
 # Reformer looks for keys that point where the query points. A table of directions (d, b/2), drawn
 # once for a round, gives each row $x R$; the bucket of $x$ is the place of the largest entry of
-# $[x R;\, -x R]$, a number from 0 to $b - 1$. With several rounds a query meets the keys that share
+# $[x R; -x R]$, a number from 0 to $b - 1$. With several rounds a query meets the keys that share
 # its bucket in **at least one** of them. Write both functions. ([Sparse by
 # content](03_sparse_by_content.ipynb).)
 
