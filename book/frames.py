@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 
 import nbformat
 from bs4 import BeautifulSoup
-from formulas import mathml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from stage import IMAGES, image
+
+from deepdive.mathml import mathml
 
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
 NARROW = 1.75  # a picture no wider than this, for its height, has its words beside it

@@ -16,7 +16,6 @@ from bs4 import BeautifulSoup
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.formulas import mathml
 from book.pdf import chapters, joined, print_pdf
 from deepdive.pages import discover
 from deepdive.pages.setup_cell import ADDRESS
@@ -178,47 +177,6 @@ def test_formulas_are_mathml_and_nothing_is_loaded_from_elsewhere(page: str) -> 
     assert "$" not in article(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)).get_text()
     loads = re.findall(r"<(?:link|script|img|iframe)[^>]*?\s(?:src|href)=\"([^\"]*)\"", page)
     assert not [url for url in loads if "//" in url or "mathjax" in url.lower()]
-
-
-@pytest.mark.parametrize(
-    ("latex", "gaps"),
-    [
-        (r"T \log T", 2),
-        (r"n \log_2 n", 2),
-        (r"\exp(x)", 0),
-        (r"\arccos\cos x", 2),
-        ("x y", 0),
-        (r"\log \mathrm{cost}", 1),
-        (r"\log \text{cost}", 1),
-    ],
-)
-def test_a_function_stands_apart_from_its_argument(latex: str, gaps: int) -> None:
-    assert mathml(latex, "inline").count("<mspace") == gaps
-
-
-def test_bars_stand_close_to_what_they_enclose() -> None:
-    found = mathml(r"|x| + \lVert y \rVert + \|z\|", "inline")
-    bars = re.findall(r"<mo([^>]*)>&#x0(?:007C|2016);", found)
-    assert bars == [' stretchy="false" lspace="0" rspace="0"'] * 6
-
-
-@pytest.mark.parametrize(
-    ("latex", "signs"),
-    [
-        ("(-1, -1)", 2),
-        (r"a = -\infty", 1),
-        (r"x \le \pm c", 1),
-        ("[a; -b]", 1),
-        ("a - b", 0),
-        ("(a) - b", 0),
-        ("|a| - b", 0),
-        ("n! - 1", 0),
-        ("x^2 - 1", 0),
-        ("1 + \\ldots - b", 0),
-    ],
-)
-def test_a_sign_belongs_to_its_number(latex: str, signs: int) -> None:
-    assert mathml(latex, "inline").count('form="prefix"') == signs
 
 
 def test_outputs_are_escaped_setup_folded_surprises_closed(page: str) -> None:

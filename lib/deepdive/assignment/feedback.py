@@ -106,7 +106,7 @@ def _finished(page: str, name: str, form: Any) -> str:
     The exercises' formulas become MathML; others stay as they were written, for the converter
     would let a student's mark-up through.
     """
-    from latex2mathml.converter import convert
+    from deepdive.mathml import mathml
 
     page = re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL | re.IGNORECASE)
     page = page.replace(f"<title>{NOTEBOOK}<", f"<title>{name}<")
@@ -118,5 +118,5 @@ def _finished(page: str, name: str, form: Any) -> str:
         shown = html.escape(found[0], quote=False)
         if shown in page:
             kind = "inline" if inline else "block"
-            page = page.replace(shown, convert(inline or block, display=kind))
+            page = page.replace(shown, mathml(inline or block, kind))
     return page
