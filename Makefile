@@ -51,7 +51,7 @@ test: setup ## Check style and types, run all tests and every page; say where th
 	@$(PY) tools/run_tests.py
 
 lab: setup ## Open JupyterLab on the pages
-	@$(PY) -m jupyter lab --notebook-dir=.
+	@GOMP_SPINCOUNT=$${GOMP_SPINCOUNT:-2000} $(PY) -m jupyter lab --notebook-dir=.
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.pages notebooks --profile $(PROFILE) $(PAGES)
