@@ -531,6 +531,29 @@ for stage in ("screening", "final"):
 
 # %% [markdown]
 # *Accuracy; in the final stage the mean of three seeds and, after +-, greatest minus least.*
+
+# %% tags=["fold"]
+found, chance = table(kept_rows("final"))
+shown = counting(found, chance) or list(found) or ["nothing kept"]
+names = [v for v in (BAG, *reversed(FINAL)) if any(v in found.get(t, {}) for t in shown)]
+figure = Figure(figsize=(7.2, 2.5))
+panels = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+for axes, name in zip(panels, shown, strict=True):
+    for place, variant in enumerate(names):
+        values = found.get(name, {}).get(variant, [])
+        axes.plot(values, [place] * len(values), "o", color="#0072B2", alpha=0.6, markersize=5)
+        if not values:
+            axes.text(0.5, place, "refused", va="center", fontsize=7, color="#555555")
+    axes.axvline(chance.get(name, 0), color="#555555", linestyle="--", linewidth=1)
+    axes.set(title=name, xlim=(0, 1.05), xticks=[0, 0.5, 1])
+    axes.set_yticks(range(len(names)), names)
+means = [f"{t}: " + ", ".join(f"{v} {mean(found[t][v]):.2f}" for v in names if found[t].get(v))
+         for t in shown if t in found]  # fmt: skip
+with_alt(figure, "Right answers in the final stage, three seeds each. " + "; ".join(means) + ".")
+
+# %% [markdown]
+# *The final stage, a dot a seed; dashed, what always saying the commonest answer gives. Three
+# refuse a text that may only look back.*
 #
 # **Equal time is another race.** What costs more than full attention gets fewer updates. A window
 # that each query predicts writes all maps out, in the forward pass and for its gradient. In the
