@@ -7,9 +7,9 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.util import logging
+from stage import library
 
-from deepdive.mathml import mathml
-
+mathml = library("mathml").mathml
 LOGGER = logging.getLogger(__name__)
 
 
