@@ -50,6 +50,7 @@ run: setup ## Execute every page in the ci profile into build/ci (PAGES=... choo
 test: setup ## Check style and types, run all tests and every page; say where the time went
 	@$(PY) tools/run_tests.py
 
+# How long a waiting thread keeps its core: see KERNEL in lib/deepdive/pages/execute.py.
 lab: setup ## Open JupyterLab on the pages
 	@GOMP_SPINCOUNT=$${GOMP_SPINCOUNT:-2000} $(PY) -m jupyter lab --notebook-dir=.
 

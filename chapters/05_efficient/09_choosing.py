@@ -543,7 +543,8 @@ for axes, name in zip(panels, shown, strict=True):
         values = found.get(name, {}).get(variant, [])
         axes.plot(values, [place] * len(values), "o", color="#0072B2", alpha=0.6, markersize=5)
         if not values:
-            axes.text(0.5, place, "refused", va="center", fontsize=7, color="#555555")
+            said = "refused" if variant in found.get(name, {}) else "not run"
+            axes.text(0.5, place, said, va="center", fontsize=7, color="#555555")
     axes.axvline(chance.get(name, 0), color="#555555", linestyle="--", linewidth=1)
     axes.set(title=name, xlim=(0, 1.05), xticks=[0, 0.5, 1])
     axes.set_yticks(range(len(names)), names)
@@ -607,6 +608,8 @@ if len(scores) == 4:
     assert max(lists) - min(lists) < 0.03
     assert abs(scores["listops"][BAG] - 0.21) < 0.005
     letters = found["characters"]
+    assert sum(not runs for runs in letters.values()) == 3
+    assert {len(runs) for t in scores for runs in found[t].values()} == {0, 3}
     assert min(letters[FULL]) > max(letters["linear"]) > min(letters["linear"]) > max(letters[BAG])
     assert abs(mean(letters["routing"]) - mean(letters[BAG])) < 0.02
 
