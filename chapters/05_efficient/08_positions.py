@@ -227,8 +227,9 @@ tables["XL"].v.data.normal_()
 ticks, maps = [str(i) for i in range(T)], []
 for queries in (torch.randn(1, 1, 1, d).expand(1, 4, T, d), torch.randn(1, 4, T, d)):
     for table in tables.values():
+        n, places, keys = table.n_heads or 4, torch.arange(T), torch.randn(1, 4, T, d)
         with torch.no_grad():
-            bias = table.bias(queries, torch.randn(1, 4, T, d), torch.arange(T), torch.arange(T))
+            bias = table.bias(queries[:, :n], keys[:, :n], places, places)
         maps.append(bias[0, 0] / bias[0, 0].abs().max())
 # %% tags=["fold"]
 names = [f"{name}{end}" for end in ("", ", queries differ") for name in tables]

@@ -109,9 +109,10 @@ class ReversibleStack(Stack):
         memory_mask: Mask | Tensor | None = None,
         positions: Tensor | None = None,
         cache: KVCache | None = None,
+        memory_positions: Tensor | None = None,
     ) -> Tensor:
         """Return both streams (B, T, 2 d_model) after all blocks, for x (B, T, d_model)."""
-        if memory is not None or memory_mask is not None:
+        if memory is not None or memory_mask is not None or memory_positions is not None:
             raise ValueError("memory: reversible blocks have no cross-attention: use Stack")
         where = (mask, positions)
         seeds = self._seeds()

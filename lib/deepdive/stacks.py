@@ -37,13 +37,14 @@ class Stack(nn.Module):
         memory_mask: Mask | Tensor | None = None,
         positions: Tensor | None = None,
         cache: KVCache | None = None,
+        memory_positions: Tensor | None = None,
     ) -> Tensor:
         """Return the stream (B, T, d_model) after all blocks; slot i of `cache` belongs to layer
-        call i.
+        call i. The other arguments are those of `Block`.
         """
         for i, block in enumerate(self.blocks):
             slot = None if cache is None else cache[i]
-            x = block(x, memory, mask, memory_mask, positions, slot)
+            x = block(x, memory, mask, memory_mask, positions, slot, memory_positions)
         return x if self.norm is None else self.norm(x)
 
 

@@ -52,13 +52,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.cache import Slot
+from deepdive.attention.cache import Places, Slot
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.linear import Linear
 from deepdive.masks import Mask
 from deepdive.positions import Position
+from deepdive.positions.base import check_positions
 
 
 class MultiHeadAttention(nn.Module):
@@ -170,51 +171,46 @@ class MultiHeadAttention(nn.Module):
         (B, S, d_context).
 
         With `cache`, self-attention sees the rows of earlier calls too, and attention to a context
-        projects it once. `positions` (T,) or (B, T) and `context_positions` are integers for the
-        position scheme; by default the queries are the last T of the S keys. Positions rotate
+        projects it once. `positions` (T,) or (B, T), those of x, and `context_positions` (S,) or
+        (B, S) are integers for the position scheme. By default both are counted from 0, and a
+        cache, which keeps the places of its rows, goes on from the last one. Positions rotate
         self-attention only: foreign rows have an order of their own.
         """
         self._check(x, context)
+        given = ("positions", positions, x), ("context_positions", context_positions, context)
+        for name, at, rows in given:
+            if at is not None and rows is not None:
+                check_positions(name, at, rows)
+        slot, T = Slot() if cache is None else cache, x.shape[1]
         q = self._queries(x)  # (B, H, T, d_head)
         if context is None:
+            q_at = slot.places.after(positions, T, x.device)
             k, v = self._keys_and_values(x)
             if self.position is not None:
-                start = 0 if cache is None else cache.length
-                own = _default(positions, start, start + x.shape[1], x)
-                q, k = self.position.rotate(q, own), self.position.rotate(k, own)
+                q, k = self.position.rotate(q, q_at), self.position.rotate(k, q_at)
             if cache is not None:
                 k, v = cache.append(k, v)
-        elif cache is not None and cache.cross is not None:
-            k, v = cache.cross
+            placed = slot.places = slot.places.plus(positions, T, x.device)
         else:
-            k, v = self._keys_and_values(context)
-            if cache is not None:
-                cache.cross = (k, v)
-        if self.position is not None:
-            bias = self._add_position(q, k, bias, positions, context_positions)
+            q_at = slot.asked.after(positions, T, x.device)
+            k, v = self._foreign(context, context_positions, slot)
+            slot.asked, placed = slot.asked.plus(positions, T, x.device), slot.cross_places
         k, v = self._to_all_heads(k, v)
+        if self.position is not None:
+            k_at = placed.all(x.device) if context_positions is None else context_positions
+            added = self.position.bias(q, k, q_at, k_at)
+            bias = added if bias is None else bias if added is None else bias + added
         heads = self.heads(self.mechanism(q, k, self.values(v), mask, bias, self.scale))
         return self.out(heads.transpose(1, 2).flatten(2))  # (B, T, d_model)
 
-    def _add_position(
-        self,
-        q: Tensor,
-        k: Tensor,
-        bias: Tensor | None,
-        positions: Tensor | None,
-        context_positions: Tensor | None,
-    ) -> Tensor | None:
-        """Return `bias` plus the position scheme's, at the positions of all keys, cached ones
-        included.
-        """
-        assert self.position is not None
-        T, S = q.shape[2], k.shape[2]
-        if context_positions is None and positions is not None and S == T:
-            context_positions = positions
-        added = self.position.bias(
-            q, k, _default(positions, S - T, S, q), _default(context_positions, 0, S, q)
-        )
-        return added if bias is None else bias if added is None else bias + added
+    def _foreign(
+        self, context: Tensor, positions: Tensor | None, slot: Slot
+    ) -> tuple[Tensor, Tensor]:
+        """Return keys and values of foreign rows; the slot keeps them, and where they stand."""
+        if slot.cross is None:
+            slot.cross = self._keys_and_values(context)
+            slot.cross_places = Places().plus(positions, context.shape[1], context.device)
+        return slot.cross
 
     def _split(self, rows: Tensor, n_heads: int) -> Tensor:
         """(B, T, H * d_head) -> (B, H, T, d_head)."""
@@ -247,11 +243,11 @@ class MultiHeadAttention(nn.Module):
                 )
         if context is not None and context.shape[0] != x.shape[0]:
             raise ValueError(f"x has a batch of {x.shape[0]}, context of {context.shape[0]}")
-
-
-def _default(positions: Tensor | None, start: int, end: int, like: Tensor) -> Tensor:
-    """Return the given positions, or start .. end - 1."""
-    return torch.arange(start, end, device=like.device) if positions is None else positions
+        if context is not None and getattr(self.mechanism, "right_aligned", False):
+            raise ValueError(
+                f"context: {type(self.mechanism).__name__} takes the queries for the last of the "
+                "keys, and foreign rows have an order of their own: use SoftmaxAttention for them"
+            )
 
 
 @case(MultiHeadAttention)

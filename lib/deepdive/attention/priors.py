@@ -12,6 +12,7 @@ from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs,
 from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.masks import Causal, Mask, Padding, as_mask
 from deepdive.positions import Position
+from deepdive.positions.base import BELOW, outside
 
 
 class GaussianPrior(Position):
@@ -46,11 +47,13 @@ class GaussianPrior(Position):
         super().__init__()
         if n_heads < 1:
             raise ValueError(f"n_heads={n_heads}: one pair of numbers at least")
+        self.n_heads = None if n_heads == 1 else n_heads  # one pair serves any number of heads
         self.w = nn.Parameter(torch.full((n_heads, 1, 1), w))
         self.b = nn.Parameter(torch.full((n_heads, 1, 1), b))
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return -|w d^2 + b|, (n_heads or 1, T, S), with a batch axis where positions have one."""
+        self.check_pairs(q, k, q_positions, k_positions)
         distance = q_positions.unsqueeze(-1) - k_positions.unsqueeze(-2)  # (T, S) or (B, T, S)
         squared = distance.square().unsqueeze(-3).to(self.w.dtype)
         return -(self.w * squared + self.b).abs()
@@ -62,23 +65,26 @@ class TablePrior(Position):
         bias[h, t, s] = table[h, t, s]                                       # (n_heads, T, S)
 
     Alone it is the random Synthesizer; added to products of queries and keys it is their prior. It
-    starts at 0: no preference. Raises ValueError for places beyond `max_length`.
+    starts at 0: no preference. Raises ValueError for places outside of it.
     """
 
     def __init__(self, n_heads: int, max_length: int) -> None:
         super().__init__()
         if n_heads < 1 or max_length < 1:
             raise ValueError(f"n_heads={n_heads}, max_length={max_length}: both must be positive")
+        self.n_heads = n_heads
         self.table = nn.Parameter(torch.zeros(n_heads, max_length, max_length))
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return the table's rows and columns at the positions."""
-        last = max(int(q_positions.max()), int(k_positions.max()))
-        if last >= self.table.shape[-1] or min(q_positions.min(), k_positions.min()) < 0:
-            raise ValueError(
-                f"place {last} is outside the table of {self.table.shape[-1]}: build it longer, "
-                "or use GaussianPrior, which has no limit"
-            )
+        self.check_pairs(q, k, q_positions, k_positions)
+        length = self.table.shape[-1]
+        for wrong in (outside(q_positions, length), outside(k_positions, length)):
+            if wrong is not None:
+                fix = "build it longer, or use GaussianPrior, which has no limit"
+                raise ValueError(
+                    f"place {wrong} is outside the table of {length}: {BELOW if wrong < 0 else fix}"
+                )
         rows = self.table[:, q_positions.unsqueeze(-1), k_positions.unsqueeze(-2)]
         return rows if rows.ndim == 3 else rows.transpose(0, 1)
 
@@ -212,14 +218,14 @@ def _() -> Case:
         table.table.data = weights.log()
         return SoftmaxAttention()(v, v, v, None, table.bias(v, v, places, places), 0.0), weights @ v
 
-    places = torch.arange(10)
+    places, q = torch.arange(10), torch.zeros(1, 4, 10, 4)
     return Case(
         place="layer",
         make=lambda: MultiHeadAttention(16, 4, position=TablePrior(4, 12)),
         parity="the equation of attention with a prior, entry by entry",
         limits={"a table of zeros: MultiHeadAttention": zeros, "no content: the prior": alone},
         refusals={
-            "beyond the table": lambda: TablePrior(4, 9).bias(places, places, places, places),
+            "beyond the table": lambda: TablePrior(4, 9).bias(q, q, places, places),
             "no place": lambda: TablePrior(4, 0),
         },
         laws={"order": Fails("a row and a column of the table are places")},

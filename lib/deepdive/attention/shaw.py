@@ -39,9 +39,12 @@ class ShawAttention(SoftmaxAttention):
     (left + 1 + right, d_head), shared by all heads: no vector is made for a pair. Queries are the
     last T of the S keys; places given otherwise (`positions=`) reach the scores, not this part.
     The scores come with `deepdive.positions.ShawPosition`.
-    Raises ValueError when left or right is negative.
+    Raises ValueError when left or right is negative, for more queries than keys, and (in
+    `MultiHeadAttention`) for foreign rows.
     Source: Shaw, Uszkoreit and Vaswani 2018, sections 3.1 to 3.3.
     """
+
+    right_aligned = True
 
     def __init__(
         self, d_head: int, left: int, right: int | None = None, dropout: float = 0.0
@@ -64,6 +67,11 @@ class ShawAttention(SoftmaxAttention):
     def _by_offset(self, weights: Tensor) -> Tensor:
         """Return the weights (..., T, S) summed by clipped offset, (..., T, left + 1 + right)."""
         T, S = weights.shape[-2:]
+        if T > S:
+            raise ValueError(
+                f"{T} queries for {S} keys: queries are the last of the keys, so that each value "
+                "has an offset; give as many keys, or use SoftmaxAttention"
+            )
         keys = torch.arange(S, device=weights.device)
         named = (keys - keys[S - T :, None]).clamp(-self.left, self.right) + self.left  # (T, S)
         summed = weights.new_zeros(*weights.shape[:-1], self.left + 1 + self.right)
@@ -92,5 +100,8 @@ def _() -> Case:
         limits={"a vector for each pair": pair_by_pair, "values 0: SoftmaxAttention": no_values},
         laws={"order": Fails("the values tell who stands where")},
     )
-    below = {"a reach below 0": lambda: ShawAttention(4, -1)}
-    return replace(plain, refusals={**plain.refusals, **below})
+    more = {
+        "a reach below 0": lambda: ShawAttention(4, -1),
+        "more queries than keys": lambda: ShawAttention(4, 2)(k.float(), *[q.float()] * 2),
+    }
+    return replace(plain, refusals={**plain.refusals, **more})

@@ -49,11 +49,13 @@ class Block(nn.Module):
         memory_mask: Mask | Tensor | None = None,
         positions: Tensor | None = None,
         cache: Slot | None = None,
+        memory_positions: Tensor | None = None,
     ) -> Tensor:
         """Return the stream (B, T, d_model) after the layer.
 
         `memory` (B, S, d_context) holds foreign rows, an encoder's output; no norm of this stream
-        touches them.
+        touches them. `positions` (T,) or (B, T) are those of x in both attentions,
+        `memory_positions` (S,) or (B, S) those of the memory; by default rows are counted.
         Raises ValueError when there is a cross-attention without a memory, or a memory without a
         cross-attention.
         """
@@ -71,7 +73,15 @@ class Block(nn.Module):
         if self.cross is not None and self.cross_residual is not None:
             cross = self.cross
             x = self.cross_residual(
-                x, lambda rows: cross(rows, memory, mask=memory_mask, cache=cache)
+                x,
+                lambda rows: cross(
+                    rows,
+                    memory,
+                    mask=memory_mask,
+                    positions=positions,
+                    context_positions=memory_positions,
+                    cache=cache,
+                ),
             )
         x = self.ff_residual(x, self.ff)
         return self.stream(x)

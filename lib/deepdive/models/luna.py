@@ -118,11 +118,12 @@ class LunaStack(nn.Module):
         memory_mask: Mask | Tensor | None = None,
         positions: Tensor | None = None,
         cache: KVCache | None = None,
+        memory_positions: Tensor | None = None,
     ) -> Tensor:
         """Return the tokens after all blocks. Raises ValueError for foreign rows or a cache."""
         if cache is not None:
             raise ValueError(f"cache: {NO_CACHE}")
-        if memory is not None or memory_mask is not None:
+        if memory is not None or memory_mask is not None or memory_positions is not None:
             raise ValueError(
                 "memory: Luna's own memory is a parameter; foreign rows need blocks with a cross-"
                 "attention, such as Stack's"

@@ -114,12 +114,13 @@ class RStack(Stack):
         memory_mask: Mask | Tensor | None = None,
         positions: Tensor | None = None,
         cache: KVCache | None = None,
+        memory_positions: Tensor | None = None,
     ) -> Tensor:
         """Return the stream (B, T, d_model) after all blocks."""
         for i, block in enumerate(self.blocks):
             near, far = (None, None) if cache is None else (cache[2 * i], cache[2 * i + 1])
             x = block.near(x, mask, near)  # type: ignore[operator]
-            x = block(x, memory, mask, memory_mask, positions, far)
+            x = block(x, memory, mask, memory_mask, positions, far, memory_positions)
         return x if self.norm is None else self.norm(x)
 
 

@@ -14,6 +14,7 @@ from deepdive.embeddings import TokenEmbedding
 from deepdive.laws import Case, Fails, NotApplicable, case, random_rows, set_weights
 from deepdive.models.bert_weights import activation_of
 from deepdive.positions import LearnedPosition, Position
+from deepdive.positions.base import BELOW, outside
 from deepdive.weights import Join, Rule, check_config
 
 
@@ -22,13 +23,13 @@ class AxialPosition(Position):
 
     `shape` (rows, columns) says how many positions there are, `widths` how the row's d_model
     numbers are shared: rows * widths[0] + columns * widths[1] parameters instead of
-    rows * columns * d_model. Raises ValueError for a position beyond the table.
+    rows * columns * d_model. Raises ValueError for a position outside the table.
     Source: Ho et al. 2019; as released with Reformer.
     """
 
     def __init__(self, shape: tuple[int, int], widths: tuple[int, int]) -> None:
         super().__init__()
-        self.shape = shape
+        self.shape, self.d_model = shape, sum(widths)
         rows, columns = torch.empty(shape[0], 1, widths[0]), torch.empty(1, shape[1], widths[1])
         self.tables = nn.ParameterList([nn.Parameter(rows), nn.Parameter(columns)])
         for table in self.tables:
@@ -36,11 +37,13 @@ class AxialPosition(Position):
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Return x (B, T, d_model) plus the rows of `positions`."""
-        last = int(positions.max())
-        if last >= prod(self.shape) or int(positions.min()) < 0:
+        self.check_rows(x, positions, d_model=x.shape[-1])
+        wrong = outside(positions, prod(self.shape))
+        if wrong is not None:
+            fix = "shorten the sequence, or build the model with a larger shape"
             raise ValueError(
-                f"position {last} is outside the folded table of {self.shape[0]} x {self.shape[1]}:"
-                " shorten the sequence, or build the model with a larger shape"
+                f"position {wrong} is outside the folded table of {self.shape[0]} x "
+                f"{self.shape[1]}: {BELOW if wrong < 0 else fix}"
             )
         i, j = positions // self.shape[1], positions % self.shape[1]
         return x + torch.cat([self.tables[0][i, 0], self.tables[1][0, j]], dim=-1)

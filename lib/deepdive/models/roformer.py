@@ -46,7 +46,13 @@ def roformer(
 ) -> Bert:
     """Build an encoder; defaults are the size of the published base model. `d_embedding` is the
     width of the embeddings, d_model by default; dropouts as in `deepdive.models.bert.bert_block`.
+    Raises ValueError unless n_heads cuts d_model into heads of an even width.
     """
+    if n_heads < 1 or d_model % (2 * n_heads):
+        raise ValueError(
+            f"n_heads={n_heads} does not cut d_model={d_model} into heads of an even width, whose "
+            "entries can be turned in pairs: choose a divisor of d_model / 2"
+        )
     on_weights = dropout if attention_dropout is None else attention_dropout
     residual = partial(PostNorm, norm=partial(LayerNorm, eps=eps), dropout=dropout)
     turned = RotaryPosition(d_model // n_heads)

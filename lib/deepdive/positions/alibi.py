@@ -36,6 +36,7 @@ class ALiBi(RelativePosition):
     def __init__(self, n_heads: int) -> None:
         super().__init__()
         self.slopes = slopes(n_heads)
+        self.n_heads = n_heads
 
     def extra_repr(self) -> str:
         return f"n_heads={len(self.slopes)}"

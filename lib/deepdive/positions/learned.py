@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.laws import Case, case, random_rows, set_weights
-from deepdive.positions.base import ORDERED, Position
+from deepdive.positions.base import BELOW, ORDERED, Position, outside
 from deepdive.positions.sinusoidal import SinusoidalPosition
 
 
@@ -14,7 +14,7 @@ class LearnedPosition(Position):
     """A trained vector for each position, added to the embeddings: x + table[pos + offset].
 
     `offset` skips the rows that some checkpoints reserve (2 in BART and OPT).
-    Raises ValueError for a position beyond the table.
+    Raises ValueError for a position outside the table.
 
     System: learned_position
     Parent: sinusoidal
@@ -30,19 +30,22 @@ class LearnedPosition(Position):
 
     def __init__(self, max_length: int, d_model: int, offset: int = 0) -> None:
         super().__init__()
-        self.max_length, self.offset = max_length, offset
+        self.d_model, self.max_length, self.offset = d_model, max_length, offset
         self.table = nn.Embedding(max_length + offset, d_model)
         nn.init.normal_(self.table.weight, std=0.02)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Return x + table[positions + offset]."""
-        last = int(positions.max())
-        if last >= self.max_length or int(positions.min()) < 0:
+        self.check_rows(x, positions, d_model=x.shape[-1])
+        wrong = outside(positions, self.max_length)
+        if wrong is not None:
+            fix = (
+                "shorten the sequence, build the model with a longer table, or use "
+                "SinusoidalPosition, which has no limit"
+            )
             raise ValueError(
-                f"position {last} is outside the learned table of max_length={self.max_length}: "
-                f"shorten the sequence, "
-                "build the model with a longer table, or use "
-                f"SinusoidalPosition, which has no limit"
+                f"position {wrong} is outside the learned table of max_length={self.max_length}: "
+                f"{BELOW if wrong < 0 else fix}"
             )
         return x + self.table(positions + self.offset)
 

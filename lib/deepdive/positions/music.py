@@ -42,7 +42,7 @@ class MusicPosition(RelativePosition):
         super().__init__()
         if left < 0:
             raise ValueError(f"left={left}: distances are told apart up to 0 or more")
-        self.left = left
+        self.n_heads, self.d_head, self.left = n_heads, d_head, left
         self.scale = d_head**-0.5 if scale is None else scale
         self.rows = nn.Parameter(torch.empty(n_heads, left + 1, d_head))
         nn.init.normal_(self.rows, std=d_head**-0.5)

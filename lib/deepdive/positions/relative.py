@@ -47,7 +47,8 @@ class RelativePosition(Position):
 
     A scheme says what an offset is `worth` to each query. For positions in a row, T + S - 1
     offsets occur, and `skew` lays their worths on the diagonals; for any other positions they are
-    gathered. `ahead` = False is a scheme without offsets above 0: what stands ahead gets -inf.
+    gathered. `ahead` = False is a scheme without offsets above 0: what stands ahead gets -inf, and
+    a query that has all keys ahead of it is refused.
     """
 
     ahead = True
@@ -58,6 +59,7 @@ class RelativePosition(Position):
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return the worth of each pair's offset, (B or 1, H, T, S)."""
+        self.check_pairs(q, k, q_positions, k_positions)
         T, S = q.shape[-2], k.shape[-2]
         if right_aligned(q_positions, k_positions):
             met = torch.arange(1 - S, T if self.ahead else 1, device=q.device)
@@ -68,6 +70,8 @@ class RelativePosition(Position):
             ahead = None if self.ahead else _ahead(T, S, q.device)
         else:
             apart = offsets(q_positions, k_positions)
+            if not self.ahead:
+                check_past(apart, q_positions)
             first, last = int(apart.min()), int(apart.max())
             met = torch.arange(first, (last if self.ahead else min(last, 0)) + 1, device=q.device)
             worth = self.worth(q, met)
@@ -76,6 +80,22 @@ class RelativePosition(Position):
             laid = worth.expand(*shape[:-1], -1).gather(-1, at.expand(shape))
             ahead = None if self.ahead else apart > 0
         return laid if ahead is None else laid.masked_fill(ahead, float("-inf"))
+
+
+def check_past(apart: Tensor, q_positions: Tensor) -> None:
+    """Raise ValueError for a query all of whose keys stand ahead: offsets (T, S) or (B, 1, T, S)
+    above 0.
+    """
+    nearest = apart.amin(-1)  # (T,) or (B, 1, T)
+    if bool((nearest > 0).any()):
+        places = q_positions if nearest.ndim == 1 or q_positions.ndim == 1 else q_positions[:, None]
+        at = int(places.expand_as(nearest)[nearest > 0][0])
+        first = at + int(nearest[nearest > 0][0])
+        raise ValueError(
+            f"the query at {at} has no key at or behind it: the first one is at {first}, and what "
+            "is ahead has no worth here. Move the places, or use a scheme that looks ahead "
+            "(ShawPosition, XLPosition)"
+        )
 
 
 def _ahead(T: int, S: int, device: torch.device) -> Tensor:

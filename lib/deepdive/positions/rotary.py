@@ -54,6 +54,7 @@ class RotaryPosition(Position):
 
     def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
         """Return rows (B, H, T, d_head) turned by positions (T,) or (B, T)."""
+        self.check_rows(rows, positions, d_head=rows.shape[-1])
         angles = self.angles(positions if positions.ndim == 1 else positions.unsqueeze(1))
         cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)  # (..., T, d_head / 2)
         x, y = rows.unflatten(-1, (-1, 2)).unbind(-1)

@@ -30,7 +30,7 @@ class ShawPosition(RelativePosition):
         right = left if right is None else right
         if left < 0 or right < 0:
             raise ValueError(f"left={left}, right={right}: offsets are told apart up to 0 or more")
-        self.left, self.right = left, right
+        self.d_head, self.left, self.right = d_head, left, right
         self.scale = d_head**-0.5 if scale is None else scale
         self.keys = nn.Parameter(torch.empty(left + 1 + right, d_head))
         nn.init.xavier_uniform_(self.keys)

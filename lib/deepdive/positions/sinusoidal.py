@@ -50,6 +50,7 @@ class SinusoidalPosition(Position):
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Return x + PE[positions]."""
+        self.check_rows(x, positions, d_model=x.shape[-1])
         return x + self.table(positions).to(x.dtype)
 
 

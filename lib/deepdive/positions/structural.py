@@ -87,6 +87,7 @@ class StructuralPosition(Position):
 
     def __init__(self, d_model: int, d_head: int, reach: int, scale: float | None = None) -> None:
         super().__init__()
+        self.d_model, self.d_head = d_model, d_head
         self.waves = SinusoidalPosition(d_model)
         self.order = nn.Linear(d_model, d_model, bias=False)
         self.tree = nn.Linear(d_model, d_model, bias=False)
@@ -94,6 +95,7 @@ class StructuralPosition(Position):
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Return x with both places added; `positions` are heads."""
+        self.check_rows(x, positions, d_model=x.shape[-1])
         order = torch.arange(x.shape[1], device=x.device)
         both = [
             layer(self.waves.table(at).to(x.dtype))
@@ -103,6 +105,7 @@ class StructuralPosition(Position):
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return what the offsets in the tree are worth, (B, H, T, T); positions are heads."""
+        self.check_pairs(q, k, q_positions, k_positions)
         if q.shape[-2] != k.shape[-2] or not torch.equal(q_positions, k_positions):
             raise ValueError(
                 f"{q.shape[-2]} queries and {k.shape[-2]} keys: a tree spans a whole sentence, "

@@ -37,6 +37,7 @@ class T5Bias(RelativePosition):
                 f"of {2 * self.sides}, and the distance above the {exact} that have one each"
             )
         self.n_buckets, self.max_distance = n_buckets, max_distance
+        self.n_heads = n_heads
         self.table = nn.Embedding(n_buckets, n_heads)
         nn.init.normal_(self.table.weight, std=0.02)
 

@@ -42,6 +42,7 @@ class XLPosition(RelativePosition):
             )
         d_head = d_model // n_heads if d_head is None else d_head
         self.waves = SinusoidalPosition(d_model) if waves is None else waves
+        self.n_heads, self.d_head = n_heads, d_head
         self.scale = d_head**-0.5 if scale is None else scale
         self.W = nn.Linear(d_model, n_heads * d_head, bias=False)
         self.u = nn.Parameter(torch.zeros(n_heads, d_head))
