@@ -48,8 +48,9 @@ class Places:
 
     def of(self, index: Tensor) -> Places:
         """Return the places with row index[b] of the batch in row b."""
-        each = self.given is not None and self.given.ndim == 2
-        return Places(self.length, self.given[index]) if each else self
+        if self.given is None or self.given.ndim == 1:
+            return self
+        return Places(self.length, self.given[index])
 
 
 @dataclass

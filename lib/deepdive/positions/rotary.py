@@ -38,6 +38,8 @@ class RotaryPosition(Position):
     Example: MultiHeadAttention(16, 4, position=RotaryPosition(4))
     """
 
+    d_head: int
+
     def __init__(self, d_head: int, base: float = 10_000.0) -> None:
         super().__init__()
         if d_head % 2:

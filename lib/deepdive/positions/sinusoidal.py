@@ -30,6 +30,8 @@ class SinusoidalPosition(Position):
     Checkpoints: none
     """
 
+    d_model: int
+
     def __init__(self, d_model: int, base: float = 10_000.0) -> None:
         super().__init__()
         self.d_model, self.base = d_model, base
