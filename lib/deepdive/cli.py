@@ -9,6 +9,7 @@ import click
 
 from deepdive._version import __version__
 from deepdive.assignment.commands import assignment
+from deepdive.assignment.exercises_command import exercises
 from deepdive.pages import Page, discover, find_root
 from deepdive.pages.commands import Group, notebooks, run, suggest
 from deepdive.questions.commands import questions
@@ -36,6 +37,7 @@ def main() -> None:
 
 main.add_command(run)
 main.add_command(notebooks)
+main.add_command(exercises)
 main.add_command(questions)
 main.add_command(assignment)
 

@@ -17,7 +17,8 @@ from typing import Any
 from deepdive.assignment import marking, records
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.assignment.errors import AssignmentError
-from deepdive.pages.exercises import HIDDEN, SOLUTION, released, tags
+from deepdive.assignment.forms import released
+from deepdive.pages.exercises import HIDDEN, SOLUTION, tags
 
 _FORMULA = re.compile(r"(?<!\$)\$([^$]+)\$(?!\$)|\$\$([^$]+)\$\$")
 

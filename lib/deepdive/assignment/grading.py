@@ -19,9 +19,9 @@ from deepdive.assignment.judge import LONGEST_JOB, no_reference, plain
 from deepdive.assignment.plan import RefusedError, Step, grade_id, has_points, is_check, plan
 from deepdive.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
 from deepdive.assignment.submission import opened
+from deepdive.assignment.variants import standard
 from deepdive.assignment.wire import Channel, WireError, pack, unpack
 from deepdive.assignment.zygote import Child, start
-from deepdive.pages.exercises import literal
 
 GRACE = 3.0  # seconds that a judge may take for what is not the student's
 
@@ -64,7 +64,7 @@ def grade(
     Raises:
         SandboxError: this system cannot lock submissions in, and `trust` is false.
     """
-    limits, source = limits or Limits(), literal(source)
+    limits, source = limits or Limits(), standard(source)
     if sys.platform != "linux" and not trust:
         raise SandboxError(ONLY_LINUX)
     try:

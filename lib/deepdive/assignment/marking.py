@@ -24,11 +24,12 @@ from typing import Any
 from deepdive.assignment import records
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.assignment.errors import AssignmentError
+from deepdive.assignment.forms import released
 from deepdive.assignment.grading import CellGrade, grade
 from deepdive.assignment.plan import RefusedError
 from deepdive.assignment.repair import Repaired, repair, writable
 from deepdive.assignment.submission import opened
-from deepdive.pages.exercises import released, tags
+from deepdive.pages.exercises import tags
 
 RESULT = "graded.json"
 RUBRIC = "rubric"  # the tag of a cell that says how an answer is marked by hand

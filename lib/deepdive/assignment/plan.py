@@ -7,7 +7,8 @@ import re
 import symtable
 from typing import Any
 
-from deepdive.pages.exercises import ASIDE, HIDDEN, released, tags
+from deepdive.assignment.forms import released
+from deepdive.pages.exercises import ASIDE, HIDDEN, tags
 
 Step = dict[str, Any]
 _MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
-from .exercises import HIDDEN, Part, fenced, grading, is_check, is_manual, literal, parts, prose
+from .exercises import HIDDEN, Part, fenced, grading, is_check, is_manual, parts, prose
 from .trials import trials
 
 
 def instructor(notebook: Any) -> Any:
     """Return the form with all there is, and what each check says to each wrong answer.
 
-    Runs the exercises, and each wrong answer against the checks of its exercise.
+    Takes exercises without offers (`deepdive.assignment.variants.standard`); runs them, and each
+    wrong answer against the checks of its exercise.
     """
-    form = literal(notebook)
+    form = deepcopy(notebook)
     told = trials(form)
     first, *exercises = parts(form)
     title, *rest = first.cells
