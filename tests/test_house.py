@@ -292,6 +292,36 @@ def test_no_library_file_is_long() -> None:
     assert not long, f"above 300 lines: {long}"
 
 
+LONGEST_FUNCTION = 60
+
+
+def long_functions(source: str) -> dict[str, int]:
+    """Name -> lines of the body, without its docstring, of each function that is too long."""
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            if lines > LONGEST_FUNCTION:
+                found[node.name] = lines
+    return found
+
+
+def test_no_library_function_is_long() -> None:
+    long = {
+        str(p.relative_to(LIB)): long_functions(p.read_text("utf-8")) for p in LIB.rglob("*.py")
+    }
+    long = {name: functions for name, functions in long.items() if functions}
+    assert not long, f"bodies above {LONGEST_FUNCTION} lines: cut them into named steps: {long}"
+
+
+def test_a_long_function_is_seen_and_its_docstring_does_not_count() -> None:
+    docstring = '    """' + "\n" * LONGEST_FUNCTION + '    """\n'
+    fits = "def fits():\n" + docstring + "    pass\n" * LONGEST_FUNCTION
+    inner = "    async def inner(self):\n" + "        pass\n" * (LONGEST_FUNCTION + 1)
+    assert long_functions(f"{fits}class Outer:\n{inner}") == {"inner": LONGEST_FUNCTION + 1}
+
+
 def test_no_committed_file_is_large() -> None:
     for path in tracked():
         limit = 1_000_000 if path.suffix == ".ipynb" else 500_000
