@@ -154,12 +154,12 @@ def doctor() -> None:
     """
     from deepdive.doctor import checks
 
-    found = checks()
-    width = max(len(check.name) for check in found)
-    for check in found:
+    results = checks()
+    width = max(len(check.name) for check in results)
+    for check in results:
         fix = f"; fix: {check.fix}" if check.fix else ""
         click.echo(f"{'ok' if check.ok else 'NO':3}{check.name:{width}}  {check.message}{fix}")
-    sys.exit(any(not check.ok and check.name in NEEDED for check in found))
+    sys.exit(any(not check.ok and check.name in NEEDED for check in results))
 
 
 def _known(names: Sequence[str]) -> list[str]:

@@ -183,7 +183,7 @@ def exercises_of(notebook: Any) -> dict[str, list[str]]:
 
     An exercise begins at a heading `## ...`, and is called by the first cell to write in.
     """
-    found: dict[str, list[str]] = {}
+    exercises: dict[str, list[str]] = {}
     current = ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
@@ -191,5 +191,5 @@ def exercises_of(notebook: Any) -> dict[str, list[str]]:
         given = cell.metadata.get("nbgrader", {})
         current = current or given.get("grade_id", "")
         if given.get("grade") or given.get("task"):
-            found.setdefault(current, []).append(given["grade_id"])
-    return found
+            exercises.setdefault(current, []).append(given["grade_id"])
+    return exercises

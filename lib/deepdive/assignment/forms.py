@@ -12,7 +12,17 @@ from typing import Any
 
 import nbformat
 
-from ..pages.exercises import ASIDE, HIDDEN, SOLUTION, Part, fenced, is_check, parts, prose, tags
+from ..pages.exercises import (
+    HIDDEN,
+    SOLUTION,
+    WITHHELD_TAGS,
+    Part,
+    fenced,
+    is_check,
+    parts,
+    prose,
+    tags,
+)
 from .variants import standard
 
 WRITE = "*Write your answer here.*"
@@ -30,7 +40,7 @@ def released(notebook: Any) -> Any:
 def solved(notebook: Any) -> Any:
     """Return the form with solutions and hidden tests, which must run from end to end."""
     form = standard(notebook)
-    form.cells = [cell for cell in form.cells if not tags(cell) & ASIDE]
+    form.cells = [cell for cell in form.cells if not tags(cell) & WITHHELD_TAGS]
     return form
 
 
@@ -51,8 +61,8 @@ def self_study(notebook: Any) -> Any:
         hints = len(part.tagged("hint"))
         folded = _folded(part)  # before the solutions are taken out
         head, *rest = [_public(cell, part) for cell in part.shown]
-        told = f" · {hints} hint{'s' * (hints != 1)}*"
-        head.source = head.source.replace("*\n", f"{told}\n", 1)
+        label = f" · {hints} hint{'s' * (hints != 1)}*"
+        head.source = head.source.replace("*\n", f"{label}\n", 1)
         form.cells += [head, *rest, prose(f"exercise-{part.number}-hints", folded)]
     for cell in form.cells:
         if is_check(cell):
@@ -69,14 +79,14 @@ def _public(cell: Any, part: Part) -> Any:
             return f"{WRITE}\n"
         defined = re.findall(r"^\s*def (\w+)", cell.source[: region.start()], re.MULTILINE)
         what = f"{defined[-1]}()" if defined else "your code"
-        says = f"write {what} in exercise {part.number} and run its cell"
-        return f'{region["indent"]}raise NotImplementedError("{says}")\n'
+        task = f"write {what} in exercise {part.number} and run its cell"
+        return f'{region["indent"]}raise NotImplementedError("{task}")\n'
 
     cell.source = HIDDEN.sub("", SOLUTION.sub(todo, cell.source)).rstrip("\n")
-    kept = {key: cell.metadata[key] for key in ("jupyter", "nbgrader") if key in cell.metadata}
+    metadata = {key: cell.metadata[key] for key in ("jupyter", "nbgrader") if key in cell.metadata}
     if known := sorted(tags(cell) & {"setup", "fold"}):
-        kept["tags"] = known
-    cell.metadata = _nbformat.from_dict(kept)
+        metadata["tags"] = known
+    cell.metadata = _nbformat.from_dict(metadata)
     return cell
 
 

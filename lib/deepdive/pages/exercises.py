@@ -27,7 +27,7 @@ import nbformat
 from . import Page, PageError
 from .source import load
 
-ASIDE = {"hint", "wrong-answer", "rubric"}
+WITHHELD_TAGS = {"hint", "wrong-answer", "rubric"}  # of cells that students do not get
 GRADER = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
 HEAD = re.compile(
     r"^## (?P<number>\d+)\. (?P<title>.+)\n\n\*(?P<skill>[^·*\n]+) · (?P<minutes>\d+) min · "
@@ -68,7 +68,7 @@ class Part:
     @property
     def shown(self) -> list[Any]:
         """The cells that are not set aside."""
-        return [cell for cell in self.cells if not tags(cell) & ASIDE]
+        return [cell for cell in self.cells if not tags(cell) & WITHHELD_TAGS]
 
     @property
     def solutions(self) -> list[Any]:
@@ -100,7 +100,7 @@ def source(path: Path, root: Path) -> Any:
         rest = HIDDEN.sub("", SOLUTION.sub("", cell.source))
         if re.search(r"### (BEGIN|END) ", rest):
             raise PageError(f"{where}: a region begins or ends without the other")
-        if tags(cell) & ASIDE and cell.metadata.get("exercise") not in exercises:
+        if tags(cell) & WITHHELD_TAGS and cell.metadata.get("exercise") not in exercises:
             raise PageError(f"{where}: exercise={cell.metadata.get('exercise')!r} is no grade id")
         if re.match(r"## \d+\. ", cell.source) and not HEAD.match(cell.source):
             raise PageError(
@@ -109,7 +109,7 @@ def source(path: Path, root: Path) -> Any:
             )
     for part in parts(notebook):
         for cell in part.cells:
-            if tags(cell) & ASIDE:
+            if tags(cell) & WITHHELD_TAGS:
                 cell.metadata["minutes"] = part.minutes
     return notebook
 

@@ -16,7 +16,7 @@ def instructor(notebook: Any) -> Any:
     wrong answer against the checks of its exercise.
     """
     form = deepcopy(notebook)
-    told = trials(form)
+    results = trials(form)
     first, *exercises = parts(form)
     title, *rest = first.cells
     form.cells = [title, prose("instructor-table", _table(exercises)), *rest]
@@ -27,7 +27,7 @@ def instructor(notebook: Any) -> Any:
             cell.source = f"**Rubric of `{cell.metadata['exercise']}`.** {cell.source}"
         for number, cell in enumerate(part.tagged("wrong-answer"), start=1):
             lines = [f"**Wrong answer {number}**, to `{cell.metadata['exercise']}`", fenced(cell)]
-            lines += [trial.told() for trial in told[cell.id]]
+            lines += [trial.markdown() for trial in results[cell.id]]
             part.cells[part.cells.index(cell)] = prose(
                 f"exercise-{part.number}-wrong-{number}", "\n\n".join(lines)
             )
