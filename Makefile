@@ -56,10 +56,10 @@ lab: setup ## Open JupyterLab on the pages
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.pages notebooks --profile $(PROFILE) $(PAGES)
-	@$(PY) -m deepdive.pages exercises
+	@$(PY) -m deepdive.cli exercises
 
 exercises: setup ## Write the exercises: students' form, and in build/exercises solved, self-study, instructor's
-	@$(PY) -m deepdive.pages exercises --all
+	@$(PY) -m deepdive.cli exercises --all
 
 bench: setup ## Measure speed and memory against other implementations
 	@$(PY) benchmarks/run.py

@@ -168,8 +168,8 @@ class Stage:
     def _read(self, path: Path) -> Any:
         """A page as it was committed; of exercises, the form for those who work alone."""
         if path in self.exercises:
-            forms = library("pages.exercises")
-            return forms.self_study(forms.source(path.with_suffix(".py"), self.root))
+            source = library("pages.exercises").source(path.with_suffix(".py"), self.root)
+            return library("assignment.forms").self_study(source)
         return nbformat.read(path, as_version=4)
 
     def _line(self, notebook: Any, path: Path) -> str:

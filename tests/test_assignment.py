@@ -25,13 +25,14 @@ from click.testing import CliRunner, Result
 
 from deepdive import cli
 from deepdive.assignment import collect, feedback, marking, records, roster
-from deepdive.assignment.course import Course, chapter_named, create, literal, read, release
+from deepdive.assignment.course import Course, create, literal, read
 from deepdive.assignment.errors import AssignmentError
+from deepdive.assignment.forms import released, solved
 from deepdive.assignment.grading import CellGrade, Grade
+from deepdive.assignment.release import chapter_named, release
 from deepdive.assignment.repair import repair
 from deepdive.assignment.roster import Student
 from deepdive.assignment.submission import opened
-from deepdive.pages.exercises import released, solved
 
 CHAPTER = "01_demo"
 SOURCE = '''\

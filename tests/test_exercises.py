@@ -13,33 +13,30 @@ import pytest
 from browser import Reader
 from bs4 import BeautifulSoup
 
-from deepdive.pages import PageError
+from deepdive.assignment.build import build_all
+from deepdive.assignment.forms import released, self_study, solved
+from deepdive.assignment.variants import standard
+from deepdive.pages import PageError, exercise_sources
 from deepdive.pages.exercises import (
     HEAD,
-    build_all,
     grading,
     is_check,
-    literal,
     parts,
-    released,
-    self_study,
-    solved,
     source,
-    sources,
     tags,
 )
 from deepdive.pages.instructor import instructor
 from deepdive.pages.trials import Trial, begun, run, trials, tried
 
 ROOT = Path(__file__).resolve().parent.parent
-CHAPTERS = [pytest.param(path, id=path.parent.name) for path in sources(ROOT)]
+CHAPTERS = [pytest.param(path, id=path.parent.name) for path in exercise_sources(ROOT)]
 chapter = pytest.mark.parametrize("path", CHAPTERS)
 
 
 @cache
 def read(path: Path) -> Any:
     """A chapter's exercises with what all students get where there are several values."""
-    return literal(source(path, ROOT))
+    return standard(source(path, ROOT))
 
 
 @cache
@@ -73,7 +70,7 @@ def secrets(notebook: Any) -> dict[str, list[str]]:
 def test_the_released_form_is_in_step_with_its_source(path: Path) -> None:
     committed = path.with_suffix(".ipynb").read_text(encoding="utf-8")
     assert nbformat.reads(committed, as_version=4) == released(read(path)), (
-        "the released form differs from its source: run `python -m deepdive.pages exercises`"
+        "the released form differs from its source: run `deepdive exercises`"
     )
 
 
@@ -112,7 +109,7 @@ def test_the_book_shows_no_hidden_test(path: Path, book: Path) -> None:
 
 
 def test_no_script_of_the_book_holds_a_hidden_test(book: Path) -> None:
-    hidden = [line for path in sources(ROOT) for line in secrets(read(path))["hidden"]]
+    hidden = [line for path in exercise_sources(ROOT) for line in secrets(read(path))["hidden"]]
     long = [line for line in hidden if len(line) > 40]
     for script in book.glob("*.js"):
         text = unescape(script.read_text("utf-8"))

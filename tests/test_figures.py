@@ -134,7 +134,7 @@ def test_each_figure_is_one_file_however_often_it_is_shown(shelved: Path) -> Non
     assert sorted(p.name for p in (shelved / "figures").rglob("*.pdf"))[:2] == [
         "01_softmax-01.pdf", "01_softmax-04.pdf",
     ]  # fmt: skip
-    assert not (shelved / "figures" / shelf.ASIDE).exists()
+    assert not (shelved / "figures" / shelf.RUNNING).exists()
 
 
 def test_a_drawing_carries_its_words_licence_size_and_fonts(shelved: Path) -> None:

@@ -28,14 +28,18 @@ from inside import INSIDE, as_user, check_inside
 
 import deepdive
 from deepdive.assignment import calls, keeper, sandbox, zygote
+from deepdive.assignment.forms import released, solved
 from deepdive.assignment.grading import Grade, grade
 from deepdive.assignment.plan import plan
 from deepdive.assignment.sandbox import Limits, SandboxError
 from deepdive.assignment.variants import personal, standard
-from deepdive.pages.exercises import released, solved, source, sources, tags
+from deepdive.pages import exercise_sources
+from deepdive.pages.exercises import source, tags
 
 ROOT = Path(__file__).resolve().parent.parent
-CHAPTERS = [pytest.param(path, id=f"{path.parent.name}/{path.stem}") for path in sources(ROOT)]
+CHAPTERS = [
+    pytest.param(path, id=f"{path.parent.name}/{path.stem}") for path in exercise_sources(ROOT)
+]
 MB = 1 << 20
 # Times are far above what an honest cell takes, on a machine that does something else too.
 SMALL_LIMITS = Limits(30, 30, 120, memory=400 * MB, processes=8, answer=4 * MB)

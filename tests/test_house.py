@@ -139,10 +139,11 @@ def unit_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
-def imported(path: Path, everywhere: bool) -> set[str]:
-    """Units of the library that a file imports, at its top or (if `everywhere`) in any function.
+def imported_names(path: Path, everywhere: bool) -> list[str]:
+    """Names that a file imports from the library, at its top or (if `everywhere`) in any function.
 
-    What stands under TYPE_CHECKING is for the type checker only and does not count.
+    `from deepdive.pages import find` gives `deepdive.pages.find`. What stands under TYPE_CHECKING
+    is for the type checker only and does not count.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     hidden = {
@@ -152,20 +153,17 @@ def imported(path: Path, everywhere: bool) -> set[str]:
         for inner in ast.walk(node)
     }
     package = ["deepdive", *path.relative_to(LIB).parent.parts]
-    found: set[str] = set()
+    names: list[str] = []
     for node in ast.walk(tree) if everywhere else tree.body:
         if node in hidden:
             continue
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            names = [f"{module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        found |= {unit_of(name) for name in names if name.split(".")[0] == "deepdive"}
-    return found
+            names += [f"{module}.{alias.name}" for alias in node.names]
+    return [name for name in names if name.split(".")[0] == "deepdive"]
 
 
 @cache
@@ -176,7 +174,27 @@ def graph(everywhere: bool) -> dict[str, set[str]]:
     for path in LIB.rglob("*.py"):
         unit = path.relative_to(LIB).parts[0].removesuffix(".py")
         if unit != "__init__":
-            found.setdefault(unit, set()).update(imported(path, everywhere) & units - {unit})
+            found.setdefault(unit, set()).update(
+                {unit_of(name) for name in imported_names(path, everywhere)} & units - {unit}
+            )
+    return found
+
+
+def module_of(path: Path) -> str:
+    """`lib/deepdive/layers/norms.py` -> `deepdive.layers.norms`."""
+    parts = ["deepdive", *path.relative_to(LIB).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def file_graph() -> dict[str, set[str]]:
+    """file -> files that it imports, at its top or inside a function, both as module names."""
+    modules = {module_of(path): path for path in LIB.rglob("*.py")}
+    found: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        imports = imported_names(path, everywhere=True)
+        # A name is a module itself, or else stands in the module before its last dot.
+        targets = {name if name in modules else name.rpartition(".")[0] for name in imports}
+        found[module] = targets & set(modules) - {module}
     return found
 
 
@@ -205,6 +223,34 @@ def test_no_circle_of_imports() -> None:
         TopologicalSorter(graph(everywhere=False)).prepare()
     except CycleError as error:
         pytest.fail(f"units that import each other at their top: {' -> '.join(error.args[1])}")
+
+
+# The packages whose `__init__` gathers parts that use each other's packages; no other file may.
+GATHERED = {"attention", "positions"}
+
+
+def test_no_circle_of_imports_between_files_not_even_inside_a_function() -> None:
+    """An import inside a function hides a circle and does not remove it."""
+    files = {
+        module: imports
+        for module, imports in file_graph().items()
+        if unit_of(module) not in GATHERED
+    }
+    try:
+        TopologicalSorter(files).prepare()
+    except CycleError as error:
+        pytest.fail(
+            f"files that import each other: {' -> '.join(error.args[1])}; "
+            "move what they share to a file below both"
+        )
+
+
+def test_the_pages_know_nothing_of_the_assignments() -> None:
+    """Running and building pages is below courses: a course uses pages, no page uses a course."""
+    units = graph(everywhere=True)
+    assert {"pages", "assignment"} <= set(units), "a unit was renamed: name it here"
+    above = units["pages"] & {"assignment", "questions", "clinic", "sheets"}
+    assert not above, f"pages imports {sorted(above)}, which are above it"
 
 
 def test_the_library_imports_no_page_and_no_test() -> None:
@@ -244,6 +290,36 @@ def test_no_library_file_is_long() -> None:
         if (n := len(p.read_text("utf-8").split("\n"))) > 300
     }
     assert not long, f"above 300 lines: {long}"
+
+
+LONGEST_FUNCTION = 60
+
+
+def long_functions(source: str) -> dict[str, int]:
+    """Name -> lines of the body, without its docstring, of each function that is too long."""
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            if lines > LONGEST_FUNCTION:
+                found[node.name] = lines
+    return found
+
+
+def test_no_library_function_is_long() -> None:
+    long = {
+        str(p.relative_to(LIB)): long_functions(p.read_text("utf-8")) for p in LIB.rglob("*.py")
+    }
+    long = {name: functions for name, functions in long.items() if functions}
+    assert not long, f"bodies above {LONGEST_FUNCTION} lines: cut them into named steps: {long}"
+
+
+def test_a_long_function_is_seen_and_its_docstring_does_not_count() -> None:
+    docstring = '    """' + "\n" * LONGEST_FUNCTION + '    """\n'
+    fits = "def fits():\n" + docstring + "    pass\n" * LONGEST_FUNCTION
+    inner = "    async def inner(self):\n" + "        pass\n" * (LONGEST_FUNCTION + 1)
+    assert long_functions(f"{fits}class Outer:\n{inner}") == {"inner": LONGEST_FUNCTION + 1}
 
 
 def test_no_committed_file_is_large() -> None:

@@ -14,10 +14,11 @@ from typing import Any
 import nbformat
 import pytest
 
+from deepdive.assignment.forms import released, solved
 from deepdive.assignment.overlay import overlay
 from deepdive.assignment.rubrics import rubrics
 from deepdive.assignment.variants import own_points, personal, standard
-from deepdive.pages import PageError
+from deepdive.pages import PageError, exercise_sources
 from deepdive.pages.exercises import (
     HIDDEN,
     SOLUTION,
@@ -25,15 +26,12 @@ from deepdive.pages.exercises import (
     is_check,
     is_manual,
     parts,
-    released,
-    solved,
     source,
-    sources,
     tags,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-CHAPTERS = [path for path in sources(ROOT) if path.stem == "exercises"]
+CHAPTERS = [path for path in exercise_sources(ROOT) if path.stem == "exercises"]
 each_chapter = pytest.mark.parametrize(
     "path", [pytest.param(p, id=p.parent.name) for p in CHAPTERS]
 )

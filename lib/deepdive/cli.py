@@ -9,6 +9,7 @@ import click
 
 from deepdive._version import __version__
 from deepdive.assignment.commands import assignment
+from deepdive.assignment.exercises_command import exercises
 from deepdive.pages import Page, discover, find_root
 from deepdive.pages.commands import Group, notebooks, run, suggest
 from deepdive.questions.commands import questions
@@ -36,6 +37,7 @@ def main() -> None:
 
 main.add_command(run)
 main.add_command(notebooks)
+main.add_command(exercises)
 main.add_command(questions)
 main.add_command(assignment)
 
@@ -152,12 +154,12 @@ def doctor() -> None:
     """
     from deepdive.doctor import checks
 
-    found = checks()
-    width = max(len(check.name) for check in found)
-    for check in found:
+    results = checks()
+    width = max(len(check.name) for check in results)
+    for check in results:
         fix = f"; fix: {check.fix}" if check.fix else ""
         click.echo(f"{'ok' if check.ok else 'NO':3}{check.name:{width}}  {check.message}{fix}")
-    sys.exit(any(not check.ok and check.name in NEEDED for check in found))
+    sys.exit(any(not check.ok and check.name in NEEDED for check in results))
 
 
 def _known(names: Sequence[str]) -> list[str]:

@@ -55,9 +55,9 @@ def _peak_memory() -> int:
     if _on_gpu():
         return int(torch.cuda.max_memory_allocated())
     status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    if found:  # getrusage also counts what the parent had when it started this process
-        return int(found[1]) * 1024
+    match = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    if match:  # getrusage also counts what the parent had when it started this process
+        return int(match[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on a Mac
 
 

@@ -67,10 +67,10 @@ def nvidia_gpus() -> list[str]:
         return []
     command = [tool, "--query-gpu=name", "--format=csv,noheader"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        completed = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return told.stdout.split("\n")[:-1] if told.returncode == 0 else []
+    return completed.stdout.split("\n")[:-1] if completed.returncode == 0 else []
 
 
 def check_gpu() -> Check:

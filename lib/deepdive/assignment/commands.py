@@ -80,10 +80,11 @@ def release(course: Path, chapters: tuple[str, ...], renew: bool) -> None:
       deepdive assignment release nlp-2026 0 2
     """
     from deepdive.assignment import course as courses
+    from deepdive.assignment import release as releasing
 
     opened, root = courses.Course.open(course), find_root()
-    for name in [courses.chapter_named(word, root) for word in chapters]:
-        made = courses.release(opened, name, root, renew=renew)
+    for name in [releasing.chapter_named(word, root) for word in chapters]:
+        made = releasing.release(opened, name, root, renew=renew)
         where = made[0].relative_to(opened.root) if len(made) == 1 else f"release/*/{name}"
         points = sum(courses.points_of(courses.read(opened.source(name))).values())
         click.echo(f"{name}: {points:g} points; {len(made)} form{'s' * (len(made) > 1)}, {where}")
@@ -106,9 +107,10 @@ def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
     """
     from deepdive.assignment import course as courses
     from deepdive.assignment import rehearse as class_
+    from deepdive.assignment import release as releasing
 
     opened = courses.Course.open(course)
-    name = courses.chapter_named(chapter, find_root())
+    name = releasing.chapter_named(chapter, find_root())
     opened.released(name)
     invited = class_.invite(opened, students)
     class_.hand_in(opened, name, invited, out)
@@ -131,9 +133,10 @@ def collect(course: Path, chapter: str, download: Path, replace: bool, late: boo
     """
     from deepdive.assignment import collect as collecting
     from deepdive.assignment import course as courses
+    from deepdive.assignment import release as releasing
 
     opened = courses.Course.open(course)
-    name = courses.chapter_named(chapter, find_root())
+    name = releasing.chapter_named(chapter, find_root())
     report = collecting.collect(opened, name, download, replace=replace, late=late)
     counts = {
         "taken": report.taken,
@@ -176,9 +179,10 @@ def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> Non
 
     from deepdive.assignment import course as courses
     from deepdive.assignment import marking
+    from deepdive.assignment import release as releasing
 
     opened = courses.Course.open(course)
-    name = courses.chapter_named(chapter, find_root())
+    name = releasing.chapter_named(chapter, find_root())
     left = marking.outstanding(opened, name, trust=trust_submissions)
     done = len(opened.handed_in(name)) - len(left)
     click.echo(f"{len(left)} to grade, {done} graded already")
@@ -228,9 +232,10 @@ def feedback(course: Path, chapter: str) -> None:
     from deepdive.assignment import course as courses
     from deepdive.assignment import feedback as pages
     from deepdive.assignment import marking
+    from deepdive.assignment import release as releasing
 
     opened = courses.Course.open(course)
-    name = courses.chapter_named(chapter, find_root())
+    name = releasing.chapter_named(chapter, find_root())
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
     for student in tqdm(ids, unit="page", disable=None):
         pages.feedback(opened, name, student)

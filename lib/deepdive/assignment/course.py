@@ -1,4 +1,4 @@
-"""The folder of a course, laid out as nbgrader lays it out, and what is released from it.
+"""The folder of a course, laid out as nbgrader lays it out.
 
 course.toml  roster.csv  gradebook.db  nbgrader_config.py  README.md
 source/CHAPTER/exercises.ipynb               with solutions and hidden tests
@@ -14,7 +14,6 @@ import json
 import os
 import secrets
 import tomllib
-import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 from deepdive.assignment import roster
 from deepdive.assignment.errors import AssignmentError
 from deepdive.assignment.roster import Student
+from deepdive.assignment.variants import personal, standard
 
 NOTEBOOK = "exercises"
 STEPS = ("source", "release", "submitted", "autograded", "feedback")
@@ -161,8 +161,6 @@ def create(root: Path, *, secret: bool = False, overlay: Path | None = None) -> 
 
 def literal(source: Any, secret: bytes | None, student: str) -> Any:
     """The source with its variants made literal: a student's own, or those that all get."""
-    from deepdive.assignment.variants import personal, standard
-
     return personal(source, secret, student) if secret is not None else standard(source)
 
 
@@ -170,80 +168,6 @@ def points_of(notebook: Any) -> dict[str, float]:
     """Grade id -> points of every cell that gives points."""
     given = [cell.metadata.get("nbgrader", {}) for cell in notebook.cells]
     return {g["grade_id"]: g["points"] for g in given if g.get("grade") or g.get("task")}
-
-
-def release(course: Course, chapter: str, root: Path, *, renew: bool = False) -> list[Path]:
-    """Release a chapter of the checkout at `root`; return the notebooks that students get.
-
-    The source is copied into the course at the first release (or with `renew`), so that a later
-    edit of the book changes no running course.
-
-    Raises:
-        AssignmentError: no such chapter, no roster where each student gets an own form, or other
-            cells than those that submissions were graded with.
-    """
-    from deepdive.assignment import records
-    from deepdive.pages.exercises import released
-    from deepdive.pages.source import write
-
-    if course.secret is not None and not course.students:
-        raise AssignmentError(
-            f"{course.root / 'roster.csv'} names no student, and each gets an own form"
-        )
-    path = course.source(chapter)
-    full = _taken(course, chapter, root) if renew or not path.is_file() else read(path)
-    # The grade book refuses cells that do not fit the submissions; only then the source changes.
-    records.register(course, chapter, released(literal(full, None, "")))
-    write(full, path)
-    made = []
-    for student in [s.id for s in course.students] if course.secret is not None else [""]:
-        target = course.folder("release", student, chapter) / f"{NOTEBOOK}.ipynb"
-        write(released(literal(full, course.secret, student)), target)
-        packed = target.parent.with_suffix(".zip")
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.write(target, target.name)
-        made.append(target)
-    return made
-
-
-def _taken(course: Course, chapter: str, root: Path) -> Any:
-    """The chapter's exercises of the checkout, with the instructor's own on top."""
-    from deepdive.pages.exercises import source
-
-    path = assignments(root)[chapter]
-    full = source(path, root)
-    if course.overlay is None or path.stem != NOTEBOOK:
-        return full
-    from deepdive.assignment.overlay import overlay
-
-    return overlay(full, course.overlay)
-
-
-def assignments(root: Path) -> dict[str, Path]:
-    """Name -> source of what a checkout can release: `02_transformer`, `02_transformer_clinic`."""
-    from deepdive.pages.exercises import sources
-
-    named = {}
-    for path in sources(root):
-        kind = "" if path.stem == NOTEBOOK else f"_{path.stem}"
-        named[f"{path.parent.name}{kind}"] = path
-    return named
-
-
-def chapter_named(word: str, root: Path) -> str:
-    """The assignment that `2`, `02`, `02_transformer`, or `2_clinic` names.
-
-    Raises:
-        AssignmentError: none has this name.
-    """
-    number, _, kind = word.partition("_")
-    names = assignments(root)
-    for name, path in names.items():
-        if word == name:
-            return name
-        if number.isdigit() and int(number) == int(name[:2]) and (kind or NOTEBOOK) == path.stem:
-            return name
-    raise AssignmentError(f"no chapter {word!r} has exercises; there are: {', '.join(names)}")
 
 
 def read(path: Path) -> Any:
@@ -259,7 +183,7 @@ def exercises_of(notebook: Any) -> dict[str, list[str]]:
 
     An exercise begins at a heading `## ...`, and is called by the first cell to write in.
     """
-    found: dict[str, list[str]] = {}
+    exercises: dict[str, list[str]] = {}
     current = ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
@@ -267,5 +191,5 @@ def exercises_of(notebook: Any) -> dict[str, list[str]]:
         given = cell.metadata.get("nbgrader", {})
         current = current or given.get("grade_id", "")
         if given.get("grade") or given.get("task"):
-            found.setdefault(current, []).append(given["grade_id"])
-    return found
+            exercises.setdefault(current, []).append(given["grade_id"])
+    return exercises

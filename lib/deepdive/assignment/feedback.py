@@ -17,7 +17,8 @@ from typing import Any
 from deepdive.assignment import marking, records
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.assignment.errors import AssignmentError
-from deepdive.pages.exercises import HIDDEN, SOLUTION, released, tags
+from deepdive.assignment.forms import released
+from deepdive.pages.exercises import HIDDEN, SOLUTION, tags
 
 _FORMULA = re.compile(r"(?<!\$)\$([^$]+)\$(?!\$)|\$\$([^$]+)\$\$")
 
@@ -35,9 +36,9 @@ def feedback(course: Course, chapter: str, student: str) -> Path:
     notebook.cells = [cell for cell in notebook.cells if marking.RUBRIC not in tags(cell)]
     source = literal(read(course.released(chapter)), course.secret, student)
     page = _page(course, chapter, student, notebook, released(source))
-    told = leaks(page, source, notebook)
-    if told:
-        raise AssignmentError(f"the feedback of {student} was not written: it shows {told[0]!r}")
+    leaked = leaks(page, source, notebook)
+    if leaked:
+        raise AssignmentError(f"the feedback of {student} was not written: it shows {leaked[0]!r}")
     target = course.folder("feedback", student, chapter) / f"{NOTEBOOK}.html"
     target.parent.mkdir(parents=True, exist_ok=True)
     half = target.with_name(f".{target.name}.{os.getpid()}")

@@ -19,9 +19,9 @@ from deepdive.assignment.judge import LONGEST_JOB, no_reference, plain
 from deepdive.assignment.plan import RefusedError, Step, grade_id, has_points, is_check, plan
 from deepdive.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
 from deepdive.assignment.submission import opened
+from deepdive.assignment.variants import standard
 from deepdive.assignment.wire import Channel, WireError, pack, unpack
 from deepdive.assignment.zygote import Child, start
-from deepdive.pages.exercises import literal
 
 GRACE = 3.0  # seconds that a judge may take for what is not the student's
 
@@ -64,7 +64,7 @@ def grade(
     Raises:
         SandboxError: this system cannot lock submissions in, and `trust` is false.
     """
-    limits, source = limits or Limits(), literal(source)
+    limits, source = limits or Limits(), standard(source)
     if sys.platform != "linux" and not trust:
         raise SandboxError(ONLY_LINUX)
     try:
@@ -77,8 +77,8 @@ def grade(
     attempts = Attempts(steps, absent, limits, trust)
     while attempts.go_on():
         pass
-    told = attempts.told()
-    return Grade([_graded(cell, told) for cell in source.cells if has_points(cell)], "", trust)
+    verdicts = attempts.verdicts()
+    return Grade([_graded(cell, verdicts) for cell in source.cells if has_points(cell)], "", trust)
 
 
 class Attempts:
@@ -90,7 +90,7 @@ class Attempts:
         self.results: dict[int, tuple[bool, str]] = {}
         self.deadline = time.monotonic() + limits.total_seconds
 
-    def told(self) -> dict[str, tuple[bool, str]]:
+    def verdicts(self) -> dict[str, tuple[bool, str]]:
         """Grade id of each check -> whether it passed, and its message."""
         checks = (i for i, step in enumerate(self.steps) if step["kind"] == "check")
         return {self.steps[i]["name"]: self.results[i] for i in checks}
@@ -142,18 +142,20 @@ class Attempts:
         try:
             judge.send(pack({"steps": self.steps, "out": self.out}, no_reference), until)
             while True:
-                told = unpack(judge.receive(until), no_reference)
-                if "begin" in told:
-                    at = told["begin"]
+                report = unpack(judge.receive(until), no_reference)
+                if "begin" in report:
+                    at = report["begin"]
                     checks = self.steps[at]["kind"] == "check"
                     most = self.limits.check_seconds if checks else self.limits.cell_seconds
                     until = min(self.deadline, time.monotonic() + most + GRACE)
-                elif "result" in told:
-                    self.results.setdefault(told["result"], (told["passed"], told["message"]))
-                elif "fault" in told:
-                    raise RuntimeError(f"the judge failed, by no student's fault:\n{told['fault']}")
-                elif "why" in told:
-                    return at, worker.ended() if told["why"] == "gone" else told["why"]
+                elif "result" in report:
+                    self.results.setdefault(report["result"], (report["passed"], report["message"]))
+                elif "fault" in report:
+                    raise RuntimeError(
+                        f"the judge failed, by no student's fault:\n{report['fault']}"
+                    )
+                elif "why" in report:
+                    return at, worker.ended() if report["why"] == "gone" else report["why"]
                 else:
                     return -1, ""
         except WireError as error:
@@ -162,10 +164,10 @@ class Attempts:
 
 
 def _graded(
-    cell: Any, told: dict[str, tuple[bool, str]] | None = None, message: str = ""
+    cell: Any, verdicts: dict[str, tuple[bool, str]] | None = None, message: str = ""
 ) -> CellGrade:
     name, most = grade_id(cell), float(cell.metadata["nbgrader"].get("points", 0))
     if not is_check(cell):
         return CellGrade(name, 0.0, most, message, manual=True)
-    passed, text = (told or {}).get(name, (False, message))
+    passed, text = (verdicts or {}).get(name, (False, message))
     return CellGrade(name, most if passed else 0.0, most, text)

@@ -150,12 +150,12 @@ def run(limits: Limits) -> None:
         judge = Judge(job, session, limits)
         for number in range(len(judge.steps)):
             tell(begin=number)
-            told = judge.step(number)
+            verdict = judge.step(number)
             if session.broken:
                 tell(why=session.broken)
                 return
-            if told:
-                tell(result=number, **told)
+            if verdict:
+                tell(result=number, **verdict)
         tell(done=True)
     except Exception:
         tell(fault=traceback.format_exc())

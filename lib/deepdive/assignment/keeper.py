@@ -37,10 +37,10 @@ def serve(fd: int) -> None:
     server.set_inheritable(False)
     shown = sandbox.readable() if sys.platform == "linux" else []
     while True:
-        told, fds, _, _ = socket.recv_fds(server, 4096, 8)
-        if not told:
+        data, fds, _, _ = socket.recv_fds(server, 4096, 8)
+        if not data:
             os._exit(0)
-        asked = json.loads(told)
+        asked = json.loads(data)
         ready, mapped = os.pipe(), os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -204,10 +204,10 @@ def below(pid: int) -> list[int]:
         with suppress(OSError, ValueError, IndexError):
             words = path.read_text(errors="replace").rpartition(")")[2].split()
             parents.setdefault(int(words[1]), []).append(int(path.parent.name))
-    found = list(parents.get(pid, []))
-    for one in found:
-        found.extend(parents.get(one, []))
-    return found
+    pids = list(parents.get(pid, []))
+    for one in pids:
+        pids.extend(parents.get(one, []))
+    return pids
 
 
 def _own_memory(pid: int) -> int:

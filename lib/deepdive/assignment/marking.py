@@ -24,11 +24,12 @@ from typing import Any
 from deepdive.assignment import records
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.assignment.errors import AssignmentError
+from deepdive.assignment.forms import released
 from deepdive.assignment.grading import CellGrade, grade
 from deepdive.assignment.plan import RefusedError
 from deepdive.assignment.repair import Repaired, repair, writable
 from deepdive.assignment.submission import opened
-from deepdive.pages.exercises import released, tags
+from deepdive.pages.exercises import tags
 
 RESULT = "graded.json"
 RUBRIC = "rubric"  # the tag of a cell that says how an answer is marked by hand
@@ -195,7 +196,7 @@ def annotated(notebook: Any, source: Any, cells: list[CellGrade]) -> Any:
     import nbformat
 
     v4: Any = nbformat.v4
-    told = {cell.grade_id: cell.message for cell in cells}
+    messages = {cell.grade_id: cell.message for cell in cells}
     rubrics = {c.metadata["exercise"]: c.source for c in source.cells if RUBRIC in tags(c)}
     shown = deepcopy(notebook)
     shown.cells = []
@@ -204,7 +205,7 @@ def annotated(notebook: Any, source: Any, cells: list[CellGrade]) -> Any:
         name = _id(cell)
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-            if text := told.get(name):
+            if text := messages.get(name):
                 cell.outputs = [v4.new_output("error", ename="", evalue=text, traceback=[text])]
         elif name in rubrics:
             about = {"tags": [RUBRIC]}
@@ -215,13 +216,13 @@ def annotated(notebook: Any, source: Any, cells: list[CellGrade]) -> Any:
 
 def _comments(result: Result, cells: list[CellGrade], notebook: Any) -> dict[str, str]:
     """Grade id of a cell to write in -> what the instructor and the student should know."""
-    said: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     for name in result.found:
-        said.setdefault(name, []).append("This cell had lost its id and was found again.")
+        sentences.setdefault(name, []).append("This cell had lost its id and was found again.")
     for name in result.missing:
-        said.setdefault(name, []).append("This cell was missing: no points.")
+        sentences.setdefault(name, []).append("This cell was missing: no points.")
     for name in result.double:
-        said.setdefault(name, []).append("Several cells had this id: the last one counts.")
+        sentences.setdefault(name, []).append("Several cells had this id: the last one counts.")
     whole = []
     if result.refused:
         whole.append(f"Not graded: {result.refused}.")
@@ -229,8 +230,8 @@ def _comments(result: Result, cells: list[CellGrade], notebook: Any) -> dict[str
         whole.append("Graded without the sandbox (--trust-submissions).")
     if whole:
         first = next(name for name, cell in _graded_cells(notebook).items() if writable(cell))
-        said[first] = [*whole, *said.get(first, [])]
-    return {name: " ".join(texts) for name, texts in said.items()}
+        sentences[first] = [*whole, *sentences.get(first, [])]
+    return {name: " ".join(texts) for name, texts in sentences.items()}
 
 
 def _record(course: Course, chapter: str, future: Future[Any]) -> Result:

@@ -7,7 +7,8 @@ import re
 import symtable
 from typing import Any
 
-from deepdive.pages.exercises import ASIDE, HIDDEN, released, tags
+from deepdive.assignment.forms import released
+from deepdive.pages.exercises import HIDDEN, WITHHELD_TAGS, tags
 
 Step = dict[str, Any]
 _MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
@@ -43,7 +44,7 @@ def plan(source: Any, submission: Any) -> tuple[list[Step], set[int]]:
     steps: list[Step] = []
     absent: set[int] = set()
     for cell in source.cells:
-        if cell.cell_type != "code" or tags(cell) & ASIDE:
+        if cell.cell_type != "code" or tags(cell) & WITHHELD_TAGS:
             continue
         step: Step = {"name": grade_id(cell), "source": cell.source}
         if _is_solution(cell):
@@ -64,11 +65,11 @@ def plan(source: Any, submission: Any) -> tuple[list[Step], set[int]]:
 
 def _public(source: Any) -> list[tuple[Any, str]]:
     """The code cells that students get, each with its text in the released form."""
-    kept = [cell for cell in source.cells if not tags(cell) & ASIDE]
+    given = [cell for cell in source.cells if not tags(cell) & WITHHELD_TAGS]
     form = released(source).cells
     return [
-        (cell, given.source)
-        for cell, given in zip(kept, form, strict=True)
+        (cell, public.source)
+        for cell, public in zip(given, form, strict=True)
         if cell.cell_type == "code"
     ]
 
@@ -83,7 +84,7 @@ def _flag(cell: Any, name: str) -> bool:
 
 
 def _is_solution(cell: Any) -> bool:
-    return cell.cell_type == "code" and _flag(cell, "solution") and not tags(cell) & ASIDE
+    return cell.cell_type == "code" and _flag(cell, "solution") and not tags(cell) & WITHHELD_TAGS
 
 
 def is_check(cell: Any) -> bool:
@@ -92,7 +93,7 @@ def is_check(cell: Any) -> bool:
 
 def has_points(cell: Any) -> bool:
     """Whether a cell of the source has points to give."""
-    return (_flag(cell, "grade") or _flag(cell, "task")) and not tags(cell) & ASIDE
+    return (_flag(cell, "grade") or _flag(cell, "task")) and not tags(cell) & WITHHELD_TAGS
 
 
 def _defined(text: str) -> tuple[list[str], str]:

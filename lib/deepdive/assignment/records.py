@@ -118,11 +118,11 @@ def record(
 def scores(course: Course, chapter: str) -> dict[str, dict[str, Score]]:
     """Student -> grade id -> score, for all who were graded."""
     with gradebook(course) as book:
-        found: dict[str, dict[str, Score]] = {}
+        by_student: dict[str, dict[str, Score]] = {}
         for submission in book.assignment_submissions(chapter):
-            own = found.setdefault(submission.student.id, {})
+            by_cell = by_student.setdefault(submission.student.id, {})
             for notebook in submission.notebooks:
                 for grade in notebook.grades:
                     waiting = bool(grade.needs_manual_grade)
-                    own[grade.name] = Score(grade.score, grade.max_score, waiting)
-        return found
+                    by_cell[grade.name] = Score(grade.score, grade.max_score, waiting)
+        return by_student

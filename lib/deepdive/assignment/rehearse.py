@@ -15,8 +15,9 @@ import nbformat
 
 from deepdive.assignment import roster
 from deepdive.assignment.course import NOTEBOOK, Course, literal, read
+from deepdive.assignment.forms import released, solved
 from deepdive.assignment.roster import Student
-from deepdive.pages.exercises import released, solved, tags
+from deepdive.pages.exercises import tags
 
 _nbformat: Any = nbformat  # it declares no types
 

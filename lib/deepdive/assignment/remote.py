@@ -61,40 +61,40 @@ class Session:
         try:
             self._send({"nonce": nonce, "do": do, **given})
             while True:
-                told = self._heard(nonce)
-                if "call" not in told:
+                message = self._heard(nonce)
+                if "call" not in message:
                     break
-                self._called(nonce, told)
+                self._called(nonce, message)
         except WireError as error:
             self.broken = str(error)
             if self.broken == "late":
                 self.broken = f"it ran longer than {self.seconds:g} s"
             raise Broken(self.broken) from None
-        if "value" not in told:
-            raise _raised(told["error"], told["text"])
-        if _empty(told["value"]):
+        if "value" not in message:
+            raise _raised(message["error"], message["text"])
+        if _empty(message["value"]):
             raise _raised("ValueError", "the answer holds an empty tensor")
-        return told["value"]
+        return message["value"]
 
     def _heard(self, nonce: str) -> dict[str, Any]:
         """The next message: a value, an error in words, or a call of the check's object."""
-        told = unpack(self.channel.receive(self.deadline), self._resolve)
-        given = told.get("nonce")
+        message = unpack(self.channel.receive(self.deadline), self._resolve)
+        given = message.get("nonce")
         if not isinstance(given, str) or given != nonce:
             raise WireError("it answered what it was not asked (wrong nonce)")
-        words = isinstance(told.get("error"), str) and isinstance(told.get("text"), str)
-        if not (words or {"value", "call"} & told.keys()):
+        words = isinstance(message.get("error"), str) and isinstance(message.get("text"), str)
+        if not (words or {"value", "call"} & message.keys()):
             raise WireError("what it answered is malformed")
-        return told
+        return message
 
     def _send(self, message: dict[str, Any]) -> None:
         self.channel.send(pack(message, self._refer), self.deadline)
 
-    def _called(self, nonce: str, told: dict[str, Any]) -> None:
+    def _called(self, nonce: str, message: dict[str, Any]) -> None:
         """The student calls an object of the check's."""
         answer: dict[str, Any]
         try:
-            number, args, kwargs = told["call"], told["args"], told["kwargs"]
+            number, args, kwargs = message["call"], message["args"], message["kwargs"]
             answer = {"value": self.own[number](*args, **kwargs)}
             frame = pack({"nonce": nonce, **answer}, self._refer)
         except Broken:

@@ -27,15 +27,15 @@ def rubrics(notebook: Any) -> dict[str, list[tuple[int, str]]]:
     to 0.
     """
     texts = {c.metadata["exercise"]: c.source for c in notebook.cells if "rubric" in tags(c)}
-    found = {}
+    by_answer = {}
     for given in (grading(cell) for cell in notebook.cells if is_manual(cell)):
         name, best = given["grade_id"], given["points"]
         levels = LEVEL.findall(texts.get(name, ""))
-        found[name] = [(int(points), " ".join(words.split())) for points, words in levels]
-        points = [level for level, _ in found[name]]
+        by_answer[name] = [(int(points), " ".join(words.split())) for points, words in levels]
+        points = [level for level, _ in by_answer[name]]
         if len(points) != LEVELS or points != sorted({best, *points[1:-1], 0}, reverse=True):
             raise PageError(
                 f"{name} needs a rubric of {LEVELS} lines, as '- **{best} points**: ...', falling "
                 f"to 0; its points are {points}"
             )
-    return found
+    return by_answer

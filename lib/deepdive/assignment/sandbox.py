@@ -82,8 +82,9 @@ def _call(what: str, result: int) -> None:
 
 
 def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    told = (source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), data.encode())
-    _call(f"mount {kind or 'bind'} {source}", _libc.mount(*told))
+    paths = (source.encode(), target.encode())
+    options = (kind.encode(), ctypes.c_ulong(flags), data.encode())
+    _call(f"mount {kind or 'bind'} {source}", _libc.mount(*paths, *options))
 
 
 def leave_user() -> None:
@@ -120,12 +121,12 @@ def readable() -> list[str]:
     standard = os.path.dirname(os.__file__)
     libraries = [f"{sys.base_prefix}/lib", "/usr/lib", "/usr/lib64", "/lib", "/lib64"]
     library = str(Path(os.path.abspath(__file__)).parents[1])
-    found: list[str] = []
+    outermost: list[str] = []
     for path in sorted({*packages, standard, *libraries, library}, key=len):
-        inside = any(path == other or path.startswith(f"{other}/") for other in found)
+        inside = any(path == other or path.startswith(f"{other}/") for other in outermost)
         if os.path.isdir(path) and not inside:
-            found.append(path)
-    return found
+            outermost.append(path)
+    return outermost
 
 
 def _build_root(shown: list[str], limits: Limits) -> None:
@@ -167,8 +168,8 @@ def _bind(source: str, target: str) -> None:
     _mount(source, place, "", _BIND | _REC)
     device = 0 if source.startswith("/dev/") else _NODEV
     for point in _mounted(place):
-        kept = os.statvfs(point).f_flag & (_NOSUID | _NODEV | _NOEXEC)  # these may not be dropped
-        _mount("none", point, "", _REMOUNT | _BIND | _RDONLY | _NOSUID | device | kept)
+        locked = os.statvfs(point).f_flag & (_NOSUID | _NODEV | _NOEXEC)  # these may not be dropped
+        _mount("none", point, "", _REMOUNT | _BIND | _RDONLY | _NOSUID | device | locked)
 
 
 def _mounted(place: str) -> Iterator[str]:

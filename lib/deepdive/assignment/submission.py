@@ -33,8 +33,8 @@ def opened(submission: Any) -> Any:
         except RefusedError:
             raise
         except Exception as error:  # whatever a file that is no notebook makes of the reader
-            said = " ".join(str(error).split())[:200]
-            raise RefusedError(f"The file is not a notebook: {said}") from error
+            reason = " ".join(str(error).split())[:200]
+            raise RefusedError(f"The file is not a notebook: {reason}") from error
     try:
         metadata = submission.get("metadata", {})
         kernel, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
@@ -49,8 +49,8 @@ def opened(submission: Any) -> Any:
     except (AttributeError, KeyError, TypeError) as error:
         raise RefusedError("The file is not a notebook: it has no cells") from error
     if language.lower() not in ("python", "ipython"):
-        said = f"{name[:50]!r} ({language[:50]})"
-        raise RefusedError(f"The notebook's kernel is {said}; Python is needed")
+        shown = f"{name[:50]!r} ({language[:50]})"
+        raise RefusedError(f"The notebook's kernel is {shown}; Python is needed")
     if not sound:
         raise RefusedError("The file is not a notebook: a cell has no text")
     for cell in submission["cells"]:

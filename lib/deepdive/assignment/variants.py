@@ -36,7 +36,7 @@ from copy import deepcopy
 from typing import Any, TypeVar
 
 from ..pages import PageError
-from ..pages.exercises import ASIDE, HIDDEN, SOLUTION, grading, is_manual, parts, tags
+from ..pages.exercises import HIDDEN, SOLUTION, WITHHELD_TAGS, grading, is_manual, parts, tags
 
 T = TypeVar("T")
 
@@ -276,7 +276,7 @@ def _mentions(cell: Any, values: dict[str, Any], bugs: dict[str, str]) -> str:
         return bugs[found[1]]
 
     shown = HIDDEN.sub("", SOLUTION.sub("", cell.source))
-    if BUG_OF.search(shown) and not tags(cell) & ASIDE:
+    if BUG_OF.search(shown) and not tags(cell) & WITHHELD_TAGS:
         raise PageError(f"{cell.id}: names the bug where students read it")
     return BUG_OF.sub(bug, MENTION.sub(value, cell.source))
 

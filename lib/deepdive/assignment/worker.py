@@ -73,12 +73,12 @@ class Worker:
         nonce = self.nonce
         asked = {"nonce": nonce, "call": number, "args": list(args), "kwargs": kwargs}
         self.channel.send(pack(asked, self.refer))
-        while "do" in (told := unpack(self.channel.receive(), self.resolve)):
-            self.answer(told)
+        while "do" in (reply := unpack(self.channel.receive(), self.resolve)):
+            self.answer(reply)
         self.nonce = nonce
-        if "error" in told:
-            raise RuntimeError(told["error"])
-        return told["value"]
+        if "error" in reply:
+            raise RuntimeError(reply["error"])
+        return reply["value"]
 
     def serve(self) -> None:
         """Answer until the judge is gone."""
@@ -89,13 +89,13 @@ class Worker:
         """Do what is asked, and send the outcome or the error."""
         self.nonce = asked["nonce"]
         sys.stdout = sys.stderr = Bounded(self.limits.output)
-        told: dict[str, Any]
+        answer: dict[str, Any]
         try:
-            told = {"value": getattr(self, f"do_{asked['do']}")(asked)}
-            frame = pack({"nonce": asked["nonce"], **told}, self.refer)
+            answer = {"value": getattr(self, f"do_{asked['do']}")(asked)}
+            frame = pack({"nonce": asked["nonce"], **answer}, self.refer)
         except BaseException as error:
-            told = {"error": type(error).__name__, "text": describe(error)}
-            frame = pack({"nonce": asked["nonce"], **told}, self.refer)
+            answer = {"error": type(error).__name__, "text": describe(error)}
+            frame = pack({"nonce": asked["nonce"], **answer}, self.refer)
         if os.getpid() != self.pid:
             os._exit(0)  # a fork of the student's has no say
         self.channel.send(frame)

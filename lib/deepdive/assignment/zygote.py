@@ -33,9 +33,9 @@ class Child:
 
     def started(self) -> None:
         """Wait until the walls stand. Raises SandboxError where the system refuses them."""
-        told = self._line()
-        if told != "started":
-            raise SandboxError(f"{told or 'The sandbox did not start'}. {FIX}")
+        line = self._line()
+        if line != "started":
+            raise SandboxError(f"{line or 'The sandbox did not start'}. {FIX}")
 
     def ended(self, patience: float = 5.0) -> str:
         """How the child, which answers no more, ended, in words for a student."""
@@ -74,8 +74,8 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         library = str(Path(os.path.abspath(__file__)).parents[2])
         code = _START.format(path=sys.path, library=library, fd=theirs.fileno())
-        kept = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "MPLCONFIGDIR")
-        env = {name: os.environ[name] for name in kept if name in os.environ}
+        inherited = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "MPLCONFIGDIR")
+        env = {name: os.environ[name] for name in inherited if name in os.environ}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-B", "-c", code],

@@ -8,17 +8,17 @@ from .rows import LIBRARY, PLANNED, ROOT, read_csv, rows, table
 
 
 def main() -> None:
-    said = headers(LIBRARY, ROOT)
+    proved = headers(LIBRARY, ROOT)
     plan = read_csv(PLANNED)
     out = io.StringIO()
     writer = csv.DictWriter(out, list(plan[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(each for each in plan if each["id"] not in said)
+    writer.writerows(each for each in plan if each["id"] not in proved)
     PLANNED.write_text(out.getvalue(), encoding="utf-8")
-    found = rows()
-    (ROOT / "atlas.csv").write_text(table(found), encoding="utf-8")
-    count = sum(row.built for row in found)
-    print(f"atlas.csv: {len(found)} systems, {count} built, {len(found) - count} planned")
+    atlas = rows()
+    (ROOT / "atlas.csv").write_text(table(atlas), encoding="utf-8")
+    count = sum(row.built for row in atlas)
+    print(f"atlas.csv: {len(atlas)} systems, {count} built, {len(atlas) - count} planned")
 
 
 if __name__ == "__main__":

@@ -36,17 +36,19 @@ class Beside(Html):
     @property
     def counts(self) -> list[tuple[str, str, str]]:
         """Name, parent's, child's: what can be counted of one call."""
-        told: dict[str, Callable[[Specimen], str]] = {
+        measures: dict[str, Callable[[Specimen], str]] = {
             "class": lambda one: one.kind,
             "input": lambda one: str(tuple(one.input.shape)),
             "output": lambda one: str(tuple(one.output.shape)),
             "parameters": lambda one: f"{one.parameters:,}",
             "operations": lambda one: f"{one.operations:,}",
         }
-        return [(name, say(self.parent), say(self.child)) for name, say in told.items()]
+        return [
+            (name, measure(self.parent), measure(self.child)) for name, measure in measures.items()
+        ]
 
     @property
-    def told(self) -> str:
+    def comparison(self) -> str:
         """One sentence on the same input through both."""
         a, b = self.parent, self.child
         if a.input.shape != b.input.shape or a.input.dtype != b.input.dtype:
@@ -65,7 +67,7 @@ class Beside(Html):
         added = sum(line.startswith("+") for line in self.lines)
         gone = sum(line.startswith("-") for line in self.lines)
         code = f"code: {added} lines more, {gone} fewer"
-        return "\n".join([*lines, self.told, *bullets, code])
+        return "\n".join([*lines, self.comparison, *bullets, code])
 
     @property
     def view(self) -> str:
@@ -84,7 +86,7 @@ class Beside(Html):
             '<div tabindex="0" role="group" aria-label="One call of each">'
             f'<table><thead><tr><th scope="col">one call</th><th scope="col">{parent}</th>'
             f'<th scope="col">{name}</th></tr></thead><tbody>{cells}</tbody></table>'
-            f"<p>{escape(self.told)}</p></div></div>"
+            f"<p>{escape(self.comparison)}</p></div></div>"
         )
 
     def _inside(self) -> str:

@@ -102,10 +102,10 @@ def drawn(header: Header, place: str, parent: Specimen, child: Specimen) -> tupl
         words = {"new": words, "same": words, "gone": f"without {words}"}[what]
         body.append(text(x + wide / 2, y + TALL / 2 + 1, words, 14, bold=what == "new"))
         y += TALL + GAP
-    told = {what: [part[1] for w, part in found if w == what] for what in ("new", "gone")}
+    names = {what: [part[1] for w, part in found if w == what] for what in ("new", "gone")}
     alt = (
         f"The modules of {header.system} in the order of their calls, beside its parent's. "
-        f"Lit: {', '.join(dict.fromkeys(told['new'])) or 'nothing'}. "
-        f"Dashed, no longer there: {', '.join(dict.fromkeys(told['gone'])) or 'nothing'}."
+        f"Lit: {', '.join(dict.fromkeys(names['new'])) or 'nothing'}. "
+        f"Dashed, no longer there: {', '.join(dict.fromkeys(names['gone'])) or 'nothing'}."
     )
     return svg(WIDE, y, body), alt

@@ -161,10 +161,10 @@ def _of_module(path: Path, package: Path) -> Iterator[Header]:
     proved = cases(tree)
     nodes: list[ast.Module | ast.ClassDef] = [tree]
     for node in nodes + [each for each in tree.body if isinstance(each, ast.ClassDef)]:
-        said = ast.get_docstring(node) or ""
+        docstring = ast.get_docstring(node) or ""
         part = node.name if isinstance(node, ast.ClassDef) else ""
         own = {part: proved[part]} if part in proved else {} if part else proved
-        for block in blocks(said):
+        for block in blocks(docstring):
             one = header(block, module)
             oracles = dict.fromkeys(oracle for oracle in own.values() if oracle)
             yield replace(
@@ -173,7 +173,7 @@ def _of_module(path: Path, package: Path) -> Iterator[Header]:
                 cases=tuple(own),
                 compared=tuple(n for n, o in own.items() if not o.startswith("none: ")),
                 oracle=one.oracle or "; ".join(oracles),
-                title=re.split(r"\.\s|\n\n|\.$", " ".join(said.split("\n\n")[0].split()))[0],
+                title=re.split(r"\.\s|\n\n|\.$", " ".join(docstring.split("\n\n")[0].split()))[0],
             )
 
 

@@ -101,7 +101,7 @@ def _unlisted(header: Header) -> dict[str, str]:
 def built(system: Mapping[str, str], header: Header, root: Path) -> Row:
     """Return the row of a system that has a header."""
     known = papers(root / "book" / "references.bib").get(header.system, [])
-    told = re.search(r"\b(?:18|19|20)\d\d\b", header.source)
+    dated = re.search(r"\b(?:18|19|20)\d\d\b", header.source)
     unit = [*header.module.split("."), ""][1]
     place = header.place or _WHERE.get(unit, "other")
     if system["chapter"] == "1":
@@ -110,7 +110,7 @@ def built(system: Mapping[str, str], header: Header, root: Path) -> Row:
         **{key: system[key] for key in ("id", "name", "kind", "chapter")},
         parent=header.parent,
         paper=" ".join(key for key, _ in known),
-        year=told[0] if told else known[0][1] if known else "",
+        year=dated[0] if dated else known[0][1] if known else "",
         differs=" | ".join(header.differs),
         place=place,
         time=header.time,
@@ -127,11 +127,11 @@ def built(system: Mapping[str, str], header: Header, root: Path) -> Row:
 def planned(system: Mapping[str, str], plan: Mapping[str, str], root: Path) -> Row:
     """Return the row of a system that is not built yet."""
     known = papers(root / "book" / "references.bib").get(system["id"], [])
-    told = {key: plan.get(key, "") for key in ("parent", "place", "time", "memory")}
+    expected = {key: plan.get(key, "") for key in ("parent", "place", "time", "memory")}
     empty = dict.fromkeys(("differs", "module", "test", "page", "oracle", "checkpoints"), "")
     return Row(
         **{key: system[key] for key in ("id", "name", "kind", "chapter")},
-        **told,
+        **expected,
         **empty,
         paper=" ".join(key for key, _ in known),
         year=known[0][1] if known else "",
@@ -144,31 +144,32 @@ def systems(package: Path = LIBRARY) -> list[tuple[dict[str, str], str]]:
 
     A system whose header stands in a page is seen where the pages lie beside the library.
     """
-    said = headers(package, ROOT)
+    proved = headers(package, ROOT)
     listed = read_csv(LIBRARY / "systems.csv")
-    return [(each, "proved" if each["id"] in said else "planned") for each in listed]
+    return [(each, "proved" if each["id"] in proved else "planned") for each in listed]
 
 
 def rows(root: Path = ROOT, package: Path = LIBRARY) -> list[Row]:
     """Return the atlas: the systems in the order of the list, then those that it does not have."""
-    said = headers(package, root)
+    proved = headers(package, root)
     plan = {each["id"]: each for each in read_csv(PLANNED)}
     listed = read_csv(LIBRARY / "systems.csv")
-    more = [_unlisted(one) for one in said.values() if one.system not in {r["id"] for r in listed}]
+    ids = {row["id"] for row in listed}
+    more = [_unlisted(header) for header in proved.values() if header.system not in ids]
     return [
-        built(each, said[each["id"]], root)
-        if each["id"] in said
+        built(each, proved[each["id"]], root)
+        if each["id"] in proved
         else planned(each, plan.get(each["id"], {}), root)
         for each in [*listed, *more]
     ]
 
 
-def table(found: Iterable[Row]) -> str:
+def table(atlas: Iterable[Row]) -> str:
     """Return rows as the text of atlas.csv."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([field.name for field in fields(Row)])
-    writer.writerows(astuple(row) for row in found)
+    writer.writerows(astuple(row) for row in atlas)
     return out.getvalue()
 
 

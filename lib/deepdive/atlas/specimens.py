@@ -96,16 +96,16 @@ def header_of(system: str) -> Header:
 def specimen(system: str) -> Specimen:
     """Build a small one and call it once. Raises ValueError for a system that is no module."""
     header = header_of(system)
-    found = vars(importlib.import_module(header.module)) if header.module[0] == "d" else {}
+    names = vars(importlib.import_module(header.module)) if header.module[0] == "d" else {}
     torch.manual_seed(0)
     more: dict[str, Any] = {}
     if header.example:  # a module, or a module and with what it is called
         around = {**vars(masks), "MultiHeadAttention": MultiHeadAttention}
-        made = eval(header.example, {**around, **found})
+        made = eval(header.example, {**around, **names})
         module, more = made if isinstance(made, tuple) else (made, {})
         case = CASES[type(module)]()
     elif header.cases:
-        case = CASES[found[header.cases[-1]]]()  # a model stands behind its parts
+        case = CASES[names[header.cases[-1]]]()  # a model stands behind its parts
         module = case.make()
     else:
         raise ValueError(f"system: {system!r} is no module that could be called: {header.module}")
@@ -129,14 +129,14 @@ def code(system: str) -> list[str]:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
             node
         ):
-            said = node.body[0]
-            for i in range(said.lineno - 1, said.end_lineno or said.lineno):
+            docstring = node.body[0]
+            for i in range(docstring.lineno - 1, docstring.end_lineno or docstring.lineno):
                 lines[i] = ""
-    kept = []
+    own_lines = []
     for part in tree.body:
         named = isinstance(part, ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign)
         if getattr(part, "name", "_") == "_" and not isinstance(part, ast.Assign | ast.AnnAssign):
             continue
         if named and (not header.part or getattr(part, "name", "") == header.part):
-            kept += [line for line in lines[part.lineno - 1 : part.end_lineno] if line.strip()]
-    return kept
+            own_lines += [line for line in lines[part.lineno - 1 : part.end_lineno] if line.strip()]
+    return own_lines

@@ -87,19 +87,19 @@ class _Part:
     def size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def said(self, address: str) -> dict[str, Any] | None:
+    def noted(self, address: str) -> dict[str, Any] | None:
         """What the server at `address` said when these bytes came; None if they are not from it."""
         try:
-            said = json.loads(self.note.read_text(encoding="utf-8"))
-            return said if said["address"] == address and "validator" in said else None
+            note = json.loads(self.note.read_text(encoding="utf-8"))
+            return note if note["address"] == address and "validator" in note else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def begin(self, address: str, validator: str | None) -> None:
         """Start from the first byte, of the file as `validator` names it."""
         self.forget()
-        said = json.dumps({"address": address, "validator": validator})
-        self.note.write_text(said, encoding="utf-8")
+        note = json.dumps({"address": address, "validator": validator})
+        self.note.write_text(note, encoding="utf-8")
 
     def forget(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -137,15 +137,15 @@ def _bring(address: str, part: _Part, size: int | None, bar: Any, policy: Policy
 
 def _once(address: str, part: _Part, limit: int, bar: Any, policy: Policy) -> None:
     """One request. Returns when the body has ended, or is longer than `limit`."""
-    said = part.said(address)
-    if said is None or part.size() > limit:
+    note = part.noted(address)
+    if note is None or part.size() > limit:
         part.forget()
     have = part.size()
     headers = {"User-Agent": f"deepdive/{__version__}", "Accept-Encoding": "identity"}
-    if have and said is not None:
+    if have and note is not None:
         headers["Range"] = f"bytes={have}-"
-        if said["validator"] is not None:
-            headers["If-Range"] = said["validator"]
+        if note["validator"] is not None:
+            headers["If-Range"] = note["validator"]
     with _open(address, headers, part, policy.timeout) as response:
         _receive(address, response, part, have, limit, bar)
 
@@ -178,8 +178,8 @@ def _receive(
     validator = _validator(response)
     first, total = _range(response)
     if response.status == 206:
-        said = part.said(address)
-        if first != have or said is None or said["validator"] != validator:
+        note = part.noted(address)
+        if first != have or note is None or note["validator"] != validator:
             part.forget()
             raise _Drop("the file changed, or the server sent another range than was asked")
     else:
@@ -222,8 +222,8 @@ def _validator(response: HTTPResponse) -> str | None:
 def _range(response: HTTPResponse) -> tuple[int, int | None]:
     """First byte and full size that the headers claim; (0, None) where they say nothing."""
     if response.status == 206:
-        said = response.headers.get("Content-Range", "").removeprefix("bytes ")
-        span, _, total = said.partition("/")
+        content_range = response.headers.get("Content-Range", "").removeprefix("bytes ")
+        span, _, total = content_range.partition("/")
         first = span.partition("-")[0]
         if first.isdigit():
             return int(first), int(total) if total.isdigit() else None

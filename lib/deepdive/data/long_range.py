@@ -113,14 +113,14 @@ def look_up(
     whole("keys", keys, 1, None)
     whole("questions", questions, 1, keys)
     whole("length", length, keys + questions, None)
-    draw, found = random.Random(f"look up {seed}"), []
+    draw, rows = random.Random(f"look up {seed}"), []
     for _ in range(n):
-        held = [draw.randrange(values) for _ in range(keys)]
+        stored = [draw.randrange(values) for _ in range(keys)]
         asked = draw.sample(range(keys), questions)
         tokens = [BLANK] * (length - questions) + [1 + key for key in asked]
         for key, place in enumerate(draw.sample(range(length - questions), keys)):
-            tokens[place] = 1 + keys + key * values + held[key]
-        targets = [SILENT] * (length - questions) + [held[key] for key in asked]
-        found.append((tokens, targets))
+            tokens[place] = 1 + keys + key * values + stored[key]
+        targets = [SILENT] * (length - questions) + [stored[key] for key in asked]
+        rows.append((tokens, targets))
     given = f"{n}, {length}, questions={questions}, keys={keys}, values={values}, seed={seed}"
-    return Generated(found, f"look_up({given})")
+    return Generated(rows, f"look_up({given})")

@@ -33,10 +33,10 @@ def copy_memory(
     whole("length", length, 2 * symbols + 1, None)
     draw, pairs = random.Random(f"copy memory {seed}"), []
     for _ in range(n):
-        kept = [2 + draw.randrange(kinds) for _ in range(symbols)]
+        memorised = [2 + draw.randrange(kinds) for _ in range(symbols)]
         between = [BLANK] * (length - 2 * symbols - 1)
-        tokens = [*kept, *between, RECALL, *[BLANK] * symbols]
-        pairs.append((tokens, [SILENT] * (length - symbols) + kept))
+        tokens = [*memorised, *between, RECALL, *[BLANK] * symbols]
+        pairs.append((tokens, [SILENT] * (length - symbols) + memorised))
     arguments = f"{n}, {length}, symbols={symbols}, kinds={kinds}, seed={seed}"
     return Generated(pairs, f"copy_memory({arguments})")
 

@@ -123,8 +123,8 @@ def fsdd_speakers(parts: Parts) -> bytes:
     tree = ast.parse(parts.member("metadata.py"))
     assigned = next(node for node in tree.body if isinstance(node, ast.Assign))
     rows = ["speaker\tgender\taccent"]
-    for speaker, said in ast.literal_eval(assigned.value).items():
-        rows.append(f"{speaker}\t{said['gender']}\t{said['accent']}")
+    for speaker, traits in ast.literal_eval(assigned.value).items():
+        rows.append(f"{speaker}\t{traits['gender']}\t{traits['accent']}")
     return _lines(rows)
 
 

@@ -55,8 +55,8 @@ def generated_single(n: int, seed: int = 0) -> Generated[Single]:
 
     def row(draw: random.Random) -> Single:
         label = draw.randrange(2)
-        said = [_opinion(draw, label) for _ in range(draw.randint(1, 2))]
-        return Single(" , and ".join(said) + " .", label)
+        opinions = [_opinion(draw, label) for _ in range(draw.randint(1, 2))]
+        return Single(" , and ".join(opinions) + " .", label)
 
     return _rows("generated_single", n, seed, row)
 
@@ -98,9 +98,9 @@ def generated_entities(n: int, seed: int = 0) -> Generated[Tagged]:
 
 def generated_parts_of_speech(n: int, seed: int = 0) -> Generated[Tagged]:
     """The words and tags of `sense_sentences`, in which some words are two."""
-    found = sense_sentences(n, seed)
-    rows = [Tagged([w for w, _ in words], [t for _, t in words]) for words in found]
-    return Generated(rows, f"generated_parts_of_speech: {found.source}")
+    sentences = sense_sentences(n, seed)
+    rows = [Tagged([w for w, _ in words], [t for _, t in words]) for words in sentences]
+    return Generated(rows, f"generated_parts_of_speech: {sentences.source}")
 
 
 def generated_answers(n: int, seed: int = 0, nulls: float = 1 / 3) -> Generated[Span]:
@@ -112,9 +112,9 @@ def generated_answers(n: int, seed: int = 0, nulls: float = 1 / 3) -> Generated[
     def row(draw: random.Random) -> Span:
         facts = [(who, ask) for who in draw.sample(FIRST, 3) for ask in draw.sample([*FACTS], 2)]
         draw.shuffle(facts)
-        said = [(*fact, *_fact(draw, *fact)) for fact in facts]
-        context = " ".join(sentence for *_, sentence, _ in said)
-        who, ask, sentence, answer = draw.choice(said)
+        statements = [(*fact, *_fact(draw, *fact)) for fact in facts]
+        context = " ".join(sentence for *_, sentence, _ in statements)
+        who, ask, sentence, answer = draw.choice(statements)
         if draw.random() < nulls:
             unsaid = [other for other in FACTS if (who, other) not in facts]
             return Span(draw.choice(unsaid).format(who), context, "", -1)
@@ -137,9 +137,9 @@ def generated_choices(
 
     def row(draw: random.Random) -> Choice:
         kinds = draw.sample([*KINDS], options)
-        found = [draw.choice(KINDS[kind].split()[half]) for kind in kinds]
+        answers = [draw.choice(KINDS[kind].split()[half]) for kind in kinds]
         label = draw.randrange(options)
-        return Choice(kinds[label].format(draw.choice(FIRST)), found, label)
+        return Choice(kinds[label].format(draw.choice(FIRST)), answers, label)
 
     return _rows("generated_choices", n, seed, row)
 

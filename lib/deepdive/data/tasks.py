@@ -167,8 +167,8 @@ def one_sentence(row: Span) -> Span:
         texts = [row.context[begin:end].strip() for begin, end in cuts]
         return row._replace(context=max(texts, key=lambda text: _shared(row.question, text)))
     last = row.start + len(row.answer)
-    held = [(begin, end) for begin, end in cuts if begin < last and row.start < end]
-    begin, end = held[0][0], held[-1][1]
+    crossed = [(begin, end) for begin, end in cuts if begin < last and row.start < end]
+    begin, end = crossed[0][0], crossed[-1][1]
     return row._replace(context=row.context[begin:end].rstrip(), start=row.start - begin)
 
 

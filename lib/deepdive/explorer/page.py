@@ -88,11 +88,11 @@ def _title(part: dict[str, object], maps: Maps) -> str:
     return f"{part['label']}: layers 1 to {L}, heads 0 to {H - 1}, {size}"
 
 
-def _habits(said: list[list[str]]) -> list[str]:
+def _habits(habits: list[list[str]]) -> list[str]:
     """`layer 1 head 0: 52% to the token itself`, one for each head."""
     return [
         f"layer {layer} head {head}: {habit}"
-        for layer, heads in enumerate(said, start=1)
+        for layer, heads in enumerate(habits, start=1)
         for head, habit in enumerate(heads)
     ]
 
@@ -115,9 +115,9 @@ def _still(part: dict[str, object], maps: Maps) -> tuple[Picture, str]:
     axes.set(xlabel="head", ylabel="layer")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    said = _habits(say(maps))
-    alt = f"Maps of {_title(part, maps)}, queries down and keys across. {'; '.join(said[:8])}"
-    alt += f"; and {len(said) - 8} more heads." if len(said) > 8 else "."
+    habits = _habits(say(maps))
+    alt = f"Maps of {_title(part, maps)}, queries down and keys across. {'; '.join(habits[:8])}"
+    alt += f"; and {len(habits) - 8} more heads." if len(habits) > 8 else "."
     source = base64.b64encode(png(figure)).decode()
     return Picture([figure], alt), (
         f'<figure><img alt="{escape(alt)}" src="data:image/png;base64,{source}">'

@@ -115,6 +115,12 @@ def discover(root: Path) -> list[Page]:
     return [Page(path, root) for path in found]
 
 
+def exercise_sources(root: Path) -> list[Path]:
+    """The sources of the exercises and bug clinics of all chapters, in order."""
+    every = root.glob("chapters/[0-9][0-9]_*/*.py")
+    return sorted(path for path in every if path.stem in ("clinic", "exercises"))
+
+
 def find(query: str, root: Path) -> Page:
     """The page with this number (`2.2`, `case 2`), name, path, or unique part of a name.
 

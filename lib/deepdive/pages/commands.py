@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from deepdive.pages import BUDGETS, Page, PageError, find_root, select
+from deepdive.pages import BUDGETS, Page, PageError, exercise_sources, find_root, select
 
 PAGES = click.argument("pages", nargs=-1, metavar="[PAGE]...")
 PROFILE = click.option(
@@ -137,22 +137,6 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
 
 
 @main.command()
-@click.option("--all", "every", is_flag=True, help="The other forms too, into build/exercises.")
-def exercises(every: bool) -> None:
-    """Write the released form of each chapter's exercises beside its source.
-
-    With --all also the solved form, the one for self-study, and the instructor's, which says what
-    each check tells each wrong answer.
-    """
-    from deepdive.pages.exercises import build, build_all, sources
-
-    root = find_root()
-    for path in sources(root):
-        for target in [build(path, root), *(build_all(path, root) if every else [])]:
-            click.echo(f"written: {target.relative_to(root)}")
-
-
-@main.command()
 @PAGES
 def setup(pages: tuple[str, ...]) -> None:
     """Write the library's setup cell into the sources, those of the exercises too.
@@ -161,13 +145,12 @@ def setup(pages: tuple[str, ...]) -> None:
     After a change of ADDRESS in deepdive/pages/setup_cell.py:
       python -m deepdive.pages setup
       python -m deepdive.pages notebooks --prose
-      python -m deepdive.pages exercises
+      deepdive exercises
     """
     from deepdive.pages import source
-    from deepdive.pages.exercises import sources
 
     root = find_root()
-    others = [] if pages else [Page(path, root) for path in sources(root)]
+    others = [] if pages else [Page(path, root) for path in exercise_sources(root)]
     for page in [*select(pages, root), *others]:
         if source.write_setup(page):
             click.echo(page.name)

@@ -120,8 +120,8 @@ def peak_memory(pid: int | None) -> float:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0.0
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) / 1024 if found else 0.0
+    match = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(match[1]) / 1024 if match else 0.0
 
 
 class _ThisPython(KernelSpecManager):  # type: ignore[misc, unused-ignore]

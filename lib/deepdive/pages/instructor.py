@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
-from .exercises import HIDDEN, Part, fenced, grading, is_check, is_manual, literal, parts, prose
+from .exercises import HIDDEN, Part, fenced, grading, is_check, is_manual, parts, prose
 from .trials import trials
 
 
 def instructor(notebook: Any) -> Any:
     """Return the form with all there is, and what each check says to each wrong answer.
 
-    Runs the exercises, and each wrong answer against the checks of its exercise.
+    Takes exercises without offers (`deepdive.assignment.variants.standard`); runs them, and each
+    wrong answer against the checks of its exercise.
     """
-    form = literal(notebook)
-    told = trials(form)
+    form = deepcopy(notebook)
+    results = trials(form)
     first, *exercises = parts(form)
     title, *rest = first.cells
     form.cells = [title, prose("instructor-table", _table(exercises)), *rest]
@@ -25,7 +27,7 @@ def instructor(notebook: Any) -> Any:
             cell.source = f"**Rubric of `{cell.metadata['exercise']}`.** {cell.source}"
         for number, cell in enumerate(part.tagged("wrong-answer"), start=1):
             lines = [f"**Wrong answer {number}**, to `{cell.metadata['exercise']}`", fenced(cell)]
-            lines += [trial.told() for trial in told[cell.id]]
+            lines += [trial.markdown() for trial in results[cell.id]]
             part.cells[part.cells.index(cell)] = prose(
                 f"exercise-{part.number}-wrong-{number}", "\n\n".join(lines)
             )

@@ -28,11 +28,11 @@ class Display:
         self.out, self.total = out, total
         self.live = out.isatty()
         self.title = ""
-        self.said = 0.0
+        self.printed_at = 0.0
 
     def start(self, ordinal: int, page: Page) -> None:
         self.title = f"[{ordinal}/{self.total}] {page.name}"
-        self.said = time.monotonic()
+        self.printed_at = time.monotonic()
         if not self.live:
             self._print(self.title)
 
@@ -42,8 +42,8 @@ class Display:
             width = shutil.get_terminal_size().columns - 1
             self.out.write(f"\r\x1b[K{line[:width]}")
             self.out.flush()
-        elif time.monotonic() - self.said > HEARTBEAT:
-            self.said = time.monotonic()
+        elif time.monotonic() - self.printed_at > HEARTBEAT:
+            self.printed_at = time.monotonic()
             self._print(line)
 
     def end(self, result: Result) -> None:

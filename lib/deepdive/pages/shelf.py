@@ -15,20 +15,20 @@ import deepdive
 from deepdive.figures import LICENCE
 from deepdive.pages import Page
 
-ASIDE = ".running"
+RUNNING = ".running"
 
 
 def begin(page: Page, folder: Path) -> Path:
     """Make an empty place aside for a page that is to run; return what its files begin with."""
-    shutil.rmtree(folder / ASIDE, ignore_errors=True)
-    place = folder / ASIDE / _name(page)
+    shutil.rmtree(folder / RUNNING, ignore_errors=True)
+    place = folder / RUNNING / _name(page)
     place.parent.mkdir(parents=True)
     return place
 
 
 def keep(page: Page, profile: str, folder: Path, notebook: Path) -> None:
     """Put the figures of a page that ran in their place, and note what they are of."""
-    aside, place = folder / ASIDE / _name(page), folder / _name(page)
+    aside, place = folder / RUNNING / _name(page), folder / _name(page)
     place.parent.mkdir(parents=True, exist_ok=True)
     for old in place.parent.glob(f"{place.name}-[0-9][0-9].*"):
         old.unlink()
@@ -48,7 +48,7 @@ def keep(page: Page, profile: str, folder: Path, notebook: Path) -> None:
     }
     text = json.dumps(note, indent=1, ensure_ascii=False)
     place.with_name(f"{place.name}.json").write_text(text + "\n", encoding="utf-8")
-    shutil.rmtree(folder / ASIDE)
+    shutil.rmtree(folder / RUNNING)
 
 
 def has(page: Page, profile: str, folder: Path) -> bool:

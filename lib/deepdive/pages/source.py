@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +92,11 @@ def refresh_prose(page: Page) -> None:
     if old is None or _code(new) != _code(old):
         what = "has no notebook yet" if old is None else "has other code than its notebook"
         raise PageError(f"{page.name} {what}: build it without --prose, which runs it")
-    kept = (cell for cell in old.cells if cell.cell_type == "code")
+    executed = (cell for cell in old.cells if cell.cell_type == "code")
     for cell in new.cells:
         if cell.cell_type == "code":
-            ran = next(kept)
-            cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
+            old_cell = next(executed)
+            cell.outputs, cell.execution_count = old_cell.outputs, old_cell.execution_count
     new.metadata = old.metadata
     write(new, page.notebook)
 
@@ -103,23 +104,23 @@ def refresh_prose(page: Page) -> None:
 def problems(page: Page) -> list[str]:
     """What keeps the committed notebook from being its source's, run, and fit to be read."""
     new, old = load(page), committed(page)
-    found = [f"cell {i}: {text}" for i, cell in enumerate(new.cells) for text in _cell_faults(cell)]
+    faults = _numbered(new, _cell_faults)
     code = [cell for cell in new.cells if cell.cell_type == "code"]
     if len(new.cells) < 2 or new.cells[0].cell_type != "markdown" or code[:1] != new.cells[1:2]:
-        found.append("the first cell must be prose and the second the setup cell")
+        faults.append("the first cell must be prose and the second the setup cell")
     summary = page.summary()
     if not summary.question.endswith("?") or not summary.minutes:
-        found.append('the first cell needs a heading, under it a question, and "20 min"')
+        faults.append('the first cell needs a heading, under it a question, and "20 min"')
     if not code or code[0].source != SETUP:
-        found.append("the setup cell differs: run `python -m deepdive.pages setup`")
+        faults.append("the setup cell differs: run `python -m deepdive.pages setup`")
     if old is None:
-        return [*found, "no notebook: run `make notebooks`"]
+        return [*faults, "no notebook: run `make notebooks`"]
     if [_identity(cell) for cell in new.cells] != [_identity(cell) for cell in old.cells]:
-        found.append("the notebook differs from its source: run `make notebooks`")
-    found += [f"cell {i}: {text}" for i, cell in enumerate(old.cells) for text in _run_faults(cell)]
+        faults.append("the notebook differs from its source: run `make notebooks`")
+    faults += _numbered(old, _run_faults)
     if page.notebook.stat().st_size > LARGEST_NOTEBOOK:
-        found.append(f"{page.notebook.name} is larger than {LARGEST_NOTEBOOK} bytes")
-    return found
+        faults.append(f"{page.notebook.name} is larger than {LARGEST_NOTEBOOK} bytes")
+    return faults
 
 
 def write_setup(page: Page) -> bool:
@@ -146,6 +147,11 @@ def _identity(cell: Any) -> tuple[Any, ...]:
     return cell.id, cell.cell_type, cell.source, dict(cell.metadata)
 
 
+def _numbered(notebook: Any, faults: Callable[[Any], list[str]]) -> list[str]:
+    """The faults of every cell of a notebook, each with the number of its cell."""
+    return [f"cell {i}: {text}" for i, cell in enumerate(notebook.cells) for text in faults(cell)]
+
+
 def _cell_faults(cell: Any) -> list[str]:
     lines = cell.source.count("\n") + 1
     if cell.cell_type == "code" and lines > LONGEST_CELL:
@@ -156,18 +162,18 @@ def _cell_faults(cell: Any) -> list[str]:
 def _run_faults(cell: Any) -> list[str]:
     if cell.cell_type != "code":
         return []
-    found = [] if cell.execution_count else ["never ran"]
+    faults = [] if cell.execution_count else ["never ran"]
     expected = "raises-exception" in cell.metadata.get("tags", [])
     for out in cell.outputs:
         if out.output_type == "error" and not expected:
-            found.append(f"failed with {out.ename}")
+            faults.append(f"failed with {out.ename}")
         data = out.get("data", {})
         if set(data) == {"text/plain"} and "<Figure size" in data["text/plain"]:
-            found.append("shows a figure as text: use deepdive.plotting.show, or run setup first")
-        found += [
+            faults.append("shows a figure as text: use deepdive.plotting.show, or run setup first")
+        faults += [
             f"shows a path of the machine, {path}" for path in _MACHINE_PATH.findall(str(out))
         ]
-    return found
+    return faults
 
 
 def _clean_output(out: Any, root: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import traceback
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import PageError
@@ -28,7 +28,7 @@ class Trial:
     hidden: bool = False
     kind: str = ""
 
-    def told(self) -> str:
+    def markdown(self) -> str:
         """This as Markdown."""
         if not self.message:
             return f"`{self.check}` lets it pass."
@@ -45,8 +45,8 @@ def run(source: str, name: str, names: dict[str, Any]) -> Trial:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == name]
         line = source.splitlines()[(frames[-1].lineno or 1) - 1].strip() if frames else ""
         kind = type(error).__name__
-        told = str(error) if isinstance(error, AssertionError) else f"{kind}: {error}"
-        return Trial(name, told or line, kind=kind)
+        message = str(error) if isinstance(error, AssertionError) else f"{kind}: {error}"
+        return Trial(name, message or line, kind=kind)
     return Trial(name)
 
 
@@ -59,7 +59,7 @@ def tried(part: Part, names: dict[str, Any], wrong: Any = None) -> list[Trial]:
     Raises PageError where a cell that is no check fails.
     """
     names = dict(names)
-    found = []
+    results = []
     asked: list[str] = []  # the solutions that the next check is for
     checked = False
     for cell in part.shown:
@@ -67,11 +67,11 @@ def tried(part: Part, names: dict[str, Any], wrong: Any = None) -> list[Trial]:
             continue
         if is_check(cell):
             checked = True
-            said = run(HIDDEN.sub("", cell.source), cell.id, names)
-            if hidden := not said.message:
-                said = run(cell.source, cell.id, names)
+            trial = run(HIDDEN.sub("", cell.source), cell.id, names)
+            if hidden := not trial.message:
+                trial = run(cell.source, cell.id, names)
             if wrong is None or wrong.metadata["exercise"] in asked:
-                found.append(Trial(cell.id, said.message, hidden and bool(said.message), said.kind))
+                results.append(replace(trial, hidden=hidden and bool(trial.message)))
             continue
         if grading(cell).get("solution"):
             asked = [cell.id] if checked else [*asked, cell.id]
@@ -82,7 +82,7 @@ def tried(part: Part, names: dict[str, Any], wrong: Any = None) -> list[Trial]:
         for source in sources:
             if (done := run(source, cell.id, names)).message:
                 raise PageError(f"{cell.id} fails: {done.message}")
-    return found
+    return results
 
 
 def begun(notebook: Any) -> dict[str, Any]:
@@ -100,11 +100,11 @@ def trials(notebook: Any) -> dict[str, list[Trial]]:
     Raises PageError where a solution fails a check of its own.
     """
     names = begun(notebook)
-    found = {}
+    results = {}
     for part in parts(notebook)[1:]:
         for trial in tried(part, names):
             if trial.message:
                 raise PageError(f"the solution fails {trial.check}: {trial.message}")
         for wrong in part.tagged("wrong-answer"):
-            found[wrong.id] = tried(part, names, wrong)
-    return found
+            results[wrong.id] = tried(part, names, wrong)
+    return results

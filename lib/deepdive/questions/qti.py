@@ -75,8 +75,8 @@ def _item(item: Item) -> ET.Element:
         ET.SubElement(chosen, "varequal", {"respident": "response1"}).text = letter
         if option.right:
             ET.SubElement(then, "setvar", {"action": "Set", "varname": "SCORE"}).text = "100"
-        told = {"feedbacktype": "Response", "linkrefid": f"{letter}_fb"}
-        ET.SubElement(then, "displayfeedback", told)
+        attributes = {"feedbacktype": "Response", "linkrefid": f"{letter}_fb"}
+        ET.SubElement(then, "displayfeedback", attributes)
     for letter, option in zip("abcd", item.options, strict=True):
         feedback = ET.SubElement(root, "itemfeedback", {"ident": f"{letter}_fb"})
         read = "" if option.right else inline(f" Read {item.where}.")

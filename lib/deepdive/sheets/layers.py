@@ -6,7 +6,9 @@ import itertools
 import math
 import random
 
-from deepdive.sheets.model import Grid, Sheet, Step, bracketed, dot, number
+from deepdive.sheets.model import Grid, Sheet, Step, bracketed, dot, number, row_grid
+
+Table = list[list[float]]
 
 
 def positions(seed: int) -> Sheet:
@@ -19,17 +21,19 @@ def positions(seed: int) -> Sheet:
     first = draw.randint(0, 1)
     second = draw.randint(first + 1, 3)
     places = sorted({first, first + shift, second, second + shift})
-    columns = ("sin p", "cos p", "sin p/10", "cos p/10")
     angles = sorted({float(p) for p in places} | {p / 10 for p in places})
     table = [[math.sin(a) for a in angles], [math.cos(a) for a in angles]]
-    rows, work = {}, []
-    for p in places:
-        rows[p] = [f(x) for x in (p, p / 10) for f in (math.sin, math.cos)]
-        said = [f"{f} {number(x, 1)}" for x in (p, p / 10) for f in ("sin", "cos")]
-        work.append([f"{a} = {number(v)}" for a, v in zip(said, rows[p], strict=True)])
+    vectors = {p: [f(x) for x in (p, p / 10) for f in (math.sin, math.cos)] for p in places}
     pairs = [(first, first + shift), (second, second + shift)]
-    products = [dot(rows[a], rows[b]) for a, b in pairs]
-    names = [f"p = {p}" for p in places]
+    products = [dot(vectors[a], vectors[b]) for a, b in pairs]
+    product_grid = row_grid(
+        "products",
+        "score",
+        (),
+        [value for value, _ in products],
+        [text for _, text in products],
+        [f"{a} and {b}" for a, b in pairs],
+    )
     return Sheet(
         name="positions",
         title="Sinusoidal positions",
@@ -48,31 +52,77 @@ def positions(seed: int) -> Sheet:
                 "Write the vector of each position. The first pair turns once in 6.3 words, the "
                 "second ten times more slowly (base 100; the paper has 10,000).",
                 "PE(p) = [sin p, cos p, sin p/10, cos p/10]",
-                (Grid("PE", "key", list(rows.values()), names, columns, work),),
+                (_position_vectors(vectors),),
             ),
-            Step(
-                "Take the dot product of the two pairs.",
-                "PE(a) · PE(b)",
-                (
-                    Grid(
-                        "products",
-                        "score",
-                        [[value for value, _ in products]],
-                        (),
-                        [f"{a} and {b}" for a, b in pairs],
-                        [[text for _, text in products]],
-                    ),
-                ),
-            ),
+            Step("Take the dot product of the two pairs.", "PE(a) · PE(b)", (product_grid,)),
         ),
         answer=f"Both are cos {shift} + cos {number(shift / 10, 1)} = {number(products[0][0])}: "
         "the product depends on the distance only.",
     )
 
 
+def _position_vectors(vectors: dict[int, list[float]]) -> Grid:
+    """The grid with the vector of each position, and the sine or cosine that each number is."""
+    columns = ("sin p", "cos p", "sin p/10", "cos p/10")
+    work = []
+    for p, vector in vectors.items():
+        waves = [f"{f} {number(x, 1)}" for x in (p, p / 10) for f in ("sin", "cos")]
+        work.append([f"{wave} = {number(v)}" for wave, v in zip(waves, vector, strict=True)])
+    return Grid("PE", "key", list(vectors.values()), [f"p = {p}" for p in vectors], columns, work)
+
+
 def layer_norm(seed: int) -> Sheet:
     """Layer norm of a row whose standard deviation is a whole number."""
     draw = random.Random(f"layer_norm {seed}")
+    deviations, root = _deviations(draw)
+    mean = float(draw.randint(-2, 6))
+    row = [mean + d for d in deviations]
+    gain = [float(draw.choice((1, 2, 3))) for _ in row]
+    bias = [float(draw.choice((-1, 0, 1))) for _ in row]
+    total = sum(d * d for d in deviations)
+    given = (
+        Grid("x", "value", [row], ("x",)),
+        Grid("gain", "key", [gain], ("gain",)),
+        Grid("bias", "key", [bias], ("bias",)),
+    )
+    sums = f"({' + '.join(bracketed(x) for x in row)}) / 4 = {number(mean)}"
+    means = row_grid("mean", "score", ("mean",), [mean], [sums])
+    roots = f"√({number(total)} / 4) = √{number(total / 4)} = {root}"
+    spread = row_grid("std", "score", ("std",), [float(root)], [roots])
+    return Sheet(
+        name="layer_norm",
+        title="Layer norm",
+        question="A row has wandered off. What brings it back to mean 0 and spread 1?",
+        section="2.4.3",
+        minutes=8,
+        seed=seed,
+        steps=(
+            Step("Given: a row, and the gain and the bias that training found.", "", given),
+            Step("Average the row.", "mean = sum / 4", (means,)),
+            Step(
+                "Take the mean away, and square.",
+                "deviation = x − mean",
+                _deviation_grids(row, mean, deviations),
+            ),
+            Step(
+                "Average the squares, and take the root. (The code adds 0.00001 under the root, so "
+                "that a row of equal numbers does not divide by 0.)",
+                "std = √(sum of squares / 4)",
+                (spread,),
+            ),
+            Step(
+                "Divide, multiply by the gain, add the bias.",
+                "y = gain · (x − mean) / std + bias",
+                (_normal_grid(gain, deviations, root, bias),),
+            ),
+        ),
+        answer=f"Before gain and bias the row has mean 0 and variance 1: its squares, "
+        f"{number(total)} in all, are divided by {root}² = {root * root}, which leaves 4.",
+    )
+
+
+def _deviations(draw: random.Random) -> tuple[list[float], int]:
+    """Four deviations from a mean, in any order, and their standard deviation: a whole number."""
     fitting = [
         (row, root)
         for row in itertools.combinations_with_replacement(range(-7, 8), 4)
@@ -82,102 +132,45 @@ def layer_norm(seed: int) -> Sheet:
         and len(set(row)) > 2
     ]
     chosen, root = draw.choice(fitting)
-    deviations = draw.sample([float(d) for d in chosen], 4)
-    mean = float(draw.randint(-2, 6))
-    row = [mean + d for d in deviations]
-    gain = [float(draw.choice((1, 2, 3))) for _ in row]
-    shift = [float(draw.choice((-1, 0, 1))) for _ in row]
-    normal = [d / root for d in deviations]
-    output = [g * n + b for g, n, b in zip(gain, normal, shift, strict=True)]
+    return draw.sample([float(d) for d in chosen], 4), root
+
+
+def _deviation_grids(row: list[float], mean: float, deviations: list[float]) -> tuple[Grid, Grid]:
+    """The grids of the deviations from the mean and of their squares."""
+    away = [
+        f"{number(x)} − {bracketed(mean)} = {number(d)}"
+        for x, d in zip(row, deviations, strict=True)
+    ]
     squares = [d * d for d in deviations]
-    total = sum(squares)
-    sums = " + ".join(bracketed(x) for x in row)
-    return Sheet(
-        name="layer_norm",
-        title="Layer norm",
-        question="A row has wandered off. What brings it back to mean 0 and spread 1?",
-        section="2.4.3",
-        minutes=8,
-        seed=seed,
-        steps=(
-            Step(
-                "Given: a row, and the gain and the bias that training found.",
-                "",
-                (
-                    Grid("x", "value", [row], ("x",)),
-                    Grid("gain", "key", [gain], ("gain",)),
-                    Grid("bias", "key", [shift], ("bias",)),
-                ),
-            ),
-            Step(
-                "Average the row.",
-                "mean = sum / 4",
-                (
-                    Grid(
-                        "mean", "score", [[mean]], ("mean",), (),
-                        [[f"({sums}) / 4 = {number(mean)}"]],
-                    ),
-                ),
-            ),
-            Step(
-                "Take the mean away, and square.",
-                "deviation = x − mean",
-                (
-                    Grid(
-                        "deviations", "score", [deviations], ("x − mean",), (),
-                        [[f"{number(x)} − {bracketed(mean)} = {number(d)}"
-                          for x, d in zip(row, deviations, strict=True)]],
-                    ),
-                    Grid(
-                        "squares", "score", [squares], ("squared",), (),
-                        [[f"{bracketed(d)}² = {number(d * d)}" for d in deviations]],
-                    ),
-                ),
-            ),
-            Step(
-                "Average the squares, and take the root. (The code adds 0.00001 under the root, so "
-                "that a row of equal numbers does not divide by 0.)",
-                "std = √(sum of squares / 4)",
-                (
-                    Grid(
-                        "std", "score", [[float(root)]], ("std",), (),
-                        [[f"√({number(total)} / 4) = √{number(total / 4)} = {root}"]],
-                    ),
-                ),
-            ),
-            Step(
-                "Divide, multiply by the gain, add the bias.",
-                "y = gain · (x − mean) / std + bias",
-                (
-                    Grid(
-                        "output", "output", [output], ("y",), (),
-                        [[f"{number(g)}·{bracketed(d)}/{root} + {bracketed(b)} = {number(y)}"
-                          for g, d, b, y in zip(gain, deviations, shift, output, strict=True)]],
-                    ),
-                ),
-            ),
-        ),
-        answer=f"Before gain and bias the row has mean 0 and variance 1: its squares, "
-        f"{number(total)} in all, are divided by {root}² = {root * root}, which leaves 4.",
-    )  # fmt: skip
+    squared = [f"{bracketed(d)}² = {number(d * d)}" for d in deviations]
+    return (
+        row_grid("deviations", "score", ("x − mean",), deviations, away),
+        row_grid("squares", "score", ("squared",), squares, squared),
+    )
+
+
+def _normal_grid(gain: list[float], deviations: list[float], root: int, bias: list[float]) -> Grid:
+    """The grid of what layer norm returns: gain · deviation / root + bias."""
+    output, work = [], []
+    for g, d, b in zip(gain, deviations, bias, strict=True):
+        output.append(g * (d / root) + b)
+        work.append(f"{number(g)}·{bracketed(d)}/{root} + {bracketed(b)} = {number(output[-1])}")
+    return row_grid("output", "output", ("y",), output, work)
 
 
 def feed_forward(seed: int) -> Sheet:
     """A feed-forward layer with its residual: widen, cut at zero, narrow, add."""
     draw = random.Random(f"feed_forward {seed}")
-    while True:
-        x = [float(draw.randint(-2, 3)) for _ in range(2)]
-        wide = [[float(draw.randint(-2, 2)) for _ in range(4)] for _ in range(2)]
-        narrow = [[float(draw.randint(-1, 2)) for _ in range(2)] for _ in range(4)]
-        hidden = [dot(x, column) for column in zip(*wide, strict=True)]
-        if (
-            sum(value < 0 for value, _ in hidden) == 2
-            and sum(value > 0 for value, _ in hidden) == 2
-        ):
-            break
-    kept = [max(0.0, value) for value, _ in hidden]
-    mixed = [dot(kept, column) for column in zip(*narrow, strict=True)]
-    output = [a + b for a, (b, _) in zip(x, mixed, strict=True)]
+    x, wide, narrow = _weights(draw)
+    hidden = _products(x, wide)
+    cut = [max(0.0, value) for value, _ in hidden]
+    mixed = _products(cut, narrow)
+    given = (
+        Grid("x", "value", [x], ("x",)),
+        Grid("W1", "key", wide, ("W1", "")),
+        Grid("W2", "key", narrow, ("W2", "", "", "")),
+    )
+    cuts = [f"max(0, {number(v)}) = {number(c)}" for (v, _), c in zip(hidden, cut, strict=True)]
     return Sheet(
         name="feed_forward",
         title="Feed-forward with a residual",
@@ -190,49 +183,59 @@ def feed_forward(seed: int) -> Sheet:
                 "Given: a row of 2 numbers, a table that widens it to 4, and one that narrows it "
                 "to 2. The biases are 0.",
                 "",
-                (
-                    Grid("x", "value", [x], ("x",)),
-                    Grid("W1", "key", wide, ("W1", "")),
-                    Grid("W2", "key", narrow, ("W2", "", "", "")),
-                ),
+                given,
             ),
             Step(
                 "Widen: x with each column of W1.",
                 "x W1",
-                (_row("hidden", "score", "x W1", hidden),),
+                (_product_grid("hidden", "x W1", hidden),),
             ),
             Step(
                 "Cut at zero (ReLU).",
                 "h = max(0, x W1)",
-                (
-                    Grid(
-                        "kept", "weight", [kept], ("h",), (),
-                        [[f"max(0, {number(v)}) = {number(k)}"
-                          for (v, _), k in zip(hidden, kept, strict=True)]],
-                    ),
-                ),
+                (row_grid("kept", "weight", ("h",), cut, cuts),),
             ),
             Step(
                 "Narrow: h with each column of W2.",
                 "h W2",
-                (_row("mixed", "score", "h W2", mixed),),
+                (_product_grid("mixed", "h W2", mixed),),
             ),
             Step(
                 "Add the row that came in: the residual.",
                 "y = x + h W2",
-                (
-                    Grid(
-                        "output", "output", [output], ("y",), (),
-                        [[f"{number(a)} + {bracketed(b)} = {number(y)}"
-                          for a, (b, _), y in zip(x, mixed, output, strict=True)]],
-                    ),
-                ),
+                (_sum_grid(x, [value for value, _ in mixed]),),
             ),
         ),
         answer="Two of the four hidden numbers were cut. Without the cut, W1 W2 would be one table "
         "of 2 × 2, and the second would add nothing.",
-    )  # fmt: skip
+    )
 
 
-def _row(name: str, role: str, label: str, found: list[tuple[float, str]]) -> Grid:
-    return Grid(name, role, [[v for v, _ in found]], (label,), (), [[text for _, text in found]])
+def _weights(draw: random.Random) -> tuple[list[float], Table, Table]:
+    """A row of 2, a table that widens it to two numbers below zero and two above, and one back."""
+    while True:
+        x = [float(draw.randint(-2, 3)) for _ in range(2)]
+        wide = [[float(draw.randint(-2, 2)) for _ in range(4)] for _ in range(2)]
+        narrow = [[float(draw.randint(-1, 2)) for _ in range(2)] for _ in range(4)]
+        hidden = [value for value, _ in _products(x, wide)]
+        if sum(value < 0 for value in hidden) == 2 and sum(value > 0 for value in hidden) == 2:
+            return x, wide, narrow
+
+
+def _products(row: list[float], table: Table) -> list[tuple[float, str]]:
+    """The row's dot product with each column of a table, and how it is found."""
+    return [dot(row, column) for column in zip(*table, strict=True)]
+
+
+def _product_grid(name: str, label: str, products: list[tuple[float, str]]) -> Grid:
+    values, work = zip(*products, strict=True)
+    return row_grid(name, "score", (label,), list(values), list(work))
+
+
+def _sum_grid(row: list[float], added: list[float]) -> Grid:
+    output = [a + b for a, b in zip(row, added, strict=True)]
+    work = [
+        f"{number(a)} + {bracketed(b)} = {number(y)}"
+        for a, b, y in zip(row, added, output, strict=True)
+    ]
+    return row_grid("output", "output", ("y",), output, work)

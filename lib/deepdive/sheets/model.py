@@ -94,6 +94,19 @@ def dot(a: Sequence[float], b: Sequence[float]) -> tuple[float, str]:
     return total, f"{' + '.join(parts)} = {number(total)}"
 
 
+def row_grid(
+    name: str,
+    role: str,
+    rows: Sequence[str],
+    values: Sequence[Value],
+    work: Sequence[str],
+    columns: Sequence[str] = (),
+    digits: int = 2,
+) -> Grid:
+    """A grid of one row, with how each of its cells is found; `rows` has its name, or none."""
+    return Grid(name, role, [values], rows, columns, [work], digits)
+
+
 def softmax_grids(
     scores: Sequence[Sequence[float]],
     rows: Sequence[str],
