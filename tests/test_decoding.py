@@ -488,6 +488,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "an empty prompt": (lambda: greedy(LM, prompt=[[]]), "prompt is empty"),
     "no prompt rows": (lambda: greedy(LM, prompt=[]), "prompt is empty"),
     "a ragged prompt": (lambda: greedy(LM, prompt=[[1], [1, 4]]), "one length"),
+    "a prompt without a batch axis": (lambda: greedy(LM, prompt=[1, 4]), r"prompt=\[prompt\]"),
+    "a prompt of one axis": (
+        lambda: greedy(LM, prompt=torch.tensor([1, 4])),
+        r"prompt\[None\]",
+    ),
     "a float prompt": (lambda: greedy(LM, prompt=torch.ones(1, 2)), "integers"),
     "another batch": (
         lambda: greedy(transformer.tiny(), torch.full((2, 3), 4), prompt=[[1]]),

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import divides, positive
 from deepdive.embeddings import TokenEmbedding
 from deepdive.heads import MaskedHead, initialise
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
@@ -47,6 +48,8 @@ def roformer(
     """Build an encoder; defaults are the size of the published base model. `d_embedding` is the
     width of the embeddings, d_model by default; dropouts as in `deepdive.models.bert.bert_block`.
     """
+    positive(d_embedding=d_embedding)
+    divides(n_heads=n_heads, d_model=d_model)
     on_weights = dropout if attention_dropout is None else attention_dropout
     residual = partial(PostNorm, norm=partial(LayerNorm, eps=eps), dropout=dropout)
     turned = RotaryPosition(d_model // n_heads)
@@ -55,7 +58,7 @@ def roformer(
         attention = MultiHeadAttention(d_model, n_heads, dropout=on_weights, position=turned)
         return Block(attention, FeedForward(d_model, d_ff, activation), residual=residual)
 
-    tokens = TokenEmbedding(vocab_size, d_embedding or d_model)
+    tokens = TokenEmbedding(vocab_size, d_model if d_embedding is None else d_embedding)
     if tokens.d_model == d_model:
         embeddings = BertEmbeddings(tokens, Position(), n_segments, dropout, eps)
     else:
