@@ -164,6 +164,61 @@ def test_a_wide_beam_is_exhaustive_search(alpha: float, penalty: Any) -> None:
     assert [h.score for h in found] == pytest.approx([score for score, _ in scored[:20]], abs=1e-12)
 
 
+@pytest.mark.parametrize("vocab", [1, 2, 3, 5])
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 40])
+def test_a_search_without_an_end_keeps_every_beam(vocab: int, width: int) -> None:
+    """As many hypotheses as there are sequences, or as the beam is wide: and the best of them."""
+    length = 3
+    generator = torch.Generator().manual_seed(vocab)
+    table = torch.randn(length, vocab, vocab, generator=generator, dtype=torch.float64)
+    found = beam(
+        Table(table), width=width, n_best=width, alpha=0.0, max_length=length, bos=0, eos=None
+    )[0]
+    assert len(found) == min(width, vocab**length)
+    if width >= vocab**length:
+        log_p, scored = table.log_softmax(-1), []
+        for tokens in itertools.product(range(vocab), repeat=length):
+            steps = zip(range(length), [0, *tokens], tokens, strict=False)
+            scored.append((sum(log_p[i, a, b].item() for i, a, b in steps), list(tokens)))
+        assert [h.tokens for h in found] == [tokens for _, tokens in sorted(scored, reverse=True)]
+
+
+def test_an_end_token_outside_the_vocabulary_ends_nothing() -> None:
+    table = torch.randn(3, 3, 3, generator=torch.Generator().manual_seed(0))
+    settings: dict[str, Any] = {"width": 3, "n_best": 3, "max_length": 3, "bos": 0}
+    assert beam(Table(table), eos=7, **settings) == beam(Table(table), eos=None, **settings)
+
+
+def test_a_vocabulary_of_one_token() -> None:
+    one = Table(torch.zeros(4, 1, 1))
+    assert beam(one, bos=0, eos=0, max_length=3)[0][0].tokens == []
+    assert beam(one, bos=0, eos=None, max_length=3)[0][0].tokens == [0, 0, 0]
+    assert greedy(one, bos=0, eos=None, max_length=3) == [[0, 0, 0]]
+
+
+def test_a_beam_with_nothing_to_continue_leaves_the_others() -> None:
+    """After 3 the model says nothing more: minus infinity for every token."""
+    table = torch.zeros(4, 5, 5)
+    table[0, BOS] = torch.tensor([-9.0, -9.0, -9.0, 1.0, 0.0])
+    table[:, 3] = float("-inf")
+    table[1:, 4] = torch.tensor([-9.0, -9.0, 1.0, 0.0, -9.0])
+    for look_ahead in (0, 4, None):
+        found = beam(Table(table), width=2, n_best=2, max_length=4, look_ahead=look_ahead)[0]
+        assert found[0].tokens == [4]
+        assert all(math.isfinite(h.score) for h in found)
+
+
+def test_what_has_ended_may_have_nothing_left() -> None:
+    """Row 0 ends at once, and what the model would say after its end is nobody's business."""
+    table = torch.zeros(4, 5, 5)
+    table[0, 0, EOS] = table[:, 3, 3] = 99.0
+    table[1:, EOS] = float("-inf")
+    prompt = [[0], [3], [3], [3], [3]]
+    expected = [[], *[[3, 3, 3]] * 4]
+    assert greedy(Table(table), prompt=prompt, max_length=3) == expected
+    assert sample(Table(table), prompt=prompt, max_length=3) == expected
+
+
 def test_how_far_the_search_looks_ahead() -> None:
     """The end is likely at once, but a longer sequence has the better mean."""
     table = torch.full((5, 5, 5), 1e-6)
@@ -419,12 +474,25 @@ def test_progress_is_shown(model: Transformer, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == ""
 
 
+def nothing(scores: Tensor, length: int) -> Tensor:
+    """Be the rule that the third new token cannot be chosen."""
+    return torch.full_like(scores, float("-inf")) if length == 2 else scores
+
+
+LATER = torch.zeros(3, 3, 3)
+LATER[1] = float("nan")
+ALL = forbid(*range(32))
 LM = decoder_only.tiny()
 REFUSED: dict[str, tuple[Any, str]] = {
     "a model that cannot step": (lambda: greedy(nn.Linear(2, 2)), "begin"),
     "an empty prompt": (lambda: greedy(LM, prompt=[[]]), "prompt is empty"),
     "no prompt rows": (lambda: greedy(LM, prompt=[]), "prompt is empty"),
     "a ragged prompt": (lambda: greedy(LM, prompt=[[1], [1, 4]]), "one length"),
+    "a prompt without a batch axis": (lambda: greedy(LM, prompt=[1, 4]), r"prompt=\[prompt\]"),
+    "a prompt of one axis": (
+        lambda: greedy(LM, prompt=torch.tensor([1, 4])),
+        r"prompt\[None\]",
+    ),
     "a float prompt": (lambda: greedy(LM, prompt=torch.ones(1, 2)), "integers"),
     "another batch": (
         lambda: greedy(transformer.tiny(), torch.full((2, 3), 4), prompt=[[1]]),
@@ -441,6 +509,25 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "width 0": (lambda: beam(LM, width=0), "width"),
     "n_best above width": (lambda: beam(LM, width=2, n_best=3), "n_best"),
     "a negative alpha": (lambda: beam(LM, alpha=-0.1), "alpha"),
+    "alpha that is no number": (lambda: beam(LM, alpha=float("nan")), "alpha"),
+    "greedy, all forbidden": (lambda: greedy(LM, rules=[ALL]), "row 0 no token .* number 0"),
+    "a sample, all forbidden": (lambda: sample(LM, rules=[ALL]), "row 0 no token .* number 0"),
+    "a beam, all forbidden": (lambda: beam(LM, rules=[ALL]), "row 0 no token .* number 0"),
+    "all forbidden, and renormalised": (
+        lambda: greedy(LM, rules=[ALL, renormalise]),
+        "row 0 no token",
+    ),
+    "greedy, all forbidden later": (lambda: greedy(LM, eos=None, rules=[nothing]), "number 2"),
+    "a sample, all forbidden later": (lambda: sample(LM, eos=None, rules=[nothing]), "number 2"),
+    "a beam, all forbidden later": (lambda: beam(LM, eos=None, rules=[nothing]), "number 2"),
+    "an infinite temperature": (lambda: sample(LM, temperature=math.inf), "temperature"),
+    "to forbid an unknown token": (lambda: greedy(LM, rules=[forbid(4, 32)]), "forbid.*32"),
+    "to forbid a negative token": (lambda: greedy(LM, rules=[forbid(-1)]), "forbid.*-1"),
+    "to force an unknown token": (lambda: beam(LM, rules=[force(32, at=0)]), "force.*32"),
+    "to force a negative token": (lambda: greedy(LM, rules=[force(-1, at=0)]), "force.*-1"),
+    "to force at a negative place": (lambda: greedy(LM, rules=[force(4, at=-1)]), "at=-1"),
+    "NaN later": (lambda: greedy(Table(LATER), bos=0, eos=None, max_length=3), "NaN"),
+    "a beam, NaN later": (lambda: beam(Table(LATER), bos=0, eos=None, max_length=3), "NaN"),
     "NaN": (lambda: greedy(Table(torch.full((1, 3, 3), float("nan")))), "NaN"),
 }
 

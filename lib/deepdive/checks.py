@@ -1,7 +1,8 @@
-"""What the checks of several chapters' exercises say alike."""
+"""What many parts and the chapters' exercises check alike."""
 
 from __future__ import annotations
 
+from operator import index
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -14,3 +15,39 @@ def returned(name: str, value: T | None) -> T:
     """
     assert value is not None, f"{name}() returned nothing: does it end in `return ...`?"
     return value
+
+
+def positive(**sizes: int | None) -> None:
+    """Raise ValueError, naming it, for a size below 1, TypeError for one that is no whole number.
+
+    A size that is None is left to its default.
+    """
+    _at_least(1, sizes)
+
+
+def not_negative(**sizes: int | None) -> None:
+    """Raise ValueError, naming it, for a number below 0; the rest is as for `positive`."""
+    _at_least(0, sizes)
+
+
+def divides(**sizes: int) -> None:
+    """Raise ValueError, naming both, unless the first size divides the second: `divides(n_heads=4,
+    d_model=16)`. Both must be positive.
+    """
+    positive(**sizes)
+    (part, n), (whole, size) = sizes.items()
+    if size % n:
+        raise ValueError(f"{part}={n} does not divide {whole}={size}: choose a divisor")
+
+
+def _at_least(least: int, sizes: dict[str, int | None]) -> None:
+    given = {name: size for name, size in sizes.items() if size is not None}
+    for name, size in given.items():
+        try:
+            index(size)
+        except TypeError:
+            raise TypeError(f"{name}={size!r}: expected a whole number, {least} or more") from None
+        if size < least:
+            beside = ", ".join(f"{n}={s}" for n, s in given.items() if n != name)
+            came = f" (beside {beside})" if beside else ""
+            raise ValueError(f"{name}={size}: expected a whole number, {least} or more{came}")

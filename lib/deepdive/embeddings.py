@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import Case, NotApplicable, case, random_rows
 from deepdive.masks import describe
 
@@ -34,19 +35,14 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, vocab_size: int, d_model: int, scale: float = 1.0) -> None:
         super().__init__()
+        positive(vocab_size=vocab_size, d_model=d_model)
         self.vocab_size, self.d_model, self.scale = vocab_size, d_model, scale
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return rows (B, T, d_model) for integer tokens (B, T)."""
-        if tokens.ndim != 2 or tokens.dtype not in (torch.int64, torch.int32):
-            raise TypeError(f"tokens must be integers (B, T); got {describe(tokens)}")
-        if tokens.numel() == 0:
-            raise ValueError(
-                f"tokens is empty: shape {tuple(tokens.shape)}; leave empty batches and sequences "
-                f"out"
-            )
+        check_tokens(tokens)
         try:
             rows = F.embedding(tokens, self.weight)
         except IndexError:
@@ -56,6 +52,21 @@ class TokenEmbedding(nn.Module):
                 "encode with the tokenizer that the model was built for"
             ) from None
         return rows if self.scale == 1.0 else self.scale * rows
+
+
+def check_tokens(tokens: Tensor, name: str = "tokens") -> None:
+    """Raise TypeError unless `tokens` are integers, ValueError unless they are (B, T) and not
+    empty. `name` is the argument's, for the message.
+    """
+    if not isinstance(tokens, Tensor) or tokens.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name} must be integers (B, T); got {describe(tokens)}")
+    if tokens.ndim != 2:
+        fix = f": for a batch of one text give {name}[None]" if tokens.ndim == 1 else ""
+        raise ValueError(f"{name} must be integers (B, T); got {describe(tokens)}{fix}")
+    if tokens.numel() == 0:
+        raise ValueError(
+            f"{name} is empty: shape {tuple(tokens.shape)}; leave empty batches and sequences out"
+        )
 
 
 class TiedHead(nn.Module):
@@ -92,6 +103,7 @@ def _() -> Case:
         refusals={
             "an unknown token": lambda: TokenEmbedding(5, 4)(torch.tensor([[5]])),
             "floats": lambda: TokenEmbedding(5, 4)(torch.zeros(1, 2)),
+            "no batch axis": lambda: TokenEmbedding(5, 4)(torch.tensor([3, 1])),
             "an empty batch": lambda: TokenEmbedding(5, 4)(torch.zeros(0, 2, dtype=torch.long)),
         },
         laws={"padding": LONE, "cache": LONE, "hooks": LONE},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows, set_weights
 
 ENOUGH = 2**23  # multiplications from which the other kernel's 20 us of set-up are won back
@@ -18,6 +19,10 @@ class Linear(nn.Linear):
     columns on the AMD processor of `benchmarks/bench_bert.py`. It records no gradient, so it serves
     only where none is wanted. The two agree to rounding.
     """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        positive(in_features=in_features, out_features=out_features)
+        super().__init__(in_features, out_features, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return y."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from deepdive.attention.cache import KVCache
+from deepdive.checks import not_negative
 from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Mask
 
@@ -24,8 +25,7 @@ class Stack(nn.Module):
         self, make_block: Callable[[int], nn.Module], n_layers: int, norm: nn.Module | None = None
     ) -> None:
         super().__init__()
-        if n_layers < 0:
-            raise ValueError(f"n_layers must not be negative; got {n_layers}")
+        not_negative(n_layers=n_layers)
         self.blocks = nn.ModuleList(make_block(i) for i in range(n_layers))
         self.norm = norm
 

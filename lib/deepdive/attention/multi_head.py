@@ -54,6 +54,7 @@ from torch import Tensor, nn
 
 from deepdive.attention.cache import Places, Slot
 from deepdive.attention.softmax import SoftmaxAttention
+from deepdive.checks import positive
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.linear import Linear
@@ -120,13 +121,15 @@ class MultiHeadAttention(nn.Module):
         position: Position | None = None,
     ) -> None:
         super().__init__()
-        if n_heads < 1 or (d_head is None and d_model % n_heads):
+        positive(d_model=d_model, n_heads=n_heads, d_head=d_head, d_context=d_context)
+        if d_head is None and d_model % n_heads:
             raise ValueError(
                 f"n_heads={n_heads} does not divide d_model={d_model}: choose a divisor, or give "
                 f"d_head yourself"
             )
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        if n_kv_heads < 1 or n_heads % n_kv_heads:
+        positive(n_kv_heads=n_kv_heads)
+        if n_heads % n_kv_heads:
             raise ValueError(
                 f"n_kv_heads={n_kv_heads} does not divide n_heads={n_heads}: choose a divisor"
             )

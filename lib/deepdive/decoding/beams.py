@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.decoding.scores import Rule, follow
+from deepdive.decoding.scores import Rule, check_choice, follow, renormalise
 from deepdive.decoding.session import Prompt, check_logits, first_tokens, generating, lengths
 from deepdive.tokenizers.base import BOS, EOS
 
@@ -65,12 +65,13 @@ def beam(
     stops early, max_length is exact, None does not look at the beams. alpha = 0 leaves log p as is.
 
     The other arguments are those of `greedy`; here `rules` see log-probabilities.
-    Raises ValueError for a width, n_best, alpha or look_ahead out of range.
+    Raises ValueError for a width, n_best, alpha or look_ahead out of range, and where nothing may
+    be chosen in a row that has no hypothesis yet.
     Source: Wu et al. 2016, section 7.
     """
     if not 1 <= n_best <= width:
         raise ValueError(f"beam needs 1 <= n_best <= width; got n_best={n_best}, width={width}")
-    if alpha < 0 or (look_ahead or 0) < 0:
+    if not alpha >= 0 or (look_ahead or 0) < 0:
         raise ValueError(
             f"alpha and look_ahead must not be negative; got alpha={alpha}, look_ahead={look_ahead}"
         )
@@ -84,7 +85,7 @@ def beam(
             if length == 0:
                 check_logits(logits)
             precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
-            search.propose(follow(rules, precise.log_softmax(-1), length))
+            search.propose(follow(rules, renormalise(precise, length), length), length)
             search.put_aside(penalty(length + 1, alpha), cut=length + 1 == max_length)
             if length + 1 == max_length:
                 break
@@ -106,6 +107,7 @@ class _Search:
     rows     the R rows that are not done; the tensors below hold these only
     total    log p of each beam, (R, beams), best first
     written  the tokens of each beam, (R, beams, length)
+    kept     how many of the continuations that `propose` finds go on as beams
     """
 
     def __init__(self, B: int, width: int, eos: int, device: torch.device) -> None:
@@ -115,16 +117,22 @@ class _Search:
         self.written = torch.empty(B, 1, 0, dtype=torch.int64, device=device)
         self.aside: list[list[Hypothesis]] = [[] for _ in self.rows]
 
-    def propose(self, log_p: Tensor) -> None:
+    def propose(self, log_p: Tensor, length: int) -> None:
         """Find the best continuations of all beams, given log p of the next token (R * beams, V).
 
-        `width` + beams of them are enough: each beam ends in one way only.
+        `width` + beams of them are enough: each beam ends in one way at most.
         """
         R, n = self.total.shape
         V = log_p.shape[-1]
         totals = (self.total.unsqueeze(-1) + log_p.view(R, n, V)).flatten(1)  # (R, n * V)
-        self.best, index = totals.topk(min(self.width + n, n * V))  # (R, k), best first
+        ends = n if 0 <= self.eos < V else 0
+        self.best, index = totals.topk(min(self.width + ends, n * V))  # (R, k), best first
         self.parent, self.token = index // V, index % V
+        self.kept = self.best.shape[1] - ends  # as many do not end, at least
+        best = self.best[:, 0]
+        if not (best > float("-inf")).all():
+            lost = [r for r, row in enumerate(self.rows) if best[r].isnan() or not self.aside[row]]
+            check_choice(best[lost], length, [self.rows[r] for r in lost])
 
     def put_aside(self, penalty: float, cut: bool) -> None:
         """Turn those of the best `width` that end into hypotheses, or all of them at the `cut`."""
@@ -149,17 +157,20 @@ class _Search:
         """Let the best `width` that do not end be the beams; return which old beam each continues.
 
         A row leaves when it has `width` hypotheses, and either there is no `bound` or its best
-        beam, divided by it, is no better than the worst of them.
+        beam, divided by it, is no better than the worst of them; and when no beam can go on.
         """
         n = self.total.shape[1]
+        if self.kept == 0:  # a vocabulary that holds the end token only
+            return self.parent.new_empty(0)
         open_ = self.best.masked_fill(self.token == self.eos, float("-inf"))
-        total, chosen = open_.topk(self.best.shape[1] - n)
+        total, chosen = open_.topk(self.kept)
         if chosen.shape[1] == n:
             order = _in_place(self.parent.gather(1, chosen))
             total, chosen = total.gather(1, order), chosen.gather(1, order)
         best = total.amax(dim=1)
         hopes = best / bound if bound else torch.full_like(best, float("-inf"))
-        stay = [r for r, hope in enumerate(hopes.tolist()) if self._hopeful(r, hope)]
+        alive = (best > float("-inf")).tolist()
+        stay = [r for r, hope in enumerate(hopes.tolist()) if alive[r] and self._hopeful(r, hope)]
         self.rows = [self.rows[r] for r in stay]
         self.total = total[stay]
         first = torch.tensor(stay, dtype=torch.int64, device=total.device).unsqueeze(1) * n

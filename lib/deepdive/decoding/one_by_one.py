@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.decoding.scores import Rule, filter_top_k, filter_top_p, follow
+from deepdive.decoding.scores import Rule, check_choice, filter_top_k, filter_top_p, follow
 from deepdive.decoding.session import Prompt, check_logits, first_tokens, generating, lengths
 from deepdive.tokenizers.base import BOS, EOS
 
@@ -31,13 +31,13 @@ def greedy(
     progress  shows a bar
 
     Returns the new tokens of each row, the end token left out. Raises TypeError for a model that
-    cannot step, ValueError for an empty or ragged prompt.
+    cannot step, ValueError for an empty or ragged prompt, and where nothing may be chosen.
     """
 
-    def best(logits: Tensor, length: int) -> Tensor:
-        return follow(rules, logits, length).argmax(-1)
+    def best(scores: Tensor) -> Tensor:
+        return scores.argmax(-1)
 
-    return _write(model, inputs, best, max_length, prompt, bos, eos, progress)
+    return _write(model, inputs, best, max_length, prompt, bos, eos, rules, progress)
 
 
 def sample(
@@ -58,35 +58,38 @@ def sample(
 
     The order is: rules, temperature, top k, top p. `generator` fixes the draw, on the model's
     device. The other arguments, and what is returned, are those of `greedy`.
-    Raises ValueError for a temperature that is not positive, and for a set that is empty.
+    Raises ValueError for a temperature that is not positive and finite, and for a set that is
+    empty.
     """
-    if not temperature > 0:
+    if not 0 < temperature < float("inf"):
         raise ValueError(
-            f"temperature must be positive; got {temperature}. What it tends to at 0 is greedy(...)"
+            f"temperature must be positive and finite; got {temperature}. What it tends to at 0 is "
+            "greedy(...)"
         )
 
-    def draw(logits: Tensor, length: int) -> Tensor:
-        scores = follow(rules, logits, length) / temperature
+    def draw(scores: Tensor) -> Tensor:
+        scores = scores / temperature
         if top_k is not None:
             scores = filter_top_k(scores, top_k)
         if top_p is not None:
             scores = filter_top_p(scores, top_p)
         return torch.multinomial(scores.softmax(-1), 1, generator=generator)[:, 0]
 
-    return _write(model, inputs, draw, max_length, prompt, bos, eos, progress)
+    return _write(model, inputs, draw, max_length, prompt, bos, eos, rules, progress)
 
 
 def _write(
     model: nn.Module,
     inputs: tuple[Any, ...],
-    choose: Callable[[Tensor, int], Tensor],
+    choose: Callable[[Tensor], Tensor],
     max_length: int,
     prompt: Prompt | None,
     bos: int,
     eos: int | None,
+    rules: Sequence[Rule],
     progress: bool,
 ) -> list[list[int]]:
-    """Let `choose(logits (R, V), length)` write all rows; those that have ended leave the batch."""
+    """Let `choose(scores (R, V))` write all rows; those that have ended leave the batch."""
     tokens = first_tokens(model, inputs, prompt, bos)
     written: list[list[int]] = [[] for _ in tokens]
     rows = torch.arange(len(tokens), device=tokens.device)  # which of `written` each row writes
@@ -105,7 +108,12 @@ def _write(
             logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
             if length == 0:
                 check_logits(logits)
-            tokens = choose(logits, length).unsqueeze(1)
+            scores = follow(rules, logits, length)
+            best = scores.amax(-1)
+            if not (best > float("-inf")).all():
+                check_choice(best[going], length, rows[going].tolist())
+                scores = scores.masked_fill(~going.unsqueeze(1), 0.0)  # nobody reads these rows
+            tokens = choose(scores).unsqueeze(1)
             columns.append(tokens)
             if eos is None:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -42,18 +42,28 @@ def filter_top_p(logits: Tensor, p: float) -> Tensor:
 
 
 def forbid(*tokens: int) -> Rule:
-    """Return the rule that `tokens` are never chosen."""
+    """Return the rule that `tokens` are never chosen. It raises ValueError for one that is outside
+    the vocabulary.
+    """
 
     def rule(scores: Tensor, length: int) -> Tensor:
-        return scores.index_fill(-1, torch.tensor(tokens, device=scores.device), float("-inf"))
+        _check_known("forbid", tokens, scores.shape[-1])
+        index = torch.tensor(tokens, dtype=torch.int64, device=scores.device)
+        return scores.index_fill(-1, index, float("-inf"))
 
     return rule
 
 
 def force(token: int, at: int) -> Rule:
-    """Return the rule that new token number `at`, counted from 0, is `token`, and costs nothing."""
+    """Return the rule that new token number `at`, counted from 0, is `token`, and costs nothing.
+
+    Raises ValueError for a negative `at`; the rule does for a token outside the vocabulary.
+    """
+    if at < 0:
+        raise ValueError(f"at={at}: new tokens are counted from 0, so `at` cannot be negative")
 
     def rule(scores: Tensor, length: int) -> Tensor:
+        _check_known("force", (token,), scores.shape[-1])
         if length != at:
             return scores
         forced = torch.full_like(scores, float("-inf"))
@@ -64,8 +74,12 @@ def force(token: int, at: int) -> Rule:
 
 
 def renormalise(scores: Tensor, length: int) -> Tensor:
-    """Be the rule that what earlier rules left is a distribution again."""
-    return scores.log_softmax(-1)
+    """Be the rule that what earlier rules left is a distribution again. Where they left nothing,
+    all stays at -inf.
+    """
+    nothing = scores.amax(-1, keepdim=True) == float("-inf")
+    log_p = scores.log_softmax(-1)
+    return log_p.masked_fill(nothing, float("-inf")) if nothing.any() else log_p
 
 
 def follow(rules: Iterable[Rule], scores: Tensor, length: int) -> Tensor:
@@ -73,3 +87,32 @@ def follow(rules: Iterable[Rule], scores: Tensor, length: int) -> Tensor:
     for rule in rules:
         scores = rule(scores, length)
     return scores
+
+
+def check_choice(best: Tensor, length: int, rows: Sequence[int] | None = None) -> None:
+    """Raise ValueError unless each row has a token to choose, given its greatest score (R,).
+
+    `length` is the number of new tokens so far, `rows` what the rows are called, 0, 1, 2 ... by
+    default.
+    """
+    bad = (~(best > float("-inf"))).nonzero().flatten().tolist()
+    if not bad:
+        return
+    row = bad[0] if rows is None else rows[bad[0]]
+    if best[bad[0]].isnan():
+        raise ValueError(
+            f"the scores of row {row} are NaN at new token number {length}, counted from 0: do the "
+            "model's weights, its inputs or a rule hold NaN?"
+        )
+    raise ValueError(
+        f"the rules and the model leave row {row} no token to choose for new token number "
+        f"{length}, counted from 0: all are at minus infinity. Forbid fewer tokens"
+    )
+
+
+def _check_known(name: str, tokens: Sequence[int], vocab_size: int) -> None:
+    unknown = [token for token in tokens if not 0 <= token < vocab_size]
+    if unknown:
+        raise ValueError(
+            f"{name}: token {unknown[0]} is outside the model's vocabulary, 0 to {vocab_size - 1}"
+        )

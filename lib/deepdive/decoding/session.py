@@ -77,6 +77,11 @@ def first_tokens(
     if prompt is None:
         prompt = [[bos]] * (1 if B is None else B)
     if not isinstance(prompt, Tensor):
+        if any(isinstance(row, int) for row in prompt):
+            raise TypeError(
+                "prompt must have a row for each text, [[bos, 5], ...]; got a row of tokens: for "
+                "one text give prompt=[prompt]"
+            )
         lengths = [len(row) for row in prompt]
         if len(set(lengths)) > 1:
             raise ValueError(
@@ -89,7 +94,8 @@ def first_tokens(
             f"prompt is empty: {tuple(prompt.shape)}; a row holds one token at least, such as [BOS]"
         )
     if prompt.ndim != 2 or prompt.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"prompt must be integers (B, P); got {describe(prompt)}")
+        fix = ": for one text give prompt[None]" if prompt.ndim == 1 else ""
+        raise TypeError(f"prompt must be integers (B, P); got {describe(prompt)}{fix}")
     if B is not None and len(prompt) != B:
         raise ValueError(f"prompt has {len(prompt)} rows, but the inputs are a batch of {B}")
     device = next((p.device for p in model.parameters()), prompt.device)

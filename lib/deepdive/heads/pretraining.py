@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.laws import Case, NotApplicable, case, random_rows, set_weights
 from deepdive.layers import LayerNorm, gelu
@@ -31,6 +32,7 @@ class Pooler(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
+        positive(d_model=d_model)
         self.dense = nn.Linear(d_model, d_model)
         initialise(self.dense)
 
@@ -55,7 +57,8 @@ class MaskedHead(nn.Module):
         eps: float = 1e-12,
     ) -> None:
         super().__init__()
-        self.dense = nn.Linear(d_model or embedding.d_model, embedding.d_model)
+        positive(d_model=d_model)
+        self.dense = nn.Linear(embedding.d_model if d_model is None else d_model, embedding.d_model)
         self.activation = activation
         self.norm = LayerNorm(embedding.d_model, eps)
         self.head = TiedHead(embedding, bias=True)

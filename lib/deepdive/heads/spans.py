@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.heads.pretraining import initialise
 from deepdive.heads.tasks import ROW, TWO_SIDED, Mask, _Reader, by_hand
 from deepdive.laws import Case, case, padding_of
@@ -22,6 +23,7 @@ class SpanReader(nn.Module):
 
     def __init__(self, encoder: nn.Module, d_model: int) -> None:
         super().__init__()
+        positive(d_model=d_model)
         self.encoder, self.out = encoder, nn.Linear(d_model, 2)
         initialise(self.out)
 
@@ -57,8 +59,10 @@ def best_span(
 
     of all whose ends stand in `passage`, bool (B, T), True = token of the passage. With a
     `threshold` the answer is none where score <= score(0, 0) + threshold; it is chosen on held-out
-    data. Ties: the first span. Raises ValueError for a row without a passage, or one with [CLS].
+    data. Ties: the first span. Raises ValueError for a row without a passage, or one with [CLS],
+    and for a max_length below 1.
     """
+    positive(max_length=max_length)
     if passage.dtype != torch.bool or passage.shape != logits.shape[:2]:
         raise ValueError(
             f"passage must be bool {tuple(logits.shape[:2])}, True = token of the passage; got "
@@ -99,6 +103,9 @@ def _() -> Case:
         refusals={
             "an inverted mask": lambda: make()(ROW, ROW < 0),
             "a passage with [CLS]": lambda: best_span(logits, torch.ones(1, 3).bool()),
+            "spans without tokens": lambda: best_span(
+                logits, torch.tensor([[False, True, True]]), max_length=0
+            ),
             "no passage": lambda: best_span(logits, torch.zeros(1, 3).bool()),
             "a passage of another shape": lambda: best_span(logits, torch.ones(1, 2).bool()),
         },

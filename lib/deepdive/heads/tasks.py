@@ -30,6 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import positive
 from deepdive.embeddings import TokenEmbedding
 from deepdive.heads.pretraining import Pooler, initialise
 from deepdive.laws import Case, NotApplicable, case, padding_of
@@ -49,6 +50,7 @@ class Classifier(nn.Module):
         self, encoder: nn.Module, d_model: int, n_classes: int, dropout: float = 0.1
     ) -> None:
         super().__init__()
+        positive(d_model=d_model, n_classes=n_classes)
         self.encoder, self.pooler, self.dropout = encoder, Pooler(d_model), Dropout(dropout)
         self.out = nn.Linear(d_model, n_classes)
         initialise(self.out)
@@ -63,6 +65,7 @@ class Tagger(nn.Module):
 
     def __init__(self, encoder: nn.Module, d_model: int, n_tags: int, dropout: float = 0.1) -> None:
         super().__init__()
+        positive(d_model=d_model, n_tags=n_tags)
         self.encoder, self.dropout = encoder, Dropout(dropout)
         self.out = nn.Linear(d_model, n_tags)
         initialise(self.out)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows
 from deepdive.layers.feed_forward import FeedForward
 
@@ -21,8 +22,7 @@ class ChunkedFeedForward(nn.Module):
 
     def __init__(self, inner: nn.Module, rows: int) -> None:
         super().__init__()
-        if rows < 1:
-            raise ValueError(f"rows={rows}: a chunk has at least one row")
+        positive(rows=rows)
         self.inner, self.rows = inner, rows
 
     def extra_repr(self) -> str:

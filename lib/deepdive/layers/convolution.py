@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention.cache import Slot
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, Refuses, case, random_rows, set_weights
 from deepdive.masks import Causal, Mask, Padding, Window, as_mask, describe
 
@@ -34,6 +35,7 @@ class Convolution(nn.Module):
         self, d_model: int, left: int, right: int = 0, dilation: int = 1, bias: bool = True
     ) -> None:
         super().__init__()
+        positive(d_model=d_model)
         Window(left, right, dilation)  # it names what is out of range
         self.d_model, self.left, self.right, self.dilation = d_model, left, right, dilation
         self.W = nn.Conv1d(d_model, d_model, left + 1 + right, dilation=dilation, bias=bias)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.dropout import Dropout
 from deepdive.laws import (
     Case,
@@ -71,6 +72,7 @@ class FeedForward(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        positive(d_model=d_model, d_ff=d_ff)
         self.inner = Linear(d_model, d_ff, bias=bias)
         self.out = Linear(d_ff, d_model, bias=bias)
         self.activation = activation
@@ -109,6 +111,7 @@ class GatedFeedForward(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        positive(d_model=d_model, d_ff=d_ff)
         self.gate = Linear(d_model, d_ff, bias=bias)
         self.inner = Linear(d_model, d_ff, bias=bias)
         self.out = Linear(d_ff, d_model, bias=bias)

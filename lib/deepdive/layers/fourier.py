@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from deepdive.attention.cache import Slot
 from deepdive.attention.structure import read_mask
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, NotApplicable, Refuses, case, random_rows
 from deepdive.masks import Causal, Mask, Padding, Window
 
@@ -64,8 +65,7 @@ class FourierMixing(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
-        if d_model < 1:
-            raise ValueError(f"d_model={d_model}: rows have one number at least")
+        positive(d_model=d_model)
         self.d_model = d_model
 
     def extra_repr(self) -> str:

@@ -28,6 +28,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.embeddings import TokenEmbedding
 from deepdive.heads import MaskedHead, Pooler, initialise
 from deepdive.laws import Case, Fails, NotApplicable, case, set_weights
@@ -58,6 +59,7 @@ class FactorisedEmbeddings(BertEmbeddings):
         eps: float = 1e-12,
     ) -> None:
         super().__init__(tokens, position, n_segments, dropout, eps)
+        positive(d_model=d_model)
         self.project = nn.Linear(tokens.d_model, d_model)
 
     def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
@@ -81,6 +83,7 @@ def albert(
     activation: Activation = gelu_tanh,
 ) -> Bert:
     """Build an encoder; defaults are the paper's base model (its version 2, without dropout)."""
+    positive(d_embedding=d_embedding)
     block = bert_block(
         d_model,
         n_heads,

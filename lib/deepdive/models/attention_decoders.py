@@ -15,8 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAttention
+from deepdive.checks import positive
 from deepdive.dropout import Dropout
-from deepdive.embeddings import TokenEmbedding
+from deepdive.embeddings import TokenEmbedding, check_tokens
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, case, padding_of, random_rows
 from deepdive.masks import Padding, padding
@@ -64,6 +65,7 @@ class LuongDecoder(nn.Module):
         self, reader: Reader, attention: SoftmaxAttention, d_memory: int, d_out: int
     ) -> None:
         super().__init__()
+        positive(d_memory=d_memory, d_out=d_out)
         self.reader, self.attention = reader, attention
         self.W_c = nn.Linear(d_memory + reader.d_hidden, d_out)
 
@@ -109,6 +111,7 @@ class BahdanauDecoder(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        positive(d_out=d_out)
         d_memory = recurrent.d_input - embedding.d_model
         if d_memory < 2 or d_memory % 2:
             raise ValueError(
@@ -138,6 +141,7 @@ class BahdanauDecoder(nn.Module):
 
     def forward(self, tokens: Tensor, state: AttentionState, mask: Tensor | None = None) -> Tensor:
         """Return (B, T, d_out) for target tokens (B, T); the state moves on."""
+        check_tokens(tokens)
         padding(mask, tokens, "mask")
         y = self.dropout(self.embedded(self.embedding(tokens)))  # (B, T, d_model)
         W = self.recurrent.W

@@ -33,7 +33,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.embeddings import TokenEmbedding
+from deepdive.embeddings import TokenEmbedding, check_tokens
 from deepdive.heads import MaskedHead, Pooler, initialise
 from deepdive.laws import Case, Fails, NotApplicable, case, padding_of
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
@@ -71,6 +71,7 @@ class Bert(nn.Module):
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
         (B, T), None = all 0.
         """
+        check_tokens(tokens)
         allowed = padding(mask, tokens, "mask")
         places = self.embeddings.positions(tokens, mask)
         return self.stack(self.embeddings(tokens, segments, places), mask=allowed)

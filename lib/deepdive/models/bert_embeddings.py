@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import not_negative
 from deepdive.embeddings import TokenEmbedding
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, NotApplicable, case, set_weights
@@ -33,6 +34,7 @@ class BertEmbeddings(nn.Module):
         eps: float = 1e-12,
     ) -> None:
         super().__init__()
+        not_negative(n_segments=n_segments)
         self.tokens, self.position, self.n_segments = tokens, position, n_segments
         self.segments = nn.Embedding(n_segments, tokens.d_model) if n_segments else None
         self.norm, self.dropout = LayerNorm(tokens.d_model, eps), Dropout(dropout)

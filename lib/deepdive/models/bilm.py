@@ -8,8 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.dropout import Dropout
-from deepdive.embeddings import TokenEmbedding
+from deepdive.embeddings import TokenEmbedding, check_tokens
 from deepdive.laws import Case, Fails, NotApplicable, Refuses, case, padding_of
 from deepdive.masks import Mask
 from deepdive.objectives import PAD, cross_entropy
@@ -37,8 +38,7 @@ class DirectedLM(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if n_layers < 1:
-            raise ValueError(f"n_layers came as {n_layers}, expected 1 or more")
+        positive(d_model=d_model, n_layers=n_layers)
         self.embedding, self.head = embedding, head
         self.lstms = nn.ModuleList(LSTM(d_model, d_model) for _ in range(n_layers))
         self.dropout = Dropout(dropout)
@@ -93,6 +93,7 @@ class BiLM(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return logits (B, T, 2, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
+        _check_axes(tokens)
         turned = None if mask is None else mask.flip(1)
         back = self.right_to_left(tokens.flip(1), turned).flip(1)
         return torch.stack([self.left_to_right(tokens, mask), back], dim=2)
@@ -102,10 +103,17 @@ class BiLM(nn.Module):
 
         The first is the word's own row, twice.
         """
+        _check_axes(tokens)
         turned = None if mask is None else mask.flip(1)
         onward = self.left_to_right.layers(tokens, mask)
         back = self.right_to_left.layers(tokens.flip(1), turned)
         return [torch.cat([a, b.flip(1)], dim=-1) for a, b in zip(onward, back, strict=True)]
+
+
+def _check_axes(tokens: Tensor) -> None:
+    """Raise ValueError for tokens of one axis; words may come as (B, T, C) characters too."""
+    if tokens.ndim < 2:
+        check_tokens(tokens)
 
 
 def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
@@ -129,6 +137,7 @@ def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
 
 def bilm(vocab_size: int, d_model: int = 64, n_layers: int = 2, dropout: float = 0.0) -> BiLM:
     """Build a BiLM over a table of words."""
+    positive(vocab_size=vocab_size, d_model=d_model)
     head = nn.Linear(d_model, vocab_size)
     return BiLM(TokenEmbedding(vocab_size, d_model), head, d_model, n_layers, dropout)
 

@@ -30,6 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import Case, NotApplicable, case, random_rows
 
 MOST = 20  # units of the smaller side: a million states
@@ -52,10 +53,7 @@ class RBM(nn.Module):
 
     def __init__(self, n_visible: int, n_hidden: int) -> None:
         super().__init__()
-        if min(n_visible, n_hidden) < 1:
-            raise ValueError(
-                f"n_visible, n_hidden: came as {n_visible}, {n_hidden}; expected 1 or more each"
-            )
+        positive(n_visible=n_visible, n_hidden=n_hidden)
         self.W = nn.Parameter(0.01 * torch.randn(n_hidden, n_visible))
         self.b = nn.Parameter(torch.zeros(n_visible))
         self.c = nn.Parameter(torch.zeros(n_hidden))
@@ -169,8 +167,10 @@ class DBN(nn.Module):
 
     def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__()
-        if len(sizes) < 2:
-            raise ValueError(f"sizes: came as {list(sizes)}, expected two or more: (64, 100, 100)")
+        if len(sizes) < 2 or min(sizes) < 1:
+            raise ValueError(
+                f"sizes={list(sizes)}: expected two or more, each 1 or more: (64, 100, 100)"
+            )
         self.layers = nn.ModuleList(RBM(below, above) for below, above in pairwise(sizes))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -204,6 +204,7 @@ def classifier(dbn: DBN, n_classes: int) -> nn.Sequential:
 
     Linear, sigmoid, ..., linear; its weights are copies. Train it by labels (fine-tuning).
     """
+    positive(n_classes=n_classes)
     parts: list[nn.Module] = []
     for layer in dbn.layers:
         assert isinstance(layer, RBM)

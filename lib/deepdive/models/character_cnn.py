@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import not_negative, positive
 from deepdive.laws import Case, NotApplicable, case, random_rows
 from deepdive.masks import describe
 
@@ -30,6 +31,7 @@ class Highway(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
+        positive(d_model=d_model)
         self.W, self.G = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
         nn.init.constant_(self.G.bias, -2.0)
 
@@ -62,10 +64,12 @@ class CharacterCNN(nn.Module):
         n_highway: int = 2,
     ) -> None:
         super().__init__()
-        if not filters or min(min(filters), min(filters.values()), n_chars, d_model, d_char) < 1:
+        positive(n_chars=n_chars, d_model=d_model, d_char=d_char)
+        not_negative(n_highway=n_highway)
+        if not filters or min(*filters, *filters.values()) < 1:
             raise ValueError(
-                f"filters={dict(filters)}, n_chars={n_chars}, d_model={d_model}, d_char={d_char}: "
-                "expected sizes of 1 or more, and one width at least, such as {3: 32}"
+                f"filters={dict(filters)}: expected widths and counts of 1 or more, and one width "
+                "at least, such as {3: 32}"
             )
         self.n_chars, self.d_model = n_chars, d_model
         self.embedding = nn.Embedding(n_chars, d_char, padding_idx=PAD)

@@ -31,6 +31,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, NotApplicable, case, padding_of, random_rows
 from deepdive.models.bilm import BiLM, bilm
@@ -45,8 +46,7 @@ class ScalarMix(nn.Module):
 
     def __init__(self, n_layers: int) -> None:
         super().__init__()
-        if n_layers < 1:
-            raise ValueError(f"n_layers came as {n_layers}, expected 1 or more")
+        positive(n_layers=n_layers)
         self.s = nn.Parameter(torch.zeros(n_layers))
         self.gamma = nn.Parameter(torch.ones(()))
         self.weights = HookPoint()

@@ -32,6 +32,7 @@ from typing import Any
 
 from torch import nn
 
+from deepdive.checks import not_negative, positive
 from deepdive.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation, relu
 from deepdive.models.transformer import Transformer
@@ -64,6 +65,13 @@ def fsmt(
     first_position: int = 2,
 ) -> Transformer:
     """Build an FSMT model. `scale` multiplies the embeddings, sqrt(d_model) by default."""
+    positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    not_negative(first_position=first_position)
+    if d_model < 4:
+        raise ValueError(
+            f"d_model={d_model}: expected 4 or more, since FSMT's waves are spaced by "
+            "base ** (1 / (d_model / 2 - 1))"
+        )
     scale = d_model**0.5 if scale is None else scale
     head = nn.Linear(d_model, tgt_vocab, bias=False)
     nn.init.normal_(head.weight, std=d_model**-0.5)

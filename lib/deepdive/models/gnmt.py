@@ -33,8 +33,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention
+from deepdive.checks import not_negative
 from deepdive.dropout import Dropout
-from deepdive.embeddings import TiedHead, TokenEmbedding
+from deepdive.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.masks import Padding, padding
@@ -75,6 +76,7 @@ class GNMTDecoder(nn.Module):
         first: int = FIRST,
     ) -> None:
         super().__init__()
+        not_negative(first=first)
         bottom, *upper = layers
         d_memory = bottom.d_input - embedding.d_model
         if d_memory < 1:
@@ -104,6 +106,7 @@ class GNMTDecoder(nn.Module):
 
     def forward(self, tokens: Tensor, state: AttentionState, mask: Tensor | None = None) -> Tensor:
         """Return (B, T, d_hidden) for target tokens (B, T); the state moves on."""
+        check_tokens(tokens)
         real = padding(mask, tokens, "mask")
         y = self.dropout(self.embedded(self.embedding(tokens)))  # (B, T, d_model)
         x, context = self.ask(y, state, mask)

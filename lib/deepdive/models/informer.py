@@ -32,6 +32,7 @@ from torch import Tensor, nn
 from deepdive.attention import MultiHeadAttention
 from deepdive.attention.prob_sparse import ProbSparseAttention
 from deepdive.attention.softmax import SoftmaxAttention
+from deepdive.checks import not_negative
 from deepdive.laws import Case, Fails, NotApplicable, case, random_rows
 from deepdive.layers import Block, FeedForward, PostNorm, gelu
 from deepdive.masks import Causal
@@ -98,6 +99,7 @@ def informer(
     dropout: float = 0.05,
 ) -> Informer:
     """Build a model of n_layers encoder blocks, with a `Distil` between two of them or none."""
+    not_negative(n_layers=n_layers, n_decoder_layers=n_decoder_layers)
     residual = partial(PostNorm, dropout=dropout)
 
     def attention(mechanism: SoftmaxAttention) -> MultiHeadAttention:

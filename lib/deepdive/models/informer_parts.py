@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, NotApplicable, Refuses, case, random_rows, set_weights
 from deepdive.layers import LayerNorm
 from deepdive.positions import BlockedSinusoidalPosition
@@ -22,6 +23,7 @@ class RowEmbedding(nn.Module):
 
     def __init__(self, n_features: int, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
+        positive(n_features=n_features, d_model=d_model)
         self.n_features = n_features
         self.values = nn.Linear(n_features, d_model, bias=False)
         self.position = BlockedSinusoidalPosition(d_model)
@@ -48,6 +50,7 @@ class Distil(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
+        positive(d_model=d_model)
         self.convolution = nn.Conv1d(d_model, d_model, 3, padding=1, padding_mode="circular")
         self.norm = nn.BatchNorm1d(d_model)
 

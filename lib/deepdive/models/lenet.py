@@ -33,6 +33,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.inspect import HookPoint
 from deepdive.laws import (
     Case,
@@ -129,6 +130,7 @@ class LeNet(nn.Module):
 
     def __init__(self, first: FeatureMaps, second: FeatureMaps, d_hidden: int = 30) -> None:
         super().__init__()
+        positive(d_hidden=d_hidden)
         self.first, self.second = first, second
         self.hidden = nn.Linear(len(second.sources) * second.out**2, d_hidden)
         self.answer = nn.Linear(d_hidden, 10)

@@ -33,7 +33,8 @@ import torch
 from torch import Tensor
 
 from deepdive.attention import GlobalTokens, LongformerAttention
-from deepdive.embeddings import TokenEmbedding
+from deepdive.checks import not_negative
+from deepdive.embeddings import TokenEmbedding, check_tokens
 from deepdive.heads import initialise
 from deepdive.laws import Case, NotApplicable, case, padding_of
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
@@ -62,6 +63,7 @@ class Longformer(Bert):
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
         (B, T), None = all 0; `global_tokens` bool (B, T), True = sees all and is seen by all.
         """
+        check_tokens(tokens)
         allowed = padding(mask, tokens, "mask")
         marks = None
         if global_tokens is not None:
@@ -118,6 +120,7 @@ def longformer(
     """Build an encoder; defaults are the paper's base model. `window` is one number, or one a
     layer (ValueError for another count).
     """
+    not_negative(n_layers=n_layers)
     windows = [window] * n_layers if isinstance(window, int) else list(window)
     if len(windows) != n_layers:
         raise ValueError(f"window has {len(windows)} numbers for {n_layers} layers: one a layer")

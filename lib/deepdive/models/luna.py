@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from deepdive.attention import KVCache, MultiHeadAttention, SoftmaxAttention
 from deepdive.attention.nested import packing_strength, unpack_causally
 from deepdive.attention.structure import all_real, read_mask
+from deepdive.checks import not_negative, positive
 from deepdive.laws import Case, NotApplicable, Refuses, case, random_rows, set_weights
 from deepdive.layers import FeedForward, LayerNorm, PostNorm
 from deepdive.masks import Causal, Mask, Padding, Window
@@ -95,11 +96,8 @@ class LunaStack(nn.Module):
         self, make_block: Callable[[int], LunaBlock], n_layers: int, n_slots: int, d_model: int
     ) -> None:
         super().__init__()
-        if n_slots < 1 or n_layers < 0:
-            raise ValueError(
-                f"n_slots={n_slots}, n_layers={n_layers}: the memory has one row at least, and "
-                "layers are not negative"
-            )
+        positive(n_slots=n_slots, d_model=d_model)
+        not_negative(n_layers=n_layers)
         self.memory = nn.Parameter(torch.randn(n_slots, d_model) * d_model**-0.5)
         self.blocks = nn.ModuleList(make_block(i) for i in range(n_layers))
 

@@ -20,6 +20,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import nn
 
+from deepdive.checks import positive
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers.feed_forward import Activation, relu
 from deepdive.models.transformer import Transformer
@@ -55,6 +56,7 @@ def marian(
     `scale` multiplies the embeddings, sqrt(d_model) by default. The output layer shares the target
     embedding's matrix, unless not `tied`.
     """
+    positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab, d_model=d_model)
     scale = d_model**0.5 if scale is None else scale
     source = TokenEmbedding(src_vocab, d_model, scale)
     target = source if tgt_vocab is None else TokenEmbedding(tgt_vocab, d_model, scale)

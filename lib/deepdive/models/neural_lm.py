@@ -23,7 +23,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.embeddings import TokenEmbedding
+from deepdive.checks import positive
+from deepdive.embeddings import TokenEmbedding, check_tokens
 from deepdive.laws import Case, Fails, NotApplicable, case, padding_of
 from deepdive.masks import padding
 
@@ -42,10 +43,7 @@ class NeuralLM(nn.Module):
 
     def __init__(self, vocab_size: int, d_model: int, d_hidden: int, n_words: int) -> None:
         super().__init__()
-        sizes = {"vocab_size": vocab_size, "d_model": d_model, "d_hidden": d_hidden}
-        for name, size in {**sizes, "n_words": n_words}.items():
-            if size < 1:
-                raise ValueError(f"{name} came as {size}, expected 1 or more")
+        positive(vocab_size=vocab_size, d_model=d_model, d_hidden=d_hidden, n_words=n_words)
         self.n_words = n_words
         self.embedding = TokenEmbedding(vocab_size, d_model)
         self.H = nn.Linear(n_words * d_model, d_hidden)
@@ -55,6 +53,7 @@ class NeuralLM(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return logits (B, T, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
+        check_tokens(tokens)
         real = padding(mask, tokens, "mask")
         rows = self.embedding(tokens)  # (B, T, d_model)
         if real is not None:

@@ -27,6 +27,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import divides, not_negative, positive
 from deepdive.laws import Case, NotApplicable, case, padding_of, random_rows, set_weights
 from deepdive.masks import Mask, padding
 from deepdive.models.perceiver_layers import ChannelAttention, LatentLayer
@@ -48,6 +49,7 @@ class Perceiver(nn.Module):
         self, latents: Tensor, cross: LatentLayer, layers: list[LatentLayer], n_blocks: int = 1
     ) -> None:
         super().__init__()
+        positive(n_blocks=n_blocks)
         self.latents = nn.Parameter(latents)
         self.cross, self.layers = cross, nn.ModuleList(layers)
         self.n_blocks = n_blocks
@@ -82,6 +84,15 @@ def perceiver(
     Where widths are not given, the layers take d_latents and the cross-attention d_input, as the
     published model does.
     """
+
+    positive(
+        d_input=d_input, n_latents=n_latents, d_latents=d_latents, n_cross_heads=n_cross_heads,
+        widening=widening, cross_widening=cross_widening,
+    )  # fmt: skip
+    not_negative(n_layers=n_layers)
+    if d_scores is None:
+        divides(n_heads=n_heads, d_latents=d_latents)
+        divides(n_cross_heads=n_cross_heads, d_input=d_input)
 
     def attention(heads: int, default: int, d_context: int | None = None) -> ChannelAttention:
         scores = default if d_scores is None else d_scores

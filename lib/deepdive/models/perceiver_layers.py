@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import positive
 from deepdive.laws import Case, NotApplicable, case, random_rows, set_weights
 from deepdive.layers import FeedForward, LayerNorm, PreNorm, gelu
 from deepdive.linear import Linear
@@ -30,6 +31,7 @@ class ChannelAttention(MultiHeadAttention):
         d_context: int | None = None,
         dropout: float = 0.0,
     ) -> None:
+        positive(n_heads=n_heads, d_scores=d_scores, d_values=d_values)
         if d_scores % n_heads or d_values % n_heads:
             raise ValueError(
                 f"n_heads={n_heads} does not divide d_scores={d_scores} and d_values={d_values}: "
@@ -64,6 +66,7 @@ class LatentLayer(nn.Module):
         d_context: int | None = None,
     ) -> None:
         super().__init__()
+        positive(d_context=d_context)
         self.attn, self.d_model = attn, attn.d_model
         self.context_norm = None if d_context is None else LayerNorm(d_context)
         self.attn_residual, self.ff_residual = PreNorm(self.d_model), PreNorm(self.d_model)

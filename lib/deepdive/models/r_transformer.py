@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from deepdive.attention import KVCache, MultiHeadAttention, Slot
 from deepdive.attention.structure import all_real, read_mask
+from deepdive.checks import positive
 from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.laws import Case, Fails, NotApplicable, case, random_rows, set_weights
 from deepdive.layers import Block, FeedForward, PostNorm, relu
@@ -57,10 +58,11 @@ class LocalRNN(nn.Module):
 
     def __init__(self, rnn: RNN, window: int) -> None:
         super().__init__()
-        if window < 1 or rnn.d_input != rnn.d_hidden:
+        positive(window=window)
+        if rnn.d_input != rnn.d_hidden:
             raise ValueError(
-                f"window={window}, rnn {rnn.d_input} -> {rnn.d_hidden}: a window holds one row at "
-                "least, and a sublayer keeps the width"
+                f"rnn goes from d_input={rnn.d_input} to d_hidden={rnn.d_hidden}: a sublayer keeps "
+                "the width"
             )
         self.rnn, self.window, self.d_model = rnn, window, rnn.d_hidden
 

@@ -40,8 +40,9 @@ from deepdive.attention import MultiHeadAttention
 from deepdive.attention.chunk import ChunkAttention
 from deepdive.attention.lsh import LEAKS, LSHAttention, ReleasedLSHAttention
 from deepdive.attention.shared_qk import SQUARE, SharedQKMultiHeadAttention
+from deepdive.checks import not_negative, positive
 from deepdive.dropout import Dropout
-from deepdive.embeddings import TokenEmbedding
+from deepdive.embeddings import TokenEmbedding, check_tokens
 from deepdive.heads import initialise
 from deepdive.laws import Case, Fails, NotApplicable, case, padding_of
 from deepdive.layers import FeedForward, LayerNorm, relu
@@ -75,11 +76,13 @@ class Reformer(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        positive(whole=whole)
         self.embeddings, self.stack, self.whole = embeddings, stack, whole
         self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, T), True = real token."""
+        check_tokens(tokens)
         allowed, T = padding(mask, tokens, "mask"), tokens.shape[1]
         fill = -T % self.whole
         if fill:
@@ -136,6 +139,12 @@ def reformer(
     unknown = sorted(set(layers) - {"lsh", "local"})
     if unknown:
         raise ValueError(f"layers holds {unknown}: a layer is 'lsh' or 'local'")
+
+    positive(
+        d_model=d_model, n_heads=n_heads, d_head=d_head, chunk=chunk, rounds=rounds,
+        local_chunk=local_chunk, ff_rows=ff_rows,
+    )  # fmt: skip
+    not_negative(local_around=min(local_around))
 
     def attention(layer: str) -> nn.Module:
         if layer == "local":

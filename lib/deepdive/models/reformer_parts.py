@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.dropout import Dropout
 from deepdive.embeddings import TokenEmbedding
 from deepdive.laws import Case, Fails, NotApplicable, case, random_rows, set_weights
@@ -29,6 +30,7 @@ class AxialPosition(Position):
 
     def __init__(self, shape: tuple[int, int], widths: tuple[int, int]) -> None:
         super().__init__()
+        positive(shape=min(shape), widths=min(widths))
         self.shape, self.d_model = shape, sum(widths)
         rows, columns = torch.empty(shape[0], 1, widths[0]), torch.empty(1, shape[1], widths[1])
         self.tables = nn.ParameterList([nn.Parameter(rows), nn.Parameter(columns)])

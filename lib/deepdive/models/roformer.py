@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import positive
 from deepdive.embeddings import TokenEmbedding
 from deepdive.heads import MaskedHead, initialise
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
@@ -48,6 +49,7 @@ def roformer(
     width of the embeddings, d_model by default; dropouts as in `deepdive.models.bert.bert_block`.
     Raises ValueError unless n_heads cuts d_model into heads of an even width.
     """
+    positive(d_embedding=d_embedding)
     if n_heads < 1 or d_model % (2 * n_heads):
         raise ValueError(
             f"n_heads={n_heads} does not cut d_model={d_model} into heads of an even width, whose "
@@ -61,7 +63,7 @@ def roformer(
         attention = MultiHeadAttention(d_model, n_heads, dropout=on_weights, position=turned)
         return Block(attention, FeedForward(d_model, d_ff, activation), residual=residual)
 
-    tokens = TokenEmbedding(vocab_size, d_embedding or d_model)
+    tokens = TokenEmbedding(vocab_size, d_model if d_embedding is None else d_embedding)
     if tokens.d_model == d_model:
         embeddings = BertEmbeddings(tokens, Position(), n_segments, dropout, eps)
     else:

@@ -25,8 +25,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.dropout import Dropout
-from deepdive.embeddings import TiedHead, TokenEmbedding
+from deepdive.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, Refuses, case, padding_of
 from deepdive.masks import padding
@@ -55,6 +56,7 @@ class Reader(nn.Module):
         """Return the states of `tokens`, read from `state` on; `mask` bool (B, T), True = real
         token.
         """
+        check_tokens(tokens)
         real = padding(mask, tokens, "mask")
         return self.recurrent(self.dropout(self.embedded(self.embedding(tokens))), real, state)
 
@@ -97,9 +99,11 @@ class Seq2Seq(nn.Module):
 
 
 def check_pairs(src: Tensor, tgt: Tensor, tgt_mask: Tensor | None) -> None:
-    """Raise ValueError or TypeError unless source and target have one batch size and the mask
-    fits.
+    """Raise ValueError or TypeError unless source and target are tokens of one batch size and the
+    mask fits.
     """
+    check_tokens(src, "src")
+    check_tokens(tgt, "tgt")
     padding(tgt_mask, tgt, "tgt_mask")
     if src.shape[0] != tgt.shape[0]:
         raise ValueError(
@@ -111,6 +115,7 @@ def tied_head(embedding: TokenEmbedding, d_hidden: int, dropout: float = 0.0) ->
     """Build states (..., d_hidden) -> logits: dropout, a projection to the embedding's width where
     it is another, then the embedding's own matrix.
     """
+    positive(d_hidden=d_hidden)
     head = nn.Sequential(Dropout(dropout))
     if d_hidden != embedding.d_model:
         head.append(nn.Linear(d_hidden, embedding.d_model))
@@ -121,6 +126,7 @@ def embeddings(
     src_vocab: int, tgt_vocab: int | None, d_model: int
 ) -> tuple[TokenEmbedding, TokenEmbedding]:
     """Build both embeddings; without `tgt_vocab` they are one."""
+    positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab, d_model=d_model)
     source = TokenEmbedding(src_vocab, d_model, scale=d_model**0.5)
     if tgt_vocab is None:
         return source, source

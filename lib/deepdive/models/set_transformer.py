@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import not_negative, positive
 from deepdive.laws import Case, NotApplicable, Refuses, case, random_rows, set_weights
 from deepdive.layers import Block, FeedForward, PostNorm
 from deepdive.masks import Causal, Mask, Padding, padding
@@ -131,6 +132,8 @@ class SetTransformer(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        positive(n_features=n_features, n_outputs=n_outputs, d_model=d_model)
+        not_negative(n_layers=n_layers)
         self.enter = nn.Linear(n_features, d_model)
         self.encoder = nn.ModuleList(
             SAB(d_model, n_heads, dropout)
@@ -157,8 +160,7 @@ def tiny() -> SetTransformer:
 
 
 def _learned(n: int, d_model: int, name: str) -> nn.Parameter:
-    if n < 1:
-        raise ValueError(f"{name}={n}: one learned row at least must read the set")
+    positive(**{name: n, "d_model": d_model})
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(n, d_model)))
 
 

@@ -28,17 +28,10 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
-from deepdive.embeddings import TiedHead, TokenEmbedding
+from deepdive.checks import positive
+from deepdive.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.inspect import HookPoint
-from deepdive.laws import (
-    Case,
-    Fails,
-    NotApplicable,
-    case,
-    padding_of,
-    random_rows,
-    set_weights,
-)
+from deepdive.laws import Case, Fails, NotApplicable, case, padding_of, random_rows, set_weights
 from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, relu
 from deepdive.layers.block import Residual
 from deepdive.layers.feed_forward import Activation
@@ -91,6 +84,7 @@ class Decoder(nn.Module):
         cache: KVCache | None = None,
     ) -> Tensor:
         """Return the states of `tokens`, which continue what the `cache` holds."""
+        check_tokens(tokens)
         start = 0 if cache is None else cache.length
         positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
         rows = self.dropout(self.position.embed(self.embedded(self.embedding(tokens)), positions))
@@ -118,6 +112,8 @@ class Transformer(nn.Module):
         """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T); masks True =
         real token.
         """
+        check_tokens(src, "src")
+        check_tokens(tgt, "tgt")
         if src.shape[0] != tgt.shape[0]:
             raise ValueError(
                 f"src and tgt must have one batch size; got {src.shape[0]} and {tgt.shape[0]} rows"
@@ -159,6 +155,7 @@ def transformer(
     residual scheme that leaves the stream unnormalised (`final_norm`) gets a norm at the end of
     each stack.
     """
+    positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     joint: Residual = partial(residual, dropout=dropout)
 
     def attention() -> MultiHeadAttention:

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import not_negative, positive
 from deepdive.embeddings import TokenEmbedding
 from deepdive.layers import Block, FeedForward, PostNorm, gelu, relu
 from deepdive.layers.feed_forward import Activation
@@ -28,6 +29,10 @@ class Side:
     n_layers: int
     n_heads: int
     d_ff: int
+
+    def __post_init__(self) -> None:
+        positive(n_heads=self.n_heads, d_ff=self.d_ff)
+        not_negative(n_layers=self.n_layers)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import Case, NotApplicable, case
 from deepdive.masks import describe
 
@@ -44,8 +45,7 @@ class SkipGram(nn.Module):
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
         super().__init__()
-        if vocab_size < 1 or d_model < 1:
-            raise ValueError(f"vocab_size={vocab_size} and d_model={d_model} must be 1 or more")
+        positive(vocab_size=vocab_size, d_model=d_model)
         self.vocab_size, self.d_model = vocab_size, d_model
         self.words = nn.Parameter(torch.empty(vocab_size, d_model))
         self.contexts = nn.Parameter(torch.zeros(vocab_size, d_model))

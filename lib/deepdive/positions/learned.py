@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import not_negative, positive
 from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.positions.base import BELOW, ORDERED, Position, outside
 from deepdive.positions.sinusoidal import SinusoidalPosition
@@ -30,6 +31,8 @@ class LearnedPosition(Position):
 
     def __init__(self, max_length: int, d_model: int, offset: int = 0) -> None:
         super().__init__()
+        positive(max_length=max_length, d_model=d_model)
+        not_negative(offset=offset)
         self.d_model, self.max_length, self.offset = d_model, max_length, offset
         self.table = nn.Embedding(max_length + offset, d_model)
         nn.init.normal_(self.table.weight, std=0.02)

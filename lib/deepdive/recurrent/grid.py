@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, Refuses, case, random_rows
 from deepdive.masks import Mask, describe
 from deepdive.recurrent.grid_block import GridBlock, MemorySide, PlainSide
@@ -65,8 +66,7 @@ class GridLSTM(nn.Module):
         make_block: Callable[[int], GridBlock] | None = None,
     ) -> None:
         super().__init__()
-        if n_layers < 1:
-            raise ValueError(f"n_layers must be 1 or more; got {n_layers}")
+        positive(d_input=d_input, d_hidden=d_hidden, n_layers=n_layers)
         self.d_input, self.d_hidden = d_input, d_hidden
         self.W = nn.Linear(d_input, 2 * d_hidden)
         make = make_block or (lambda layer: memory_both_ways(d_hidden))

@@ -8,6 +8,7 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows
 from deepdive.masks import describe
 from deepdive.recurrent.layers import LSTM
@@ -32,6 +33,7 @@ class MemorySide(nn.Module):
 
     def __init__(self, n_sides: int, d_hidden: int) -> None:
         super().__init__()
+        positive(n_sides=n_sides, d_hidden=d_hidden)
         self.W = nn.Linear(n_sides * d_hidden, 4 * d_hidden)
         for block in self.W.weight.chunk(4):
             nn.init.xavier_uniform_(block)
@@ -55,6 +57,7 @@ class PlainSide(nn.Module):
 
     def __init__(self, n_sides: int, d_hidden: int) -> None:
         super().__init__()
+        positive(n_sides=n_sides, d_hidden=d_hidden)
         self.V = nn.Linear(n_sides * d_hidden, d_hidden, bias=False)
 
     def hands_on(self, side: int) -> PlainSide:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Mask, describe
@@ -50,8 +51,7 @@ class RNN(nn.Module):
 
     def __init__(self, d_input: int, d_hidden: int) -> None:
         super().__init__()
-        if d_input < 1 or d_hidden < 1:
-            raise ValueError(f"d_input={d_input} and d_hidden={d_hidden} must be 1 or more")
+        positive(d_input=d_input, d_hidden=d_hidden)
         self.d_input, self.d_hidden = d_input, d_hidden
         self.W = nn.Linear(d_input, self.blocks * d_hidden)
         self.U = nn.Linear(d_hidden, self.blocks * d_hidden)

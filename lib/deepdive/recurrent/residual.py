@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import not_negative
 from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Mask
 from deepdive.recurrent.cases import in_order
@@ -36,6 +37,7 @@ class ResidualStack(RecurrentStack):
         first: int = FIRST,
     ) -> None:
         super().__init__(make_layer, n_layers, dropout)
+        not_negative(first=first)
         self.first = first
         check_widths(self.layers[first:], first)
 

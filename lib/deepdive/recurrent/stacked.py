@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.dropout import Dropout
 from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.masks import Causal, Mask
@@ -44,8 +45,7 @@ class RecurrentStack(nn.Module):
         self, make_layer: Callable[[int], nn.Module], n_layers: int, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        if n_layers < 1:
-            raise ValueError(f"n_layers must be 1 or more; got {n_layers}")
+        positive(n_layers=n_layers)
         self.layers = nn.ModuleList(make_layer(i) for i in range(n_layers))
         for i, (below, layer) in enumerate(zip(self.layers, self.layers[1:], strict=False), 1):
             if layer.d_input != below.d_hidden:
