@@ -30,7 +30,7 @@ LONG = 8  # rows from which readers of the book can sort
 _STYLE = (
     "<style>.dd-table :is(th, td) { text-align: left; vertical-align: baseline; }"
     ".dd-table .number { text-align: right; font-variant-numeric: tabular-nums; }"
-    ".dd-table .number { white-space: nowrap; }"
+    ".dd-table td.number { white-space: nowrap; } .dd-table thead th { vertical-align: bottom; }"
     ".dd-table caption { caption-side: top; text-align: left; }</style>"
 )
 
