@@ -34,7 +34,8 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css", "paths.css", "atlas.css"]
 # build.py writes the data of the paths
-html_js_files = [(name, {"defer": "defer"}) for name in ("scroll.js", "paths_data.js", "paths.js")]
+SCRIPTS = ("scroll.js", "tables.js", "paths_data.js", "paths.js")
+html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # it fetches pages, which a browser refuses without a server

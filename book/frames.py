@@ -2,9 +2,10 @@
 
 A tagged cell with a title or heading of its own opens a frame; another adds to the open one. Prose
 gives the first sentences of its first paragraph, and its first equations, table or list. Code gives
-what it showed, its pictures or else its text; where it is also tagged `code`, its first definition.
-A frame without words takes the line in italics that stands under its picture. What follows on the
-page until the next frame goes to the speaker's notes, with the questions that the page asks.
+what it showed, its pictures and tables or else its text; where it is also tagged `code`, its first
+definition. A frame without words takes the line in italics that stands under its picture. What
+follows on the page until the next frame goes to the speaker's notes, with the questions that the
+page asks.
 """
 
 import html
@@ -20,7 +21,7 @@ import nbformat
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from stage import IMAGES, image, library
+from stage import IMAGES, formulas, image, library
 
 mathml = library("mathml").mathml
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
@@ -137,6 +138,8 @@ class Frames:
                 data, alt = out.data[kind], out.metadata.get(kind, {}).get("alt", "")
                 pictures.append(image(kind, data, alt))
                 frame.narrow = _width_by_height(kind, data) <= NARROW
+            elif table := _table(out):
+                pictures.append(table)
             else:
                 texts.append(out.get("text") or out.get("data", {}).get("text/plain", ""))
         if "code" in cell.metadata["tags"]:
@@ -230,6 +233,12 @@ def _bare(heading: str) -> str:
 def _image(out: Any) -> str:
     """The kind of the image that an output is, or nothing."""
     return next((kind for kind in IMAGES if kind in out.get("data", {})), "")
+
+
+def _table(out: Any) -> str:
+    """The table of the library that an output is, or nothing."""
+    page: Any = BeautifulSoup(out.get("data", {}).get("text/html", ""), "html.parser")
+    return formulas(str(page.find("table", class_="dd-table") or ""))
 
 
 def _width_by_height(kind: str, data: str) -> float:

@@ -19,6 +19,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import deepdive
 
@@ -408,9 +409,50 @@ def test_links_between_documents_lead_somewhere() -> None:
             assert "://" in target or (ROOT / target).exists(), f"{name}: {target}"
 
 
-def test_the_changelog_has_a_place_for_what_is_not_released() -> None:
+def wrong_release(version: str, headings: list[str], tags: list[str]) -> str:
+    """What is wrong with a version, the changelog and the tags of its commit; or nothing."""
+    first, *released = headings
+    if first != "Unreleased":
+        return f"the changelog begins with {first!r}, not with what is not released"
+    dated = [re.fullmatch(r"(\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d", heading) for heading in released]
+    if None in dated:
+        return f"{released[dated.index(None)]!r} is not 'X.Y.Z - YYYY-MM-DD'"
+    versions = [Version(found[1]) for found in dated if found]
+    if versions != sorted(set(versions), reverse=True):
+        return "the newest version does not stand first"
+    if versions and Version(version) < versions[0]:
+        return f"the version is {version}, the changelog has released {versions[0]}"
+    if tags and tags != [f"v{version}"]:
+        return f"the commit is tagged {tags}, its version is {version}"
+    if tags and (not versions or Version(version) != versions[0]):
+        return f"{version} is tagged, and the changelog does not begin with it"
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("headings", "tags", "fault"),
+    [
+        (["Unreleased"], [], ""),
+        (["Unreleased", "1.2.0 - 2026-01-31", "1.1.9 - 2026-01-30"], ["v1.2.0"], ""),
+        (["1.2.0 - 2026-01-31"], [], "begins with"),
+        (["Unreleased", "1.2.0"], [], "is not 'X.Y.Z"),
+        (["Unreleased", "1.1.9 - 2026-01-30", "1.1.10 - 2026-01-31"], [], "newest"),
+        (["Unreleased", "1.3.0 - 2026-01-31"], [], "has released 1.3.0"),
+        (["Unreleased", "1.2.0 - 2026-01-31"], ["v1.2.1"], "is tagged"),
+        (["Unreleased"], ["v1.2.0"], "does not begin with it"),
+    ],
+)
+def test_a_wrong_release_is_named(headings: list[str], tags: list[str], fault: str) -> None:
+    found = wrong_release("1.2.0", headings, tags)
+    assert fault in found
+    assert bool(found) == bool(fault)
+
+
+def test_this_version_its_changelog_and_its_tag_agree() -> None:
     headings = re.findall(r"^## (.+)$", text("CHANGELOG.md"), flags=re.MULTILINE)
-    assert headings[0] == "Unreleased"
+    asked = ["git", "tag", "--points-at", "HEAD", "--list", "v*"]
+    told = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not wrong_release(deepdive.__version__, headings, told.stdout.split())
 
 
 def test_licences_and_version_agree() -> None:

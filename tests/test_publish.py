@@ -6,6 +6,7 @@ import http.server
 import re
 import shutil
 import threading
+import tomllib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import urlopen
 
+import constraints
 import pytest
 import yaml
 from browser import Reader
@@ -29,7 +31,7 @@ NO_ICON = {"/favicon.ico"}  # what browsers ask a host for, unasked
 
 def steps(path: Path) -> list[dict[str, Any]]:
     workflow = yaml.safe_load(path.read_text("utf-8"))
-    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+    return [step for job in workflow["jobs"].values() for step in job.get("steps", [])]
 
 
 def commands(path: Path) -> list[str]:
@@ -37,8 +39,8 @@ def commands(path: Path) -> list[str]:
 
 
 def test_there_is_a_workflow_to_publish_and_one_to_test() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["publish", "tests"]
-    publish, tests = WORKFLOWS
+    assert [path.stem for path in WORKFLOWS] == ["publish", "ranges", "tests"]
+    publish, _, tests = WORKFLOWS
     assert commands(publish) == ["make read"]
     assert commands(tests) == [".ci/run"]
     uploads = [s for s in steps(publish) if "upload-pages-artifact" in s.get("uses", "")]
@@ -47,13 +49,55 @@ def test_there_is_a_workflow_to_publish_and_one_to_test() -> None:
     assert yaml.safe_load(publish.read_text("utf-8"))[True]["push"] == {"branches": ["main"]}
 
 
+def test_nothing_is_published_before_the_checks_have_passed() -> None:
+    publish, _, tests = (yaml.safe_load(path.read_text("utf-8")) for path in WORKFLOWS)
+    called = [name for name, job in publish["jobs"].items() if job.get("uses")]
+    assert [publish["jobs"][name]["uses"] for name in called] == ["./.github/workflows/tests.yml"]
+    assert "workflow_call" in tests[True]
+    for name, job in publish["jobs"].items():
+        assert name in called or called == [job.get("needs")], f"{name} waits for no check"
+        assert "if" not in job, f"{name} may run where a check failed"
+
+
+def test_both_ends_of_the_ranges_are_tried_by_the_guide_s_commands() -> None:
+    """The workflow runs what a person is told to run, on the oldest Python and the newest."""
+    workflow = ROOT / ".github/workflows/ranges.yml"
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    part = guide.partition("## Dependencies")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", part, re.DOTALL)
+    assert commands(workflow) == [line for block in blocks for line in block.splitlines()]
+    named = [s["with"]["python-version"] for s in steps(workflow) if "setup-python" in str(s)]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert named == [project["requires-python"].removeprefix(">="), "3.x"]
+
+
+def test_the_oldest_of_each_dependency_is_named_by_its_version(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["constraints.py", "--oldest"])
+    constraints.main()
+    lines = capsys.readouterr().out.splitlines()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {line.replace(">=", "==") for line in project["dependencies"]} <= set(lines)
+    assert "pytest==8.3" in lines
+    assert all(re.fullmatch(r"[A-Za-z0-9-]+==[0-9.]+", line) for line in lines)
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_names_targets_that_exist_and_versions(path: Path) -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     for command in commands(path):
         words = command.split()
-        assert words[1] in targets if words[0] == "make" else (ROOT / words[0]).is_file()
+        if words[0] == "make":
+            assert words[1] in targets
+        elif (
+            "/bin/" in words[0] or words[0] == "python"
+        ):  # of an environment that the workflow made
+            files = [word for word in words[1:] if word.startswith("tools/")]
+            assert all((ROOT / word).is_file() for word in files)
+        else:
+            assert (ROOT / words[0]).is_file()
     used = [step["uses"] for step in steps(path) if "uses" in step]
     assert used
     assert all(re.fullmatch(r"actions/[\w-]+@v\d+", name) for name in used), used
@@ -79,6 +123,59 @@ def test_every_page_and_exercise_gets_its_address_from_the_one_setting() -> None
     host = urlsplit(ADDRESS).netloc
     for path in [*ROOT.glob("*.md"), *ROOT.glob("*.*ml"), *ROOT.glob("book/*.*"), *WORKFLOWS]:
         assert host == "github.com" or host not in path.read_text("utf-8"), path
+
+
+# --- what people write to us in ------------------------------------------------------------------
+
+FORMS = sorted(ROOT.glob(".github/ISSUE_TEMPLATE/[!c]*.yml"))
+KINDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
+
+
+def test_there_are_forms_for_a_bug_a_wrong_statement_and_a_new_system() -> None:
+    assert [path.stem for path in FORMS] == ["bug", "new_system", "wrong_statement"]
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_form_is_what_github_reads(path: Path) -> None:
+    """A form with an unknown field, or two fields of one name, is not offered to anybody."""
+    form = yaml.safe_load(path.read_text("utf-8"))
+    assert set(form) == {"name", "description", "title", "labels", "body"}
+    asked = [part for part in form["body"] if part["type"] != "markdown"]
+    assert {part["type"] for part in form["body"]} <= KINDS
+    assert len({part["id"] for part in asked}) == len(asked) > 1
+    assert all(part["attributes"]["label"] for part in asked)
+    for part in form["body"]:
+        assert set(part) <= {"type", "id", "attributes", "validations"}
+    for name in re.findall(r"\b[A-Z]+\.md\b", path.read_text("utf-8")):
+        assert (ROOT / name).is_file()
+
+
+def test_the_text_for_a_change_asks_for_commands_and_files_that_exist() -> None:
+    text = (ROOT / ".github/pull_request_template.md").read_text("utf-8")
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    assert {"test", "notebooks"} <= set(re.findall(r"`make ([a-z-]+)`", text)) <= targets
+    for name in re.findall(r"\b[A-Z]+\.md\b|`python ([\w/.]+)`", text):
+        assert not name or (ROOT / name).is_file()
+
+
+def test_what_is_said_of_the_sandbox_names_what_there_is() -> None:
+    text = (ROOT / "SECURITY.md").read_text("utf-8")
+    for name in re.findall(r"`((?:lib|tests)/[^`]*)`", text):
+        assert (ROOT / name).is_file(), name
+    walls = (ROOT / "lib/deepdive/assignment/sandbox.py").read_text("utf-8")
+    assert "--trust-submissions" in text
+    assert "--trust-submissions" in walls
+    for wall in (
+        "_NEWUSER",
+        "_NEWNS",
+        "_NEWPID",
+        "_NEWNET",
+        "_NEWIPC",
+        "_NEWUTS",
+        "calls.refuse()",
+    ):
+        assert wall in walls, f"SECURITY.md says that there is {wall}"
 
 
 def test_a_new_setup_cell_leaves_the_outputs(tmp_path: Path) -> None:

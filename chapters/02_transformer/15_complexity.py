@@ -251,6 +251,8 @@ assert 1 < spent / (4 * r * n * d) < 2
 # %%
 import numpy as np
 
+from deepdive.tables import table
+
 
 def between_words(d):
     return {
@@ -288,11 +290,14 @@ printed = {
     "convolution": (1, 2),
     "restricted": (1, 1),
 }
-print(f"{'operations':>15}   n to the   (printed)   d to the   (printed)")
+rows = []
 for name, (a, b) in printed.items():
     fitted = slope(lengths, by_n[name]), slope(widths, by_d[name])
     assert max(abs(fitted[0] - a), abs(fitted[1] - b)) < 0.05
-    print(f"{name:>15}     {fitted[0]:.2f}        {a}          {fitted[1]:.2f}        {b}")
+    rows.append((name, fitted[0], a, fitted[1], b))
+head = ["layer", "$n$ to the", "printed for $n$", "$d$ to the", "printed for $d$"]
+fits = {"$n$ to the": ".2f", "$d$ to the": ".2f"}
+table(rows, head, formats=fits, caption="How the operations grow, counted and printed")
 
 # %% [markdown]
 # **Measured against printed:** all eight agree. So the table is right, about what it counts. But
@@ -335,16 +340,19 @@ predict(
 )
 
 # %% tags=["slide", "surprise"]
-print("    n   n^2 term in a block   operations grow, at this n, like n to the")
+d, rows = 512, []
 for n in (30, 128, 512, 3072, 16384):
-    d = 512
     share = 4 * n**2 * d / (24 * n * d**2 + 4 * n**2 * d)
-    local = 1 + share  # d log(cost) / d log(n)
-    print(f"{n:>5}   {share:>16.1%}       {local:>20.2f}")
-assert 30 / (6 * 512 + 30) < 0.01
+    rows.append((n, share, 1 + share))  # the last: d log(cost) / d log(n)
+assert rows[0][1] < 0.01
 for times, beside in ((2, 8), (4, 16), (6, 24)):  # the table below
     n = times * d
     assert 4 * n**2 * d == beside * n * d**2
+table(
+    rows,
+    ["$n$", "the $n^2$ term's share of a block", "at this $n$ operations grow like $n$ to the"],
+    formats={"the $n^2$ term's share of a block": ".1%"},
+)
 
 # %% [markdown]
 # **Measured against printed.** For sentences a block's cost is linear in $n$: the projections and
@@ -398,12 +406,14 @@ def chain(layer, n, d=4):
 
 # %%
 lengths_here = (8, 16, 32, 64)
-print(f"{'chain for n =':>15}", *(f"{n:>5}" for n in lengths_here))
+rows = []
 for name, layer in between_words(4).items():
     chains = [chain(layer, n) for n in lengths_here]
-    print(f"{name:>15}", *(f"{c:>5}" for c in chains))
+    rows.append((name, *chains))
     grows = (chains[-1] - chains[0]) / (lengths_here[-1] - lengths_here[0])
     assert grows == (3 if name == "recurrent" else 0)
+head = ["layer", *(f"$n = {n}$" for n in lengths_here)]
+table(rows, head, caption="The longest chain of operations that wait for each other")
 
 # %% [markdown]
 # **Measured against printed:** they agree. The recurrent layer's chain grows by three operations a
@@ -552,10 +562,10 @@ expected = {
     "restricted": lambda n: -(-(n - 1) // 2),
     "dilated": lambda n: int(np.ceil(np.log(n) / np.log(3) - 1e-9)),
 }
-print(f"{'longest way, n =':>17}", *(f"{n:>4}" for n in texts))
 for name, formula in expected.items():
-    print(f"{name:>17}", *(f"{longest[n][name]:>4}" for n in texts))
     assert all(longest[n][name] == formula(n) for n in texts)
+rows = [(name, *(longest[n][name] for n in texts)) for name in expected]
+table(rows, ["layer", *(f"$n = {n}$" for n in texts)], caption="The longest way, in hops")
 
 # %% [markdown]
 # **Measured against printed:**
@@ -604,17 +614,22 @@ def seconds(layer, x):
 threads = torch.get_num_threads()
 torch.set_num_threads(1)
 x = torch.randn(1, 512, 64)
-rate = {}
+rows, rate = [], {}
 for name, layer in between_words(64).items():
     took, made = seconds(layer, x), operations(layer, x)
     rate[name] = made / took
-    print(f"{name:>15}: {made / 1e6:6.1f} M operations in {1000 * took:6.2f} ms, "
-          f"{rate[name] / 1e9:5.1f} G a second")
+    rows.append((name, made / 1e6, 1000 * took, rate[name] / 1e9))
 assert rate["self-attention"] > 4 * rate["recurrent"]
+table(
+    rows,
+    ["layer", "operations", "time", "speed"],
+    units={"operations": "millions", "time": "ms", "speed": "billions a second"},
+    formats={"operations": ".1f", "time": ".2f", "speed": ".1f"},
+    best={"operations": min, "time": min, "speed": max},
+)
 
 # %% [markdown]
-# *Operations a second: the recurrent layer reaches a small part of what the same core does for the
-# others.*
+# *Speed: the recurrent layer reaches a small part of what the same core does in self-attention.*
 #
 # Nothing ran in parallel here: it was one core. Waiting costs even there, since each of the 512
 # small products is started anew. A GPU has thousands of cores to fill; none was measured here.
@@ -708,10 +723,11 @@ def kept_in_steps(layer, x):
 texts = [128, 256, 512, 1024]
 numbers = against(kept, [(n, 64) for n in texts])
 in_steps = [kept_in_steps(OneHead(SoftmaxAttention()), torch.randn(1, n, 64)) for n in texts]
-print(f"{'numbers kept':>28}", *(f"{f'n = {n}':>10}" for n in texts), "  n to the")
-for name, sizes in {**numbers, "self-attention, 3 steps": in_steps}.items():
-    print(f"{name:>28}", *(f"{size:>10,.0f}" for size in sizes), f"{slope(texts, sizes):>8.2f}")
+counts = {**numbers, "self-attention, 3 steps": in_steps}
+rows = [(name, *map(int, sizes), slope(texts, sizes)) for name, sizes in counts.items()]
 assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, numbers["self-attention"])
+head = ["layer", *(f"$n = {n}$" for n in texts), "$n$ to the"]
+table(rows, head, formats={"$n$ to the": ".2f"}, caption="Numbers kept for the backward pass")
 
 # %% [markdown]
 # **Measured against printed.** The table has no such column; people fill it in with $n^2$.
@@ -731,17 +747,26 @@ assert slope(texts, in_steps) > 1.6 > 1.1 > slope(texts, numbers["self-attention
 
 # %%
 half_n, half_d = len(lengths) // 2, len(widths) // 2 - 1
-print(f"{'':>15}   printed      counted     clock       kept   chain   longest way")
-print(f"{'':>15}   n    d       n    d      n    d      n      n       n")
-steps = {"self-attention": ("0", "0"), "recurrent": ("1", "1"),
-         "convolution": ("0", "1, dilated log"), "restricted": ("0", "1")}
-for name, (a, b) in printed.items():
-    clock = slope(lengths[half_n:], time_n[name][half_n:])
-    clock_d = slope(widths[half_d:], time_d[name][half_d:])
-    print(f"{name:>15}   {a}    {b}     {slope([256, 512, 1024, 2048], by_n[name]):4.1f} "
-          f"{slope([32, 64, 128, 256], by_d[name]):4.1f}   {clock:4.1f} {clock_d:4.1f}   "
-          f"{slope(texts, numbers[name]):4.1f}      {'       '.join(steps[name])}")
+steps = {"self-attention": (0, "0"), "recurrent": (1, "1"),
+         "convolution": (0, "1, dilated log"), "restricted": (0, "1")}
+rows = [
+    {
+        "layer": name,
+        "printed, $n$": a,
+        "printed, $d$": b,
+        "counted, $n$": slope([256, 512, 1024, 2048], by_n[name]),
+        "counted, $d$": slope([32, 64, 128, 256], by_d[name]),
+        "clock, $n$": slope(lengths[half_n:], time_n[name][half_n:]),
+        "clock, $d$": slope(widths[half_d:], time_d[name][half_d:]),
+        "kept, $n$": slope(texts, numbers[name]),
+        "chain, $n$": steps[name][0],
+        "longest way, $n$": steps[name][1],
+    }
+    for name, (a, b) in printed.items()
+]
+measured = [head for head in rows[0] if head.startswith(("counted", "clock", "kept"))]
 torch.set_num_threads(threads)
+table(rows, formats=dict.fromkeys(measured, ".1f"), caption="What each grows with, to which power")
 
 # %% [markdown]
 # *Exponents: 0 means that it does not grow, 2 that doubling makes it four times as much. One core,

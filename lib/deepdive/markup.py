@@ -36,6 +36,22 @@ def marked(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
+FORMULA = re.compile(r"\$(?=\S)([^$]+)(?<=\S)\$(?!\d)")
+
+
+def marked_formulas(text: str) -> str:
+    """As `marked`; `$...$` gets an element, which Jupyter typesets and the book makes MathML."""
+    return "".join(
+        f'<span class="dd-formula">${escape(part)}$</span>' if place % 2 else marked(part)
+        for place, part in enumerate(FORMULA.split(text))
+    )
+
+
+def unmarked(text: str) -> str:
+    """The plain form of what `marked_formulas` reads, without backticks and dollars."""
+    return re.sub(r"`([^`]+)`", r"\1", FORMULA.sub(r"\1", text))
+
+
 def script(body: str, **values: str | int) -> str:
     """Return a script element whose body reads the values as `given.name`."""
     # "<" escaped, so that no text can close the script element
