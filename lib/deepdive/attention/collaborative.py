@@ -7,6 +7,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from deepdive.attention.mechanism import at_least
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.shared_columns import share
 from deepdive.attention.softmax import SoftmaxAttention
@@ -60,8 +61,8 @@ class CollaborativeAttention(MultiHeadAttention):
         scale: float | None = None,
         mechanism: nn.Module | None = None,
     ) -> None:
-        if d_shared < 1:
-            raise ValueError(f"d_shared={d_shared}: the heads share one column at least")
+        at_least(1, d_model=d_model, n_heads=n_heads, d_shared=d_shared)
+        at_least(1, d_context=d_model if d_context is None else d_context)
         scale = (d_shared / n_heads) ** -0.5 if scale is None else scale
         super().__init__(
             d_model,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from deepdive.attention.mechanism import at_least
+
 
 class Redrawn:
     """Mixin for a module with a buffer `drawn` of random numbers, which are not trained.
@@ -17,8 +19,7 @@ class Redrawn:
     training: bool
 
     def _start(self, redraw_every: int) -> None:
-        if redraw_every < 0:
-            raise ValueError(f"redraw_every={redraw_every}: 0 keeps what was drawn, 1 never does")
+        at_least(0, redraw_every=redraw_every)
         self.redraw_every, self._calls = redraw_every, 0
 
     def draw(self) -> Tensor:

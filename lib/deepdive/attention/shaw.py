@@ -25,6 +25,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from deepdive.attention.mechanism import at_least
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.laws import Case, Fails, case, random_rows, set_weights
 from deepdive.positions import ShawPosition
@@ -43,10 +44,13 @@ class ShawAttention(SoftmaxAttention):
     Source: Shaw, Uszkoreit and Vaswani 2018, sections 3.1 to 3.3.
     """
 
+    queries = "last"
+
     def __init__(
         self, d_head: int, left: int, right: int | None = None, dropout: float = 0.0
     ) -> None:
         super().__init__(dropout)
+        at_least(1, d_head=d_head)
         right = left if right is None else right
         if left < 0 or right < 0:
             raise ValueError(f"left={left}, right={right}: offsets are told apart up to 0 or more")
