@@ -30,6 +30,8 @@ PARTS = sorted(CASES, key=lambda part: part.__qualname__)
 
 # Modules that are no part of their own: each is inside a part that has a case.
 WITHIN = {
+    "Mechanism": "the base class of mechanisms, which computes nothing",
+    "StructuredAttention": "the base class of those that read real keys and order from a mask",
     "PatternAttention": "the base class of mechanisms that are a mask, which it does not have",
     "Position": "the base class that does nothing",
     "RelativePosition": "the base class of those that have a worth for each offset",

@@ -20,10 +20,11 @@ class Dropout(nn.Dropout):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x with elements dropped."""
-        if x.device.type != "cpu" or not self.training:
+        dropped = round(self.p * 65_536)
+        if x.device.type != "cpu" or not self.training or dropped == 65_536:  # too few for 16 bits
             return super().forward(x)
-        kept = _random_int16(x.shape) >= round(self.p * 65_536) - 32_768
-        return x * kept.to(x.dtype).mul_(1 / (1 - self.p) if self.p < 1 else 0.0)
+        kept = _random_int16(x.shape) >= dropped - 32_768
+        return x * kept.to(x.dtype).mul_(1 / (1 - self.p))
 
 
 def _random_int16(shape: torch.Size) -> Tensor:

@@ -14,13 +14,31 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-MaskLike = "Mask | Tensor | None"
-
 
 def _positions(T: int, S: int, device: torch.device | None) -> tuple[Tensor, Tensor]:
     """Return query positions (T, 1), right-aligned, and key positions (1, S)."""
     queries = torch.arange(S - T, S, device=device).unsqueeze(1)
     return queries, torch.arange(S, device=device).unsqueeze(0)
+
+
+def _of_keys(values: Tensor, S: int, name: str) -> Tensor:
+    """Return values (B, S). Raises ValueError where they are made for another number of keys."""
+    if values.shape[1] != S:
+        raise ValueError(f"the {name} mask describes {values.shape[1]} keys, but there are {S}")
+    return values
+
+
+def of_queries(values: Tensor, T: int, name: str) -> Tensor:
+    """Return the last T of the S values along the last axis, those of the queries. Raises
+    ValueError where there are fewer: a query before the first key stands at no place.
+    """
+    S = values.shape[-1]
+    if T > S:
+        raise ValueError(
+            f"{name} describes the places of a text, and queries stand at the last of them; got "
+            f"{T} queries for {S} keys. Give a Dense mask, or as many keys"
+        )
+    return values[..., S - T :]
 
 
 class Mask:
@@ -114,16 +132,12 @@ class Padding(Mask):
     keys: Tensor
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.keys, Tensor)
-            or self.keys.dtype != torch.bool
-            or self.keys.ndim != 2
-        ):
+        keys = self.keys
+        if not isinstance(keys, Tensor) or keys.dtype != torch.bool or keys.ndim != 2:
             raise TypeError(
-                f"Padding(keys) needs a bool tensor of shape (B, S), True = real token; got "
-                f"{describe(self.keys)}. "
-                "From token ids: Padding(tokens != pad); from lengths: "
-                f"Padding.from_lengths(lengths)"
+                "Padding(keys) needs a bool tensor of shape (B, S), True = real token; got "
+                f"{describe(keys)}. From token ids: Padding(tokens != pad); from lengths: "
+                "Padding.from_lengths(lengths)"
             )
 
     @classmethod
@@ -135,11 +149,7 @@ class Padding(Mask):
         return cls(torch.arange(size, device=lengths.device) < lengths[:, None])
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
-        if self.keys.shape[1] != S:
-            raise ValueError(
-                f"the padding mask describes {self.keys.shape[1]} keys, but there are {S}"
-            )
-        return self.keys[:, None, None, :]
+        return _of_keys(self.keys, S, "padding")[:, None, None, :]
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,10 @@ class Prefix(Mask):
 
     length: int
 
+    def __post_init__(self) -> None:
+        if self.length < 0:
+            raise ValueError(f"Prefix(length={self.length}): expected 0 keys or more")
+
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         return (torch.arange(S, device=device) < self.length)[None, None, None]
 
@@ -176,15 +190,17 @@ class Prefix(Mask):
 @dataclass(frozen=True)
 class Global(Mask):
     """The named positions attend to every key and are attended to by every query (combine with
-    `Window | Global`).
+    `Window | Global`). Negative positions count from the end.
     """
 
     at: tuple[int, ...]
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        if any(not -S <= position < S for position in self.at):
+            raise ValueError(f"Global(at={self.at}) names a position outside a text of {S} tokens")
         chosen = torch.zeros(S, dtype=torch.bool, device=device)
         chosen[list(self.at)] = True
-        return (chosen[S - T :, None] | chosen[None, :])[None, None]
+        return (of_queries(chosen, T, "Global")[:, None] | chosen)[None, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +216,8 @@ class Segments(Mask):
             )
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
-        if self.ids.shape[1] != S:
-            raise ValueError(
-                f"the segment mask describes {self.ids.shape[1]} keys, but there are {S}"
-            )
-        return (self.ids[:, S - T :, None] == self.ids[:, None, :])[:, None]
+        asking = of_queries(_of_keys(self.ids, S, "segment"), T, "Segments")
+        return (asking[:, :, None] == self.ids[:, None, :])[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,9 +230,8 @@ class Dense(Mask):
         if not isinstance(self.values, Tensor) or self.values.dtype != torch.bool:
             raise TypeError(
                 f"a dense mask is a bool tensor, True = may attend; got {describe(self.values)}. A "
-                f"float mask of 0 "
-                "and -inf becomes one by `mask == 0`; a mask in which True = "
-                f"masked by `~mask`"
+                "float mask of 0 and -inf becomes one by `mask == 0`; a mask in which True = "
+                "masked by `~mask`"
             )
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
@@ -230,16 +242,13 @@ class Dense(Mask):
         if not fits or values.ndim == 0:
             raise ValueError(
                 f"a dense mask must broadcast to (B, H, T, S) with T={T}, S={S}; got shape "
-                f"{tuple(values.shape)}. "
-                "A padding mask (B, S) is written Padding(keys)"
+                f"{tuple(values.shape)}. A padding mask (B, S) is written Padding(keys)"
             )
         return values.reshape((1,) * (4 - values.ndim) + values.shape)
 
 
 def describe(value: object) -> str:
-    """Return what an argument is, for error messages: dtype and shape of a tensor, else its
-    type.
-    """
+    """Return what an argument is, for messages: dtype and shape of a tensor, else its type."""
     if isinstance(value, Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
     return type(value).__name__
@@ -286,8 +295,6 @@ def padding(keys: Tensor | None, tokens: Tensor, name: str) -> Padding | None:
     if empty:
         raise ValueError(
             f"{name} leaves row {empty[0]} without a real token ({len(empty)} such rows). True "
-            f"means real token: "
-            "invert the mask (~mask) if yours means padding, or leave empty "
-            f"rows out"
+            "means real token: invert the mask (~mask), or leave empty rows out"
         )
     return Padding(keys)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.attention.tiles import block_of
+from deepdive.checks import positive
 from deepdive.inspect import LossPoint, collect_losses, record
 from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Dense, Mask, Padding, Window
+from deepdive.masks import Causal, Padding, Window
 
 
-class AdaptiveSpanAttention(SoftmaxAttention):
+class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
     """Causal attention whose weights fall off at a learned distance, its own for each head.
 
         z = longest * sigmoid(span)                                # (H,), learned
@@ -51,8 +50,6 @@ class AdaptiveSpanAttention(SoftmaxAttention):
     Example: AdaptiveSpanAttention(4, 64, ramp=8)
     """
 
-    fused = True
-
     def __init__(
         self,
         n_heads: int,
@@ -64,11 +61,10 @@ class AdaptiveSpanAttention(SoftmaxAttention):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(dropout)
-        if min(n_heads, longest, ramp) < 1 or not 0 < start < 1:
-            raise ValueError(
-                f"n_heads={n_heads}, longest={longest}, ramp={ramp}, start={start}: expected "
-                "positive sizes, and a start between 0 and 1, as a part of `longest`"
-            )
+        positive(n_heads=n_heads, longest=longest, ramp=ramp)
+        if not 0 < start < 1:
+            raise ValueError(f"start={start}: expected a part of `longest`, between 0 and 1")
+        self.n_heads = n_heads
         self.longest, self.ramp, self.penalty, self.start = longest, ramp, penalty, start
         self.span = nn.Parameter(torch.empty(n_heads))
         self.span_loss = LossPoint()
@@ -90,35 +86,18 @@ class AdaptiveSpanAttention(SoftmaxAttention):
         """Return how far behind it the longest head's query meets a key at all."""
         return int((self.lengths().max() + self.ramp).ceil()) - 1
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; queries are
-        the last T positions.
-        """
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "AdaptiveSpanAttention")
-        real, _ = read_mask(mask, k, "AdaptiveSpanAttention")
-        (heads,), T, S = self.span.shape, q.shape[2], k.shape[2]
-        if q.shape[1] != heads:
-            raise ValueError(f"q has {q.shape[1]} heads, and there are spans for n_heads={heads}")
+        """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
         self.span_loss(self.penalty * self.lengths().mean())
-        scale = self.default_scale(q.shape[-1]) if scale is None else scale
-        if self._listening:
-            behind = torch.arange(S - T, S, device=q.device).unsqueeze(1) - torch.arange(
-                S, device=q.device
-            )
-            ramp = self._ramp(behind)
-            allowed: Mask = Dense((ramp > 0).unsqueeze(0))
-            allowed = allowed if real is None else allowed & Padding(real)
-            return super().forward(q, k, v, allowed, _log(ramp), scale)
-        return self._near(q, k, v, all_real(real, k), scale)
+        real = all_real(real, k)
+        if not self._listening:
+            return self._near(q, k, v, real, scale)
+        T, S = q.shape[2], k.shape[2]
+        at = torch.arange(S, device=q.device)
+        ramp = self._ramp(torch.arange(S - T, S, device=q.device).unsqueeze(1) - at)
+        return self.steps(q, k, v, (ramp > 0) & real[:, None, None], _log(ramp), scale)
 
     def _near(self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, scale: float) -> Tensor:
         """Attend within the reach, block by block."""
@@ -186,8 +165,7 @@ def _() -> Case:
             ours(q, k, v)
         return torch.stack(list(losses)), 2e-6 * ours.lengths().mean().unsqueeze(0)
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: AdaptiveSpanAttention(4, 4, ramp=2),
         parity="the paper's equations, pair by pair, gradients of the spans included",
         limits={
@@ -196,15 +174,6 @@ def _() -> Case:
             "the steps written out: block by block": written_out,
             "the loss: the mean length": the_loss,
         },
+        refusals={"no ramp": lambda: AdaptiveSpanAttention(2, 4, ramp=0)},
         laws={"order": Fails("who is near depends on the order")},
-    )
-    return replace(
-        plain,
-        refusals={
-            "three axes": lambda: make().float()(zeros[0][0], *zeros[1:]),
-            "a bias": lambda: make().float()(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: make().float()(*zeros, mask=Window(2)),
-            "other heads": lambda: AdaptiveSpanAttention(3, 4)(*zeros),
-            "no ramp": lambda: AdaptiveSpanAttention(2, 4, ramp=0),
-        },
     )

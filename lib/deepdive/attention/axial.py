@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.patterns import PatternAttention
+from deepdive.attention.patterns import PatternAttention, written_out
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.structure import all_real
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Mask, Padding, of_queries
 
 AXES = ("row", "column")
 
@@ -27,7 +28,7 @@ class SameLine(Mask):
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         at = torch.arange(S, device=device)
         line = at // self.width if self.along == "row" else at % self.width
-        return (line[S - T :, None] == line)[None, None]
+        return (of_queries(line, T, "SameLine")[:, None] == line)[None, None]
 
 
 class AxialAttention(PatternAttention):
@@ -58,12 +59,13 @@ class AxialAttention(PatternAttention):
     Example: AxialAttention(4, "row")
     """
 
+    queries = "last"
+
     def __init__(self, width: int, along: str = "row", *, dropout: float = 0.0) -> None:
         super().__init__(dropout)
-        if width < 1 or along not in AXES:
-            raise ValueError(
-                f"width={width}, along={along!r}: expected width >= 1 and one of {AXES}"
-            )
+        positive(width=width)
+        if along not in AXES:
+            raise ValueError(f"along={along!r}: expected one of {AXES}")
         self.width, self.along = width, along
 
     def extra_repr(self) -> str:
@@ -71,13 +73,6 @@ class AxialAttention(PatternAttention):
 
     def pattern(self, heads: int) -> Mask:
         return SameLine(self.width, self.along)
-
-    def check_lengths(self, T: int, S: int) -> None:
-        if T > S:
-            raise ValueError(
-                f"AxialAttention: {T} queries stand at the last positions of {S} keys, which are "
-                "too few. Use SoftmaxAttention for foreign rows"
-            )
 
     def sparse(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
@@ -97,11 +92,7 @@ class AxialAttention(PatternAttention):
             q, k, v = (rows.transpose(2, 3) for rows in (q, k, v))
             real = None if real is None else real.transpose(1, 2)
         q, k, v = (rows.transpose(1, 2).flatten(0, 1) for rows in (q, k, v))  # (B * lines, H, ...)
-        mask: Mask | None = Causal() if causal else None
-        if real is not None:
-            mask = (
-                Padding(real.flatten(0, 1)) if mask is None else mask & Padding(real.flatten(0, 1))
-            )
+        mask = written_out(None, None if real is None else real.flatten(0, 1), causal)
         allowed = None if mask is None else mask.allowed(q.shape[2], k.shape[2], q.device)
         mixed = self._fused(q, k, v, allowed, None, scale)
         mixed = mixed.unflatten(0, (B, lines)).transpose(1, 2)  # (B, H, lines, along the line, d)
@@ -133,8 +124,7 @@ def _() -> Case:
     def one_column() -> tuple[Tensor, Tensor]:
         return AxialAttention(1, "column")(q, k, v), SoftmaxAttention()(q, k, v)
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: AxialAttention(2, "column"),
         parity="torch.nn.functional.scaled_dot_product_attention on each row and column",
         limits={
@@ -143,15 +133,6 @@ def _() -> Case:
             "one row: SoftmaxAttention": one_row,
             "one column: SoftmaxAttention": one_column,
         },
+        refusals={"an unknown axis": lambda: AxialAttention(2, "depth")},
         laws={"order": Fails("who stands in a line depends on the order")},
-    )
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a bias": lambda: AxialAttention(2)(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: AxialAttention(2)(*zeros, mask=Window(2)),
-            "too few keys": lambda: AxialAttention(2)(torch.zeros(1, 2, 4, 4), *zeros[1:]),
-            "an unknown axis": lambda: AxialAttention(2, "depth"),
-        },
     )

@@ -6,65 +6,52 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.patterns import written_out
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import not_negative, positive
 from deepdive.inspect import record
 from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Causal, Dense, Mask, Padding, Window, both
+from deepdive.masks import Causal, Padding
 
 
-class ChunkAttention(SoftmaxAttention):
+class ChunkAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention among neighbouring chunks of `chunk` rows, at a cost of O(T * chunk * d).
 
         c(t) = t // chunk, chunks = ceil(T / chunk)
         keys of query t = those with c(s) = c(t) - before ... c(t) + after, modulo chunks
 
     The chunks stand in a ring, as released: the first one looks back to the last one, where a
-    causal mask lets it see nothing. Where every chunk meets every other, this is full attention.
+    causal mask lets it see nothing. Where there are fewer chunks than before + 1 + after, a chunk
+    is met more than once, and counts as often; one that would lie further away than there are
+    chunks is the query's own. A text of one chunk is attended in full.
     Honours `Causal` and `Padding`; T = S. Hook points: `scores`, `weights` (B, H, T, (before + 1 +
-    after) * chunk), or (B, H, T, T) where all meet.
+    after) * chunk), or (B, H, T, T) for a single chunk.
     Raises ValueError when a number is out of range.
     Source: transformers, Reformer's `LocalSelfAttention`; its paper has no equation for it.
     """
 
-    fused = True
+    queries = "all"
 
     def __init__(
         self, chunk: int = 64, before: int = 1, after: int = 0, *, dropout: float = 0.0
     ) -> None:
         super().__init__(dropout)
-        if chunk < 1 or before < 0 or after < 0:
-            raise ValueError(
-                f"chunk={chunk}, before={before}, after={after}: a chunk has a row, and no fewer "
-                "than 0 chunks lie before and after it"
-            )
+        positive(chunk=chunk)
+        not_negative(before=before, after=after)
         self.chunk, self.before, self.after = chunk, before, after
 
     def extra_repr(self) -> str:
         return f"chunk={self.chunk}, before={self.before}, after={self.after}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q, k (B, H, T, d) and v (B, H, T, d_v)."""
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "ChunkAttention")
-        if q.shape[2] != k.shape[2]:
-            raise ValueError(
-                f"ChunkAttention has a key for each query; got {q.shape[2]} queries and "
-                f"{k.shape[2]} keys. For foreign rows or cached decoding use SoftmaxAttention"
-            )
-        real, causal = read_mask(mask, k, "ChunkAttention")
+        """Return the mixed values (B, H, T, d_v)."""
         T, m = q.shape[2], self.chunk
-        if self.before + 1 + self.after >= -(-T // m):
-            return super().forward(q, k, v, mask, None, scale)
-        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        if m >= T:
+            whole = self.allowed(written_out(None, real, causal), q, k)
+            return self.steps(q, k, v, whole, None, scale)
         fill = -T % m
         real = F.pad(all_real(real, k), (0, fill), value=False)
         q, k, v = (F.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, m)) for x in (q, k, v))
@@ -94,14 +81,18 @@ class ChunkAttention(SoftmaxAttention):
     def _around(self, chunks: Tensor, axis: int) -> Tensor:
         """Join to each chunk, along the next axis, those before and after it."""
         shifts = range(self.before, -self.after - 1, -1)
-        return torch.cat([chunks.roll(shift, axis) for shift in shifts], dim=axis + 1)
+        n = chunks.shape[axis]
+        near = [shift if abs(shift) <= n else 0 for shift in shifts]  # as released
+        return torch.cat([chunks.roll(shift, axis) for shift in near], dim=axis + 1)
 
 
 def ring(T: int, chunk: int, before: int, after: int) -> Tensor:
-    """Return the mask (T, T), written out."""
+    """Return how often each query meets each key, (T, T)."""
     at = torch.arange(T) // chunk
-    back = (at[:, None] - at) % (int(at[-1]) + 1)
-    return (back <= before) | ((-back) % (int(at[-1]) + 1) <= after)
+    n = int(at[-1]) + 1
+    shifts = [shift if abs(shift) <= n else 0 for shift in range(-after, before + 1)]
+    back = (at[:, None] - at) % n
+    return torch.stack([back == shift % n for shift in shifts]).sum(0)
 
 
 @case(ChunkAttention)
@@ -111,11 +102,13 @@ def _() -> Case:
     real[1, 5:16] = False
     masks = (None, Causal(), Padding(real), Causal() & Padding(real))
 
-    def its_mask() -> tuple[Tensor, Tensor]:
-        attention, dense = ChunkAttention(4, 2, 1), Dense(ring(23, 4, 2, 1))
+    def its_mask(chunk: int, before: int, after: int) -> tuple[Tensor, Tensor]:
+        """A key that is met n times has a score that is raised by log n."""
+        attention, often = ChunkAttention(chunk, before, after), ring(23, chunk, before, after)
         ours = [attention(q, k, v, mask) for mask in masks]
+        bias = often.double().log()
         return torch.cat(ours), torch.cat(
-            [SoftmaxAttention()(q, k, v, both(mask, dense)) for mask in masks]
+            [SoftmaxAttention()(q, k, v, mask, bias) for mask in masks]
         )
 
     def explicit_and_fused() -> tuple[Tensor, Tensor]:
@@ -124,24 +117,20 @@ def _() -> Case:
         with record(attention, "weights"):
             return attention(q, k, v, masks[-1]), fused
 
-    zeros = [torch.zeros(1, 2, 5, 4)] * 3
     return mechanism_case(
         lambda: ChunkAttention(2, 1, 0),
         parity="transformers LocalSelfAttention",
         limits={
-            "the ring of chunks as a mask": its_mask,
+            "the ring of chunks as a mask": lambda: its_mask(4, 2, 1),
+            "a ring of three chunks, met four times": lambda: its_mask(8, 2, 1),
+            "a ring of two chunks, one step too far": lambda: its_mask(12, 3, 1),
             "the steps one by one: the fused kernel": explicit_and_fused,
             "one chunk: SoftmaxAttention": lambda: (
                 ChunkAttention(23)(q, k, v, masks[-1]),
                 SoftmaxAttention()(q, k, v, masks[-1]),
             ),
         },
-        refusals={
-            "no chunk": lambda: ChunkAttention(0),
-            "a bias": lambda: ChunkAttention()(*zeros, bias=torch.zeros(5, 5)),
-            "another mask": lambda: ChunkAttention()(*zeros, mask=Window(2)),
-            "other keys than queries": lambda: ChunkAttention()(zeros[0][:, :, :3], *zeros[1:]),
-        },
+        refusals={"no chunk": lambda: ChunkAttention(0)},
         laws={
             "order": Fails("who is near depends on the order"),
             "cache": Refuses("a key for each query: a chunk is met whole"),

@@ -8,16 +8,17 @@ import torch
 from torch import Tensor
 
 from deepdive.attention.clusters import BLOCK, answers, blocks_of, hamming_clusters, means
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import not_negative, positive
 from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Padding
 
 ALL_AT_ONCE = Refuses("a cluster holds early and late queries: one answer cannot hide the future")
 STARTS = Fails("the clusters start from queries that are taken by their place")
 
 
-class ClusteredAttention(SoftmaxAttention):
+class ClusteredAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention in which the mean of a cluster of queries asks for all of them.
 
         group[t] = cluster of q[t]                     # n_clusters of them: `hamming_clusters`
@@ -37,7 +38,7 @@ class ClusteredAttention(SoftmaxAttention):
     Source: Vyas, Katharopoulos and Fleuret 2020, clustered attention.
     """
 
-    fused = True
+    honours = (Padding,)
 
     def __init__(
         self,
@@ -49,33 +50,19 @@ class ClusteredAttention(SoftmaxAttention):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(dropout)
-        if min(d_head, n_clusters, bits) < 1 or iterations < 0:
-            raise ValueError(
-                f"d_head={d_head}, n_clusters={n_clusters}, bits={bits}, iterations={iterations}: "
-                "each must be 1 at least, iterations 0"
-            )
-        self.n_clusters, self.iterations = n_clusters, iterations
+        positive(d_head=d_head, n_clusters=n_clusters, bits=bits)
+        not_negative(iterations=iterations)
+        self.d_head, self.n_clusters, self.iterations = d_head, n_clusters, iterations
         self.planes: Tensor
         self.register_buffer("planes", torch.randn(d_head, bits))
 
     def extra_repr(self) -> str:
         return f"n_clusters={self.n_clusters}, bits={self.planes.shape[1]}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows."""
-        name = type(self).__name__
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, name)
-        real, _ = read_mask(mask, k, name, causal=False)
-        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        """Return the mixed values (B, H, T, d_v)."""
         asked = all_real(real if q.shape[2] == k.shape[2] else None, q)
         group = self.clusters(q, asked)
         centre = means(q, group, asked, self.n_clusters)
@@ -95,8 +82,8 @@ class ClusteredAttention(SoftmaxAttention):
         group: Tensor,
         centre: Tensor,
     ) -> Tensor:
-        keys = None if real is None else Padding(real)
-        return answers(super().forward(centre, k, v, keys, None, scale), group)
+        allowed = None if real is None else real[:, None, None]
+        return answers(self.steps(centre, k, v, allowed, None, scale), group)
 
 
 class ImprovedClusteredAttention(ClusteredAttention):
@@ -143,8 +130,7 @@ class ImprovedClusteredAttention(ClusteredAttention):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(d_head, n_clusters, bits=bits, iterations=iterations, dropout=dropout)
-        if top < 1:
-            raise ValueError(f"top={top}: each query weighs one key at least itself")
+        positive(top=top)
         self.top = top
 
     def extra_repr(self) -> str:
@@ -214,25 +200,15 @@ def _declared(mechanism: type[ClusteredAttention]) -> Case:
         few = q[:, :, :5].repeat_interleave(8, dim=2)
         return make(5)(few, k, v), SoftmaxAttention()(few, k, v)
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: mechanism(4, 3),
         parity="the paper's equations, written out as loops over clusters, queries and keys",
         limits={
             "every query its own cluster: SoftmaxAttention": a_cluster_each,
             "equal queries in each cluster: SoftmaxAttention": queries_that_repeat,
         },
+        refusals={"no clusters": lambda: mechanism(4, 0)},
         laws={"no_leak": ALL_AT_ONCE, "cache": ALL_AT_ONCE, "order": STARTS},
-    )
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a bias": lambda: make(3)(*zeros, bias=torch.zeros(3, 3)),
-            "a causal mask": lambda: make(3)(*zeros, mask=Causal()),
-            "another mask": lambda: make(3)(*zeros, mask=Window(2)),
-            "no clusters": lambda: mechanism(4, 0),
-        },
     )
 
 

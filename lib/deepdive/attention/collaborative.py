@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.shared_columns import share
 from deepdive.attention.softmax import SoftmaxAttention
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows
 from deepdive.linear import Linear
 
@@ -60,8 +61,8 @@ class CollaborativeAttention(MultiHeadAttention):
         scale: float | None = None,
         mechanism: nn.Module | None = None,
     ) -> None:
-        if d_shared < 1:
-            raise ValueError(f"d_shared={d_shared}: the heads share one column at least")
+        positive(d_model=d_model, n_heads=n_heads, d_shared=d_shared)
+        positive(d_context=d_model if d_context is None else d_context)
         scale = (d_shared / n_heads) ** -0.5 if scale is None else scale
         super().__init__(
             d_model,

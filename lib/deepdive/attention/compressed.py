@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, case, random_rows, set_weights
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Padding
 
 
-class MemoryCompressedAttention(SoftmaxAttention):
+class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention to keys and values that a strided convolution has made `rate` times fewer.
 
         k'[j] = sum over i < rate of k[j * rate + i] @ W_k[i]         # (B, H, ceil(S / rate), d)
@@ -46,11 +45,8 @@ class MemoryCompressedAttention(SoftmaxAttention):
 
     def __init__(self, n_heads: int, d_head: int, rate: int = 3, dropout: float = 0.0) -> None:
         super().__init__(dropout)
-        if min(n_heads, d_head, rate) < 1:
-            raise ValueError(
-                f"n_heads={n_heads}, d_head={d_head}, rate={rate}: each must be 1 at least"
-            )
-        self.rate = rate
+        positive(n_heads=n_heads, d_head=d_head, rate=rate)
+        self.n_heads, self.d_head, self.rate = n_heads, d_head, rate
         self.k_weight, self.v_weight = (
             nn.Parameter(torch.empty(n_heads, rate * d_head, d_head)) for _ in range(2)
         )
@@ -63,19 +59,10 @@ class MemoryCompressedAttention(SoftmaxAttention):
     def extra_repr(self) -> str:
         return f"rate={self.rate}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d) for q (B, H, T, d), k and v (B, H, S, d)."""
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "MemoryCompressedAttention")
-        real, causal = read_mask(mask, k, "MemoryCompressedAttention")
+        """Return the mixed values (B, H, T, d)."""
         T, S = q.shape[2], k.shape[2]
         short = -S % self.rate
         allowed: Tensor | None = None
@@ -89,7 +76,15 @@ class MemoryCompressedAttention(SoftmaxAttention):
             allowed = ended[None, None] if allowed is None else allowed & ended
         k = self._melt(k, short, self.k_weight)
         v = self._melt(v, short, self.v_weight) + self.v_bias
-        return super().forward(q, k, v, allowed, None, scale)
+        return self.steps(q, k, v, allowed, None, scale)
+
+    def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+        """Raise ValueError unless the values have the keys' width."""
+        if v.shape[3] != self.d_head:
+            raise ValueError(
+                f"v is {v.shape[3]} wide, but this MemoryCompressedAttention was built with "
+                f"d_head={self.d_head} for keys and values: give both that width"
+            )
 
     def _melt(self, rows: Tensor, short: int, weight: Tensor) -> Tensor:
         """(B, H, S, d) -> (B, H, ceil(S / rate), d)."""
@@ -119,22 +114,13 @@ def _() -> Case:
         threes = [rows.repeat_interleave(3, dim=2) for rows in (k, v)]
         return at_rate(3)(q, *threes), SoftmaxAttention()(q, k, v)
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: MemoryCompressedAttention(4, 4, 2),
         parity="torch.nn.Conv1d, then torch.nn.functional.scaled_dot_product_attention",
         limits={
             "rate 1, no weights: SoftmaxAttention": every_key,
             "keys that repeat `rate` times: SoftmaxAttention": equal_neighbours,
         },
+        refusals={"no rate": lambda: MemoryCompressedAttention(2, 4, 0)},
         laws={"order": Fails("which keys share a group depends on the order")},
-    )
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a bias": lambda: at_rate(3)(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: at_rate(3)(*zeros, mask=Window(2)),
-            "no rate": lambda: MemoryCompressedAttention(2, 4, 0),
-        },
     )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention, biased, mechanism_case
 from deepdive.inspect import LossPoint, collect_losses
 from deepdive.laws import Case, case, random_rows
-from deepdive.masks import Mask, Padding, as_mask
+from deepdive.masks import Mask, Padding
 
 
 class DisagreeingAttention(SoftmaxAttention):
@@ -45,8 +43,6 @@ class DisagreeingAttention(SoftmaxAttention):
     Example: DisagreeingAttention(subspace=1.0)
     """
 
-    fused = True
-
     def __init__(
         self,
         *,
@@ -67,17 +63,17 @@ class DisagreeingAttention(SoftmaxAttention):
     def extra_repr(self) -> str:
         return f"subspace={self.subspace}, position={self.position}, output={self.output}"
 
-    def forward(
+    def compute(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v), those of `SoftmaxAttention`."""
-        output = super().forward(q, k, v, mask, bias, scale)
+        output = super().compute(q, k, v, mask, bias, scale)
         if self.agreement.listening:
             loss = output.new_zeros(())
             keys = _real(mask, k)
@@ -85,11 +81,8 @@ class DisagreeingAttention(SoftmaxAttention):
             if self.subspace:
                 loss = loss + self.subspace * agreement(v, keys)
             if self.position:
-                scale = self.default_scale(q.shape[-1]) if scale is None else scale
-                scores = self.score(q, k, scale)
-                given = as_mask(mask)
-                allowed = None if given is None else given.allowed(q.shape[2], k.shape[2], q.device)
-                weights = self.weigh(scores if bias is None else scores + bias, allowed)
+                scores, allowed = biased(self.score(q, k, scale), self.allowed(mask, q, k), bias)
+                weights = self.weigh(scores, allowed)
                 loss = loss + self.position * overlap(weights, queries)
             if self.output:
                 loss = loss + self.output * agreement(output, queries)
@@ -97,11 +90,10 @@ class DisagreeingAttention(SoftmaxAttention):
         return output
 
 
-def _real(mask: Mask | Tensor | None, k: Tensor) -> Tensor:
+def _real(mask: Mask | None, k: Tensor) -> Tensor:
     """Return which keys are real by the parts `Padding` of a mask: bool (B or 1, S)."""
     real = torch.ones(1, k.shape[2], dtype=torch.bool, device=k.device)
-    given = as_mask(mask)
-    for part in () if given is None else given.parts:
+    for part in () if mask is None else mask.parts:
         if isinstance(part, Padding):
             real = real & part.keys
     return real
@@ -162,7 +154,7 @@ def _() -> Case:
         one = DisagreeingAttention(subspace=1.0, position=2.0, output=3.0)
         return one(q, k, v), SoftmaxAttention()(q, k, v)
 
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: DisagreeingAttention(subspace=1.0, position=1.0, output=1.0),
         parity="the equations of Li et al. 2018, pair by pair",
         limits={
@@ -171,11 +163,5 @@ def _() -> Case:
             "padding: the short rows": padded,
             "the output: SoftmaxAttention": not_collected,
         },
-    )
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a negative weight": lambda: DisagreeingAttention(position=-1.0),
-        },
+        refusals={"a negative weight": lambda: DisagreeingAttention(position=-1.0)},
     )

@@ -5,17 +5,17 @@ queries.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import repeat
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import check_attention_inputs, mechanism_case
-from deepdive.attention.structure import read_mask, refuse_bias
+from deepdive.attention.softmax import mechanism_case
+from deepdive.attention.structure import StructuredAttention
+from deepdive.checks import positive
 from deepdive.laws import Case, Refuses, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Padding
 
 ROWS = 512  # rows whose features are made at a time: they stay in a core's cache
 
@@ -26,7 +26,7 @@ def key_parts(k: Tensor, real: Tensor | None) -> Iterator[tuple[Tensor, Tensor |
     return zip(k.split(ROWS, 2), there, strict=False)
 
 
-class LinearAttention(nn.Module):
+class LinearAttention(StructuredAttention):
     """Weights proportional to phi(q) . phi(k), never written out.
 
         output[t] = phi(q[t]) @ sum_s phi(k[s]) v[s]^T / phi(q[t]) @ sum_s phi(k[s])
@@ -44,10 +44,11 @@ class LinearAttention(nn.Module):
     Source: Katharopoulos et al. 2020, section 3.2, equations 4 and 5; causal: section 3.3.
     """
 
+    queries = "last if causal"
+
     def __init__(self, chunk: int = 128) -> None:
         super().__init__()
-        if chunk < 1:
-            raise ValueError(f"chunk={chunk}: a chunk has one row at least")
+        positive(chunk=chunk)
         self.chunk = chunk
 
     def extra_repr(self) -> str:
@@ -73,23 +74,10 @@ class LinearAttention(nn.Module):
         features = F.elu(k) + 1
         return features if real is None else features * real[:, None, :, None]
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; under
-        `Causal` the queries are the last T positions.
-        """
-        check_attention_inputs(q, k, v, bias)
-        name = type(self).__name__
-        refuse_bias(bias, name)
-        real, causal = read_mask(mask, k, name)
-        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+        """Return the mixed values (B, H, T, d_v)."""
         shared = self.shared(q, k, scale, real)
         v = F.pad(v, (0, 1), value=1.0)  # what is mixed of the ones is the sum of the weights
         if causal:
@@ -107,8 +95,6 @@ class LinearAttention(nn.Module):
     def _causal(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Return the sums of phi phi v over the keys up to each query, (B, H, T, d_v)."""
         T, S = q.shape[2], k.shape[2]
-        if T > S:
-            raise ValueError(f"{T} queries, {S} keys: causal queries are the last of the keys")
         old, k = k.split([S - T, T], dim=2)
         before, v = v.split([S - T, T], dim=2)
         size = min(self.chunk, T)
@@ -138,33 +124,14 @@ def its_mask(attention: nn.Module) -> tuple[Tensor, Tensor]:
     return attention(q, k, v, mask), weights @ v / total.masked_fill(total == 0, 1.0)
 
 
-def its_refusals(plain: Case) -> Case:
-    """Return the case with what every attention by features refuses."""
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    make = plain.make
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a bias": lambda: make()(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: make()(*zeros, mask=Window(2)),
-            "causal queries before the keys": lambda: make()(
-                zeros[0], *(rows[:, :, :2] for rows in zeros[1:]), mask=Causal()
-            ),
-        },
-    )
-
-
 NO_WEIGHTS = Refuses("nothing of size T x S exists: record says that there are no weights")
 
 
 @case(LinearAttention)
 def _() -> Case:
-    return its_refusals(
-        mechanism_case(
-            lambda: LinearAttention(chunk=4),
-            parity="each weight from its two features, in float64",
-            limits={"causal, in chunks: its mask": lambda: its_mask(LinearAttention(chunk=4))},
-            laws={"hooks": NO_WEIGHTS},
-        )
+    return mechanism_case(
+        lambda: LinearAttention(chunk=4),
+        parity="each weight from its two features, in float64",
+        limits={"causal, in chunks: its mask": lambda: its_mask(LinearAttention(chunk=4))},
+        laws={"hooks": NO_WEIGHTS},
     )

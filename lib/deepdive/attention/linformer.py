@@ -4,14 +4,13 @@ Wang et al. 2020, "Linformer: Self-Attention with Linear Complexity".
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor, nn
 
 from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention
+from deepdive.checks import positive
 from deepdive.laws import (
     Case,
     Fails,
@@ -22,7 +21,7 @@ from deepdive.laws import (
     random_rows,
     set_weights,
 )
-from deepdive.masks import Causal, Mask, Window
+from deepdive.masks import Padding
 
 
 class LengthProjection(nn.Module):
@@ -36,11 +35,7 @@ class LengthProjection(nn.Module):
 
     def __init__(self, n_heads: int, max_length: int, d_projected: int) -> None:
         super().__init__()
-        if min(n_heads, max_length, d_projected) < 1:
-            raise ValueError(
-                f"n_heads={n_heads}, max_length={max_length}, d_projected={d_projected}: each is "
-                "1 at least"
-            )
+        positive(n_heads=n_heads, max_length=max_length, d_projected=d_projected)
         self.weight = nn.Parameter(torch.empty(n_heads, d_projected, max_length))
         nn.init.normal_(self.weight, std=d_projected**-0.5)  # keeps lengths of columns, on average
 
@@ -73,7 +68,7 @@ class LengthProjection(nn.Module):
         return weight @ rows
 
 
-class LinformerAttention(SoftmaxAttention):
+class LinformerAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention to d_projected weighted sums of the keys and values.
 
         scores  = scale * q @ (E @ k).transpose(-2, -1)         # (B, H, T, d_projected)
@@ -100,7 +95,7 @@ class LinformerAttention(SoftmaxAttention):
       (`LengthProjection`), so a query meets d_projected rows instead of S
     - the matrices are trained, have a greatest length, and may be shared by heads, by keys and
       values, and by layers (one object in several places)
-    - a sum mixes all positions: there is no causal form (`read_mask` refuses)
+    - a sum mixes all positions: there is no causal form (`honours`)
     Time: O(d_projected d_model)
     Memory: O(n_heads d_projected)
     Source: Wang et al. 2020, section 4.
@@ -109,7 +104,7 @@ class LinformerAttention(SoftmaxAttention):
     Checkpoints: none
     """
 
-    fused = True
+    honours = (Padding,)
 
     def __init__(
         self, E: LengthProjection, F: LengthProjection | None = None, *, dropout: float = 0.0
@@ -117,22 +112,11 @@ class LinformerAttention(SoftmaxAttention):
         super().__init__(dropout)
         self.E, self.F = E, E if F is None else F
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows, S up to
-        max_length.
-        """
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "LinformerAttention")
-        real, _ = read_mask(mask, k, "LinformerAttention", causal=False)
-        return super().forward(q, self.E(k, real), self.F(v, real), scale=scale)
+        """Return the mixed values (B, H, T, d_v), for S up to max_length."""
+        return self.steps(q, self.E(k, real), self.F(v, real), None, None, scale)
 
 
 def _mechanism(n_heads: int = 4, max_length: int = 8) -> LinformerAttention:
@@ -200,7 +184,7 @@ def _() -> Case:
 
     zeros = [torch.zeros(1, 2, 3, 4)] * 3
     mixed = "a sum of all keys holds what comes later"
-    plain = mechanism_case(
+    return mechanism_case(
         _mechanism,
         parity="the sums over positions written out, in float64",
         limits={"the identity matrix: SoftmaxAttention": identity, "copies": copied, "2": layers},
@@ -209,14 +193,5 @@ def _() -> Case:
             "cache": Refuses(mixed),
             "order": Fails("a row's place decides what it weighs in a sum"),
         },
-    )
-    return replace(
-        plain,
-        refusals={
-            "a mask of floats": plain.refusals["a mask of floats"],
-            "a causal mask": lambda: _mechanism(2)(*zeros, mask=Causal()),
-            "another mask": lambda: _mechanism(2)(*zeros, mask=Window(2)),
-            "a bias": lambda: _mechanism(2)(*zeros, bias=torch.zeros(3, 3)),
-            "longer than it was made for": lambda: _mechanism(2, 2)(*zeros),
-        },
+        refusals={"longer than it was made for": lambda: _mechanism(2, 2)(*zeros)},
     )

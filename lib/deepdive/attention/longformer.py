@@ -9,10 +9,11 @@ from deepdive.attention.cache import Slot
 from deepdive.attention.global_window import GlobalTokens, GlobalWindowAttention, marked, slots
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.structure import read_mask
+from deepdive.checks import not_negative, positive
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Fails, Refuses, case, random_rows
 from deepdive.linear import Linear
-from deepdive.masks import Global, Mask, Padding, Window
+from deepdive.masks import Global, Mask, Padding, Window, as_mask
 
 
 class LongformerAttention(MultiHeadAttention):
@@ -46,6 +47,8 @@ class LongformerAttention(MultiHeadAttention):
         dropout: float = 0.0,
         block: int | None = None,
     ) -> None:
+        positive(d_model=d_model, n_heads=n_heads)
+        not_negative(window=window)
         mechanism = GlobalWindowAttention(window, window, at, block=block, dropout=dropout)
         super().__init__(d_model, n_heads, bias=bias, mechanism=mechanism)
         self.global_q = Linear(d_model, d_model, bias=bias)
@@ -80,7 +83,7 @@ class LongformerAttention(MultiHeadAttention):
         mechanism = self.mechanism
         assert isinstance(mechanism, GlobalWindowAttention)
         q, (k, v) = self._split(self.q(x), self.n_heads), self._keys_and_values(x)
-        rest, chosen = marked(mask, k)
+        rest, chosen = marked(as_mask(mask), k)
         real, _ = read_mask(rest, k, "LongformerAttention", causal=False)
         chosen = mechanism.everywhere(chosen, real, k)
         v, scale = self.values(v), mechanism.default_scale(self.d_head)

@@ -19,11 +19,12 @@ from deepdive.attention.hashing import (
 )
 from deepdive.attention.lsh_tiles import Chunks, Tiled
 from deepdive.attention.shared_qk import SQUARE, SharedQKAttention, directions
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import all_real, structure
+from deepdive.checks import positive
 from deepdive.inspect import record
 from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Dense, Mask, Padding, Window, both
+from deepdive.masks import Causal, Dense, Mask, Padding, both
 
 NOWHERE = -2  # the cell of a key that no query meets
 
@@ -43,6 +44,9 @@ class LSHMaskAttention(SharedQKAttention):
     Source: Kitaev et al. 2020, section 2, "LSH attention" and "Multi-round LSH attention".
     """
 
+    honours = (Causal, Padding)
+    takes_bias = False
+
     def __init__(
         self,
         chunk: int = 64,
@@ -53,30 +57,27 @@ class LSHMaskAttention(SharedQKAttention):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(dropout)
-        if chunk < 1 or rounds < 1:
-            raise ValueError(f"chunk={chunk}, rounds={rounds}: at least one row and one round")
+        positive(chunk=chunk, rounds=rounds)
         self.chunk, self.rounds, self.seed = chunk, rounds, seed
         self.buckets = (buckets,) if isinstance(buckets, int) else buckets
         if self.buckets is not None:
             draw_rotations(1, 1, 1, self.buckets)  # says what is wrong with them
 
-    def forward(
+    def compute(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q, k (B, H, T, d) and v (B, H, T, d_v)."""
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, type(self).__name__)
-        real, _ = read_mask(mask, k, type(self).__name__)
+        """Return the mixed values (B, H, T, d_v)."""
+        real, _ = structure(mask, k)
         sorted_q, sorted_k = self.sort(q, k, all_real(real, k))
         own = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
         allowed = met(sorted_q, sorted_k, q.shape[2]) | own
-        return super().forward(q, k, v, both(mask, Dense(allowed)), None, scale)
+        return super().compute(q, k, v, both(mask, Dense(allowed)), None, scale)
 
     def sort(self, q: Tensor, k: Tensor, real: Tensor) -> tuple[Sorted, Sorted]:
         """Return how queries and keys stand after hashing, in each round; `real` is (B or 1, T)."""
@@ -107,26 +108,22 @@ class LSHAttention(LSHMaskAttention):
 
     once = True
 
-    def forward(
+    def compute(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q, k (B, H, T, d) and v (B, H, T, d_v)."""
-        name = type(self).__name__
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, name)
-        self.check_square(q, k)
+        """Return the mixed values (B, H, T, d_v)."""
         T = q.shape[2]
-        real, causal = read_mask(mask, k, name)
+        real, causal = structure(mask, k)
         real = all_real(real, k).expand(q.shape[0], T)
         chunks, real = self._chunks(*self.sort(q, k, real), real, causal)
         fill = chunks.q_at.shape[-1] - T
-        q = q if scale is None else q * scale
+        q = q * scale
         k = directions(k)
         q_, k_, v_ = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q, k, v))
         dropping = self.training and self.dropout.p > 0
@@ -228,14 +225,10 @@ LEAKS = Fails(
 
 
 def lsh_case(part: type[LSHMaskAttention], **more: object) -> Case:
-    zeros = [torch.zeros(1, 2, 5, 4)] * 3
     declared: dict[str, object] = {
         "refusals": {
             "no chunk": lambda: part(0),
             "an odd number of buckets": lambda: part(4, 1, 3),
-            "a bias": lambda: part()(*zeros, bias=torch.zeros(5, 5)),
-            "another mask": lambda: part()(*zeros, mask=Window(2)),
-            "other keys than queries": lambda: part()(zeros[0][:, :, :3], *zeros[1:]),
         },
         "laws": {"cache": SQUARE, "order": ORDERED, "no_leak": LEAKS},
     }

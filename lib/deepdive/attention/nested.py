@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows, set_weights
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Padding
 
 CHUNK = 64  # rows that the causal form takes in one product
 
 
-class NestedAttention(nn.Module):
+class NestedAttention(StructuredAttention):
     """Luna's two softmax attentions, with `n_slots` learned rows for each head between them.
 
         packed = softmax(scale * slots @ k^T) @ v              # (B, H, n_slots, d)
@@ -43,37 +43,30 @@ class NestedAttention(nn.Module):
     as their code has it.
     """
 
+    queries = "last if causal"
+
     def __init__(self, n_heads: int, n_slots: int, d_head: int, dropout: float = 0.0) -> None:
         super().__init__()
-        if min(n_heads, n_slots, d_head) < 1:
-            raise ValueError(
-                f"n_heads={n_heads}, n_slots={n_slots}, d_head={d_head}: each must be 1 at least"
-            )
+        positive(n_heads=n_heads, n_slots=n_slots, d_head=d_head)
+        self.n_heads, self.d_head = n_heads, d_head
         self.slots = nn.Parameter(torch.randn(n_heads, n_slots, d_head))
         self.pack, self.unpack = SoftmaxAttention(dropout), SoftmaxAttention(dropout)
 
     def extra_repr(self) -> str:
         return "n_heads={}, n_slots={}, d_head={}".format(*self.slots.shape)
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
-        """Return the unpacked values (B, H, T, d) for q (B, H, T, d), k and v (B, H, S, d)."""
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "NestedAttention")
+    def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+        """Raise ValueError unless the values have the keys' width."""
         if k.shape[-1] != v.shape[-1]:
             raise ValueError(
                 f"k is {k.shape[-1]} wide and v {v.shape[-1]}: a packed row is value and key at "
                 "once, so the two widths must be one"
             )
-        real, causal = read_mask(mask, k, "NestedAttention")
-        scale = SoftmaxAttention.default_scale(q.shape[-1]) if scale is None else scale
+
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """Return the unpacked values (B, H, T, d)."""
         slots = self.slots.expand(q.shape[0], -1, -1, -1)
         if causal:
             strength = packing_strength(slots, k, scale)
@@ -155,7 +148,7 @@ def _() -> Case:
         return prefix_products(x[:, :, 2:], y, z, chunk=4), torch.cat(loop[2:], dim=2)
 
     zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: NestedAttention(4, 3, 4),
         parity="the two attentions, written out as loops over slots, keys and queries",
         limits={
@@ -164,17 +157,10 @@ def _() -> Case:
             "slots of 0, causal: the mean so far": silent_causally,
             "chunks: one row at a time": a_row_at_a_time,
         },
-    )
-    return replace(
-        plain,
         refusals={
-            **{name: call for name, call in plain.refusals.items() if "heads" not in name},
-            "a bias": lambda: NestedAttention(2, 3, 4)(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: NestedAttention(2, 3, 4)(*zeros, mask=Window(2)),
             "values of another width": lambda: NestedAttention(2, 3, 4)(
                 *zeros[:2], torch.zeros(1, 2, 3, 5)
             ),
             "no slots": lambda: NestedAttention(2, 0, 4),
-            "other heads": lambda: NestedAttention(3, 2, 4)(*zeros),
         },
     )

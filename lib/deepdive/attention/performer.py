@@ -4,14 +4,13 @@ Choromanski et al. 2021, "Rethinking Attention with Performers".
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
-from deepdive.attention.kernel import NO_WEIGHTS, LinearAttention, its_mask, its_refusals, key_parts
+from deepdive.attention.kernel import NO_WEIGHTS, LinearAttention, its_mask, key_parts
 from deepdive.attention.redrawn import Redrawn
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows
 
 
@@ -60,12 +59,13 @@ class PerformerAttention(Redrawn, LinearAttention):
     Checkpoints: none
     """
 
+    d_head: int
+
     def __init__(
         self, d_head: int, n_features: int, *, redraw_every: int = 1000, chunk: int = 128
     ) -> None:
         super().__init__(chunk)
-        if d_head < 1 or n_features < 1:
-            raise ValueError(f"d_head={d_head}, n_features={n_features}: each is 1 at least")
+        positive(d_head=d_head, n_features=n_features)
         self._start(redraw_every)
         self.d_head, self.n_features = d_head, n_features
         self.register_buffer("drawn", self.draw())
@@ -84,11 +84,8 @@ class PerformerAttention(Redrawn, LinearAttention):
 
     def shared(self, q: Tensor, k: Tensor, scale: float, real: Tensor | None) -> Tensor:
         """Return the largest exponent of each head's real keys, (B, H, 1, 1)."""
-        if scale < 0 or q.shape[-1] != self.d_head:
-            raise ValueError(
-                f"scale={scale}, d_head={q.shape[-1]}: these features have d_head={self.d_head}, "
-                "and sqrt(scale) must exist: give the sign to q"
-            )
+        if scale < 0:
+            raise ValueError(f"scale={scale}: sqrt(scale) must exist; give the sign to q")
         self._count()
         with torch.no_grad():
             tops = [
@@ -140,23 +137,17 @@ def _() -> Case:
         return attention(q, k, v), SoftmaxAttention()(q, k, v)
 
     zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = its_refusals(
-        mechanism_case(
-            lambda: PerformerAttention(4, 16, chunk=4),
-            parity="each weight from its two features, in float64",
-            limits={
-                "the expectation, by integration: SoftmaxAttention": many,
-                "causal, in chunks: its mask": lambda: its_mask(
-                    PerformerAttention(4, 16, chunk=4).double()
-                ),
-            },
-            laws={"hooks": NO_WEIGHTS},
-        )
-    )
-    return replace(
-        plain,
+    return mechanism_case(
+        lambda: PerformerAttention(4, 16, chunk=4),
+        parity="each weight from its two features, in float64",
+        limits={
+            "the expectation, by integration: SoftmaxAttention": many,
+            "causal, in chunks: its mask": lambda: its_mask(
+                PerformerAttention(4, 16, chunk=4).double()
+            ),
+        },
+        laws={"hooks": NO_WEIGHTS},
         refusals={
-            **plain.refusals,
             "a negative scale": lambda: PerformerAttention(4, 16)(*zeros, scale=-1.0),
             "another width": lambda: PerformerAttention(8, 16)(*zeros),
             "no features": lambda: PerformerAttention(4, 0),

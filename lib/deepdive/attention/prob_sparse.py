@@ -5,19 +5,19 @@ mean.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from deepdive.attention.clusters import answers
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Padding
 
 
-class ProbSparseAttention(SoftmaxAttention):
+class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention for the `u` queries that a sampled measure finds active, a mean for the
     rest.
 
@@ -41,39 +41,27 @@ class ProbSparseAttention(SoftmaxAttention):
     Source: Zhou et al. 2021, ProbSparse self-attention, and the released code for what it samples.
     """
 
-    fused = True
+    queries = "last if causal"
 
     def __init__(self, factor: int = 5, dropout: float = 0.0) -> None:
         super().__init__(dropout)
-        if factor < 1:
-            raise ValueError(f"factor={factor}: factor * ln(T) queries attend, so it is 1 at least")
+        positive(factor=factor)
         self.factor = factor
 
     def extra_repr(self) -> str:
         return f"factor={self.factor}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; queries are
-        the last T positions.
-        """
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "ProbSparseAttention")
-        real, causal = read_mask(mask, k, "ProbSparseAttention")
+        """Return the mixed values (B, H, T, d_v)."""
         T, S = q.shape[2], k.shape[2]
         active = self.active(q, k, real)  # (B, H, u)
         allowed = None if real is None else real[:, None, None]  # (B, 1, 1, S)
         if causal:
             past = torch.arange(S, device=q.device) <= active.unsqueeze(-1) + S - T
             allowed = past if allowed is None else allowed & past  # (B, H, u, S)
-        spiky = super().forward(answers(q, active), k, v, allowed, None, scale)
+        spiky = self.steps(answers(q, active), k, v, allowed, None, scale)
         index = active.unsqueeze(-1).expand_as(spiky)
         return self._lazy(v, real, causal, T).scatter(2, index, spiky)
 
@@ -132,9 +120,8 @@ def _() -> Case:
         same = k[:, :, :1].expand_as(k)
         return ProbSparseAttention(2).eval()(q, same, v), SoftmaxAttention()(q, same, v)
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
     over_all = Fails("which queries are active is decided over the whole row")
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: ProbSparseAttention(1),
         parity="transformers InformerProbSparseAttention",
         limits={
@@ -146,13 +133,5 @@ def _() -> Case:
             "cache": over_all,
             "order": Fails("which keys a query samples depends on its place"),
         },
-    )
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a bias": lambda: ProbSparseAttention()(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: ProbSparseAttention()(*zeros, mask=Window(2)),
-            "no factor": lambda: ProbSparseAttention(0),
-        },
+        refusals={"no factor": lambda: ProbSparseAttention(0)},
     )

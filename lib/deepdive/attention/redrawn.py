@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from deepdive.checks import not_negative
+
 
 class Redrawn:
     """Mixin for a module with a buffer `drawn` of random numbers, which are not trained.
@@ -17,8 +19,7 @@ class Redrawn:
     training: bool
 
     def _start(self, redraw_every: int) -> None:
-        if redraw_every < 0:
-            raise ValueError(f"redraw_every={redraw_every}: 0 keeps what was drawn, 1 never does")
+        not_negative(redraw_every=redraw_every)
         self.redraw_every, self._calls = redraw_every, 0
 
     def draw(self) -> Tensor:

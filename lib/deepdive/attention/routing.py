@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Padding
 
 
-class RoutingAttention(SoftmaxAttention):
+class RoutingAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention within clusters, at a cost of O(T * (clusters + size) * d).
 
         q, k    = layer_norm(q), layer_norm(k)                  # without gains
@@ -47,6 +46,7 @@ class RoutingAttention(SoftmaxAttention):
     Checkpoints: none
     """
 
+    queries = "all"
     centroids: Tensor
 
     def __init__(
@@ -60,11 +60,11 @@ class RoutingAttention(SoftmaxAttention):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(dropout)
-        if clusters < 1 or (size is not None and size < 1) or not 0 <= decay <= 1:
-            raise ValueError(
-                f"clusters={clusters}, size={size}, decay={decay}: at least one cluster of one "
-                "row, and a decay between 0 and 1"
-            )
+        positive(n_heads=n_heads, d_head=d_head, clusters=clusters)
+        positive(size=1 if size is None else size)
+        if not 0 <= decay <= 1:
+            raise ValueError(f"decay={decay}: expected a number between 0 and 1")
+        self.n_heads, self.d_head = n_heads, d_head
         self.clusters, self.size, self.decay = clusters, size, decay
         self.register_buffer(
             "centroids", F.layer_norm(torch.randn(n_heads, clusters, d_head), (d_head,))
@@ -73,27 +73,12 @@ class RoutingAttention(SoftmaxAttention):
     def extra_repr(self) -> str:
         return f"clusters={self.clusters}, size={self.size}, decay={self.decay}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q, k (B, H, T, d) and v (B, H, T, d_v)."""
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "RoutingAttention")
-        if q.shape[2] != k.shape[2]:
-            raise ValueError(
-                f"RoutingAttention has a key for each query; got {q.shape[2]} queries and "
-                f"{k.shape[2]} keys. For foreign rows or cached decoding use SoftmaxAttention"
-            )
-        real, causal = read_mask(mask, k, "RoutingAttention")
+        """Return the mixed values (B, H, T, d_v)."""
         T, d = q.shape[2:]
         real = all_real(real, k).expand(q.shape[0], T)
-        scale = self.default_scale(d) if scale is None else scale
         q, k = (F.layer_norm(rows, (d,)) for rows in (q, k))
         near_q, near_k = (self._near(rows, real) for rows in (q, k))  # (B, H, clusters, T)
         q_at, k_at = (self._members(near) for near in (near_q, near_k))  # (B, H, clusters, size)
@@ -175,8 +160,7 @@ def _() -> Case:
         torch.manual_seed(0)
         return RoutingAttention(4, 4, 2, 4)
 
-    zeros = [torch.zeros(1, 2, 5, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         make,
         parity="the equation in loops",
         limits={"one cluster of all rows: SoftmaxAttention on normalised rows": one_cluster},
@@ -184,15 +168,5 @@ def _() -> Case:
             "no_leak": Fails("which rows a cluster holds depends on later ones"),
             "cache": Refuses("a key for each query: clusters are formed anew"),
         },
-    )
-    small = RoutingAttention(2, 4, 2)
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "no cluster": lambda: RoutingAttention(2, 4, 0),
-            "a bias": lambda: small(*zeros, bias=torch.zeros(5, 5)),
-            "another mask": lambda: small(*zeros, mask=Window(2)),
-            "other keys than queries": lambda: small(zeros[0][:, :, :3], *zeros[1:]),
-        },
+        refusals={"no cluster": lambda: RoutingAttention(2, 4, 0)},
     )

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.masks import Mask
 
@@ -42,21 +43,30 @@ class GeneralAttention(DotAttention):
     Source: Luong, Pham and Manning 2015, section 3.1, "general".
     """
 
+    one_width = False
+
     def __init__(self, d_query: int, d_key: int | None = None, dropout: float = 0.0) -> None:
         super().__init__(dropout)
-        self.W = nn.Linear(d_query, d_query if d_key is None else d_key, bias=False)
+        d_key = d_query if d_key is None else d_key
+        positive(d_query=d_query, d_key=d_key)
+        self.W = nn.Linear(d_query, d_key, bias=False)
 
-    def forward(
+    def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+        """Raise ValueError unless the rows have the widths that W was made for."""
+        check_width("q", q, d_query=self.W.in_features)
+        check_width("k", k, d_key=self.W.out_features)
+
+    def compute(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
     ) -> Tensor:
         """Return the mixed values; the dot product is taken between `q @ W` and `k`."""
-        return super().forward(self.W(q), k, v, mask, bias, scale)
+        return super().compute(self.W(q), k, v, mask, bias, scale)
 
 
 class AdditiveAttention(SoftmaxAttention):
@@ -81,6 +91,8 @@ class AdditiveAttention(SoftmaxAttention):
     Checkpoints: none
     """
 
+    one_width = False
+
     def __init__(
         self,
         d_query: int,
@@ -91,6 +103,7 @@ class AdditiveAttention(SoftmaxAttention):
         super().__init__(dropout)
         d_key = d_query if d_key is None else d_key
         d_hidden = d_query if d_hidden is None else d_hidden
+        positive(d_query=d_query, d_key=d_key, d_hidden=d_hidden)
         self.W_q = nn.Linear(d_query, d_hidden)
         self.W_k = nn.Linear(d_key, d_hidden, bias=False)
         self.u = nn.Linear(d_hidden, 1, bias=False)
@@ -100,20 +113,25 @@ class AdditiveAttention(SoftmaxAttention):
         """Return 1: tanh bounds each term already."""
         return 1.0
 
-    def forward(
+    def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+        """Raise ValueError unless the queries have the width that W_q was made for."""
+        check_width("q", q, d_query=self.W_q.in_features)
+
+    def compute(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v): `attend` to the projected keys."""
-        return self.attend(q, self.project_keys(k), v, mask, bias, scale)
+        """Return the mixed values (B, H, T, d_v): those of the projected keys."""
+        return super().compute(q, self.project_keys(k), v, mask, bias, scale)
 
     def project_keys(self, k: Tensor) -> Tensor:
-        """Return W_k k, (B, H, S, d_hidden)."""
+        """Return W_k k, (B, H, S, d_hidden). Raises ValueError for keys of another width."""
+        check_width("k", k, d_key=self.W_k.in_features)
         return self.W_k(k)
 
     def attend(
@@ -126,7 +144,8 @@ class AdditiveAttention(SoftmaxAttention):
         scale: float | None = None,
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v); `projected` is what `project_keys` returned."""
-        return super().forward(q, projected, v, mask, bias, scale)
+        mask, bias, scale = self.checked(q, projected, v, mask, bias, scale)
+        return super().compute(q, projected, v, mask, bias, scale)
 
     def score(self, q: Tensor, projected: Tensor, scale: float) -> Tensor:
         """Return scale * u . tanh(W_q q + projected), (B, H, T, S)."""
@@ -134,6 +153,16 @@ class AdditiveAttention(SoftmaxAttention):
             self.W_q(q).unsqueeze(-2) + projected.unsqueeze(-3)
         )  # (B, H, T, S, d_hidden)
         return scale * self.u(hidden).squeeze(-1)
+
+
+def check_width(name: str, rows: Tensor, **made_for: int) -> None:
+    """Raise ValueError unless the rows have the width that a matrix is made for, by its name."""
+    for size, width in made_for.items():
+        if rows.shape[-1] != width:
+            raise ValueError(
+                f"{name} is {rows.shape[-1]} wide, but the scores were built with {size}={width}: "
+                f"build them with {size}={rows.shape[-1]}"
+            )
 
 
 @case(DotAttention)

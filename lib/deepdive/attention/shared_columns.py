@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from deepdive.checks import not_negative, positive
+
 
 @torch.no_grad()
 def share(
@@ -25,8 +27,8 @@ def share(
         raise ValueError(
             f"w_q is (H, D, d) and w_k (H, E, d); got {tuple(w_q.shape)}, {tuple(w_k.shape)}"
         )
-    if d_shared < 1 or rounds < 0:
-        raise ValueError(f"d_shared={d_shared}, rounds={rounds}: at least one column, no round < 0")
+    positive(d_shared=d_shared)
+    not_negative(rounds=rounds)
     given = beside(w_q, w_k)
     columns = given[0].shape[1]
     if d_shared >= columns:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from deepdive.attention.cache import Slot
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.checks import positive
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, Refuses, case, random_rows, set_weights
 from deepdive.linear import Linear
@@ -32,6 +33,8 @@ class SharedQKAttention(SoftmaxAttention):
     Source: Kitaev et al. 2020, section 2, "Causal masking for shared-QK attention".
     """
 
+    queries = "all"
+
     @staticmethod
     def default_scale(d_head: int) -> float:
         """Return 1: keys have length 1, and no variance grows with d_head."""
@@ -39,7 +42,6 @@ class SharedQKAttention(SoftmaxAttention):
 
     def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
         """Return scale * q @ (k / |k|)^T, (B, H, T, T)."""
-        self.check_square(q, k)
         return super().score(q, directions(k), scale)
 
     def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
@@ -48,14 +50,6 @@ class SharedQKAttention(SoftmaxAttention):
         allowed = torch.ones_like(own) if allowed is None else allowed
         alone = ~(allowed & ~own).any(-1, keepdim=True)
         return super().weigh(scores, allowed & (alone | ~own))
-
-    def check_square(self, q: Tensor, k: Tensor) -> None:
-        """Raise ValueError unless there is a key for each query."""
-        if q.shape[2] != k.shape[2]:
-            raise ValueError(
-                f"{type(self).__name__} has a key for each query; got {q.shape[2]} queries and "
-                f"{k.shape[2]} keys. For foreign rows or cached decoding use SoftmaxAttention"
-            )
 
 
 class SharedQKMultiHeadAttention(nn.Module):
@@ -80,13 +74,15 @@ class SharedQKMultiHeadAttention(nn.Module):
         mechanism: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        if n_heads < 1 or (d_head is None and d_model % n_heads):
+        positive(d_model=d_model, n_heads=n_heads)
+        if d_head is None and d_model % n_heads:
             raise ValueError(
                 f"n_heads={n_heads} does not divide d_model={d_model}: choose a divisor, or give "
                 "d_head yourself"
             )
         self.d_model, self.n_heads = d_model, n_heads
         self.d_head = d_model // n_heads if d_head is None else d_head
+        positive(d_head=self.d_head)
         self.qk = Linear(d_model, n_heads * self.d_head, bias=bias)
         self.v = Linear(d_model, n_heads * self.d_head, bias=bias)
         self.out = Linear(n_heads * self.d_head, d_model, bias=bias)
@@ -139,7 +135,6 @@ def _() -> Case:
         SharedQKAttention,
         parity="the equation in loops",
         limits={"the first row itself, the last one all others": by_hand},
-        refusals={"other keys than queries": lambda: SharedQKAttention()(q[:, :, :3], q, v)},
         laws={"cache": SQUARE},
     )
 

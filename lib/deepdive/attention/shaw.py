@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, case, random_rows, set_weights
 from deepdive.positions import ShawPosition
 
@@ -45,11 +46,13 @@ class ShawAttention(SoftmaxAttention):
     """
 
     right_aligned = True
+    queries = "last"
 
     def __init__(
         self, d_head: int, left: int, right: int | None = None, dropout: float = 0.0
     ) -> None:
         super().__init__(dropout)
+        positive(d_head=d_head)
         right = left if right is None else right
         if left < 0 or right < 0:
             raise ValueError(f"left={left}, right={right}: offsets are told apart up to 0 or more")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import positive
 from deepdive.inspect import record
 from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Padding
 
 NEVER = -1e30
 
@@ -36,7 +35,7 @@ def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = 
     return logits.exp() * allowed
 
 
-class SinkhornAttention(SoftmaxAttention):
+class SinkhornAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention among the rows of one's block and those of a sorted one: O(T * block * d).
 
         x[i]    = sum of the keys of block i                    # causal: down to its first key
@@ -67,7 +66,7 @@ class SinkhornAttention(SoftmaxAttention):
     Checkpoints: none
     """
 
-    fused = True
+    queries = "all"
 
     def __init__(
         self,
@@ -81,11 +80,11 @@ class SinkhornAttention(SoftmaxAttention):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(dropout)
-        if min(block, max_blocks, iterations) < 1 or temperature <= 0:
-            raise ValueError(
-                f"block={block}, max_blocks={max_blocks}, iterations={iterations}, "
-                f"temperature={temperature}: all are positive"
-            )
+        positive(n_heads=n_heads, d_head=d_head, block=block, max_blocks=max_blocks)
+        positive(iterations=iterations)
+        if temperature <= 0:
+            raise ValueError(f"temperature={temperature}: expected a number above 0")
+        self.n_heads, self.d_head = n_heads, d_head
         self.block, self.max_blocks = block, max_blocks
         self.iterations, self.temperature = iterations, temperature
         self.inner = nn.Parameter(torch.randn(n_heads, d_head, d_head) * d_head**-0.5)
@@ -95,26 +94,19 @@ class SinkhornAttention(SoftmaxAttention):
     def extra_repr(self) -> str:
         return f"block={self.block}, max_blocks={self.max_blocks}, iterations={self.iterations}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q, k (B, H, T, d) and v (B, H, T, d_v)."""
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "SinkhornAttention")
-        T, S, m = q.shape[2], k.shape[2], self.block
-        if T != S or -(-T // m) > self.max_blocks:
+    def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+        """Raise ValueError for more rows than there are blocks for."""
+        if k.shape[2] > self.max_blocks * self.block:
             raise ValueError(
-                f"SinkhornAttention has a key for each query, at most max_blocks * block = "
-                f"{self.max_blocks * m} of them; got {T} queries and {S} keys. Use SoftmaxAttention"
+                f"SinkhornAttention has places for max_blocks * block = {self.max_blocks} * "
+                f"{self.block} rows; got {k.shape[2]}. Build it longer, or use SoftmaxAttention"
             )
-        real, causal = read_mask(mask, k, "SinkhornAttention")
-        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        T, m = q.shape[2], self.block
         fill = -T % m
         real = F.pad(all_real(real, k), (0, fill), value=False).unflatten(1, (-1, m))[:, None]
         q, k, v = (F.pad(rows, (0, 0, 0, fill)).unflatten(2, (-1, m)) for rows in (q, k, v))
@@ -190,8 +182,7 @@ def _() -> Case:
         S = balance(random_rows(3, 5, 5), torch.ones(5, 5).bool(), 200)
         return torch.cat([S.sum(-1), S.sum(-2)]), torch.ones(6, 5, dtype=S.dtype)
 
-    zeros = [torch.zeros(1, 2, 5, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: SinkhornAttention(4, 4, 2, 4),
         parity="the equation in loops",
         limits={
@@ -203,15 +194,10 @@ def _() -> Case:
             "order": Fails("blocks are cut by position"),
             "cache": Refuses("a key for each query: blocks are sorted anew"),
         },
-    )
-    small = SinkhornAttention(2, 4, 2, 3)
-    return replace(
-        plain,
         refusals={
-            **plain.refusals,
             "no block": lambda: SinkhornAttention(2, 4, 0, 1),
-            "a text that is too long": lambda: small(*[torch.zeros(1, 2, 7, 4)] * 3),
-            "a bias": lambda: small(*zeros, bias=torch.zeros(5, 5)),
-            "another mask": lambda: small(*zeros, mask=Window(2)),
+            "a text that is too long": lambda: SinkhornAttention(2, 4, 2, 3)(
+                *[torch.zeros(1, 2, 7, 4)] * 3
+            ),
         },
     )

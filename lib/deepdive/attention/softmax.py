@@ -11,25 +11,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.texts import Texts, each_text
 from deepdive.dropout import Dropout
 from deepdive.inspect import HookPoint, record
 from deepdive.laws import Case, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, as_mask, describe
+from deepdive.masks import Causal, Mask, Padding
 
 
-class SoftmaxAttention(nn.Module):
-    """Scaled dot-product attention, and the base class of every mechanism.
+class SoftmaxAttention(Mechanism):
+    """Scaled dot-product attention, and the base class of those that change one of its steps.
 
         scores  = scale * q @ k.transpose(-2, -1) + bias       # (B, H, T, S)
         weights = softmax(scores where the mask allows)         # (B, H, T, S), float32
         output  = weights @ v                                   # (B, H, T, d_v)
 
-    A variant overrides one of the steps `score`, `weigh`, `mix`, or `forward`. While a hook
+    A variant overrides one of the steps `score`, `weigh`, `mix`, or `compute`. While a hook
     listens at `scores` or `weights`, and while dropout acts on a CPU, the steps run one by one;
     otherwise the three are one call of `F.scaled_dot_product_attention`. The two agree to rounding
     (under dropout, in distribution).
-    A row with no allowed key has weights and output exactly 0 in both, and finite gradients.
+    A row with no allowed key, or none whose bias is above minus infinity, has weights and output
+    exactly 0 in both, and finite gradients.
 
     System: scaled_dot_attention
     Parent: dot_attention
@@ -59,33 +61,38 @@ class SoftmaxAttention(nn.Module):
         self.weights = HookPoint()
         self.dropout = Dropout(dropout)
 
-    def forward(
+    def compute(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k (B, H, S, d), v (B, H, S,
-        d_v).
-
-        `mask` is a `Mask` or a bool tensor, True = may attend; `bias` is added to the scores;
-        `scale` multiplies them and defaults to `default_scale`. Raises ValueError or TypeError for
-        shapes and types that do not fit.
-        """
-        check_attention_inputs(q, k, v, bias)
-        mask = as_mask(mask)
+        """Return the mixed values (B, H, T, d_v)."""
         if isinstance(mask, Texts) and bias is None and not self._listening:
-            return each_text(lambda *rows: self(*rows, scale=scale), q, k, v, mask)
-        allowed = None if mask is None else mask.allowed(q.shape[-2], k.shape[-2], q.device)
-        scale = self.default_scale(q.shape[-1]) if scale is None else scale
+
+            def alone(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+                return self.compute(q, k, v, None, None, scale)
+
+            return each_text(alone, q, k, v, mask)
+        return self.steps(q, k, v, self.allowed(mask, q, k), bias, scale)
+
+    def steps(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None,
+        bias: Tensor | None,
+        scale: float,
+    ) -> Tensor:
+        """Return what the three steps make; `allowed` bool, broadcasting to (B, H, T, S)."""
         if self.fused and not (self._listening or self._drops(q)):
             return self._fused(q, k, v, allowed, bias, scale)
-        scores = self.score(q, k, scale)
-        scores = self.scores(scores if bias is None else scores + bias)
-        weights = self.weights(self.weigh(scores, allowed))
+        scores, allowed = biased(self.score(q, k, scale), allowed, bias)
+        weights = self.weights(self.weigh(self.scores(scores), allowed))
         return self.mix(self.dropout(weights), v)
 
     @property
@@ -97,13 +104,6 @@ class SoftmaxAttention(nn.Module):
         slower dropout: on a CPU.
         """
         return self.training and self.dropout.p > 0 and q.device.type == "cpu"
-
-    @staticmethod
-    def default_scale(d_head: int) -> float:
-        """Return 1 / sqrt(d_head): it keeps the variance of a score near 1 for q and k of variance
-        1.
-        """
-        return float(d_head**-0.5)
 
     def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
         """Return scale * q @ k^T, (B, H, T, S)."""
@@ -136,51 +136,39 @@ class SoftmaxAttention(nn.Module):
         scale: float,
     ) -> Tensor:
         if bias is not None:
-            bias = bias.to(q.dtype)
             allowed = bias if allowed is None else bias.masked_fill(~allowed, float("-inf"))
-        if allowed is not None:
-            # For the error where it does not fit: passed on expanded, it would be written out.
-            allowed.expand(*q.shape[:3], k.shape[2])
         p = self.dropout.p if self.training else 0.0
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=p, scale=scale)
 
 
-def check_attention_inputs(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None) -> None:
-    """Raise ValueError or TypeError, naming the argument, when q, k, v or bias do not fit
-    together.
+def biased(
+    scores: Tensor, allowed: Tensor | None, bias: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """Return the scores with the bias added, and what is allowed: not where it is minus infinity,
+    so that a row of that alone is one without a key, and not NaN.
     """
-    if q.ndim != 4 or k.ndim != 4 or v.ndim != 4:
-        came = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
-        raise ValueError(f"q, k and v are (B, H, T, d), (B, H, S, d), (B, H, S, d_v); got {came}")
-    if k.shape[:3] != v.shape[:3] or q.shape[1] != k.shape[1] or q.shape[0] != k.shape[0]:
-        came = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
-        raise ValueError(f"q, k and v must agree in batch and heads, k and v in length; got {came}")
-    if not q.dtype == k.dtype == v.dtype or not q.is_floating_point():
-        raise TypeError(
-            f"q, k and v must have one floating dtype; got {q.dtype}, {k.dtype}, {v.dtype}"
-        )
-    if bias is not None and not bias.is_floating_point():
-        raise TypeError(
-            f"bias is a float tensor that is added to the scores; got {describe(bias)}. "
-            "What forbids attention is a mask: pass it as mask="
-        )
+    if bias is None:
+        return scores, allowed
+    finite = bias != float("-inf")
+    return scores + bias, finite if allowed is None else allowed & finite
 
 
 def mechanism_case(mechanism: Callable[[], nn.Module], **more: Any) -> Case:
-    """Return the case of a mechanism, with what every mechanism refuses."""
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    """Return the case of a mechanism for 4 heads of width 4, with what every mechanism refuses."""
+    zeros = [torch.zeros(1, 4, 3, 4)] * 3
+    refusals = {
+        "a mask of floats": lambda: mechanism()(*zeros, mask=torch.zeros(3, 3)),
+        "a mask for other keys": lambda: mechanism()(*zeros, mask=torch.ones(2, 7).bool()),
+        "a bias of bools": lambda: mechanism()(*zeros, bias=torch.ones(3, 3).bool()),
+        "three axes": lambda: mechanism()(zeros[0][0], *zeros[1:]),
+        "other heads": lambda: mechanism()(torch.zeros(1, 3, 3, 4), *zeros[1:]),
+        "two dtypes": lambda: mechanism()(zeros[0].double(), *zeros[1:]),
+    }
     declared: dict[str, Any] = {
         "place": "mechanism",
         "make": mechanism,
         "parity": "torch.nn.functional.scaled_dot_product_attention",
-        "refusals": {
-            "a mask of floats": lambda: mechanism()(*zeros, mask=torch.zeros(3, 3)),
-            "a mask for other keys": lambda: mechanism()(*zeros, mask=torch.ones(2, 7).bool()),
-            "a bias of bools": lambda: mechanism()(*zeros, bias=torch.ones(3, 3).bool()),
-            "three axes": lambda: mechanism()(zeros[0][0], *zeros[1:]),
-            "other heads": lambda: mechanism()(torch.zeros(1, 3, 3, 4), *zeros[1:]),
-            "two dtypes": lambda: mechanism()(zeros[0].double(), *zeros[1:]),
-        },
+        "refusals": refusals | more.pop("refusals", {}),
     }
     return Case(**declared | more)
 

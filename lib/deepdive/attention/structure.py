@@ -1,13 +1,56 @@
-"""What a mechanism that makes nothing of size T x S reads of a mask, and how it says no."""
+"""Mechanisms that make nothing of size T x S, and what they read of a mask."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from deepdive.masks import Causal, Mask, Padding, as_mask, describe
+from deepdive.attention.mechanism import INSTEAD, Mechanism, fitting, honoured
+from deepdive.masks import Causal, Mask, Padding, as_mask
 
-INSTEAD = "Use SoftmaxAttention, which honours every mask, at full cost"
+
+class StructuredAttention(Mechanism):
+    """Base of mechanisms that honour `Causal` and `Padding` in a form of their own, and no bias.
+
+    A mechanism gives this form in `structured`. One without a causal form says `honours =
+    (Padding,)`.
+    """
+
+    honours: tuple[type[Mask], ...] = (Causal, Padding)
+    takes_bias = False
+
+    def compute(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        return self.structured(q, k, v, *structure(mask, k), scale)
+
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v); `real` bool (B or 1, S), None = all keys."""
+        raise NotImplementedError
+
+
+def structure(mask: Mask | None, k: Tensor) -> tuple[Tensor | None, bool]:
+    """Return which keys are real, bool (B or 1, S) or None for all, and whether the mask is causal,
+    for a mask of `Padding` and `Causal` alone; k is (B, H, S, d).
+    """
+    real: Tensor | None = None
+    parts = () if mask is None else mask.parts
+    for part in parts:
+        if isinstance(part, Padding):
+            keys = part.allowed(1, k.shape[2], k.device)
+            assert keys is not None
+            keys = fitting("mask", keys, (k.shape[0], k.shape[1], 1, k.shape[2]))[:, 0, 0]
+            real = keys if real is None else real & keys
+    return real, any(isinstance(part, Causal) for part in parts)
 
 
 def read_mask(
@@ -18,38 +61,13 @@ def read_mask(
     causal: bool = True,
     instead: str = INSTEAD,
 ) -> tuple[Tensor | None, bool]:
-    """Return which keys are real, bool (B or 1, S) or None for all, and whether the mask is causal.
+    """Return the `structure` of a mask, for a module that is no `Mechanism`.
 
     `mechanism` is the class that asks and `instead` the way out, for the message; `causal` says
-    whether it has a causal form. k is (B, H, S, d).
-    Raises ValueError for a part other than `Padding` and, where there is a causal form, `Causal`.
+    whether it has a causal form. Raises ValueError for a part that it does not honour.
     """
-    real: Tensor | None = None
-    ahead = False
-    mask = as_mask(mask)
-    for part in () if mask is None else mask.parts:
-        if isinstance(part, Causal) and causal:
-            ahead = True
-        elif isinstance(part, Padding):
-            padding = part.allowed(1, k.shape[2], k.device)
-            assert padding is not None
-            real = padding[:, 0, 0] if real is None else real & padding[:, 0, 0]
-        else:
-            honoured = "Causal and Padding" if causal else "Padding alone"
-            raise ValueError(
-                f"mask: {mechanism} honours {honoured}; got {type(part).__name__} "
-                f"({describe(part)}). {instead}"
-            )
-    return real, ahead
-
-
-def refuse_bias(bias: Tensor | None, mechanism: str, instead: str = INSTEAD) -> None:
-    """Raise ValueError when there is a bias: it has an entry for each query and key."""
-    if bias is not None:
-        raise ValueError(
-            f"bias has an entry for each query and key, and {mechanism} makes nothing of that "
-            f"size. {instead.replace('every mask', 'a bias')}"
-        )
+    kinds: tuple[type[Mask], ...] = (Causal, Padding) if causal else (Padding,)
+    return structure(honoured(as_mask(mask), kinds, mechanism, instead), k)
 
 
 def all_real(real: Tensor | None, k: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.linear import Linear
 
 
@@ -17,10 +18,7 @@ class Scores(nn.Module):
 
     def __init__(self, n_heads: int, max_length: int) -> None:
         super().__init__()
-        if n_heads < 1 or max_length < 1:
-            raise ValueError(
-                f"n_heads={n_heads}, max_length={max_length}: both must be positive numbers"
-            )
+        positive(n_heads=n_heads, max_length=max_length)
         self.n_heads, self.max_length = n_heads, max_length
 
     def forward(self, x: Tensor, start: int) -> Tensor:
@@ -41,6 +39,7 @@ class DenseScores(Scores):
     ) -> None:
         super().__init__(n_heads, max_length)
         d_hidden = d_model // n_heads if d_hidden is None else d_hidden
+        positive(d_hidden=d_hidden, d_model=d_model)
         self.inner = Linear(d_model, n_heads * d_hidden)
         self.outer = _ByHead(n_heads, d_hidden, max_length)
 
@@ -79,8 +78,10 @@ class FactorisedDenseScores(Scores):
         self, d_model: int, n_heads: int, factors: tuple[int, int], *, d_hidden: int | None = None
     ) -> None:
         a, b = factors
+        positive(factors=min(factors))
         super().__init__(n_heads, a * b)
         d_hidden = d_model // n_heads if d_hidden is None else d_hidden
+        positive(d_hidden=d_hidden, d_model=d_model)
         self.factors = a, b
         self.inner = Linear(d_model, 2 * n_heads * d_hidden)
         self.first, self.second = _ByHead(n_heads, d_hidden, a), _ByHead(n_heads, d_hidden, b)
@@ -100,8 +101,7 @@ class FactorisedRandomScores(Scores):
 
     def __init__(self, n_heads: int, max_length: int, rank: int) -> None:
         super().__init__(n_heads, max_length)
-        if rank < 1:
-            raise ValueError(f"rank={rank}: the scores have rank one at least")
+        positive(rank=rank)
         start = rank**-0.25
         self.left = nn.Parameter(start * torch.randn(n_heads, max_length, rank))
         self.right = nn.Parameter(start * torch.randn(n_heads, max_length, rank))

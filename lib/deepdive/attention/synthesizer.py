@@ -16,6 +16,7 @@ from deepdive.attention.synthesized_scores import (
     RandomScores,
     Scores,
 )
+from deepdive.checks import positive
 from deepdive.laws import Case, Fails, Pair, case, random_rows
 from deepdive.linear import Linear
 from deepdive.masks import Causal, Mask, Padding
@@ -63,7 +64,8 @@ class SynthesizedAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if n_heads < 1 or d_model % n_heads or made.n_heads != n_heads:
+        positive(d_model=d_model, n_heads=n_heads)
+        if d_model % n_heads or made.n_heads != n_heads:
             raise ValueError(
                 f"n_heads={n_heads} must divide d_model={d_model}, and be that of the scores, "
                 f"{made.n_heads}"
@@ -100,8 +102,8 @@ class SynthesizedAttention(nn.Module):
         T, S = x.shape[1], start + x.shape[1]
         if self.made.max_length < S:
             raise ValueError(
-                f"{S} places, but scores for {self.made.max_length}: build them longer, or use "
-                "MultiHeadAttention, which has no limit"
+                f"{S} places, but scores for max_length={self.made.max_length}: build them "
+                "longer, or use MultiHeadAttention, which has no limit"
             )
         none = v.new_zeros(1).expand(*v.shape[:3], 1)  # queries and keys that say nothing
         keys, v = (none, v) if cache is None else cache.append(none, v)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor, nn
 
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.checks import positive
 from deepdive.laws import Case, case, random_rows
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.masks import Causal, Padding
 
 
 class TalkingHeadsAttention(SoftmaxAttention):
@@ -47,33 +46,14 @@ class TalkingHeadsAttention(SoftmaxAttention):
     def __init__(self, n_heads: int, n_maps: int | None = None, *, dropout: float = 0.0) -> None:
         super().__init__(dropout)
         n_maps = n_heads if n_maps is None else n_maps
-        if n_heads < 1 or n_maps < 1:
-            raise ValueError(f"n_heads={n_heads}, n_maps={n_maps}: there is at least one of each")
+        positive(n_heads=n_heads, n_maps=n_maps)
+        self.n_heads = n_heads
         self.before = nn.Parameter(torch.eye(n_heads, n_maps))
         self.after = nn.Parameter(torch.eye(n_maps, n_heads))
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v); a mask or bias by head is one by softmax map."""
-        n_heads, n_maps = self.before.shape
-        if q.ndim == 4 and q.shape[1] != n_heads:
-            raise ValueError(
-                f"q has {q.shape[1]} heads, the mixing was built for {n_heads}: build "
-                f"TalkingHeadsAttention({q.shape[1]})"
-            )
-        if bias is not None and bias.ndim > 2 and bias.shape[-3] not in (1, n_maps):
-            raise ValueError(
-                f"bias has {bias.shape[-3]} heads, but is added to {n_maps} mixed maps: give one "
-                f"for each map, or one for all"
-            )
-        return super().forward(q, k, v, mask, bias, scale)
+    def score_shape(self, q: Tensor, k: Tensor) -> tuple[int, int, int, int]:
+        """Return (B, n_maps, T, S): a mask or bias by head is one by softmax map."""
+        return q.shape[0], self.before.shape[1], q.shape[2], k.shape[2]
 
     def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
         """Return the mixed scores (B, n_maps, T, S)."""
@@ -119,7 +99,7 @@ def _() -> Case:
         return talking(q, k, v, mask), one.unflatten(-1, (3, 4)).squeeze(1).transpose(1, 2)
 
     zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: TalkingHeadsAttention(4, 3),
         parity="the equations of Shazeer et al. 2020, entry by entry",
         limits={
@@ -127,15 +107,10 @@ def _() -> Case:
             "heads renamed and named back: SoftmaxAttention": renamed,
             "all heads into one map: one long head": one_question,
         },
-    )
-    return replace(
-        plain,
         refusals={
-            "other heads": lambda: TalkingHeadsAttention(3)(*zeros),
             "a bias for other maps": lambda: TalkingHeadsAttention(2, 4)(
                 *zeros, bias=torch.zeros(2, 3, 3)
             ),
-            "a mask of floats": lambda: TalkingHeadsAttention(2)(*zeros, mask=torch.zeros(3, 3)),
             "no map": lambda: TalkingHeadsAttention(2, 0),
         },
     )

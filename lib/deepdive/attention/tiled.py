@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import positive
 from deepdive.laws import Case, NotApplicable, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Padding
 
 LOW = (torch.float16, torch.bfloat16)
 
 
-class TiledAttention(nn.Module):
+class TiledAttention(StructuredAttention):
     """Softmax attention in tiles of `block` queries and keys, exact, in memory O(T d).
 
     For a tile of queries, the tiles of keys pass by. Kept are m, the largest score so far,
@@ -53,29 +53,16 @@ class TiledAttention(nn.Module):
 
     def __init__(self, block: int = 256) -> None:
         super().__init__()
-        if block < 1:
-            raise ValueError(f"block={block}: a tile has one row at least")
+        positive(block=block)
         self.block = block
 
     def extra_repr(self) -> str:
         return f"block={self.block}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; queries are
-        the last T positions.
-        """
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "TiledAttention")
-        real, causal = read_mask(mask, k, "TiledAttention")
-        scale = SoftmaxAttention.default_scale(q.shape[-1]) if scale is None else scale
+        """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
         rows = (q.float(), k.float(), v.float()) if q.dtype in LOW else (q, k, v)
         output: Tensor = _Tiled.apply(  # type: ignore[no-untyped-call]
             *rows, all_real(real, k), causal, scale, self.block
@@ -172,8 +159,7 @@ def _() -> Case:
         ours = TiledAttention(4)(last, k, v, Causal())
         return ours, SoftmaxAttention()(last, k, v, Causal())
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: TiledAttention(4),
         limits={
             "tiles of one: SoftmaxAttention": lambda: in_tiles(1),
@@ -182,13 +168,5 @@ def _() -> Case:
             "SoftmaxAttention for the last rows": the_last_rows,
         },
         laws={"hooks": NotApplicable("the weights of one row never stand side by side")},
-    )
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a bias": lambda: TiledAttention()(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: TiledAttention()(*zeros, mask=Window(2)),
-            "a tile of no rows": lambda: TiledAttention(0),
-        },
+        refusals={"a tile of no rows": lambda: TiledAttention(0)},
     )

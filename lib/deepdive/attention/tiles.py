@@ -186,7 +186,7 @@ class _Tiled(torch.autograd.Function):
         kept: bool,
         special: Sequence[bool],
     ) -> Tensor:
-        if unit > 1:
+        if any(tile.blocks is not None for tile in tiles):  # blocks are views
             k, v = k.contiguous(), v.contiguous()
         q = q * scale
         keys, values = _Met(k, unit), _Met(v, unit)

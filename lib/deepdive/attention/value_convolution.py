@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.laws import (
     Case,
     Fails,
@@ -34,11 +35,9 @@ class ValueConvolution(nn.Module):
 
     def __init__(self, n_heads: int, kernel: int) -> None:
         super().__init__()
-        if n_heads < 1 or kernel < 1 or kernel % 2 == 0:
-            raise ValueError(
-                f"n_heads={n_heads}, kernel={kernel}: the kernel is odd, so that it has a middle, "
-                "and there is at least one head"
-            )
+        positive(n_heads=n_heads, kernel=kernel)
+        if kernel % 2 == 0:
+            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
         self.weight = nn.Parameter(torch.empty(n_heads, kernel))
         nn.init.uniform_(self.weight, -(kernel**-0.5), kernel**-0.5)
 
@@ -52,7 +51,7 @@ class ValueConvolution(nn.Module):
         """
         n_heads, kernel = self.weight.shape
         if v.ndim != 4 or v.shape[1] != n_heads:
-            raise ValueError(f"v must be (B, {n_heads}, T, d); got {tuple(v.shape)}")
+            raise ValueError(f"v must be (B, n_heads={n_heads}, T, d); got {tuple(v.shape)}")
         if real is not None:
             v = v * real[:, None, :, None]
         batch, _, T, d = v.shape

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention, check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.attention.tiles import attend, block_of, window_tiles
+from deepdive.checks import not_negative, positive
 from deepdive.inspect import record
 from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
-
-INSTEAD, BAND = "Use SoftmaxAttention with mask=", "Window(left, right)"
+from deepdive.masks import Causal, Padding, Window
 
 
-class WindowAttention(SoftmaxAttention):
+class WindowAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention under the mask `Window(left, right)`, at a cost of O(T * window * d).
 
         keys of query t = t - left ... t + right               # window = left + 1 + right of them
@@ -40,44 +37,28 @@ class WindowAttention(SoftmaxAttention):
     al. 2020, section 3.
     """
 
-    fused = True
+    instead = "Use SoftmaxAttention with mask=Window(left, right) & mask, at full cost"
 
     def __init__(
         self, left: int, right: int = 0, *, block: int | None = None, dropout: float = 0.0
     ) -> None:
         super().__init__(dropout)
+        not_negative(left=left, right=right)
         block = block_of(left, right) if block is None else block
-        if left < 0 or right < 0 or block < 1:
-            raise ValueError(
-                f"left={left}, right={right}, block={block}: a window has left, right >= 0, and "
-                "blocks of one row at least"
-            )
+        positive(block=block)
         self.left, self.right, self.block = left, right, block
 
     def extra_repr(self) -> str:
         return f"left={self.left}, right={self.right}, block={self.block}"
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k and v of S rows; queries are
-        the last T positions.
-        """
-        check_attention_inputs(q, k, v, bias)
-        refuse_bias(bias, "WindowAttention", f"{INSTEAD}{BAND}")
-        T, S = q.shape[2], k.shape[2]
-        real, causal = read_mask(mask, k, "WindowAttention", instead=f"{INSTEAD}{BAND} & mask")
+        """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
         right = 0 if causal else self.right
-        scale = self.default_scale(q.shape[-1]) if scale is None else scale
         if self._listening:
             return self._steps(q, k, v, all_real(real, k), right, scale)
-        tiles = window_tiles(T, S, self.left, right, self.block, q)
+        tiles = window_tiles(q.shape[2], k.shape[2], self.left, right, self.block, q)
         p = self.dropout.p if self.training else 0.0
         return attend(q, k, v, tiles, scale, real=real, dropout=p)
 
@@ -149,8 +130,7 @@ def _() -> Case:
         with record(window, "weights"):
             return window(q, k, v, mask), tiles
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    plain = mechanism_case(
+    return mechanism_case(
         lambda: WindowAttention(2, 1, block=2),
         parity="torch.nn.functional.scaled_dot_product_attention under the band's mask, "
         "transformers LongformerSelfAttention",
@@ -160,14 +140,6 @@ def _() -> Case:
             "the steps one by one: in tiles": explicit_and_in_tiles,
             "a window over everything: SoftmaxAttention": everywhere,
         },
+        refusals={"a window to the wrong side": lambda: WindowAttention(-1)},
         laws={"order": Fails("who is near depends on the order")},
-    )
-    return replace(
-        plain,
-        refusals={
-            **plain.refusals,
-            "a bias": lambda: WindowAttention(1)(*zeros, bias=torch.zeros(3, 3)),
-            "another mask": lambda: WindowAttention(1)(*zeros, mask=Window(2)),
-            "a window to the wrong side": lambda: WindowAttention(-1),
-        },
     )

@@ -5,21 +5,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
+from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.redrawn import Redrawn
-from deepdive.attention.softmax import check_attention_inputs, mechanism_case
-from deepdive.attention.structure import all_real, read_mask, refuse_bias
+from deepdive.attention.softmax import mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real, read_mask
 from deepdive.attention.value_convolution import ValueConvolution
 from deepdive.attention.yoso_sampled import Sampled
+from deepdive.checks import positive
 from deepdive.laws import Case, Refuses, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window, as_mask
+from deepdive.masks import Mask, Padding
 
 
 class Expected(torch.autograd.Function):
@@ -57,7 +57,7 @@ def collision(cosine: Tensor, bits: int) -> Tensor:
     return (1 - torch.acos(cosine.clamp(-1, 1)) / math.pi) ** bits
 
 
-class ExpectedYosoAttention(nn.Module):
+class ExpectedYosoAttention(Mechanism):
     """The weights that YOSO samples, in expectation, written out at full cost.
 
         weights = (1 - acos(cos(q, k)) / pi)^bits            # (B, H, T, S), in 0 .. 1
@@ -72,28 +72,28 @@ class ExpectedYosoAttention(nn.Module):
     Source: Zeng et al. 2021, section 3.
     """
 
+    takes_bias = False
+    takes_scale = False
+
     def __init__(self, bits: int = 9, *, convolution: ValueConvolution | None = None) -> None:
         super().__init__()
-        if bits < 1:
-            raise ValueError(f"bits={bits}: a bucket has one bit at least")
+        positive(bits=bits)
         self.bits, self.convolution = bits, convolution
 
     def extra_repr(self) -> str:
         return f"bits={self.bits}"
 
-    def forward(
+    def compute(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
     ) -> Tensor:
-        """Return (B, H, T, d_v) for q (B, H, T, d), k and v of S rows."""
-        _check(q, k, v, bias, scale)
-        mask = as_mask(mask)
-        allowed = None if mask is None else mask.allowed(q.shape[2], k.shape[2], q.device)
+        """Return the mixed values (B, H, T, d_v)."""
+        allowed = self.allowed(mask, q, k)
         unit_q, unit_k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         mixed: Tensor = Expected.apply(  # type: ignore[no-untyped-call]
             unit_q, unit_k, v, allowed, self.bits
@@ -104,7 +104,7 @@ class ExpectedYosoAttention(nn.Module):
         return mixed + self.convolution(v, read_mask(mask, k, "a convolution of values")[0])
 
 
-class YosoAttention(Redrawn, nn.Module):
+class YosoAttention(Redrawn, StructuredAttention):
     """YOSO's weights, sampled: the share of n_hashes random hashes in which query and key agree.
 
         output = unit(sum over hashes, and keys in the query's bucket, of v) + convolution(v)
@@ -139,6 +139,10 @@ class YosoAttention(Redrawn, nn.Module):
     Checkpoints: YosoModel, such as uw-madison/yoso-4096, by `deepdive.models.yoso.load`
     """
 
+    d_head: int
+    honours = (Padding,)
+    takes_scale = False
+
     def __init__(
         self,
         d_head: int,
@@ -149,11 +153,9 @@ class YosoAttention(Redrawn, nn.Module):
         convolution: ValueConvolution | None = None,
     ) -> None:
         super().__init__()
-        if min(d_head, bits, n_hashes) < 1 or bits > 20:
-            raise ValueError(
-                f"d_head={d_head}, bits={bits}, n_hashes={n_hashes}: each is 1 at least, and "
-                "2^bits buckets must fit into memory, so bits is at most 20"
-            )
+        positive(d_head=d_head, bits=bits, n_hashes=n_hashes)
+        if bits > 20:
+            raise ValueError(f"bits={bits}: 2^bits buckets must fit into memory; give 20 at most")
         self._start(redraw_every)
         self.d_head, self.bits, self.n_hashes = d_head, bits, n_hashes
         self.convolution = convolution
@@ -174,22 +176,10 @@ class YosoAttention(Redrawn, nn.Module):
         powers = 2 ** torch.arange(self.bits, device=rows.device)
         return (side * powers).sum(-1).movedim(-1, 0)
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        scale: float | None = None,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return (B, H, T, d_v) for q (B, H, T, d_head), k and v of S rows."""
-        _check(q, k, v, bias, scale)
-        if q.shape[-1] != self.d_head:
-            raise ValueError(
-                f"q and k have {q.shape[-1]} numbers a row, these planes d_head={self.d_head}"
-            )
-        real, _ = read_mask(mask, k, "YosoAttention", causal=False)
+        """Return the mixed values (B, H, T, d_v)."""
         self._count()
         q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         with torch.no_grad():
@@ -200,26 +190,6 @@ class YosoAttention(Redrawn, nn.Module):
         )
         mixed = F.normalize(mixed, dim=-1)
         return mixed if self.convolution is None else mixed + self.convolution(v, real)
-
-
-def _check(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float | None) -> None:
-    check_attention_inputs(q, k, v, bias)
-    refuse_bias(bias, "YOSO")
-    if scale is not None:
-        raise ValueError(
-            f"scale={scale}: only the angle between q and k enters here, which a scale leaves as "
-            "it is. How sharp the weights are is set by bits"
-        )
-
-
-def _refusals(make: Callable[[], nn.Module], **more: Callable[[], object]) -> dict[str, Any]:
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    return {
-        **mechanism_case(make).refusals,
-        "a bias": lambda: make()(*zeros, bias=torch.zeros(3, 3)),
-        "a scale": lambda: make()(*zeros, scale=0.5),
-        **more,
-    }
 
 
 @case(ExpectedYosoAttention)
@@ -237,14 +207,11 @@ def _() -> Case:
         """With very many bits only the key in the query's own direction is left."""
         return ExpectedYosoAttention(2000)(3 * k, k, v), F.normalize(v, dim=-1)
 
-    return replace(
-        mechanism_case(
-            lambda: ExpectedYosoAttention(3),
-            parity="transformers YosoModel(use_expectation=True)",
-            limits={"one angle: the mean": one_angle, "many bits: the key itself": sharp},
-            laws={"hooks": Refuses("weights that sum to one do not exist: record says so")},
-        ),
-        refusals=_refusals(lambda: ExpectedYosoAttention(3)),
+    return mechanism_case(
+        lambda: ExpectedYosoAttention(3),
+        parity="transformers YosoModel(use_expectation=True)",
+        limits={"one angle: the mean": one_angle, "many bits: the key itself": sharp},
+        laws={"hooks": Refuses("weights that sum to one do not exist: record says so")},
     )
 
 
@@ -263,24 +230,15 @@ def _() -> Case:
     def make() -> YosoAttention:
         return YosoAttention(4, 2, 16)
 
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
     sums = "a bucket's sum holds what comes later"
-    return replace(
-        mechanism_case(
-            make,
-            parity="the share of agreeing hashes written out, its slope, and its error's rate",
-            limits={"the hashes counted": counted},
-            laws={
-                "no_leak": Refuses(sums),
-                "cache": Refuses(sums),
-                "hooks": Refuses("weights that sum to one do not exist: record says so"),
-            },
-        ),
-        refusals=_refusals(
-            make,
-            causal=lambda: make()(*zeros, mask=Causal()),
-            window=lambda: make()(*zeros, mask=Window(2)),
-            width=lambda: YosoAttention(8)(*zeros),
-            buckets=lambda: YosoAttention(8, 40),
-        ),
+    return mechanism_case(
+        make,
+        parity="the share of agreeing hashes written out, its slope, and its error's rate",
+        limits={"the hashes counted": counted},
+        refusals={"buckets": lambda: YosoAttention(8, 40)},
+        laws={
+            "no_leak": Refuses(sums),
+            "cache": Refuses(sums),
+            "hooks": Refuses("weights that sum to one do not exist: record says so"),
+        },
     )
