@@ -78,7 +78,7 @@ def veto(k: int, n: int) -> ThresholdUnit:
 
 def xor(x: Tensor) -> Tensor:
     """Return 1 (...) where exactly one of the two bits x (..., 2) is 1: OR, silenced by AND."""
-    either, both = positive(2)(x), at_least(2, 2)(x)
+    either, both = at_least(1, 2)(x), at_least(2, 2)(x)
     return veto(1, 1)(torch.stack([either, both], dim=-1))
 
 
