@@ -264,6 +264,10 @@ def test_a_wide_table_scrolls_by_itself_and_numbers_stand_to_the_right(
     assert shown.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
     wide = shown.locator(".text_html", has=shown.locator(".dd-table:not(.sortable)"))
     assert wide.evaluate("x => x.scrollWidth > x.clientWidth && x.tabIndex === 0")
+    wide.evaluate("x => { x.scrollLeft = 99; }")
+    left = "x => x.getBoundingClientRect().left"
+    for first in ("thead th", "tbody th"):  # names of rows, and their own head, stay in sight
+        assert wide.locator(first).first.evaluate(left) >= wide.evaluate(left)
     style = "x => getComputedStyle(x).textAlign"
     assert shown.locator(".dd-table td.number").first.evaluate(style) == "right"
     assert shown.locator(".dd-table thead .number button").first.evaluate(style) == "right"
