@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.mechanism import at_least
+from deepdive.attention.mechanism import at_least, each_at_least
 from deepdive.attention.patterns import PatternAttention, PerHead, one_each
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.tiles import attend, block_of, window_tiles
@@ -41,7 +41,8 @@ class DilatedAttention(PatternAttention):
         super().__init__(dropout)
         at_least(0, left=left, right=right)
         block = block_of(left, right) if block is None else block
-        at_least(1, block=block, dilations=min(dilations, default=0))
+        at_least(1, block=block)
+        each_at_least(1, "dilations", dilations)
         self.left, self.right, self.dilations, self.block = left, right, tuple(dilations), block
 
     def extra_repr(self) -> str:

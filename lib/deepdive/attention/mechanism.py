@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Literal
 
@@ -116,8 +117,8 @@ class Mechanism(nn.Module):
         for size, axis, made_for in (("n_heads", 1, self.n_heads), ("d_head", 3, self.d_head)):
             if made_for is not None and q.shape[axis] != made_for:
                 raise ValueError(
-                    f"q has {size}={q.shape[axis]}, but this {name} was built with "
-                    f"{size}={made_for}: build it with {size}={q.shape[axis]}"
+                    f"q has {size}={q.shape[axis]}, but this {name} was built for "
+                    f"{size}={made_for}: build one for {size}={q.shape[axis]}"
                 )
         if self.one_width and q.shape[3] != k.shape[3]:
             raise ValueError(
@@ -198,6 +199,13 @@ def fitting(name: str, values: Tensor, shape: tuple[int, int, int, int]) -> Tens
             "size, or 1"
         )
     return values.reshape((1,) * (4 - len(had)) + had)
+
+
+def each_at_least(least: int, name: str, values: Sequence[int | None]) -> None:
+    """Raise ValueError where there is no value, or one below `least`; None stands for any."""
+    if not values:
+        raise ValueError(f"{name}={tuple(values)}: expected one number at least")
+    at_least(least, **{f"{name}[{i}]": x for i, x in enumerate(values) if x is not None})
 
 
 def at_least(least: int, **sizes: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.mechanism import Mechanism, at_least
+from deepdive.attention.mechanism import Mechanism, each_at_least
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.window import WindowAttention
 from deepdive.laws import Case, Fails, case, random_rows
@@ -47,8 +47,7 @@ class MultiScaleAttention(Mechanism):
     def __init__(self, reaches: Sequence[int | None], *, dropout: float = 0.0) -> None:
         super().__init__()
         self.reaches = tuple(reaches)
-        at_least(1, reaches=len(self.reaches))
-        at_least(0, **{f"reaches[{h}]": r for h, r in enumerate(self.reaches) if r is not None})
+        each_at_least(0, "reaches", self.reaches)
         self.n_heads = len(self.reaches)
         distinct = list(dict.fromkeys(self.reaches))
         self.groups = [
