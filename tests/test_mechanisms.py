@@ -30,10 +30,11 @@ from deepdive.attention import (
     WindowAttention,
 )
 from deepdive.attention.axial import SameLine
+from deepdive.attention.mechanism import Mechanism
 from deepdive.dropout import Dropout
 from deepdive.inspect import hook_points, record
 from deepdive.laws import CASES, random_rows
-from deepdive.masks import Causal, Dense, Global, Mask, Padding, Prefix, Segments, Window, both
+from deepdive.masks import Causal, Dense, Global, Mask, Or, Padding, Prefix, Segments, Window, both
 
 MECHANISMS = [part for part in PARTS if CASES[part]().place == "mechanism"]
 IN_ATTENTION = [part for part in PARTS if part.__module__.startswith("deepdive.attention")]
@@ -229,6 +230,50 @@ def test_a_bias_of_another_shape(part: type[nn.Module], shape: tuple[int, ...]) 
     with pytest.raises(ValueError, match="bias") as raised:
         perturbed(CASES[part]())(*rows(), bias=torch.zeros(shape))
     refused(raised.value)
+
+
+KINDS: dict[type[Mask], Mask] = {
+    Causal: Causal(),
+    Padding: Padding(REAL),
+    Window: Window(2),
+    Prefix: Prefix(2),
+    Dense: Dense(torch.ones(S, S).bool()),
+    Segments: Segments(torch.zeros(B, S, dtype=torch.long)),
+    Or: Causal() | Prefix(2),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@each_mechanism
+def test_a_kind_of_mask_is_honoured_or_refused(part: type[nn.Module], kind: type[Mask]) -> None:
+    """Alone, and beside another part."""
+    module = perturbed(CASES[part]())
+    assert isinstance(module, Mechanism)
+    for mask in (KINDS[kind], KINDS[kind] & Padding(REAL)):
+        if issubclass(kind, module.honours):
+            assert module(*rows(), mask).shape == (B, H, S, D)
+        else:
+            with pytest.raises(ValueError, match=f"{part.__name__} honours") as raised:
+                module(*rows(), mask)
+            refused(raised.value, "mask", kind.__name__, "SoftmaxAttention")
+
+
+@each_mechanism
+def test_a_bias_and_a_scale_are_honoured_or_refused(part: type[nn.Module]) -> None:
+    module, bias = perturbed(CASES[part]()), 2 * random_rows(S, S)
+    assert isinstance(module, Mechanism)
+    plain = module(*rows())
+    for name, taken, value in (
+        ("bias", module.takes_bias, bias),
+        ("scale", module.takes_scale, 0.3),
+    ):
+        if taken:
+            found = module(*rows(), **{name: value})
+            assert not torch.allclose(found, plain), f"{name} changes nothing: is it read?"
+        else:
+            with pytest.raises(ValueError, match=name) as raised:
+                module(*rows(), **{name: value})
+            refused(raised.value, part.__name__)
 
 
 def test_marks_of_global_tokens_are_not_passed_over() -> None:

@@ -204,7 +204,10 @@ def test_as_often_as_met() -> None:
 
 @parity(ChunkAttention)
 def local() -> None:
-    for before, after, causal in ((1, 0, False), (1, 0, True), (1, 1, False), (2, 0, True)):
+    """Four chunks, and more steps around a chunk than there are: some are met again."""
+    enough = ((1, 0, False), (1, 0, True), (1, 1, False), (2, 0, True))
+    too_few = ((2, 2, False), (4, 0, True), (3, 1, False), (6, 5, True), (5, 0, False))
+    for before, after, causal in enough + too_few:
         theirs = oracle_attention(
             "local", is_decoder=causal, local_num_chunks_before=before,
             local_num_chunks_after=after,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import TypeVar
 
@@ -38,6 +39,13 @@ def divides(**sizes: int) -> None:
     (part, n), (whole, size) = sizes.items()
     if size % n:
         raise ValueError(f"{part}={n} does not divide {whole}={size}: choose a divisor")
+
+
+def each_at_least(least: int, name: str, values: Sequence[int | None]) -> None:
+    """Raise ValueError where there is no value, or one below `least`; None stands for any."""
+    if not values:
+        raise ValueError(f"{name}={tuple(values)}: expected one number at least")
+    _at_least(least, {f"{name}[{i}]": value for i, value in enumerate(values)})
 
 
 def _at_least(least: int, sizes: dict[str, int | None]) -> None:

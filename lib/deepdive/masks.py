@@ -142,9 +142,7 @@ class Padding(Mask):
 
     @classmethod
     def from_lengths(cls, lengths: Tensor, size: int | None = None) -> Padding:
-        """Build the mask of rows whose first `lengths[b]` keys are real; `size` defaults to the
-        longest.
-        """
+        """Return the mask of rows whose first `lengths[b]` keys are real; `size`: the longest."""
         size = int(lengths.max()) if size is None else size
         return cls(torch.arange(size, device=lengths.device) < lengths[:, None])
 

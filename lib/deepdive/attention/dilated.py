@@ -9,7 +9,7 @@ from torch import Tensor
 from deepdive.attention.patterns import PatternAttention, PerHead, one_each
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.tiles import attend, block_of, window_tiles
-from deepdive.checks import not_negative, positive
+from deepdive.checks import each_at_least, not_negative, positive
 from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.masks import Causal, Mask, Padding, Window
 
@@ -41,7 +41,8 @@ class DilatedAttention(PatternAttention):
         super().__init__(dropout)
         not_negative(left=left, right=right)
         block = block_of(left, right) if block is None else block
-        positive(block=block, dilations=min(dilations, default=0))
+        positive(block=block)
+        each_at_least(1, "dilations", dilations)
         self.left, self.right, self.dilations, self.block = left, right, tuple(dilations), block
 
     def extra_repr(self) -> str:

@@ -115,8 +115,8 @@ class Mechanism(nn.Module):
         for size, axis, made_for in (("n_heads", 1, self.n_heads), ("d_head", 3, self.d_head)):
             if made_for is not None and q.shape[axis] != made_for:
                 raise ValueError(
-                    f"q has {size}={q.shape[axis]}, but this {name} was built with "
-                    f"{size}={made_for}: build it with {size}={q.shape[axis]}"
+                    f"q has {size}={q.shape[axis]}, but this {name} was built for "
+                    f"{size}={made_for}: build one for {size}={q.shape[axis]}"
                 )
         if self.one_width and q.shape[3] != k.shape[3]:
             raise ValueError(

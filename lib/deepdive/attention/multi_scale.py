@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.window import WindowAttention
-from deepdive.checks import not_negative, positive
+from deepdive.checks import each_at_least
 from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.masks import Causal, Mask, Padding, Window
 
@@ -48,8 +48,7 @@ class MultiScaleAttention(Mechanism):
     def __init__(self, reaches: Sequence[int | None], *, dropout: float = 0.0) -> None:
         super().__init__()
         self.reaches = tuple(reaches)
-        positive(reaches=len(self.reaches))
-        not_negative(**{f"reaches[{h}]": r for h, r in enumerate(self.reaches) if r is not None})
+        each_at_least(0, "reaches", self.reaches)
         self.n_heads = len(self.reaches)
         distinct = list(dict.fromkeys(self.reaches))
         self.groups = [

@@ -150,6 +150,8 @@ def biased(
     if bias is None:
         return scores, allowed
     finite = bias != float("-inf")
+    if finite.all():  # as most are: then no score need be filled
+        return scores + bias, allowed
     return scores + bias, finite if allowed is None else allowed & finite
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.checks import each_at_least, positive
 from deepdive.linear import Linear
 
 
@@ -78,7 +78,7 @@ class FactorisedDenseScores(Scores):
         self, d_model: int, n_heads: int, factors: tuple[int, int], *, d_hidden: int | None = None
     ) -> None:
         a, b = factors
-        positive(factors=min(factors))
+        each_at_least(1, "factors", factors)
         super().__init__(n_heads, a * b)
         d_hidden = d_model // n_heads if d_hidden is None else d_hidden
         positive(d_hidden=d_hidden, d_model=d_model)
