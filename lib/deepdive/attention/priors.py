@@ -80,7 +80,8 @@ class TablePrior(Position):
             if wrong is not None:
                 fix = "build it longer, or use GaussianPrior, which has no limit"
                 raise ValueError(
-                    f"place {wrong} is outside the table of {length}: {BELOW if wrong < 0 else fix}"
+                    f"place {wrong} is outside the table of max_length={length}: "
+                    f"{BELOW if wrong < 0 else fix}"
                 )
         rows = self.table[:, q_positions.unsqueeze(-1), k_positions.unsqueeze(-2)]
         return rows if rows.ndim == 3 else rows.transpose(0, 1)
