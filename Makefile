@@ -37,25 +37,25 @@ browser: ## Install Chromium where apt is there, and axe-core, for the tests in 
 	@$(PYTHON) tools/vendor.py axe-core
 
 figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: generated data; PAGES=...)
-	@$(PY) -m deepdive.pages run --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive.house.pages run --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
 	$(PY) book/figures.py --out build/figures && exit $$ran
 
 slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
 	@$(PY) book/pdf.py --slides --site build/site --out build/pdf $(PAGES)
 
 run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
-	@$(PY) -m deepdive.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
 	$(PY) book/build.py --out build/site && echo "Open file://$(CURDIR)/build/site/index.html"; exit $$ran
 
 test: setup ## Check style and types, run all tests and every page; say where the time went
 	@$(PY) tools/run_tests.py
 
-# How long a waiting thread keeps its core: see KERNEL in lib/deepdive/pages/execute.py.
+# How long a waiting thread keeps its core: see KERNEL in lib/deepdive/house/pages/execute.py.
 lab: setup ## Open JupyterLab on the pages
 	@GOMP_SPINCOUNT=$${GOMP_SPINCOUNT:-2000} $(PY) -m jupyter lab --notebook-dir=.
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
-	@$(PY) -m deepdive.pages notebooks --profile $(PROFILE) $(PAGES)
+	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)
 	@$(PY) -m deepdive.cli exercises
 
 exercises: setup ## Write the exercises: students' form, and in build/exercises solved, self-study, instructor's
@@ -80,7 +80,7 @@ laws: setup ## Write book/laws.md, which law holds for which part
 	@$(PY) tools/laws_table.py
 
 atlas: setup ## Write atlas.csv, every system with its parent, its proof and its page
-	@$(PY) -m deepdive.atlas
+	@$(PY) -m deepdive.house.atlas
 
 constraints: setup ## Resolve constraints.txt afresh (a maintainer's task)
 	@$(PY) tools/constraints.py

@@ -112,14 +112,14 @@ def length(n: int) -> int:
 
 ENCODERS: dict[str, Pair] = {
     "Longformer": Pair(
-        "deepdive.models.longformer",
+        "deepdive.models.efficient.longformer",
         encoder("longformer", window=2 * SIDE, max_length=length),
         theirs("Longformer", attention_window=2 * SIDE),
         "transformers LongformerModel",
         0.5,
     ),
     "BigBird": Pair(
-        "deepdive.models.bigbird",
+        "deepdive.models.efficient.bigbird",
         encoder("bigbird", block=BLOCK, n_random=RANDOM, max_length=length),
         theirs(
             "BigBird",
@@ -131,7 +131,7 @@ ENCODERS: dict[str, Pair] = {
         0.4,
     ),
     "Reformer": Pair(
-        "deepdive.models.reformer",
+        "deepdive.models.efficient.reformer",
         encoder("reformer", n_layers=None, chunk=BUCKET, rounds=ROUNDS, max_length=length),
         theirs(
             "Reformer",
@@ -148,14 +148,14 @@ ENCODERS: dict[str, Pair] = {
         0.6,
     ),
     "Nystromformer": Pair(
-        "deepdive.models.nystromformer",
+        "deepdive.models.efficient.nystromformer",
         encoder("nystromformer", n_landmarks=LANDMARKS, max_length=length),
         theirs("Nystromformer", num_landmarks=LANDMARKS, segment_means_seq_len=length),
         "transformers NystromformerModel",
         0.7,
     ),
     "FNet": Pair(
-        "deepdive.models.fnet",
+        "deepdive.models.efficient.fnet",
         encoder("fnet", n_heads=None, max_length=length),
         theirs("FNet"),
         "transformers FNetModel",

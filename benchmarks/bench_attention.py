@@ -144,7 +144,7 @@ def error(name: str, n: int) -> float:
     q, k, v = (x.detach() for x in rows_of(n))
     exact = SoftmaxAttention()
     if name != FULL and MECHANISMS[name].shared:
-        from deepdive.attention.shared_qk import SharedQKAttention
+        from deepdive.attention.by_content.shared_qk import SharedQKAttention
 
         exact, k = SharedQKAttention(), q
     with torch.no_grad():

@@ -29,9 +29,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.data import fetch
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.unpadded import batches, sentence_vectors
+from deepdive.models.bert import bert
+from deepdive.models.unpadded import batches, sentence_vectors
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 SHAPES = ((32, 32), (16, 128))
 ROUNDS = {"step": 9, "inference": 15, "texts": 9}

@@ -31,7 +31,7 @@ def language_models(B: int, new: int, d_model: int = D_MODEL) -> tuple[Work, Wor
     from transformers import GPT2Config, GPT2LMHeadModel
 
     from deepdive.decoding import greedy
-    from deepdive.models.decoder_only import decoder_only
+    from deepdive.models.transformer.decoder_only import decoder_only
 
     ours = decoder_only(
         VOCAB, d_model=d_model, n_heads=N_HEADS, n_layers=4, d_ff=4 * d_model, max_length=512
@@ -54,7 +54,7 @@ def translators(B: int, new: int, width: int) -> tuple[Work, Work]:
     from transformers import MarianConfig, MarianMTModel
 
     from deepdive.decoding import beam
-    from deepdive.models.transformer import transformer
+    from deepdive.models.transformer.transformer import transformer
 
     ours = transformer(VOCAB, d_model=D_MODEL, n_heads=N_HEADS, n_layers=3, d_ff=D_FF)
     side = {"layers": 3, "attention_heads": N_HEADS, "ffn_dim": D_FF}

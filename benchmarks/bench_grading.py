@@ -18,8 +18,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tqdm import tqdm
 
-from deepdive.assignment import collect, course, marking, rehearse
-from deepdive.pages import find_root
+from deepdive.course.assignment import collect, course, marking, rehearse
+from deepdive.house.pages import find_root
 
 CHAPTER, JOBS = "02_transformer", 2
 

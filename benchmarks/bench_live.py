@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from deepdive.live import live
-from deepdive.models.toys import number_words
+from deepdive.page.live import live
+from deepdive.page.toys import number_words
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from deepdive.data import DataError, where
 from deepdive.data.lines import text_lines, text_sets
-from deepdive.pretrained import minilm_tokenizer
+from deepdive.published.pretrained import minilm_tokenizer
 from deepdive.tokenizers import ByteBPETokenizer, WordPieceTokenizer
 
 ENCODING = tuple[list[int], list[tuple[int, int]]]

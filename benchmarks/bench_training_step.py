@@ -27,7 +27,7 @@ RESULTS = Path(__file__).resolve().parent / "results" / "training_step.json"
 def ours(dropout: float) -> nn.Module:
     from deepdive.attention import MultiHeadAttention
     from deepdive.layers import Block, FeedForward, PostNorm, gelu
-    from deepdive.stacks import Stack
+    from deepdive.layers.stacks import Stack
 
     def block(_layer: int) -> Block:
         attention = MultiHeadAttention(D_MODEL, N_HEADS, dropout=dropout)

@@ -13,10 +13,10 @@ from papers import CHAPTERS, label_of, papers
 from sphinx.util.docutils import SphinxDirective
 from stage import library
 
-rows = library("atlas.rows")
+rows = library("house.atlas.rows")
 Row = Any
 
-COLOURS = {  # the roles of deepdive.diagrams
+COLOURS = {  # the roles of deepdive.page.diagrams
     "head": "#D55E00", "layer": "#009E73", "between": "#E69F00", "around": "#0072B2",
     "other": "#8a8a8a",
 }  # fmt: skip

@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.util import logging
 from stage import library
 
-mathml = library("mathml").mathml
+mathml = library("page.mathml").mathml
 LOGGER = logging.getLogger(__name__)
 
 

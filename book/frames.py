@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from stage import IMAGES, formulas, image, library
 
-mathml = library("mathml").mathml
+mathml = library("page.mathml").mathml
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
 NARROW = 1.75  # a picture no wider than this, for its height, has its words beside it
 SHOWN = ("math_block", "table_open", "bullet_list_open", "ordered_list_open")

@@ -21,6 +21,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 BOOK = Path(__file__).resolve().parent
+SYSTEMS = BOOK.parent / "lib/deepdive/house/atlas/systems.csv"
 CHAPTERS = {
     "1": "Before the Transformer",
     "2": "The Transformer",
@@ -35,7 +36,7 @@ CHAPTERS = {
 @cache
 def systems() -> dict[str, dict[str, str]]:
     """Id -> row of every system, in the list's order."""
-    with (BOOK.parent / "lib" / "deepdive" / "systems.csv").open(encoding="utf-8", newline="") as f:
+    with SYSTEMS.open(encoding="utf-8", newline="") as f:
         return {row["id"]: row for row in csv.DictReader(f)}
 
 

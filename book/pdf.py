@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from chromium import program
 from stage import library
 
-titled = library("pages").titled
+titled = library("house.pages").titled
 
 STYLE = """
 @page {

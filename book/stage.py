@@ -17,7 +17,6 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -26,7 +25,7 @@ import yaml
 from paths import Paths
 
 BOOK = Path(__file__).resolve().parent
-WITHOUT_TORCH = "deepdive_without_torch"
+LIBRARY = BOOK.parent / "lib"
 TAGS = {
     "setup": "hide-cell", "fold": "hide-input", "check": "hide-input", "surprise": "hide-output"
 }  # fmt: skip
@@ -39,15 +38,14 @@ FRONT = TEXTS[:6]
 
 
 def library(name: str) -> Any:
-    """A module of the library that needs no torch, loaded without the rest, which does."""
-    if WITHOUT_TORCH not in sys.modules:
-        package = sys.modules[WITHOUT_TORCH] = ModuleType(WITHOUT_TORCH)
-        package.__path__ = [str(BOOK.parent / "lib" / "deepdive")]
-    return importlib.import_module(f"{WITHOUT_TORCH}.{name}")
+    """A module of this checkout's library that needs no torch."""
+    if str(LIBRARY) not in sys.path:
+        sys.path.insert(0, str(LIBRARY))
+    return importlib.import_module(f"deepdive.{name}")
 
 
-ADDRESS: str = library("pages.setup_cell").ADDRESS
-mathml = library("mathml").mathml
+ADDRESS: str = library("house.pages.setup_cell").ADDRESS
+mathml = library("page.mathml").mathml
 
 
 class Stage:
@@ -55,7 +53,7 @@ class Stage:
 
     def __init__(self, root: Path, out: Path) -> None:
         self.root, self.out = root, out
-        pages = library("pages")
+        pages = library("house.pages")
         self.pages = [page for page in pages.discover(root) if page.notebook.is_file()]
         every = root.glob("chapters/[0-9][0-9]_*/*.ipynb")
         self.exercises = sorted(path for path in every if path.stem in AT_THE_END)
@@ -169,7 +167,7 @@ class Stage:
     def _read(self, path: Path) -> Any:
         """A page as it was committed; of exercises, the form for those who work alone."""
         if path in self.exercises:
-            source = library("pages.exercises").source(path.with_suffix(".py"), self.root)
+            source = library("course.exercises").source(path.with_suffix(".py"), self.root)
             return library("assignment.forms").self_study(source)
         return nbformat.read(path, as_version=4)
 

@@ -22,7 +22,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
@@ -43,7 +43,7 @@ SWAP = False  # @param {type:"boolean"}
 import os
 
 from deepdive.data import grammar_pairs, pairs, read_pairs, retrieval_pairs, split_by
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 
 file, language = os.environ.get("DEEPDIVE_PAIRS", PAIRS_FILE), LANGUAGE
 if file:
@@ -79,8 +79,8 @@ from collections import Counter
 
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
-from deepdive.translation import with_references
+from deepdive.page.plotting import with_alt
+from deepdive.training.translation import with_references
 
 lengths = [Counter(min(len(s.split()), 20) for s in side) for side in zip(*tidy, strict=True)]
 answers = Counter(min(len(refs), 8) for refs in with_references(tidy)[1])
@@ -146,9 +146,9 @@ print(f"{pieces / words:.2f} pieces a word on the validation part, {unknown} unk
 
 # %%
 from deepdive.layers import PreNorm
-from deepdive.models.attention_seq2seq import rnnsearch
-from deepdive.models.seq2seq import seq2seq
-from deepdive.models.transformer import transformer
+from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
+from deepdive.models.seq2seq.seq2seq import seq2seq
+from deepdive.models.transformer.transformer import transformer
 
 width = pick(ci=48, laptop=128, gpu=512)
 sizes = len(source), len(target)
@@ -175,9 +175,9 @@ makers = {
 from functools import partial
 from itertools import islice
 
-from deepdive.cost import count_flops
 from deepdive.data import BucketBatches
-from deepdive.translation import encode, loss
+from deepdive.page.cost import count_flops
+from deepdive.training.translation import encode, loss
 
 longest = 40
 encoded = encode(train, source, target)
@@ -218,11 +218,11 @@ for name, make in makers.items():
 # %%
 import torch
 
-from deepdive.cost import measure
-from deepdive.optim import adam, cosine
-from deepdive.profile import workdir
+from deepdive.page.cost import measure
+from deepdive.page.profile import workdir
 from deepdive.training import fit
-from deepdive.translation import mean_cross_entropy
+from deepdive.training.optim import adam, cosine
+from deepdive.training.translation import mean_cross_entropy
 
 checks = BucketBatches(encode(valid[: pick(ci=100, laptop=1000, gpu=9999)], source, target),
                        max_tokens=4000)  # fmt: skip
@@ -284,7 +284,7 @@ with_alt(
 import time
 
 from deepdive.decoding import greedy
-from deepdive.translation import bleu, score, translate
+from deepdive.training.translation import bleu, score, translate
 
 test_sources, references = with_references(test)
 limit = pick(ci=60, laptop=1000, gpu=1000)
@@ -366,7 +366,7 @@ for beams in (1, 2, 4):
 
 # %%
 from deepdive.inspect import record
-from deepdive.plotting import heads, heatmap
+from deepdive.page.plotting import heads, heatmap
 from deepdive.tokenizers import BOS, EOS
 
 
@@ -412,7 +412,7 @@ heads(maps, rows, cols, names=names)
 # and who looks at it. (A row is named by the piece that the decoder reads; it writes the next one.)
 
 # %%
-from deepdive.explorer import attention_explorer
+from deepdive.page.explorer import attention_explorer
 
 prefix = torch.tensor([[BOS, *written[:-1]]])
 read = [target.vocab[i] for i in prefix[0]]
@@ -473,7 +473,7 @@ print(f"mean attention and gradient x input name the same source piece for "
 # %%
 from itertools import pairwise
 
-from deepdive.translation import sentence_chrf
+from deepdive.training.translation import sentence_chrf
 
 
 def faults(sentence, output, refs):
@@ -559,8 +559,8 @@ with_alt(
 # peak. It has not been run yet.
 
 # %%
-from deepdive.cost import CostCard
-from deepdive.translation import training_memory
+from deepdive.page.cost import CostCard
+from deepdive.training.translation import training_memory
 
 large = new_transformer((8000, 8000), 512, 3, 4)
 tokens = 8000
@@ -576,7 +576,7 @@ assert memory < 11 * 2**30
 # ## The results, kept, and what they cost
 
 # %%
-from deepdive.results import results_file, update
+from deepdive.page.results import results_file, update
 
 total = sum((card for _, _, card in list(trained.values())[1:]), start=trained["seq2seq"][2])
 total.seconds = sum(history.seconds for _, history, _ in trained.values())  # restarts too

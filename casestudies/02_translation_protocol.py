@@ -22,7 +22,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
@@ -40,7 +40,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %%
 from deepdive.data import grammar_pairs, pairs
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers import simplify
 
 PREFIXES = (
@@ -94,7 +94,7 @@ print(f"{repeated:.0%} of the reported English sentences also stand in training"
 # %%
 from deepdive.data import BucketBatches
 from deepdive.tokenizers import WordTokenizer
-from deepdive.translation import encode
+from deepdive.training.translation import encode
 
 source = WordTokenizer.train(english for english, _ in kept)
 target = WordTokenizer.train(french for _, french in kept)
@@ -159,10 +159,10 @@ class HideRareWords(torch.nn.Module):
 
 
 # %%
-from deepdive.embeddings import TiedHead
 from deepdive.layers import PreNorm
-from deepdive.models.attention_seq2seq import rnnsearch
-from deepdive.models.transformer import transformer
+from deepdive.layers.embeddings import TiedHead
+from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
+from deepdive.models.transformer.transformer import transformer
 
 width = pick(ci=64, laptop=256, gpu=256)
 
@@ -193,11 +193,11 @@ for name, make in {"attention GRU": new_attention_rnn, "Transformer": new_transf
 # %%
 from functools import partial
 
-from deepdive.cost import measure
-from deepdive.optim import EMA, adam, cosine
-from deepdive.profile import workdir
+from deepdive.page.cost import measure
+from deepdive.page.profile import workdir
 from deepdive.training import fit
-from deepdive.translation import loss, mean_cross_entropy
+from deepdive.training.optim import EMA, adam, cosine
+from deepdive.training.translation import loss, mean_cross_entropy
 
 
 # %%
@@ -235,7 +235,7 @@ runs = [
 # %%
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7, 3.4))
 axes = figure.subplots()
@@ -327,7 +327,7 @@ print(f"vocabulary of every pair {runs[0]['report']:.3f}, of training {own_run['
 
 # %%
 from deepdive.decoding import greedy
-from deepdive.translation import translate
+from deepdive.training.translation import translate
 
 inner = runs[2]["model"].model
 shown = report[:: max(1, len(report) // 8)][:8]
@@ -343,7 +343,7 @@ for (english, french), output in zip(shown, outputs, strict=True):
 # %%
 import os
 
-from deepdive.results import results_file, update
+from deepdive.page.results import results_file, update
 
 keys = ("attention_rnn", "transformer", "transformer_all_pairs")
 metrics = {key: {"valid_ce": round(r["report"], 4), "seconds": round(r["history"].seconds, 1)}

@@ -22,7 +22,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
@@ -49,7 +49,7 @@ LARGER = ""  # @param {type:"string"}
 import os
 
 from deepdive.data import generated_reviews, read_labelled, rt_polarity
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 
 file = os.environ.get("DEEPDIVE_REVIEWS", REVIEWS_FILE)
 if file:
@@ -121,9 +121,9 @@ for n in sizes:
 # %%
 import torch
 
-from deepdive.models.published_classifier import begin
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.tasks.classification import encode
+from deepdive.published.classifier import begin
+from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive.training.tasks.classification import encode
 
 folder, tokenizer = minilm(), minilm_tokenizer()
 model = begin(folder, n_classes=len(every.names))
@@ -141,8 +141,8 @@ print(" ".join(tokenizer.vocab[i] for i in ids["train"][0]))
 # words do. Sentences of like length together, as many as fit into a budget of tokens, waste little.
 
 # %%
-from deepdive.tasks.classification import batches
 from deepdive.tokenizers import padded
+from deepdive.training.tasks.classification import batches
 
 
 def padding(groups):
@@ -165,7 +165,7 @@ print(f"padding: {padding(mixed):.0%} of the tokens in batches of 32 as they com
 # not change, so all sizes share the same vectors.
 
 # %%
-from deepdive.tasks.classification import features
+from deepdive.training.tasks.classification import features
 
 model.eval()
 seen = {"train": ids["train"][: sizes[-1]], "valid": ids["valid"], "test": ids["test"]}
@@ -194,7 +194,7 @@ for kind, name in (("first", "features, [CLS]"), ("mean", "features, mean")):
 # are read more often than many.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict as ask
+from deepdive.page.predictions import predict as ask
 
 ask(
     "Where labels are fewest, how will the fine-tuned model do beside the linear one? Millions of "
@@ -209,11 +209,11 @@ ask(
 # %%
 from functools import partial
 
-from deepdive.optim import adam
-from deepdive.optim import linear as falling
-from deepdive.profile import workdir
-from deepdive.tasks.classification import freeze, loss, mean_loss
+from deepdive.page.profile import workdir
 from deepdive.training import fit
+from deepdive.training.optim import adam
+from deepdive.training.optim import linear as falling
+from deepdive.training.tasks.classification import freeze, loss, mean_loss
 
 RATE = pick(ci=3e-4, laptop=2e-4, gpu=2e-4)
 EPOCHS = dict(zip(sizes, pick(ci=(4, 3), laptop=(6, 4, 2), gpu=(4, 3, 3)), strict=False))
@@ -234,8 +234,8 @@ def fine_tune(model, n, epochs, rate=RATE, seed=0, folder=None, checks=4, ids=id
 
 
 # %%
-from deepdive.cost import CostCard, measure
-from deepdive.tasks.classification import predict
+from deepdive.page.cost import CostCard, measure
+from deepdive.training.tasks.classification import predict
 
 
 def run(name, n, start, keep=None, **settings):
@@ -271,7 +271,7 @@ tuned, history, _, logits = runs[sizes[-1]]
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.5, 3))
 axes = figure.subplots()
@@ -297,7 +297,7 @@ with_alt(figure, f"Loss of fine-tuning on {sizes[-1]} sentences: validation from
 # %%
 from transformers import BertConfig, BertForSequenceClassification
 
-from deepdive.models.published_classifier import published
+from deepdive.published.classifier import published
 
 steps = pick(ci=6, laptop=50, gpu=50)
 torch.manual_seed(0)
@@ -339,8 +339,8 @@ assert gap < 1e-4
 # more. MiniLM's own shape from scratch is among the long runs below.
 
 # %%
-from deepdive.heads import Classifier
-from deepdive.models.bert import bert
+from deepdive.layers.heads import Classifier
+from deepdive.models.bert.bert import bert
 
 
 def scratch():
@@ -412,7 +412,7 @@ if profile() != "ci" and not file:
 # %%
 import json
 
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 
 def point(n=1000, steps_share=1.0, rate=RATE, frozen=0, seed=0, start="MiniLM"):
@@ -428,8 +428,8 @@ def point(n=1000, steps_share=1.0, rate=RATE, frozen=0, seed=0, start="MiniLM"):
 
 def unread():
     """MiniLM's shape with random weights."""
-    from deepdive.models.bert import from_config
-    from deepdive.weights import read_config
+    from deepdive.models.bert.bert import from_config
+    from deepdive.published.weights import read_config
 
     config = read_config(folder)
     return Classifier(from_config(config), config["hidden_size"], len(every.names))
@@ -625,7 +625,7 @@ ask(
 
 # %%
 from deepdive.data import generated_long_reviews, movie_reviews
-from deepdive.tasks.long_texts import in_chunks, pool, truncate
+from deepdive.training.tasks.long_texts import in_chunks, pool, truncate
 
 if file:
     long_train, long_test = train, test
@@ -682,7 +682,7 @@ print(f"{'chunks, mean, minus linear':<28} {bootstrap(more)}")
 # %%
 from transformers import pipeline
 
-from deepdive.models.published_classifier import load, save
+from deepdive.published.classifier import load, save
 
 place = save(tuned, workdir() / "reviews" / "served", like=folder, names=every.names)
 again = load(place)
@@ -711,8 +711,8 @@ for text, found in zip(tries, serve(list(tries)), strict=True):
 # count says how good this rule is.
 
 # %%
-from deepdive.models import roberta
-from deepdive.translation import training_memory
+from deepdive.models.bert import roberta
+from deepdive.training.translation import training_memory
 
 
 def in_layers(model):
@@ -747,8 +747,8 @@ assert memory < 11 * 2**30
 # %%
 from pathlib import Path
 
+from deepdive.published.weights import from_hub
 from deepdive.tokenizers.published import byte_bpe
-from deepdive.weights import from_hub
 
 wanted = os.environ.get("DEEPDIVE_LARGER", LARGER)
 wanted = wanted or pick(ci="", laptop="", gpu="FacebookAI/roberta-base")
@@ -787,7 +787,7 @@ report["long"] = {re.sub(r"\W+", "_", name): entry(v) for name, v in long_right.
 report["same_curve"] = {"steps": len(lessons), "largest_gap": gap}
 
 # %%
-from deepdive.results import results_file, update
+from deepdive.page.results import results_file, update
 
 total = sum((runs[n][2] for n in sizes), start=CostCard())
 total.seconds = sum(runs[n][1].seconds for n in sizes)
@@ -830,9 +830,10 @@ total
 # Place: other
 # What differs:
 # - four ways with the same labels: words (TF-IDF), features, fine-tuning, from scratch
-#   (`deepdive.tasks.classification`), with intervals and a paired test (`deepdive.evaluate`)
-# - long documents by truncation or pooled chunks (`deepdive.tasks.long_texts`)
-# - served by transformers (`deepdive.models.published_classifier`)
+#   (`deepdive.training.tasks.classification`), with intervals and a paired test
+#   (`deepdive.evaluate`)
+# - long documents by truncation or pooled chunks (`deepdive.training.tasks.long_texts`)
+# - served by transformers (`deepdive.published.classifier`)
 # Time: O(n_layers d_model (T + d_ff))
 # Memory: O(n_layers (n_heads T + d_ff))
 # Source: Kamath, Graham and Emara 2022, section 3.6.

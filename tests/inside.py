@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import deepdive
-from deepdive.assignment.sandbox import NOBODY, Limits
+from deepdive.course.assignment.sandbox import NOBODY, Limits
 
 NAMESPACES = ("user", "pid", "net", "ipc", "uts", "mnt")
 # Run in the worker. Its facts fit into a message of 2000 characters.
@@ -142,8 +142,8 @@ def mount(*told: str) -> None:
 def main(uid: int, home: str) -> None:
     import nbformat
 
-    from deepdive.assignment.grading import grade
-    from deepdive.assignment.sandbox import SandboxError
+    from deepdive.course.assignment.grading import grade
+    from deepdive.course.assignment.sandbox import SandboxError
 
     source, submission = (
         nbformat.read(f"{home}/{name}.ipynb", as_version=4) for name in ("source", "submission")

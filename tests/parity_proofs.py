@@ -8,7 +8,7 @@ import torch
 from parity_registry import differs, equal
 from torch import Tensor, nn
 
-from deepdive.weights import Rule, translate
+from deepdive.published.weights import Rule, translate
 
 
 def rows(*shape: int, seed: int = 0) -> Tensor:

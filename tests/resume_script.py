@@ -17,9 +17,9 @@ import torch
 from torch import nn
 
 from deepdive.data.batches import BucketBatches
-from deepdive.objectives import cross_entropy
-from deepdive.optim import EMA, adam, inverse_sqrt
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import EMA, adam, inverse_sqrt
 
 STEPS = 40
 

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from deepdive.attention import KVCache, MultiHeadAttention, Slot
 from deepdive.laws import Case
 from deepdive.layers import Block, FeedForward, PreNorm
+from deepdive.layers.stacks import Stack
 from deepdive.positions import Position
-from deepdive.stacks import Stack
 
 
 class Rows(nn.Module):

@@ -24,15 +24,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deepdive import cli
-from deepdive.assignment import collect, feedback, marking, records, roster
-from deepdive.assignment.course import Course, create, literal, read
-from deepdive.assignment.errors import AssignmentError
-from deepdive.assignment.forms import released, solved
-from deepdive.assignment.grading import CellGrade, Grade
-from deepdive.assignment.release import chapter_named, release
-from deepdive.assignment.repair import repair
-from deepdive.assignment.roster import Student
-from deepdive.assignment.submission import opened
+from deepdive.course.assignment import collect, feedback, marking, records, roster
+from deepdive.course.assignment.course import Course, create, literal, read
+from deepdive.course.assignment.errors import AssignmentError
+from deepdive.course.assignment.forms import released, solved
+from deepdive.course.assignment.grading import CellGrade, Grade
+from deepdive.course.assignment.release import chapter_named, release
+from deepdive.course.assignment.repair import repair
+from deepdive.course.assignment.roster import Student
+from deepdive.course.assignment.submission import opened
 
 CHAPTER = "01_demo"
 SOURCE = '''\

@@ -16,9 +16,20 @@ import pytest
 from proofs import Proofs, matches, unproved
 from pybtex.database import parse_file
 
-from deepdive.atlas.headers import MOST, PLACES, HeaderError, blocks, header, headers
-from deepdive.atlas.pages import headings
-from deepdive.atlas.rows import LIBRARY, PLANNED, ROOT, TABLES, Row, growth, read_csv, rows, table
+from deepdive.house.atlas.headers import MOST, PLACES, HeaderError, blocks, header, headers
+from deepdive.house.atlas.pages import headings
+from deepdive.house.atlas.rows import (
+    LIBRARY,
+    PLANNED,
+    ROOT,
+    SYSTEMS,
+    TABLES,
+    Row,
+    growth,
+    read_csv,
+    rows,
+    table,
+)
 
 HEADER = """System: new_one
 Parent: gnmt
@@ -46,7 +57,7 @@ def test_the_file_is_what_the_code_says() -> None:
 
 
 def test_every_listed_system_has_a_row() -> None:
-    listed = [each["id"] for each in read_csv(LIBRARY / "systems.csv")]
+    listed = [each["id"] for each in read_csv(SYSTEMS)]
     assert [row.id for row in ROWS][: len(listed)] == listed
     assert len(listed) == 200
     assert len(IDS) == len(ROWS)
@@ -218,12 +229,12 @@ def test_a_model_file_with_a_header_adds_a_row_and_nothing_else_is_edited(packag
 def test_a_listed_system_becomes_built_by_its_header(package: Path) -> None:
     (plan,) = (row for row in ROWS if row.id == "hibert")
     code = f'"""HIBERT. Zhang et al. 2019.\n\n{HEADER.replace("new_one", "hibert")}\n"""\n'
-    (package / "models" / "bert.py").write_text(code, encoding="utf-8")
+    (package / "models" / "hibert.py").write_text(code, encoding="utf-8")
     (now,) = (row for row in rows(ROOT, package) if row.id == "hibert")
     assert not plan.built
     assert now.built
     assert (now.name, now.chapter, now.paper) == (plan.name, plan.chapter, plan.paper)
-    assert now.module == "deepdive.models.bert"
+    assert now.module == "deepdive.models.hibert"
 
 
 def test_two_headers_of_one_system_are_refused(package: Path) -> None:
@@ -265,7 +276,7 @@ def test_how_time_grows_with_the_length() -> None:
 
 
 def test_the_atlas_is_read_without_torch() -> None:
-    code = "import sys, deepdive.atlas.rows as a; a.rows(); print('torch' in sys.modules)"
+    code = "import sys, deepdive.house.atlas.rows as a; a.rows(); print('torch' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "False"
 

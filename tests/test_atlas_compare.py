@@ -7,11 +7,11 @@ import re
 import pytest
 import torch
 
-from deepdive.atlas import compare
-from deepdive.atlas.beside import comparable
-from deepdive.atlas.diagrams import changes, difference, parts
-from deepdive.atlas.rows import rows
-from deepdive.atlas.specimens import code, specimen
+from deepdive.house.atlas import compare
+from deepdive.house.atlas.beside import comparable
+from deepdive.house.atlas.diagrams import changes, difference, parts
+from deepdive.house.atlas.rows import rows
+from deepdive.house.atlas.specimens import code, specimen
 from deepdive.layers import FeedForward, GatedFeedForward
 
 NAMES = comparable()

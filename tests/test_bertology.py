@@ -25,7 +25,7 @@ from deepdive.explain.heads import (
 )
 from deepdive.explain.words import cut, read, word_attention, word_states
 from deepdive.inspect import HookPoint
-from deepdive.models import transformer
+from deepdive.models.transformer import transformer
 
 
 def noise(*shape: int) -> Tensor:

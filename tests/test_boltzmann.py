@@ -8,7 +8,7 @@ from parity_registry import perturb
 from torch import Tensor, nn
 
 from deepdive.laws import random_rows
-from deepdive.models.boltzmann import (
+from deepdive.models.before.boltzmann import (
     DBN,
     RBM,
     all_states,

@@ -17,9 +17,9 @@ from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from book.pdf import chapters, joined, print_pdf
-from deepdive.pages import discover
-from deepdive.pages.setup_cell import ADDRESS
-from deepdive.predictions import advise, predict, score
+from deepdive.house.pages import discover
+from deepdive.house.pages.setup_cell import ADDRESS
+from deepdive.page.predictions import advise, predict, score
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
 FIRST = "# 1.1 Softmax\n\n**How do scores become shares?**\n\nBook 1.1, 5 min"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deepdive.pages import Page, discover
+from deepdive.house.pages import Page, discover
 
 ROOT = Path(__file__).resolve().parent.parent
 OPENINGS = [page for page in discover(ROOT) if page.source.stem == "00_opening"]

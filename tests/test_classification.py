@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from deepdive.models.bert import tiny
-from deepdive.tasks.classification import (
+from deepdive.models.bert.bert import tiny
+from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive.training.tasks.classification import (
     batches,
     encode,
     features,
@@ -19,7 +20,6 @@ from deepdive.tasks.classification import (
     mean_loss,
     predict,
 )
-from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 
 
 class Sums(nn.Module):

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deepdive import cli
-from deepdive.doctor import Check
+from deepdive.house.doctor import Check
 
 
 def call(*arguments: str) -> Result:
@@ -53,7 +53,7 @@ def test_all_systems_are_listed() -> None:
 
 
 def test_the_shipped_systems_have_an_id_a_chapter_and_a_tier(root: Path) -> None:
-    with (root / "lib/deepdive/systems.csv").open(newline="") as file:
+    with (root / "lib/deepdive/house/atlas/systems.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len({row["id"] for row in rows}) == len(rows)
     assert all(row["tier"] in "ABC" and row["chapter"].isdigit() for row in rows)
@@ -90,7 +90,7 @@ def test_outside_a_checkout_pages_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("deepdive.pages.__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
+    monkeypatch.setattr("deepdive.house.pages.__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
     result = call("list")
     assert result.exit_code == 2
     assert "run this in a checkout" in result.output
@@ -151,7 +151,7 @@ def test_the_doctor_fails_only_where_no_page_could_run(
         Check(name, name != lacking, "as it is", "make setup" if name == lacking else "")
         for name in ("Python", "torch", "network")
     ]
-    monkeypatch.setattr("deepdive.doctor.checks", lambda: found)
+    monkeypatch.setattr("deepdive.house.doctor.checks", lambda: found)
     result = call("doctor")
     assert result.exit_code == code
     lines = result.output.splitlines()

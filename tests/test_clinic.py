@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from deepdive.attention import SoftmaxAttention
-from deepdive.clinic import (
+from deepdive.course.clinic import (
     BROKEN,
     DIAGNOSES,
     HEALTHY,
@@ -23,9 +23,9 @@ from deepdive.clinic import (
     texts,
     unproven,
 )
+from deepdive.course.exercises import parts, source
 from deepdive.layers import LayerNorm
 from deepdive.masks import Causal
-from deepdive.pages.exercises import parts, source
 from deepdive.positions import SinusoidalPosition
 
 LETTERS = [*PATIENTS]

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from deepdive.attention import KVCache, MultiHeadAttention, Slot, SoftmaxAttention
 from deepdive.inspect import HookPoint, LossPoint, ablate, collect_losses, record, replace
 from deepdive.layers import Block, Dropout, FeedForward, gelu, gelu_sigmoid, gelu_tanh
+from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Dense, Global, Mask, Padding, Prefix, Segments, Window, both
-from deepdive.models import decoder_only, transformer
-from deepdive.stacks import Stack
+from deepdive.models.transformer import decoder_only, transformer
 
 
 def drawn(mask: Mask, T: int, S: int | None = None) -> list[str]:

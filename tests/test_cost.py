@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from deepdive import cost
-from deepdive.cost import CostCard, measure
-from deepdive.flops import count_flops
+from deepdive.page import cost
+from deepdive.page.cost import CostCard, measure
+from deepdive.page.flops import count_flops
 
 B, T, S, D = 3, 5, 7, 16
 

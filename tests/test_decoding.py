@@ -31,8 +31,8 @@ from deepdive.decoding import (
     wu_penalty,
 )
 from deepdive.inspect import record
-from deepdive.models import decoder_only, transformer
-from deepdive.models.transformer import Transformer
+from deepdive.models.transformer import decoder_only, transformer
+from deepdive.models.transformer.transformer import Transformer
 
 BOS, EOS = 1, 2
 

@@ -2,7 +2,7 @@
 
 import re
 
-from deepdive.diagrams_layers import STEP, Sublayer, layer, one_layer, top
+from deepdive.page.diagrams.layers import STEP, Sublayer, layer, one_layer, top
 
 THREE = [Sublayer("self", "query", "one & two"), Sublayer("cross", "key"), Sublayer("ff", "value")]
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from deepdive.diagrams_matrices import Matrix, blank, falk, matrix
+from deepdive.page.diagrams.matrices import Matrix, blank, falk, matrix
 
 
 def numbers(svg: str) -> list[str]:

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from deepdive.diagrams_recurrent import two_readers
+from deepdive.page.diagrams.recurrent import two_readers
 
 SOURCE, TARGET = ["the", "cat", "sleeps"], ["le", "chat", "dort", "end"]
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from deepdive.diagrams_trees import arcs
+from deepdive.page.diagrams.trees import arcs
 
 WORDS = ["the", "old", "king", "sleeps"]
 

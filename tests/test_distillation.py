@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from deepdive.objectives import (
+from deepdive.training.objectives import (
     cross_entropy,
     distillation_loss,
     hidden_cosine,

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import torch
 
-from deepdive import data, doctor
-from deepdive.doctor import Check
+from deepdive import data
+from deepdive.house import doctor
+from deepdive.house.doctor import Check
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from deepdive.tasks.long_texts import chunks, in_chunks, pool, truncate
+from deepdive.training.tasks.long_texts import chunks, in_chunks, pool, truncate
 
 CLS, SEP = 101, 102
 LONG = list(range(20))

@@ -13,11 +13,10 @@ import pytest
 from browser import Reader
 from bs4 import BeautifulSoup
 
-from deepdive.assignment.build import build_all
-from deepdive.assignment.forms import released, self_study, solved
-from deepdive.assignment.variants import standard
-from deepdive.pages import PageError, exercise_sources
-from deepdive.pages.exercises import (
+from deepdive.course.assignment.build import build_all
+from deepdive.course.assignment.forms import released, self_study, solved
+from deepdive.course.assignment.variants import standard
+from deepdive.course.exercises import (
     HEAD,
     grading,
     is_check,
@@ -25,8 +24,9 @@ from deepdive.pages.exercises import (
     source,
     tags,
 )
-from deepdive.pages.instructor import instructor
-from deepdive.pages.trials import Trial, begun, run, trials, tried
+from deepdive.course.instructor import instructor
+from deepdive.course.trials import Trial, begun, run, trials, tried
+from deepdive.house.pages import PageError, exercise_sources
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = [pytest.param(path, id=path.parent.name) for path in exercise_sources(ROOT)]
@@ -233,7 +233,7 @@ def test_self_study_has_all_hints_in_turn_and_the_solution_last(path: Path) -> N
 
 @chapter
 def test_the_instructor_s_form_has_everything(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepdive.pages.instructor.trials", lambda notebook: tries(path))
+    monkeypatch.setattr("deepdive.course.instructor.trials", lambda notebook: tries(path))
     notebook = read(path)
     form = instructor(notebook)
     told = "\n".join(cell.source for cell in form.cells)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deepdive import cli
-from deepdive.experiments import share, sweep
+from deepdive.page.experiments import share, sweep
 
 PAGE = """\
 # %% [markdown]
@@ -24,8 +24,8 @@ PAGE = """\
 import os
 from pathlib import Path
 
-from deepdive.experiments import kept, share, sweep
-from deepdive.profile import pick, profile
+from deepdive.page.experiments import kept, share, sweep
+from deepdive.page.profile import pick, profile
 
 
 def measure(name, steps):
@@ -100,7 +100,7 @@ def test_no_point_is_begun_when_the_minutes_are_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(0, 10_000, 40))  # every point takes 40 s
-    monkeypatch.setattr("deepdive.experiments.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("deepdive.page.experiments.time.perf_counter", lambda: float(next(clock)))
     points, path = [{"name": name} for name in "abcd"], tmp_path / "a.json"
     rows = sweep(lambda name: {"loss": 1.0}, points, path, minutes=1)
     assert [row["name"] for row in rows] == ["a", "b"]

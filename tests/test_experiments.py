@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deepdive.experiments import checkpoints, kept, sweep
+from deepdive.page.experiments import checkpoints, kept, sweep
 
 POINTS = [{"depth": depth, "warmup": warmup} for depth in (2, 4) for warmup in (0, 9)]
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from deepdive.explain.gradients import gradient_x_input, integrated_gradients
 from deepdive.inspect import HookPoint
 from deepdive.layers import gelu
-from deepdive.models import transformer
+from deepdive.models.transformer import transformer
 
 
 class Planted(nn.Module):

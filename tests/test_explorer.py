@@ -15,15 +15,15 @@ from torch import Tensor, nn
 
 from book.check import check
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention, WindowAttention
-from deepdive.explorer import Explorer, Maps, attention_explorer, attention_maps
-from deepdive.explorer.pack import MASKED, pack, pooled, say, to_bytes
-from deepdive.explorer.page import page
+from deepdive.house.pages import source
 from deepdive.inspect import record
 from deepdive.masks import Causal, Padding, Window
-from deepdive.models.attention_seq2seq import tiny_rnnsearch
-from deepdive.models.decoder_only import decoder_only
-from deepdive.models.transformer import tiny as tiny_transformer
-from deepdive.pages import source
+from deepdive.models.seq2seq.attention_seq2seq import tiny_rnnsearch
+from deepdive.models.transformer.decoder_only import decoder_only
+from deepdive.models.transformer.transformer import tiny as tiny_transformer
+from deepdive.page.explorer import Explorer, Maps, attention_explorer, attention_maps
+from deepdive.page.explorer.pack import MASKED, pack, pooled, say, to_bytes
+from deepdive.page.explorer.page import page
 
 WORDS = ["the", "cat", "did", "not", "cross", "the", "road", "because", "it", "was", "too", "wide"]
 
@@ -215,7 +215,7 @@ def test_weights_that_are_no_shares_are_refused() -> None:
             return 2 * super().weigh(scores, allowed)
 
     with pytest.raises(
-        ValueError, match=r"expected 0 to 1: show them with deepdive.plotting.heads"
+        ValueError, match=r"expected 0 to 1: show them with deepdive.page.plotting.heads"
     ):
         attention_maps(MultiHeadAttention(8, 2, mechanism=Doubled()), 9 * torch.randn(1, 4, 8))
 

@@ -13,15 +13,15 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention
-from deepdive.attention.kernel import LinearAttention
-from deepdive.attention.linformer import LengthProjection, LinformerAttention
-from deepdive.attention.nystrom import NystromAttention, pseudo_inverse
-from deepdive.attention.performer import PerformerAttention, orthogonal
-from deepdive.attention.value_convolution import ValueConvolution
-from deepdive.attention.yoso import ExpectedYosoAttention, YosoAttention
+from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
+from deepdive.attention.low_rank.kernel import LinearAttention
+from deepdive.attention.low_rank.linformer import LengthProjection, LinformerAttention
+from deepdive.attention.low_rank.nystrom import NystromAttention, pseudo_inverse
+from deepdive.attention.low_rank.performer import PerformerAttention, orthogonal
+from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.layers.fourier import Fourier
 from deepdive.masks import Causal, Padding
-from deepdive.models import yoso
+from deepdive.models.efficient import yoso
 
 
 def slope(counts: list[int], errors: list[float]) -> float:

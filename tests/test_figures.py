@@ -15,16 +15,15 @@ import pytest
 import torch
 
 from book.figures import around, finish, plain, sheet
-from deepdive import figures
 from deepdive.attention import MultiHeadAttention
-from deepdive.diagrams import svg
-from deepdive.explorer import attention_explorer
-from deepdive.figures import DC, LICENCE, SETTING, SVG, Picture
-from deepdive.live import live
-from deepdive.markup import Html
-from deepdive.models import toys
-from deepdive.pages import discover, find, runner, shelf
-from deepdive.pages.setup_cell import SETUP
+from deepdive.house.pages import discover, find, runner, shelf
+from deepdive.house.pages.setup_cell import SETUP
+from deepdive.page import figures, toys
+from deepdive.page.diagrams import svg
+from deepdive.page.explorer import attention_explorer
+from deepdive.page.figures import DC, LICENCE, SETTING, SVG, Picture
+from deepdive.page.live import live
+from deepdive.page.markup import Html
 
 PLOT, AFTER = "a & b: a line that rises", "the same, with a title"
 DRAWING, STRIP = 'two boxes, "before" < "after"', "a box moves"
@@ -46,7 +45,7 @@ SOURCE = f"""\
 # %%
 import torch
 
-from deepdive.plotting import heads, show, with_alt
+from deepdive.page.plotting import heads, show, with_alt
 
 maps = torch.arange(48.0).reshape(2, 4, 6) / 48
 figure = with_alt(heads(maps, list("abcd"), ["α", "beta", "gamma", "d", "e", "f"]), {PLOT!r})
@@ -61,8 +60,8 @@ show(figure)
 figure
 
 # %%
-from deepdive.diagrams import svg, text
-from deepdive.film import film
+from deepdive.page.diagrams import svg, text
+from deepdive.page.film import film
 
 inner = svg(30, 20, [text(9, 9, "in")])
 show(svg(200, 80, [text(60, 20, "softmax", bold=True), inner]), {DRAWING!r})

@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from book.check import check
-from deepdive.diagrams import svg, text
-from deepdive.film import film
-from deepdive.markup import Html
-from deepdive.pages import source
-from deepdive.plotting import style
+from deepdive.house.pages import source
+from deepdive.page.diagrams import svg, text
+from deepdive.page.film import film
+from deepdive.page.markup import Html
+from deepdive.page.plotting import style
 
 CAPTIONS = ["no key & no value", "`K` has 1 < 2 columns", "the cache is full"]
 ALT = 'A cache of three "columns" fills from left to right.'

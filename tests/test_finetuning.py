@@ -22,8 +22,8 @@ from deepdive.data.tasks import (
     entities,
     parts_of_speech,
 )
-from deepdive.pretrained import minilm_tokenizer
-from deepdive.tasks.finetuning import (
+from deepdive.published.pretrained import minilm_tokenizer
+from deepdive.training.tasks.finetuning import (
     Item,
     collate,
     encode,

@@ -27,14 +27,14 @@ from hostile import HOSTILE, TAKEN
 from inside import INSIDE, as_user, check_inside
 
 import deepdive
-from deepdive.assignment import calls, keeper, sandbox, zygote
-from deepdive.assignment.forms import released, solved
-from deepdive.assignment.grading import Grade, grade
-from deepdive.assignment.plan import plan
-from deepdive.assignment.sandbox import Limits, SandboxError
-from deepdive.assignment.variants import personal, standard
-from deepdive.pages import exercise_sources
-from deepdive.pages.exercises import source, tags
+from deepdive.course.assignment import calls, keeper, sandbox, zygote
+from deepdive.course.assignment.forms import released, solved
+from deepdive.course.assignment.grading import Grade, grade
+from deepdive.course.assignment.plan import plan
+from deepdive.course.assignment.sandbox import Limits, SandboxError
+from deepdive.course.assignment.variants import personal, standard
+from deepdive.course.exercises import source, tags
+from deepdive.house.pages import exercise_sources
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = [
@@ -635,7 +635,7 @@ def test_a_submission_has_no_rights_and_its_limits(small: Any) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes cannot be counted")
 def test_who_would_run_as_root_after_all_does_not_run() -> None:
     """Root's processes have no limit: were the user not left, a fork bomb would be stopped here."""
-    code = "from deepdive.assignment import sandbox as s; s.limit(s.Limits(), 0)"
+    code = "from deepdive.course.assignment import sandbox as s; s.limit(s.Limits(), 0)"
     library = str(Path(deepdive.__file__).parents[1])
     told = subprocess.run(
         [sys.executable, "-c", code],

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention
 from deepdive.laws import random_rows
-from deepdive.models.boltzmann import all_states
-from deepdive.models.hopfield import Hopfield, ModernHopfield, as_attention, hebbian
+from deepdive.models.before.boltzmann import all_states
+from deepdive.models.before.hopfield import Hopfield, ModernHopfield, as_attention, hebbian
 
 
 def draw(seed: int) -> torch.Generator:

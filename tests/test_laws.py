@@ -17,10 +17,10 @@ from scaffold import placed
 from torch import Tensor, nn
 
 import deepdive
-from deepdive.checkpoint import load_weights, save_weights
 from deepdive.inspect import hook_points, record
 from deepdive.laws import CASES, LAWS, Case, Fails, NotApplicable, Refuses
 from deepdive.masks import Causal, Mask, Padding
+from deepdive.training.checkpoint import load_weights, save_weights
 
 for module in pkgutil.walk_packages(deepdive.__path__, "deepdive."):
     if not module.name.endswith("__main__"):
@@ -245,7 +245,7 @@ def test_every_part_has_a_case() -> None:
     """
     missing = []
     for name in [m.name for m in pkgutil.walk_packages(deepdive.__path__, "deepdive.")]:
-        if name.endswith("__main__") or name.startswith("deepdive.clinic"):  # ill on purpose
+        if name.endswith("__main__") or name.startswith("deepdive.course.clinic"):  # ill on purpose
             continue
         for thing in vars(importlib.import_module(name)).values():
             is_part = (

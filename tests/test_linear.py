@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
-from deepdive.flops import count_flops
-from deepdive.linear import ENOUGH, Linear
+from deepdive.fast.linear import ENOUGH, Linear
+from deepdive.page.flops import count_flops
 
 ROWS = -(-ENOUGH // (128 * 256))
 KINDS: dict[str, Callable[[], Tensor]] = {

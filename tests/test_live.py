@@ -21,16 +21,16 @@ from torch import Tensor, nn
 from book.check import check
 from deepdive.data.generated import number_words
 from deepdive.decoding import forbid, greedy
-from deepdive.embeddings import TiedHead
 from deepdive.inspect import ablate, record
 from deepdive.layers import PostNorm, PreNorm, RMSNorm, gelu
-from deepdive.live import export, live
-from deepdive.models import toys
-from deepdive.models.toys import FOLDER, Toy
-from deepdive.models.transformer import Transformer, tiny, transformer
+from deepdive.layers.embeddings import TiedHead
+from deepdive.models.transformer.transformer import Transformer, tiny, transformer
+from deepdive.page import toys
+from deepdive.page.live import export, live
+from deepdive.page.toys import FOLDER, Toy
 from deepdive.positions import LearnedPosition
 from deepdive.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
-from deepdive.translation import translate
+from deepdive.training.translation import translate
 
 LIVE = Path(export.__file__).parent
 NEVER = [forbid(0, 1, 3)]  # what the page never writes: padding, begin, unknown

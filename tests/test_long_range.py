@@ -11,8 +11,8 @@ from deepdive.attention import MultiHeadAttention
 from deepdive.data import DataError
 from deepdive.data.long_range import LISTOPS, OPERATORS, evaluate, list_ops, look_up
 from deepdive.data.memory import SILENT
-from deepdive.tasks import long_range as tasks
-from deepdive.tasks.long_range import LongModel, LongTask
+from deepdive.training.tasks import long_range as tasks
+from deepdive.training.tasks.long_range import LongModel, LongTask
 
 
 def value_of(symbols: list[str]) -> int:

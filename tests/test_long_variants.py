@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from deepdive.experiments import sweep
-from deepdive.tasks import long_range as tasks
-from deepdive.tasks import long_variants as variants
-from deepdive.tasks.long_variants import BAG, FULL
+from deepdive.page.experiments import sweep
+from deepdive.training.tasks import long_range as tasks
+from deepdive.training.tasks import long_variants as variants
+from deepdive.training.tasks.long_variants import BAG, FULL
 
 COPY = tasks.copying(64, 16, 4)
 CHARACTERS = tasks.characters("to be or not to be, " * 50, 64, 16, "by hand", 4)

@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 import torch
 
-from deepdive.objectives import (
+from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive.training.objectives import (
     cross_entropy,
     mask_id,
     mask_tokens,
@@ -16,8 +17,7 @@ from deepdive.objectives import (
     special_ids,
     word_ids,
 )
-from deepdive.objectives.pairs import IN_ORDER, IS_NEXT, NOT_NEXT, SWAPPED
-from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive.training.objectives.pairs import IN_ORDER, IS_NEXT, NOT_NEXT, SWAPPED
 
 PIECES = [
     *("[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),  # not in the order of specials

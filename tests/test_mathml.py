@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from deepdive.mathml import mathml
+from deepdive.page.mathml import mathml
 
 
 @pytest.mark.parametrize(

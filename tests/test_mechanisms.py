@@ -29,9 +29,9 @@ from deepdive.attention import (
     TiledAttention,
     WindowAttention,
 )
-from deepdive.attention.axial import SameLine
+from deepdive.attention.by_position.axial import SameLine
 from deepdive.attention.mechanism import Mechanism
-from deepdive.dropout import Dropout
+from deepdive.fast.dropout import Dropout
 from deepdive.inspect import hook_points, record
 from deepdive.laws import CASES, random_rows
 from deepdive.masks import Causal, Dense, Global, Mask, Or, Padding, Prefix, Segments, Window, both

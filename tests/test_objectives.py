@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepdive.objectives import cross_entropy, perplexity, token_count
+from deepdive.training.objectives import cross_entropy, perplexity, token_count
 
 
 def example(seed, b, t, v, padded):

@@ -25,11 +25,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from deepdive import pages
-from deepdive.pages import Page, PageError, discover, find, runner, source
-from deepdive.pages.execute import Run, execute
-from deepdive.pages.progress import Display, Result, report
-from deepdive.pages.setup_cell import SETUP, SOURCE
+from deepdive.house import pages
+from deepdive.house.pages import Page, PageError, discover, find, runner, source
+from deepdive.house.pages.execute import Run, execute
+from deepdive.house.pages.progress import Display, Result, report
+from deepdive.house.pages.setup_cell import SETUP, SOURCE
 
 FIRST = """\
 # %% [markdown]
@@ -57,7 +57,7 @@ tuple(weights.shape)
 # %%
 from tqdm import tqdm
 
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 for _ in tqdm(range(3)):
     pass
@@ -367,7 +367,7 @@ def colab(monkeypatch: pytest.MonkeyPatch, present: set[str]) -> list[list[str]]
         "importlib.util.find_spec", lambda name: ModuleSpec(name, None) if name in present else None
     )
     monkeypatch.setattr(subprocess, "run", lambda command, check: commands.append(command))
-    monkeypatch.setattr("deepdive.profile.setup", lambda *a, **k: asked.append((a, k)))
+    monkeypatch.setattr("deepdive.page.profile.setup", lambda *a, **k: asked.append((a, k)))
     exec(SETUP, {})
     assert asked == [(("auto",), {"drive": False})]
     return [command[4:] for command in commands]
@@ -491,7 +491,7 @@ def test_a_waiting_thread_leaves_its_core_unless_told_otherwise(
 def test_an_interrupt_ends_with_the_table_of_what_ran(tmp_path: Path) -> None:
     wait = cells("from pathlib import Path\nPath('here').touch()\nimport time; time.sleep(60)")
     checkout(tmp_path, **{"01_good": cells("1"), "02_waits": wait, "03_never": cells("1")})
-    command = [sys.executable, "-m", "deepdive.pages", "run", "--profile", "ci"]
+    command = [sys.executable, "-m", "deepdive.house.pages", "run", "--profile", "ci"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     mark = tmp_path / "chapters" / "01_demo" / "here"
     while not mark.exists() and process.poll() is None:

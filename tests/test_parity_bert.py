@@ -16,12 +16,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import BertConfig, BertForPreTraining, BertModel, PreTrainedModel
 
-from deepdive.heads import MaskedHead, Pooler
 from deepdive.layers import gelu_tanh
-from deepdive.models import bert
-from deepdive.models.bert_embeddings import BertEmbeddings
-from deepdive.models.bert_weights import NAMES, PRETRAINING
-from deepdive.weights import adopt
+from deepdive.layers.heads import MaskedHead, Pooler
+from deepdive.models.bert import bert
+from deepdive.models.bert.bert_embeddings import BertEmbeddings
+from deepdive.published.bert import NAMES, PRETRAINING
+from deepdive.published.weights import adopt
 
 
 @parity(bert.Bert, BertEmbeddings)
@@ -74,22 +74,22 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "the form of GELU": (
         bert_agrees,
-        "deepdive.models.bert_weights.ACTIVATIONS",
+        "deepdive.published.bert.ACTIVATIONS",
         dict.fromkeys(("gelu", "gelu_new"), gelu_tanh),
     ),
     "positions from 1": (
         bert_agrees,
-        "deepdive.models.bert_embeddings.BertEmbeddings.positions",
+        "deepdive.models.bert.bert_embeddings.BertEmbeddings.positions",
         lambda self, tokens, mask: torch.arange(1, tokens.shape[1] + 1),
     ),
     "the pooler's tanh": (
         pooler_agrees,
-        "deepdive.heads.Pooler.forward",
+        "deepdive.layers.heads.Pooler.forward",
         lambda self, states: torch.sigmoid(self.dense(states[:, 0])),
     ),
     "the head's bias": (
         pretraining_agrees,
-        "deepdive.embeddings.TiedHead.forward",
+        "deepdive.layers.embeddings.TiedHead.forward",
         lambda self, x: x @ self.embedding.weight.T,
     ),
 }

@@ -17,13 +17,13 @@ from parity_registry import equal, equal_gradients, parity
 from torch import Tensor, nn
 
 from deepdive.attention import BlockSparseAttention, DrawnBlocks, FirstBlock
-from deepdive.attention.block_sparse import Draw
-from deepdive.attention.tiles import Tile
+from deepdive.attention.by_position.block_sparse import Draw
+from deepdive.fast.tiles import Tile
 from deepdive.inspect import record
 from deepdive.masks import Padding
-from deepdive.models import bigbird as ours_in
-from deepdive.models.bert_weights import NAMES
-from deepdive.models.bigbird import BigBird, load
+from deepdive.models.efficient import bigbird as ours_in
+from deepdive.models.efficient.bigbird import BigBird, load
+from deepdive.published.bert import NAMES
 
 SIZES: dict[str, Any] = {
     "vocab_size": 28,

@@ -23,20 +23,29 @@ from parity_registry import differs, equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.attention.chunk import ChunkAttention
-from deepdive.attention.hashing import draw_rotations, hash_rows, met
-from deepdive.attention.lsh import LSHAttention, LSHMaskAttention, ReleasedLSHAttention
-from deepdive.attention.routing import RoutingAttention
-from deepdive.attention.shared_qk import SharedQKAttention, SharedQKMultiHeadAttention, directions
-from deepdive.attention.sinkhorn import SinkhornAttention
+from deepdive.attention.by_content.hashing import draw_rotations, hash_rows, met
+from deepdive.attention.by_content.lsh import LSHAttention, LSHMaskAttention, ReleasedLSHAttention
+from deepdive.attention.by_content.routing import RoutingAttention
+from deepdive.attention.by_content.shared_qk import (
+    SharedQKAttention,
+    SharedQKMultiHeadAttention,
+    directions,
+)
+from deepdive.attention.by_content.sinkhorn import SinkhornAttention
+from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.layers import FeedForward
 from deepdive.layers.chunked import ChunkedFeedForward
+from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal, Padding
-from deepdive.models import reformer
-from deepdive.models.reformer import CausalReformer, Reformer
-from deepdive.models.reformer_parts import AxialPosition, ReformerEmbeddings, left_out, names
-from deepdive.reversible import ReversibleBlock, ReversibleStack
-from deepdive.weights import adopt, translate
+from deepdive.models.efficient import reformer
+from deepdive.models.efficient.reformer import CausalReformer, Reformer
+from deepdive.models.efficient.reformer_parts import (
+    AxialPosition,
+    ReformerEmbeddings,
+    left_out,
+    names,
+)
+from deepdive.published.weights import adopt, translate
 
 # -- the paper's equations, in loops
 
@@ -453,7 +462,7 @@ def balanced(ours: SinkhornAttention, k: Tensor, keys: Tensor, h: int, causal: b
 
 
 def test_one_turn_fewer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from deepdive.attention import sinkhorn as part
+    from deepdive.attention.by_content import sinkhorn as part
 
     kept = part.balance
     monkeypatch.setattr(

@@ -13,8 +13,8 @@ from sklearn.neural_network import BernoulliRBM
 from torch import Tensor
 
 from deepdive.laws import random_rows
-from deepdive.models.boltzmann import DBN, RBM
-from deepdive.models.hopfield import ModernHopfield
+from deepdive.models.before.boltzmann import DBN, RBM
+from deepdive.models.before.hopfield import ModernHopfield
 
 
 @parity(ModernHopfield)

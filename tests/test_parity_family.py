@@ -32,11 +32,11 @@ from transformers import (
     RobertaModel,
 )
 
-from deepdive.heads import Chooser, Classifier, SpanReader, Tagger, best_span
 from deepdive.layers import gelu, gelu_tanh
-from deepdive.models import albert, bert, distilbert, roberta
-from deepdive.models.bert_weights import EMBEDDINGS, LAYERS
-from deepdive.weights import Rule, adopt
+from deepdive.layers.heads import Chooser, Classifier, SpanReader, Tagger, best_span
+from deepdive.models.bert import albert, bert, distilbert, roberta
+from deepdive.published.bert import EMBEDDINGS, LAYERS
+from deepdive.published.weights import Rule, adopt
 
 DISTIL: dict[str, Any] = {
     "vocab_size": 28,
@@ -282,46 +282,46 @@ def head_norm(self: nn.Module, x: Tensor) -> Tensor:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "RoBERTa's positions from the first column": (
         roberta_agrees,
-        "deepdive.models.roberta.RobertaEmbeddings.positions",
+        "deepdive.models.bert.roberta.RobertaEmbeddings.positions",
         lambda self, tokens, mask: torch.arange(tokens.shape[1]),
     ),
     "RoBERTa's positions from 1": (
         roberta_agrees,
-        "deepdive.models.roberta.RobertaEmbeddings.positions",
+        "deepdive.models.bert.roberta.RobertaEmbeddings.positions",
         lambda self, tokens, mask: torch.arange(tokens.shape[1]) + 1,
     ),
     "RoBERTa's epsilon": (roberta_agrees, "deepdive.layers.LayerNorm.forward", head_norm),
     "ALBERT's GELU": (
         albert_agrees,
-        "deepdive.models.bert_weights.ACTIVATIONS",
+        "deepdive.published.bert.ACTIVATIONS",
         {"gelu_new": gelu},
     ),
     "DistilBERT's GELU": (
         distilbert_agrees,
-        "deepdive.models.bert_weights.ACTIVATIONS",
+        "deepdive.published.bert.ACTIVATIONS",
         {"gelu": gelu_tanh},
     ),
     "DistilBERT's epsilon": (distilbert_agrees, "deepdive.layers.LayerNorm.forward", head_norm),
     "a classifier that reads the last state": (
         classifier_agrees,
-        "deepdive.heads.Pooler.forward",
+        "deepdive.layers.heads.Pooler.forward",
         lambda self, states: torch.tanh(self.dense(states[:, -1])),
     ),
     "a tagger that is told no segments": (
         tagger_agrees,
-        "deepdive.heads.Tagger.forward",
+        "deepdive.layers.heads.Tagger.forward",
         lambda self, x, mask=None, segments=None: self.out(self.encoder(x, mask)),
     ),
     "a reader that reads backwards": (
         span_reader_agrees,
-        "deepdive.heads.SpanReader.forward",
+        "deepdive.layers.heads.SpanReader.forward",
         lambda self, x, mask=None, segments=None: self.out(self.encoder(x, mask, segments)).flip(
             -1
         ),
     ),
     "choices that are mixed up": (
         chooser_agrees,
-        "deepdive.heads.Chooser.forward",
+        "deepdive.layers.heads.Chooser.forward",
         lambda self, x, mask=None, segments=None: self.score(
             *(y.transpose(0, 1).flatten(0, 1) for y in (x, mask, segments))
         ).view(x.shape[:2]),

@@ -25,16 +25,16 @@ from transformers import (
     YosoModel,
 )
 
-from deepdive.attention.kernel import LinearAttention
-from deepdive.attention.linformer import LengthProjection, LinformerAttention
-from deepdive.attention.nystrom import NystromAttention, by_head
-from deepdive.attention.performer import PerformerAttention
-from deepdive.attention.value_convolution import ValueConvolution
-from deepdive.attention.yoso import ExpectedYosoAttention, YosoAttention
+from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
+from deepdive.attention.low_rank.kernel import LinearAttention
+from deepdive.attention.low_rank.linformer import LengthProjection, LinformerAttention
+from deepdive.attention.low_rank.nystrom import NystromAttention, by_head
+from deepdive.attention.low_rank.performer import PerformerAttention
+from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.layers import FourierMixing, gelu
 from deepdive.masks import Causal, Padding
-from deepdive.models import fnet, nystromformer, yoso
-from deepdive.weights import adopt
+from deepdive.models.efficient import fnet, nystromformer, yoso
+from deepdive.published.weights import adopt
 
 NYSTROM: dict[str, Any] = {**SIZES, "num_landmarks": 4, "conv_kernel_size": 3}
 
@@ -207,7 +207,7 @@ def performer() -> None:
 def at_once_and_in_parts(phi: Callable[[Tensor, str], Tensor], attention: LinearAttention) -> None:
     """All rows at a time, and few: no part of the keys may have a scale of its own."""
     by_features(phi, attention)
-    with mock.patch("deepdive.attention.kernel.ROWS", 2):
+    with mock.patch("deepdive.attention.low_rank.kernel.ROWS", 2):
         by_features(phi, attention)
 
 
@@ -216,7 +216,7 @@ def yoso_sampled() -> None:
     """Pairs of pieces, a step for each, and sums: the backward pass takes two ways."""
     with_buckets()
     for many, step in ((16, 2), (0, 2)):
-        with mock.patch.multiple("deepdive.attention.yoso_sampled", MANY=many, ROWS=step):
+        with mock.patch.multiple("deepdive.fast.yoso_sampled", MANY=many, ROWS=step):
             with_buckets()
 
 
@@ -244,18 +244,18 @@ def with_buckets() -> None:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "one iteration fewer": (
         nystromformer_agrees,
-        "deepdive.attention.nystrom.NystromAttention.__init__.__kwdefaults__",
+        "deepdive.attention.low_rank.nystrom.NystromAttention.__init__.__kwdefaults__",
         {"iterations": 5, "start": by_head, "convolution": None},
     ),
     "the form of GELU": (
         nystromformer_agrees,
-        "deepdive.models.bert_weights.ACTIVATIONS",
+        "deepdive.published.bert.ACTIVATIONS",
         dict.fromkeys(("gelu", "gelu_new"), gelu),
     ),
-    "positions from 0": (yoso_agrees, "deepdive.models.yoso.OFFSET", 1),
+    "positions from 0": (yoso_agrees, "deepdive.models.efficient.yoso.OFFSET", 1),
     "the derivative of YOSO's weights": (
         yoso_agrees,
-        "deepdive.attention.yoso.Expected.apply",
+        "deepdive.attention.by_content.yoso.Expected.apply",
         lambda q, k, v, allowed, bits: (
             (1 - (0.999999 * (q @ k.transpose(-2, -1))).acos() / torch.pi) ** bits
             * (1 if allowed is None else allowed)
@@ -268,7 +268,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "no minus |x|^2 / 2": (
         performer,
-        "deepdive.attention.performer.PerformerAttention._exponents",
+        "deepdive.attention.low_rank.performer.PerformerAttention._exponents",
         lambda self, k, real, scale: scale**0.5 * k @ self.drawn.T,
     ),
 }  # fmt: skip

@@ -29,8 +29,8 @@ from test_parity_recurrent import (
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from deepdive.models import gnmt
-from deepdive.models.gnmt import GNMT, GNMTDecoder
+from deepdive.models.seq2seq import gnmt
+from deepdive.models.seq2seq.gnmt import GNMT, GNMTDecoder
 from deepdive.recurrent import LSTM, RecurrentStack
 from deepdive.recurrent.residual import ResidualStack
 

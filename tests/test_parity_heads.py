@@ -15,8 +15,8 @@ from deepdive.attention import (
     MultiScaleAttention,
     TalkingHeadsAttention,
 )
-from deepdive.attention.collaborative import collaborative
-from deepdive.attention.shared_columns import by_head, share
+from deepdive.attention.by_content.shared_columns import by_head, share
+from deepdive.attention.heads.collaborative import collaborative
 from deepdive.inspect import collect_losses, record
 from deepdive.masks import Causal, Padding
 
@@ -62,7 +62,7 @@ def talking_heads() -> None:
 
 
 def test_mixing_the_wrong_way_round_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from deepdive.attention import talking_heads as module
+    from deepdive.attention.heads import talking_heads as module
 
     def other(mixing: Tensor, maps: Tensor) -> Tensor:
         turned = mixing if mixing.shape[0] == mixing.shape[1] else mixing.flip(0).T
@@ -188,7 +188,7 @@ def disagreement() -> None:
 
 
 def test_a_loss_that_counts_padding_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from deepdive.attention import disagreement as module
+    from deepdive.attention.heads import disagreement as module
 
     monkeypatch.setattr(module, "_mean", lambda values, real: values.mean())
     with pytest.raises(AssertionError):
@@ -197,7 +197,7 @@ def test_a_loss_that_counts_padding_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_fit_adds_the_loss_and_heads_part() -> None:
     """The collected loss trains: copies that are told apart by nothing else drift apart."""
-    from deepdive.attention.disagreement import agreement
+    from deepdive.attention.heads.disagreement import agreement
 
     torch.manual_seed(0)
     layer = MultiHeadAttention(8, 2, mechanism=DisagreeingAttention(subspace=1.0))

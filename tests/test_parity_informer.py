@@ -18,11 +18,11 @@ from transformers import InformerConfig, InformerModel
 from transformers.models.informer.modeling_informer import InformerProbSparseAttention
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.attention.prob_sparse import ProbSparseAttention
+from deepdive.attention.by_content.prob_sparse import ProbSparseAttention
 from deepdive.masks import Causal, Padding
-from deepdive.models import informer
-from deepdive.models.informer import NAMES, TABLES
-from deepdive.models.informer_parts import Distil, RowEmbedding
+from deepdive.models.efficient import informer
+from deepdive.models.efficient.informer import NAMES, TABLES
+from deepdive.models.efficient.informer_parts import Distil, RowEmbedding
 
 SIZES = {
     "prediction_length": 5,
@@ -177,12 +177,12 @@ MUTATIONS = {
     ),
     "the mean of what was sampled": (
         prob_sparse,
-        "deepdive.attention.prob_sparse.ProbSparseAttention.measure",
+        "deepdive.attention.by_content.prob_sparse.ProbSparseAttention.measure",
         lambda self, q, k, real=None: (q @ k.mT).amax(-1),
     ),
     "a lazy query that keeps nothing": (
         prob_sparse,
-        "deepdive.attention.prob_sparse.ProbSparseAttention._lazy",
+        "deepdive.attention.by_content.prob_sparse.ProbSparseAttention._lazy",
         lambda self, v, real, causal, T: torch.zeros_like(v[:, :, -1:]).expand(-1, -1, T, -1),
     ),
 }

@@ -21,9 +21,8 @@ from deepdive.attention import (
     MultiHeadAttention,
     SoftmaxAttention,
 )
-from deepdive.clinic.parts import BROKEN
-from deepdive.embeddings import TiedHead, TokenEmbedding
-from deepdive.from_torch import ATTENTION, DECODER, ENCODER, from_torch, from_torch_transformer
+from deepdive.course.clinic.parts import BROKEN
+from deepdive.fast.linear import Linear
 from deepdive.inspect import record
 from deepdive.layers import (
     Block,
@@ -38,12 +37,19 @@ from deepdive.layers import (
     gelu_tanh,
     relu,
 )
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers.feed_forward import Activation
-from deepdive.linear import Linear
+from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Padding
 from deepdive.positions import SinusoidalPosition
-from deepdive.stacks import Stack
-from deepdive.weights import adopt
+from deepdive.published.from_torch import (
+    ATTENTION,
+    DECODER,
+    ENCODER,
+    from_torch,
+    from_torch_transformer,
+)
+from deepdive.published.weights import adopt
 
 KEYS = real([7, 4, 1], 7)
 
@@ -407,7 +413,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "post-norm for pre-norm": (pre_norm, "deepdive.layers.PreNorm.forward", PostNorm.forward),
     "a layer less": (
         stack,
-        "deepdive.stacks.Stack.forward",
+        "deepdive.layers.stacks.Stack.forward",
         lambda self, x, *rest, mask=None: self.blocks[0](x, None, mask),
     ),
     "cross-attention before self-attention": (
@@ -417,12 +423,12 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "unscaled embeddings": (
         token_embedding,
-        "deepdive.embeddings.TokenEmbedding.forward",
+        "deepdive.layers.embeddings.TokenEmbedding.forward",
         lambda self, x: self.weight[x],
     ),
     "no bias": (
         tied_head,
-        "deepdive.embeddings.TiedHead.forward",
+        "deepdive.layers.embeddings.TiedHead.forward",
         lambda self, x: x @ self.embedding.weight.T,
     ),
     "positions from 1": (

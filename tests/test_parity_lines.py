@@ -17,9 +17,9 @@ from deepdive.attention import (
     FixedAttention,
     SoftmaxAttention,
     StridedAttention,
-    factorised,
 )
-from deepdive.attention import adaptive_span as spans
+from deepdive.attention.by_position import adaptive_span as spans
+from deepdive.attention.by_position import factorised
 from deepdive.attention.patterns import PatternAttention
 from deepdive.inspect import collect_losses, record
 from deepdive.masks import Causal, Padding
@@ -147,7 +147,7 @@ def adaptive_span() -> None:
 
 
 def test_short_spans_multiply_less() -> None:
-    from deepdive.flops import count_flops
+    from deepdive.page.flops import count_flops
 
     q = torch.randn(1, 2, 512, 8)
     counted = {}

@@ -19,11 +19,11 @@ from deepdive.attention import (
     GlobalWindowAttention,
     LongformerAttention,
 )
-from deepdive.attention import global_window as pattern
+from deepdive.attention.by_position import global_window as pattern
 from deepdive.inspect import record
 from deepdive.masks import Causal, Mask, Padding
-from deepdive.models.longformer import NAMES, Longformer, load
-from deepdive.weights import translate
+from deepdive.models.efficient.longformer import NAMES, Longformer, load
+from deepdive.published.weights import translate
 
 KEYS = real([13, 9, 5], 13)
 CHOSEN = torch.zeros(3, 13).bool()
@@ -153,7 +153,7 @@ def test_a_global_token_that_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_config_of_another_padding_is_refused() -> None:
-    from deepdive.models.longformer import from_config
+    from deepdive.models.efficient.longformer import from_config
 
     with pytest.raises(ValueError, match="pad_token_id"):
         from_config({"pad_token_id": 3})

@@ -13,14 +13,14 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention
-from deepdive.attention.clustered import ClusteredAttention, ImprovedClusteredAttention
-from deepdive.attention.compressed import MemoryCompressedAttention
-from deepdive.attention.nested import NestedAttention
+from deepdive.attention.by_content.clustered import ClusteredAttention, ImprovedClusteredAttention
+from deepdive.attention.memories.compressed import MemoryCompressedAttention
+from deepdive.attention.memories.nested import NestedAttention
 from deepdive.inspect import record
 from deepdive.layers import PostNorm
 from deepdive.masks import Causal, Padding
-from deepdive.models import luna
-from deepdive.models.luna import LunaBlock, LunaStack
+from deepdive.models.efficient import luna
+from deepdive.models.efficient.luna import LunaBlock, LunaStack
 
 # Clusters
 
@@ -283,27 +283,27 @@ def test_the_second_stream_reads_every_token_and_is_recorded() -> None:
 MUTATIONS = {
     "a softplus to base e": (
         nested,
-        "deepdive.attention.nested.packing_strength",
+        "deepdive.attention.memories.nested.packing_strength",
         lambda slots, k, scale: F.softplus(k @ (scale * slots).mT),
     ),
     "a memory without its norm": (
         luna_agrees,
-        "deepdive.models.luna.LayerNorm.forward",
+        "deepdive.models.efficient.luna.LayerNorm.forward",
         lambda self, x: torch.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-12),
     ),
     "padded queries in the means": (
         clustered,
-        "deepdive.attention.clustered.all_real",
+        "deepdive.attention.by_content.clustered.all_real",
         lambda real, k: torch.ones(1, k.shape[2]).bool(),
     ),
     "the best keys of another cluster": (
         improved,
-        "deepdive.attention.clustered._of_owner",
+        "deepdive.attention.by_content.clustered._of_owner",
         lambda rows, owner: rows[:, :, :1].expand(-1, -1, owner.shape[2], -1),
     ),
     "a position off by one": (
         compressed,
-        "deepdive.attention.compressed.MemoryCompressedAttention._melt",
+        "deepdive.attention.memories.compressed.MemoryCompressedAttention._melt",
         (lambda kept: lambda self, rows, *rest: kept(self, rows.roll(1, 2), *rest))(
             MemoryCompressedAttention._melt
         ),

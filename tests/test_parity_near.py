@@ -13,7 +13,7 @@ from deepdive.attention import MultiHeadAttention, WindowAttention
 from deepdive.inspect import record
 from deepdive.layers import Convolution
 from deepdive.masks import Causal, Padding, Window
-from deepdive.weights import adopt
+from deepdive.published.weights import adopt
 
 
 @parity(WindowAttention)

@@ -8,8 +8,8 @@ import torch
 from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 
-from deepdive.models.lenet import FeatureMaps, LeNet, lenet, zip_code
-from deepdive.models.mlp import MLP, RELU, SIGMOID, TANH
+from deepdive.models.before.lenet import FeatureMaps, LeNet, lenet, zip_code
+from deepdive.models.before.mlp import MLP, RELU, SIGMOID, TANH
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

@@ -27,8 +27,9 @@ from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2Ber
 
 from deepdive.attention import MultiHeadAttention, ShawAttention, Slot
 from deepdive.layers import Block, FeedForward, LayerNorm
+from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Padding
-from deepdive.models import roformer
+from deepdive.models.efficient import roformer
 from deepdive.positions import (
     ALiBi,
     CausalT5Bias,
@@ -44,8 +45,7 @@ from deepdive.positions import (
     slopes,
     tree_offsets,
 )
-from deepdive.stacks import Stack
-from deepdive.weights import Join, Rule
+from deepdive.published.weights import Join, Rule
 
 KEYS = real([13, 9, 5], 13)
 PROJECTIONS: tuple[Rule, ...] = (
@@ -68,7 +68,7 @@ def additive(keys: Tensor, causal: bool = False) -> Tensor:
 
 
 def adopted(ours: nn.Module, theirs: nn.Module, rules: tuple[Rule, ...]) -> nn.Module:
-    from deepdive.weights import adopt
+    from deepdive.published.weights import adopt
 
     adopt(ours, theirs.state_dict(), rules)
     return ours

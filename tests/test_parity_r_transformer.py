@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from deepdive.attention import MultiHeadAttention
 from deepdive.layers import FeedForward
 from deepdive.masks import Causal, Padding
-from deepdive.models.r_transformer import LocalRNN, RBlock, tiny
+from deepdive.models.efficient.r_transformer import LocalRNN, RBlock, tiny
 from deepdive.recurrent import RNN, from_torch
 
 

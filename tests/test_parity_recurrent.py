@@ -16,12 +16,13 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from deepdive.fast import recurrent as fused
 from deepdive.inspect import record
 from deepdive.masks import Padding
-from deepdive.models import attention_seq2seq, seq2seq
-from deepdive.models.attention_decoders import BahdanauDecoder, LuongDecoder
-from deepdive.models.attention_seq2seq import AttentionSeq2Seq
-from deepdive.models.seq2seq import Reader, Seq2Seq
+from deepdive.models.seq2seq import attention_seq2seq, seq2seq
+from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder, LuongDecoder
+from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
+from deepdive.models.seq2seq.seq2seq import Reader, Seq2Seq
 from deepdive.recurrent import (
     GRU,
     LSTM,
@@ -30,7 +31,6 @@ from deepdive.recurrent import (
     RecurrentStack,
     RecurrentState,
     from_torch,
-    fused,
 )
 from deepdive.recurrent.stacked import name_from_torch
 

@@ -20,10 +20,15 @@ from sklearn.decomposition import PCA
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, BertTokenizer
 
-from deepdive import objectives
-from deepdive.models import sbert
-from deepdive.models.bert_weights import NAMES
-from deepdive.objectives import cosine_regression, cross_entropy, multiple_negatives, triplet
+from deepdive.models.bert import sbert
+from deepdive.published.bert import NAMES
+from deepdive.training import objectives
+from deepdive.training.objectives import (
+    cosine_regression,
+    cross_entropy,
+    multiple_negatives,
+    triplet,
+)
 
 VOCAB = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvw"]
 
@@ -149,37 +154,37 @@ def test_the_classification_loss_is_theirs() -> None:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "the mean over padding too": (
         sentence_encoder_agrees,
-        "deepdive.models.sbert.POOLINGS",
+        "deepdive.models.bert.sbert.POOLINGS",
         {**sbert.POOLINGS, "mean": lambda states, mask: states.mean(1)},
     ),
     "the maximum over padding too": (
         sentence_encoder_agrees,
-        "deepdive.models.sbert.POOLINGS",
+        "deepdive.models.bert.sbert.POOLINGS",
         {**sbert.POOLINGS, "max": lambda states, mask: states.amax(1)},
     ),
     "the last token for the first": (
         sentence_encoder_agrees,
-        "deepdive.models.sbert.POOLINGS",
+        "deepdive.models.bert.sbert.POOLINGS",
         {**sbert.POOLINGS, "cls": lambda states, mask: states[:, -1]},
     ),
     "not centred": (
         whitening_agrees,
-        "deepdive.models.sbert.Whitening.forward",
+        "deepdive.models.bert.sbert.Whitening.forward",
         lambda self, vectors: vectors @ self.matrix,
     ),
     "no absolute value": (
         test_the_classification_loss_is_theirs,
-        "deepdive.objectives.pair_features",
+        "deepdive.training.objectives.pair_features",
         lambda u, v: torch.cat((u, v, u - v), dim=-1),
     ),
     "a ranking by plain products": (
         test_the_ranking_loss_is_theirs,
-        "deepdive.objectives.sentences.F",
+        "deepdive.training.objectives.sentences.F",
         SimpleNamespace(normalize=lambda x, dim: x),
     ),
     "a regression of a plain product": (
         test_the_regression_and_triplet_losses_are_theirs,
-        "deepdive.objectives.sentences.F",
+        "deepdive.training.objectives.sentences.F",
         SimpleNamespace(cosine_similarity=lambda u, v, dim: (u * v).sum(dim)),
     ),
 }

@@ -17,10 +17,10 @@ from torch import Tensor
 from transformers import PerceiverConfig, PerceiverModel
 
 from deepdive.layers import FeedForward
-from deepdive.models import perceiver
-from deepdive.models.perceiver import NAMES
-from deepdive.models.perceiver_layers import ChannelAttention, LatentLayer
-from deepdive.models.set_transformer import ISAB, MAB, PMA, SAB, SetTransformer
+from deepdive.models.efficient import perceiver
+from deepdive.models.efficient.perceiver import NAMES
+from deepdive.models.efficient.perceiver_layers import ChannelAttention, LatentLayer
+from deepdive.models.efficient.set_transformer import ISAB, MAB, PMA, SAB, SetTransformer
 
 # Set Transformer
 
@@ -111,7 +111,7 @@ def perceiver_agrees() -> None:
 
 
 def test_the_order_of_the_input_does_not_matter_and_its_length_costs_one_product() -> None:
-    from deepdive.flops import count_flops
+    from deepdive.page.flops import count_flops
 
     model, x = perceiver.tiny().double(), rows(1, 64, 16).detach()
     swapped = x[:, torch.randperm(64, generator=torch.Generator().manual_seed(0))]
@@ -132,7 +132,7 @@ def test_a_folder_that_is_not_built_here_is_refused() -> None:
 MUTATIONS = {
     "a pooling without its own layer": (
         set_transformer_agrees,
-        "deepdive.models.set_transformer.PMA.forward",
+        "deepdive.models.efficient.set_transformer.PMA.forward",
         lambda self, x, mask=None: self.mab(self.seeds.expand(len(x), -1, -1), x, mask),
     ),
     "the scale of the whole width": (

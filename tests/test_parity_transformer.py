@@ -33,14 +33,14 @@ from transformers import (
 )
 
 from deepdive.decoding import beam, beam_settings, greedy, greedy_settings
-from deepdive.from_torch import LAYER
 from deepdive.layers import PreNorm, gelu
-from deepdive.models import decoder_only, fsmt, marian, transformer
-from deepdive.models.decoder_only import DecoderOnly
-from deepdive.models.transformer import Decoder, Encoder, Transformer
-from deepdive.models.translators import WAVES
+from deepdive.models.seq2seq.translators import WAVES
+from deepdive.models.transformer import decoder_only, fsmt, marian, transformer
+from deepdive.models.transformer.decoder_only import DecoderOnly
+from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer
 from deepdive.positions import BlockedSinusoidalPosition, LearnedPosition, SinusoidalPosition
-from deepdive.weights import Change, Join, Rule, Split, adopt
+from deepdive.published.from_torch import LAYER
+from deepdive.published.weights import Change, Join, Rule, Split, adopt
 
 SIZES = {
     "d_model": 16,
@@ -458,7 +458,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "unscaled embeddings": (
         torch_transformer,
-        "deepdive.embeddings.TokenEmbedding.forward",
+        "deepdive.layers.embeddings.TokenEmbedding.forward",
         lambda self, x: self.weight[x],
     ),
     "GPT-2's epsilon": (
@@ -466,7 +466,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         "deepdive.layers.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6),
     ),
-    "GPT-2's GELU": (gpt2, "deepdive.models.decoder_only.gelu_tanh", gelu),
+    "GPT-2's GELU": (gpt2, "deepdive.models.transformer.decoder_only.gelu_tanh", gelu),
     "GPT-2's positions": (
         gpt2,
         "deepdive.positions.LearnedPosition.embed",
@@ -479,12 +479,12 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "Marian's activation": (
         marian_agrees,
-        "deepdive.models.translators.ACTIVATIONS",
+        "deepdive.models.seq2seq.translators.ACTIVATIONS",
         dict.fromkeys(("swish", "relu", "gelu"), gelu),
     ),
     "Marian's bias": (
         marian_agrees,
-        "deepdive.embeddings.TiedHead.forward",
+        "deepdive.layers.embeddings.TiedHead.forward",
         lambda self, x: x @ self.embedding.weight.T,
     ),
     "FSMT's positions": (
@@ -494,7 +494,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "FSMT's waves": (
         fsmt_agrees,
-        "deepdive.models.fsmt.BlockedSinusoidalPosition",
+        "deepdive.models.transformer.fsmt.BlockedSinusoidalPosition",
         lambda d_model, steps, offset: BlockedSinusoidalPosition(d_model, offset=offset),
     ),
     "FSMT's epsilon": (

@@ -11,12 +11,12 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from deepdive.models import elmo, neural_lm
-from deepdive.models.bilm import BiLM, DirectedLM
-from deepdive.models.character_cnn import CharacterCNN, Highway
-from deepdive.models.elmo import ELMo, ScalarMix
-from deepdive.models.neural_lm import NeuralLM
-from deepdive.models.word2vec import SkipGram, negative_sampling_loss
+from deepdive.models.before import elmo, neural_lm
+from deepdive.models.before.bilm import BiLM, DirectedLM
+from deepdive.models.before.character_cnn import CharacterCNN, Highway
+from deepdive.models.before.elmo import ELMo, ScalarMix
+from deepdive.models.before.neural_lm import NeuralLM
+from deepdive.models.before.word2vec import SkipGram, negative_sampling_loss
 
 TOKENS = torch.tensor([[4, 7, 9, 5, 8], [6, 8, 10, 0, 0], [11, 5, 0, 0, 0]])
 REAL = TOKENS != 0

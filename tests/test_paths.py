@@ -15,8 +15,8 @@ from playwright.sync_api import Browser
 from playwright.sync_api import Page as Opened
 
 from book.paths import PathError, Paths, hours
-from deepdive.pages import Page, discover, find
-from deepdive.predictions import score
+from deepdive.house.pages import Page, discover, find
+from deepdive.page.predictions import score
 
 ROUTE = {"id": "p", "name": "P", "for": "x", "after": "y", "end": "z", "at": "1.1"}
 EXERCISE = "# ## {0}. Title {0}\n#\n# *Write · {1} min · easy*\n"

@@ -14,9 +14,9 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from deepdive import plotting
-from deepdive.plotting import PALETTE, heads, heatmap, show, style, with_alt
-from deepdive.predictions import predict
+from deepdive.page import plotting
+from deepdive.page.plotting import PALETTE, heads, heatmap, show, style, with_alt
+from deepdive.page.predictions import predict
 
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]])
 ROWS, COLS = ["le", "chat"], ["the", "green", "cat"]

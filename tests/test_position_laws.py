@@ -16,12 +16,13 @@ from torch import Tensor, nn
 
 import deepdive
 from deepdive.attention import KVCache, MultiHeadAttention, ShawAttention, Slot
-from deepdive.attention.priors import GaussianPrior, TablePrior
+from deepdive.attention.priors.priors import GaussianPrior, TablePrior
 from deepdive.laws import CASES, Refuses, random_rows
 from deepdive.layers import Block, FeedForward
+from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Padding
-from deepdive.models.reformer_parts import AxialPosition
-from deepdive.models.roformer import roformer
+from deepdive.models.efficient.reformer_parts import AxialPosition
+from deepdive.models.efficient.roformer import roformer
 from deepdive.positions import (
     ALiBi,
     LearnedPosition,
@@ -34,7 +35,6 @@ from deepdive.positions import (
     T5Bias,
     XLPosition,
 )
-from deepdive.stacks import Stack
 
 for module in pkgutil.walk_packages(deepdive.__path__, "deepdive."):
     if not module.name.endswith("__main__"):

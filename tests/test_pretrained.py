@@ -12,8 +12,8 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 from transformers import BertModel
 
-from deepdive import pretrained
-from deepdive.models import bert
+from deepdive.models.bert import bert
+from deepdive.published import pretrained
 
 TEXTS = [
     "A lion.",

@@ -5,10 +5,10 @@ import torch
 from parity_registry import perturb
 
 from deepdive.data.documents import TOPICS, generated_documents, web_documents
-from deepdive.models.bert import bert, for_pretraining
-from deepdive.objectives import cross_entropy, mask_tokens, next_sentence_pairs
-from deepdive.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
+from deepdive.models.bert.bert import bert, for_pretraining
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive.training.objectives import cross_entropy, mask_tokens, next_sentence_pairs
+from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
 
 DOCUMENTS = generated_documents(12, seed=1)
 TOKENIZER = WordPieceTokenizer.train(

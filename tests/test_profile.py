@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from deepdive.profile import PROFILES, banner, pick, profile, setup, workdir
+from deepdive.page.profile import PROFILES, banner, pick, profile, setup, workdir
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ import yaml
 from browser import Reader
 from bs4 import BeautifulSoup
 
-from deepdive.pages import PageError, source
-from deepdive.pages.setup_cell import ADDRESS
+from deepdive.house.pages import PageError, source
+from deepdive.house.pages.setup_cell import ADDRESS
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
@@ -114,7 +114,8 @@ def test_the_guide_names_settings_and_files_that_exist() -> None:
     guide = text.partition("## To publish")[2].partition("\n## ")[0]
     for name in re.findall(r"`((?:lib|\.github|\.ci)/[^`]*)`", guide):
         assert (ROOT / name).exists(), name
-    assert re.search(r"^ADDRESS = ", (ROOT / "lib/deepdive/pages/setup_cell.py").read_text(), re.M)
+    setup = ROOT / "lib/deepdive/house/pages/setup_cell.py"
+    assert re.search(r"^ADDRESS = ", setup.read_text(), re.M)
     assert {"`ADDRESS`", "`DEEPDIVE_MIRROR`", "`build/site`"} <= set(re.findall(r"`\w.*?`", guide))
 
 
@@ -163,7 +164,7 @@ def test_what_is_said_of_the_sandbox_names_what_there_is() -> None:
     text = (ROOT / "SECURITY.md").read_text("utf-8")
     for name in re.findall(r"`((?:lib|tests)/[^`]*)`", text):
         assert (ROOT / name).is_file(), name
-    walls = (ROOT / "lib/deepdive/assignment/sandbox.py").read_text("utf-8")
+    walls = (ROOT / "lib/deepdive/course/assignment/sandbox.py").read_text("utf-8")
     assert "--trust-submissions" in text
     assert "--trust-submissions" in walls
     for wall in (

@@ -21,11 +21,11 @@ from transformers import (
 )
 
 from deepdive.data import generated_reviews
-from deepdive.heads import Classifier
-from deepdive.models.published_classifier import begin, form_of, load, published, save
-from deepdive.tasks.classification import batches, encode, loss, predict
+from deepdive.layers.heads import Classifier
+from deepdive.published.classifier import begin, form_of, load, published, save
 from deepdive.tokenizers.published import byte_bpe
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive.training.tasks.classification import batches, encode, loss, predict
 
 REVIEWS = generated_reviews(400, classes=3)
 NAMES = REVIEWS.names

@@ -19,12 +19,12 @@ from click.testing import CliRunner
 from torch import nn
 
 from deepdive.cli import main
-from deepdive.pages import PageError
-from deepdive.questions import FILES, Item, load
-from deepdive.questions.gain import gain, scores
-from deepdive.questions.gift import escaped, gift
-from deepdive.questions.html import html, inline
-from deepdive.questions.qti import assessment, manifest, write_qti
+from deepdive.course.questions import FILES, Item, load
+from deepdive.course.questions.gain import gain, scores
+from deepdive.course.questions.gift import escaped, gift
+from deepdive.course.questions.html import html, inline
+from deepdive.course.questions.qti import assessment, manifest, write_qti
+from deepdive.house.pages import PageError
 
 CHAPTER = Path(__file__).resolve().parent.parent / "chapters" / "02_transformer"
 BANKS = {which: load(CHAPTER, which) for which in FILES}

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
 from deepdive.decoding import beam, greedy
 from deepdive.inspect import ablate, record, replace
-from deepdive.models import attention_seq2seq, seq2seq
-from deepdive.models.attention_seq2seq import AttentionSeq2Seq
-from deepdive.models.seq2seq import Seq2Seq
+from deepdive.models.seq2seq import attention_seq2seq, seq2seq
+from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
+from deepdive.models.seq2seq.seq2seq import Seq2Seq
 from deepdive.recurrent import (
     GRU,
     LSTM,

@@ -15,7 +15,7 @@ import results_table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepdive import results
+from deepdive.page import results
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = json.loads((ROOT / "casestudies/results/schema.json").read_text(encoding="utf-8"))

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import deepdive
-from deepdive.optim import adam, constant
 from deepdive.training import TrainingDiverged, fit
+from deepdive.training.optim import adam, constant
 
 SCRIPT = Path(__file__).with_name("resume_script.py")
 CASES = {

@@ -7,12 +7,12 @@ import torch
 from parity_registry import differs
 from torch import Tensor
 
-from deepdive.attention.lsh import LSHAttention
-from deepdive.attention.shared_qk import SharedQKMultiHeadAttention
+from deepdive.attention.by_content.lsh import LSHAttention
+from deepdive.attention.by_content.shared_qk import SharedQKMultiHeadAttention
 from deepdive.inspect import record
 from deepdive.layers import FeedForward
 from deepdive.layers.chunked import ChunkedFeedForward
-from deepdive.reversible import ReversibleBlock, ReversibleStack
+from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 
 
 def stack(n_layers: int = 3, d: int = 16, dropout: float = 0.3) -> ReversibleStack:

@@ -30,7 +30,7 @@ SIZES = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
 SCRIPT = """
 import runpy, sys
 from pathlib import Path
-from deepdive import pretrained
+from deepdive.published import pretrained
 pretrained.minilm = lambda: Path(sys.argv[1])
 runpy.run_path(sys.argv[2])
 """

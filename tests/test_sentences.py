@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 
-from deepdive import pretrained
 from deepdive.evaluate import similarity
-from deepdive.models import sbert
-from deepdive.objectives import cosine_regression, multiple_negatives, triplet
+from deepdive.models.bert import sbert
+from deepdive.published import pretrained
+from deepdive.training.objectives import cosine_regression, multiple_negatives, triplet
 
 TEXTS = [
     "A lion.",

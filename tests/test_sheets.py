@@ -18,12 +18,12 @@ from torch.testing import assert_close
 
 from deepdive import cli
 from deepdive.attention import SoftmaxAttention
+from deepdive.course.sheets import SHEETS, Sheet, document, make, stepper
+from deepdive.course.sheets.model import number
 from deepdive.inspect import record
 from deepdive.layers.norms import LayerNorm
 from deepdive.masks import Causal
 from deepdive.positions import SinusoidalPosition
-from deepdive.sheets import SHEETS, Sheet, document, make, stepper
-from deepdive.sheets.model import number
 
 SEEDS = range(12)
 EVERY = [(name, seed) for name in SHEETS for seed in SEEDS]

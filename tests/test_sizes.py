@@ -23,11 +23,12 @@ from torch import Tensor, nn
 
 import deepdive
 from deepdive.checks import divides, not_negative, positive
-from deepdive.embeddings import TokenEmbedding
 from deepdive.laws import CASES, random_rows
 from deepdive.layers import relu
-from deepdive.models import boltzmann, yoso
-from deepdive.models.translators import USUAL, Side
+from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.models.before import boltzmann
+from deepdive.models.efficient import yoso
+from deepdive.models.seq2seq.translators import USUAL, Side
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.recurrent import GRU
 

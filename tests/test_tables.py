@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from book.pdf import joined, print_pdf
 from deepdive.evaluate import Interval
-from deepdive.tables import LONG, table
+from deepdive.page.tables import LONG, table
 
 MODELS = [
     {"model": "rnn", "error": 0.312, "time": 4, "accuracy": Interval(0.61, 0.59, 0.63)},

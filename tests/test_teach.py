@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from deepdive import cli
-from deepdive.assignment import course, marking
+from deepdive.course.assignment import course, marking
 
 
 def blocks(root: Path) -> list[list[str]]:

@@ -11,8 +11,8 @@ from parity_proofs import real, rows
 from parity_registry import equal, equal_gradients
 from torch import Tensor
 
-from deepdive.attention import tiles as tiled
-from deepdive.attention.tiles import Tile, attend, shut, window_tiles
+from deepdive.fast import tiles as tiled
+from deepdive.fast.tiles import Tile, attend, shut, window_tiles
 from deepdive.masks import Window
 
 KEYS = real([12, 7], 12)

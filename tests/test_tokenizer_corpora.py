@@ -16,7 +16,7 @@ from tokenizers import Tokenizer as Reference
 
 from deepdive.data import DataError, fetch
 from deepdive.data.lines import text_files, text_lines, text_sets
-from deepdive.pretrained import minilm_tokenizer
+from deepdive.published.pretrained import minilm_tokenizer
 from deepdive.tokenizers import ByteBPETokenizer, WordPieceTokenizer
 
 TRAINED_ON = "sib200"  # 24 languages in 13 scripts

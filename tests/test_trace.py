@@ -12,11 +12,11 @@ from test_explorer import hugging, ids
 from torch import Tensor, nn
 
 from book.check import check
-from deepdive.cost import count_flops
-from deepdive.models.attention_seq2seq import tiny_rnnsearch
-from deepdive.models.decoder_only import tiny as tiny_gpt
-from deepdive.models.transformer import tiny as tiny_transformer
-from deepdive.trace import Row, trace
+from deepdive.models.seq2seq.attention_seq2seq import tiny_rnnsearch
+from deepdive.models.transformer.decoder_only import tiny as tiny_gpt
+from deepdive.models.transformer.transformer import tiny as tiny_transformer
+from deepdive.page.cost import count_flops
+from deepdive.page.trace import Row, trace
 
 
 def test_shapes_parameters_and_operations_of_a_small_model() -> None:

@@ -12,11 +12,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from deepdive.checkpoint import Checkpoints, load_weights, save_weights
 from deepdive.data.batches import BucketBatches
 from deepdive.inspect import HookPoint, LossPoint
-from deepdive.objectives import cross_entropy
-from deepdive.optim import EMA, adam, constant, cosine, inverse_sqrt, linear
 from deepdive.training import (
     TrainingDiverged,
     TrainingInterrupted,
@@ -24,6 +21,9 @@ from deepdive.training import (
     seed_everything,
     steps,
 )
+from deepdive.training.checkpoint import Checkpoints, load_weights, save_weights
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import EMA, adam, constant, cosine, inverse_sqrt, linear
 
 
 def regression(n=6, rows=8, seed=0):

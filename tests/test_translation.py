@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from deepdive.data import BucketBatches
 from deepdive.decoding import greedy
-from deepdive.models import transformer
-from deepdive.models.seq2seq import seq2seq
+from deepdive.models.seq2seq.seq2seq import seq2seq
+from deepdive.models.transformer import transformer
 from deepdive.tokenizers import BOS, EOS, PAD, WordTokenizer
-from deepdive.translation import (
+from deepdive.training.translation import (
     bleu,
     encode,
     loss,

@@ -16,7 +16,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from deepdive.pages import setup_cell
+from deepdive.house.pages import setup_cell
 
 PAGE = "chapters/02_transformer/02_attention"
 

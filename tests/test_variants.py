@@ -14,12 +14,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from deepdive.assignment.forms import released, solved
-from deepdive.assignment.overlay import overlay
-from deepdive.assignment.rubrics import rubrics
-from deepdive.assignment.variants import own_points, personal, standard
-from deepdive.pages import PageError, exercise_sources
-from deepdive.pages.exercises import (
+from deepdive.course.assignment.forms import released, solved
+from deepdive.course.assignment.overlay import overlay
+from deepdive.course.assignment.rubrics import rubrics
+from deepdive.course.assignment.variants import own_points, personal, standard
+from deepdive.course.exercises import (
     HIDDEN,
     SOLUTION,
     grading,
@@ -29,6 +28,7 @@ from deepdive.pages.exercises import (
     source,
     tags,
 )
+from deepdive.house.pages import PageError, exercise_sources
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = [path for path in exercise_sources(ROOT) if path.stem == "exercises"]
@@ -43,7 +43,7 @@ DEMO = """\
 # # Exercises: a demonstration
 
 # %% tags=["variant"]
-from deepdive.assignment.variants import choose, number, permutation, rename, sample
+from deepdive.course.assignment.variants import choose, number, permutation, rename, sample
 
 # %% [markdown]
 # ## 1. Sizes
@@ -108,7 +108,7 @@ import statistics
 # With {{MORE}}.
 
 # %% tags=["variant"] exercise="{id}"
-from deepdive.assignment.variants import choose
+from deepdive.course.assignment.variants import choose
 MORE = choose(5, 6, 7)
 
 # %% nbgrader={"grade_id": "{id}", "solution": true}
@@ -119,7 +119,7 @@ def more():
 
 # %% nbgrader={"grade_id": "{id}-check", "grade": true, "points": 1}
 assert more() == MORE
-""".replace("from deepdive.assignment.variants import choose\n", "")
+""".replace("from deepdive.course.assignment.variants import choose\n", "")
 
 
 def read(folder: Path, text: str) -> Any:

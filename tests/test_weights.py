@@ -18,11 +18,20 @@ from model_hub import serving
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from deepdive.checkpoint import load_weights, save_weights
-from deepdive.embeddings import TiedHead, TokenEmbedding
-from deepdive.from_torch import from_torch
-from deepdive.models import marian
-from deepdive.weights import Change, Join, Split, adopt, from_hub, read, read_config, translate
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.models.transformer import marian
+from deepdive.published.from_torch import from_torch
+from deepdive.published.weights import (
+    Change,
+    Join,
+    Split,
+    adopt,
+    from_hub,
+    read,
+    read_config,
+    translate,
+)
+from deepdive.training.checkpoint import load_weights, save_weights
 
 ROOT = Path(__file__).parent.parent
 
@@ -232,7 +241,7 @@ def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 FETCH = """
-from deepdive.weights import from_hub, read, read_config
+from deepdive.published.weights import from_hub, read, read_config
 folder = from_hub("somebody/something")
 print(sorted(read(folder)), read_config(folder), sorted(p.name for p in folder.iterdir()))
 """

@@ -9,11 +9,11 @@ from torch.nn import functional as F
 
 from deepdive.data import DataError, sense_sentences
 from deepdive.inspect import record
-from deepdive.models import elmo, neural_lm
-from deepdive.models.bilm import BiLM, bilm_loss
-from deepdive.models.character_cnn import CharacterCNN, spell
-from deepdive.models.elmo import ELMo
-from deepdive.models.word2vec import (
+from deepdive.models.before import elmo, neural_lm
+from deepdive.models.before.bilm import BiLM, bilm_loss
+from deepdive.models.before.character_cnn import CharacterCNN, spell
+from deepdive.models.before.elmo import ELMo
+from deepdive.models.before.word2vec import (
     SkipGram,
     keep_probability,
     nearest,

@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def flag(x, y, colour, size=44):
@@ -217,8 +217,8 @@ before = [table.weight.detach().clone() for table in (model.animals, model.sound
 
 
 # %%
-from deepdive.optim import adam
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 
 def loss(model, batch):
@@ -233,7 +233,7 @@ f"error {history.losses[0]:.2f} in the first scenes, {history.losses[-1]:.5f} in
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 
 def compass(axes, tables, title):
@@ -293,7 +293,7 @@ print(f"right in {accuracy(4):.1%} of 1,000 new scenes")
 
 # %%
 from deepdive.inspect import record
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 everyone, five = torch.arange(5).expand(5, 5), torch.rand(5, 5, 3)
 with record(model, "attention.weights") as seen, torch.no_grad():
@@ -306,7 +306,7 @@ heatmap(learned, sounds, animals, digits=2, title="weights: sound down, animal a
 # *Each row is one sound; before rounding it sums to one. Nearly all of it lies on one animal.*
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "It was trained with four animals on the stage, always. Now there are two, or all five, in "

@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, cells, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, cells, svg, text
+from deepdive.page.plotting import show
 
 words, rows = ["cat", "dog", "the"], []
 steps = [("keys", "key", 60), ("dot product", "score", 215), ("softmax", "weight", 330)]
@@ -83,7 +83,7 @@ print(f"dot product {product:.0f}, cosine {cosine:.1f}, {cosine.acos().rad2deg()
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7.2, 2.9))
 left, right = figure.subplots(1, 2)
@@ -116,7 +116,7 @@ with_alt(
 # cosine.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Draw two vectors of 1,000 random numbers (mean 0). What is the angle between them?",
@@ -208,7 +208,7 @@ with_alt(
 # paper.
 
 # %% tags=["fold"]
-from deepdive.sheets import make, stepper
+from deepdive.course.sheets import make, stepper
 
 stepper(make("softmax", seed=3))
 
@@ -266,7 +266,7 @@ with_alt(
 
 
 # %%
-from deepdive.objectives import cross_entropy
+from deepdive.training.objectives import cross_entropy
 
 
 def surprise(scores, right):

@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, cells, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, cells, svg, text
+from deepdive.page.plotting import show
 
 
 def block(x, y, table, roles, title):
@@ -167,7 +167,7 @@ assert attempt(lambda: scores + torch.ones(2, 7, 1, 1)) is RuntimeError
 # against every answer. The mean of its squares is a fine loss, as far as torch can tell.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The data are y = 2x. We train a line by this wrong loss until it no longer falls. Which slope "
@@ -182,8 +182,8 @@ predict(
 # %% tags=["surprise"]
 from torch import nn
 
-from deepdive.optim import adam
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 x = torch.linspace(-1, 1, 64)[:, None]  # (B, 1)
 y = 2 * x[:, 0]  # (B,)
@@ -356,7 +356,7 @@ assert max(abs(v - 4 / 3) for v in paths["without"][-15:]) > 0.3
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.2, 2.6))
 axes = figure.add_subplot()

@@ -20,12 +20,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.plotting import show
 
 stops = [
     ("ten minutes", "question 1", "query"),
@@ -55,7 +55,7 @@ show(
 # ## Attention
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "A query fits two keys equally well and all others badly. What does attention return?",
@@ -196,7 +196,7 @@ predict(
 # ## What to read
 
 # %% tags=["fold"]
-from deepdive.predictions import advise
+from deepdive.page.predictions import advise
 
 ATTENTION = "../02_transformer/02_attention.ipynb"
 topics = [
@@ -277,6 +277,6 @@ print("masked after: ", *(f"{w:.2f}" for w in after), f"sum {after.sum():.2f}")
 # Another seed gives another sheet; `deepdive list sheets` names them all. Here is one to play:
 
 # %% tags=["fold"]
-from deepdive.sheets import make, stepper
+from deepdive.course.sheets import make, stepper
 
 stepper(make("attention", seed=7))

@@ -23,7 +23,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
@@ -42,7 +42,7 @@ def digits(row):
 
 
 # %% tags=["variant"]
-from deepdive.assignment.variants import choose, number, permutation, rename, sample
+from deepdive.course.assignment.variants import choose, number, permutation, rename, sample
 
 # %% [markdown]
 # ## 1. Attention with a pencil

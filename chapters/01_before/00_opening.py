@@ -22,7 +22,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
@@ -47,8 +47,8 @@ entries = [line.split() for row in papers.strip().splitlines() for line in row.s
 line = [(int(key[-4:]), " ".join(words), page) for key, *words, page in entries]
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
 
 
 def role(page):

@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def ball(x, y, words, role, size=24):
@@ -67,7 +67,7 @@ show(
 # %%
 import torch
 
-from deepdive.models.threshold import at_least, xor
+from deepdive.models.before.threshold import at_least, xor
 
 bits = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]])
 
@@ -93,7 +93,7 @@ for name, answers in {"OR": either, "AND": both, "OR, not AND": one_of_two}.item
 # halfway calls half of both: a memory that mixes, as attention will.
 
 # %%
-from deepdive.models.threshold import Hebb
+from deepdive.models.before.threshold import Hebb
 
 x = torch.tensor([[1.0, 0, 0], [0, 1, 0]])  # a bell, a lamp
 y = torch.tensor([[1.0, 0], [0, 1]])  # food, a dark corner
@@ -135,7 +135,7 @@ def learn(x, y, passes=100):
     return lines
 
 
-from deepdive.models.perceptron import Perceptron, mistake_bound
+from deepdive.models.before.perceptron import Perceptron, mistake_bound
 
 x = torch.randn(60, 2)
 side = x @ torch.tensor([1.0, -0.6]) + 0.4
@@ -149,7 +149,7 @@ print(f"{len(x)} generated points, {len(lines)} mistakes, then none in a whole p
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.film import film
+from deepdive.page.film import film
 
 
 def plane(axes, x, y, w, b, size=3.0):
@@ -188,7 +188,7 @@ film(frames, captions, "A line between dots and squares turns at each mistake un
 # near? Make the gap narrower and count.
 
 # %%
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 gaps, counted, bounds = (0.8, 0.4, 0.2, 0.1, 0.05, 0.025), [], []
 w, b = torch.tensor([1.0, -0.6]) / 1.36**0.5, 0.3
@@ -224,7 +224,7 @@ with_alt(
 # *Narrower gaps tend to cost more mistakes; the bound holds, and is loose.*
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "XOR: four points, corners of a square, opposite corners alike. The perceptron starts at zero "

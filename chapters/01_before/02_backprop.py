@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 chain = [("x", "2"), ("a", "0"), ("h", "0.5"), ("y", "2"), ("loss", "0.5")]
 rules = ["× w = 0.5, + b = -1", "sigmoid", "× v = 4", "(y - 1)² / 2"]
@@ -122,7 +122,7 @@ def backward(dy, h, W):
 # Against the library's net, against autograd, and against a nudge of one weight:
 
 # %%
-from deepdive.models.mlp import MLP
+from deepdive.models.before.mlp import MLP
 
 net = MLP((5, 7, 6, 3)).double()
 W, b = [n.weight for n in net.linear], [n.bias for n in net.linear]
@@ -186,7 +186,7 @@ def start(hidden, nets, size=1.0):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Two hidden units, as many as XOR needs, from 200 random starts. How many of them learn it?",
@@ -198,7 +198,7 @@ predict(
 )
 
 # %% tags=["surprise"]
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 
 steps = pick(ci=2000, laptop=3000, gpu=3000)
 share, runs = {}, {}
@@ -227,7 +227,7 @@ f"start {int(best)} of 200"
 # %% Back-propagation folds the plane tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(8.0, 2.5))
 shown = (0, steps // 20, steps // 5, steps - 1)

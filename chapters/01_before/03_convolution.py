@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def grid(x, y, size, rows, role, lit=()):
@@ -98,7 +98,7 @@ rows = torch.tensor([-1.0, -1, 1, 1, -1, -1]).expand(1, 1, 6, 6)  # the row of t
 edge = torch.tensor([[-1.0, 1], [0, 0]])
 assert convolve(rows, edge[None, None])[0, 0, 0].tolist() == [0, 2, 0, -2, 0]
 
-from deepdive.models.lenet import FeatureMaps
+from deepdive.models.before.lenet import FeatureMaps
 
 maps = FeatureMaps(8, [[0, 1], [1, 2]], kernel=3, stride=2, padding=0)
 x = torch.randn(4, 3, 8, 8)
@@ -115,8 +115,8 @@ f"our loops and the library's layer agree to 1e-6: {bool(difference < 1e-6)}"
 # Each map of the second layer reads eight of the twelve below.
 
 # %%
-from deepdive.models.lenet import lenet
-from deepdive.models.mlp import MLP, TANH
+from deepdive.models.before.lenet import lenet
+from deepdive.models.before.mlp import MLP, TANH
 
 net = lenet()
 for name, part in (("H1", net.first), ("H2", net.second), ("H3", net.hidden), ("out", net.answer)):
@@ -139,9 +139,9 @@ print(f"{size:,} in all; {same:,} with the same units fully connected")
 # %%
 from sklearn.datasets import load_digits
 
-from deepdive.optim import adam
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 digits = load_digits()
 print("data scikit-learn's digits (real)")
@@ -183,7 +183,7 @@ def right(model, images):
 # see the test digits moved by one pixel to the right, which neither has seen.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "On test digits moved by one pixel, what happens?",
@@ -227,7 +227,7 @@ assert all(after < 0.75 * before for before, after in scores.values())
 from matplotlib.figure import Figure
 
 from deepdive.inspect import record
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 recogniser, shown = models["maps"], 7
 with record(recogniser, "maps*") as seen, torch.no_grad():
@@ -259,7 +259,7 @@ with_alt(
 # them.*
 
 # %% Which digits are confused tags=["fold"]
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 with torch.no_grad():
     said = recogniser(new).argmax(-1)

@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 hills = "M20,40 C60,40 70,170 120,170 S190,60 230,60 S290,150 330,150 S380,60 420,60 "
 hills += "S480,110 505,110 S550,60 580,40"
@@ -117,7 +117,7 @@ def repair(W, state, order):
 # Against the library, with three random patterns and a drawn order:
 
 # %%
-from deepdive.models.hopfield import hebbian
+from deepdive.models.before.hopfield import hebbian
 
 patterns = 2.0 * torch.randint(2, (3, 40)) - 1
 network, W, state = hebbian(patterns), store(patterns), 2.0 * torch.randint(2, (40,)) - 1
@@ -155,7 +155,7 @@ f"{(damaged != first[2]).sum()} of 64 pixels wrong; {len(states) - 1} moves; the
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.film import film
+from deepdive.page.film import film
 
 
 def pixel_map(axes, row, title=""):
@@ -215,7 +215,7 @@ print(f"one by one: {alone.tolist()}, energy {energy(two, alone):+.0f}")
 # $N = 64$ that would be 8.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "64 units hold about eight random patterns. Store the first 0, 1, ... 9: how many of the ten "
@@ -240,7 +240,7 @@ assert min(wrong) > 0
 # nine bits in ten still agree.
 
 # %%
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 
 
 def held(load, N, seed):
@@ -260,7 +260,7 @@ for N in sizes:
 assert shares[sizes[-1]][1] > 0.9 > 0.6 > shares[sizes[-1]][-1]
 
 # %% tags=["fold"]
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6, 3))
 axes = figure.subplots()
@@ -356,7 +356,7 @@ def recall_once(patterns, state, beta):
 
 
 from deepdive.attention import SoftmaxAttention
-from deepdive.models.hopfield import ModernHopfield, as_attention
+from deepdive.models.before.hopfield import ModernHopfield, as_attention
 
 rows, query = first[None, None], damaged[None, None, None]
 answer, weights = recall_once(first, damaged, 0.125)

@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
 
 
 def row(count, y, role, middle=150, gap=48):
@@ -106,7 +106,7 @@ print("p(v):", *(f"{share:.3f}" for share in both / both.sum()))
 # %%
 import torch.nn.functional as F
 
-from deepdive.models.boltzmann import RBM, all_states
+from deepdive.models.before.boltzmann import RBM, all_states
 
 
 def free_energy(W, b, c, v):
@@ -172,8 +172,8 @@ print(f"from one k to the next: {errors[-1] / errors[-2]:.3f}; T's second eigenv
 # %%
 from sklearn.datasets import load_digits
 
-from deepdive.models.boltzmann import train_rbm
-from deepdive.profile import pick
+from deepdive.models.before.boltzmann import train_rbm
+from deepdive.page.profile import pick
 
 pixels, labels = (torch.from_numpy(part) for part in load_digits(return_X_y=True))
 print("data scikit-learn's digits (real)")
@@ -190,7 +190,7 @@ print(f"free energy: digits lie {gap:.0f} lower than digits with their pixels sh
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 strongest = digits.W.detach().norm(dim=1).argsort(descending=True)[:8]
 dream = images[:8]
@@ -258,7 +258,7 @@ assert torch.allclose(likelihood, torch.tensor(-8 * 0.6931471805599453).double()
 # %%
 from torch import nn
 
-from deepdive.models.boltzmann import DBN, classifier, pretrain
+from deepdive.models.before.boltzmann import DBN, classifier, pretrain
 
 
 def starts(depth, unlabelled, draw):
@@ -281,7 +281,7 @@ def trained(network, x, y, steps=300):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Which start gives the most right answers on new digits, with three hidden layers?",

@@ -20,12 +20,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 sentence, centre = ["the", "king", "wears", "his", "crown"], 1
 drawing = []
@@ -75,7 +75,7 @@ import torch
 from torch import nn
 from torch.nn.functional import logsigmoid
 
-from deepdive.models.word2vec import SkipGram, negative_sampling_loss
+from deepdive.models.before.word2vec import SkipGram, negative_sampling_loss
 
 king = torch.tensor([1.0, 2], requires_grad=True)
 crown, river = torch.tensor([1.0, 0.5]), torch.tensor([1.0, -1])
@@ -99,7 +99,7 @@ assert torch.allclose(king.grad, torch.tensor([0.150, -0.329]), atol=1e-3)
 # word2vec drops the layer, and scores one true word and a few drawn ones. What does one guess cost?
 
 # %%
-from deepdive.models.neural_lm import NeuralLM
+from deepdive.models.before.neural_lm import NeuralLM
 
 vocab, d, hidden, words, k = 10_000, 64, 64, 4, 5
 old = NeuralLM(vocab, d, hidden, words)
@@ -118,8 +118,8 @@ import gzip
 from collections import Counter
 
 from deepdive.data import fetch, sense_sentences
-from deepdive.models.word2vec import keep_probability, noise, skip_gram_pairs
-from deepdive.profile import pick, profile
+from deepdive.models.before.word2vec import keep_probability, noise, skip_gram_pairs
+from deepdive.page.profile import pick, profile
 
 if profile() == "ci":
     texts = [[word for word, _ in sentence] for sentence in sense_sentences(6000)]
@@ -141,8 +141,8 @@ print(f"data {kind}: {len(tokens):,} words, {len(names):,} different")
 print(f"of 'the' {keep[place['the']]:.0%} stay in")
 
 # %%
-from deepdive.optim import adam
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 k, size, draw = 5, pick(ci=512, laptop=4096, gpu=4096), torch.Generator().manual_seed(0)
 
@@ -176,7 +176,7 @@ f"loss {history.losses[0]:.2f} at first, {sum(history.losses[-50:]) / 50:.2f} at
 # %%
 from torch.nn.functional import normalize
 
-from deepdive.models.word2vec import nearest
+from deepdive.models.before.word2vec import nearest
 
 table = normalize(model.words.detach(), dim=1)
 
@@ -198,7 +198,7 @@ assert "her" in near("she") or "he" in near("she")
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 GROUPS = pick(
     ci=["king queen crown throne", "river stream boat grass", "money cash client clerk", "he she"],
@@ -240,7 +240,7 @@ with_alt(figure, f"A map of words in two directions: {'; '.join(GROUPS)}. Each g
 # **alone**, no sum at all.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Some analogies come out right. Of those, how many has the control right too?",

@@ -22,13 +22,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 drawing = []
 for t in range(3):
@@ -117,7 +117,7 @@ for t in range(10, -1, -1):  # one step back: the next state's slopes, then U
 print("eleven steps back, autograd = product of Jacobians to 1e-12")
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "U keeps 90% of a state's length at each step. How much of an error arrives 100 steps earlier?",
@@ -152,7 +152,7 @@ for gain in gains:
 # %% How much of an error arrives tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 3.2))
 axes = figure.add_subplot()

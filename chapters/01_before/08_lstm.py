@@ -22,13 +22,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 drawing = [arrow(20, 40, 620, 40, "output", 5), text(46, 18, "cell c", 15, "output")]
 for x, name, sign, role in ((150, "forget f", "×", "key"), (310, "input i, g", "+", "value")):
@@ -93,7 +93,7 @@ assert abs(0.8 * torch.tanh(torch.tensor(0.9 * 2 + 0.5 * -0.4)).item() - 0.737) 
 print("by hand = library")
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "A fresh LSTM with all biases 0: on average each gate is half open. How much of an error "
@@ -140,9 +140,9 @@ for bias, part in arrives.items():
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
-from deepdive.optim import adam
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 KEEP, ASK, WORDS = 5, 6, [*"01234", "keep", "ask"]
 
@@ -182,7 +182,7 @@ print(f"right in {accuracy:.1%} of 1,000 new lists (a guess: 20%)")
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.film import film
+from deepdive.page.film import film
 
 shown = torch.tensor([[KEEP, 2, 4, 0, 3, 1, 4, 3, KEEP, 1, 0, ASK]])
 with record(model.recurrent, "*_gate", "cells") as seen, torch.no_grad():

@@ -21,13 +21,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 drawing = []
 for left, title, both in ((70, "stacked", 0), (330, "both ways", 1), (590, "grid", 2)):
@@ -89,9 +89,9 @@ print(f"weights: ours {sum(p.numel() for p in both.parameters())}, torch's the s
 # %%
 from torch import nn
 
-from deepdive.optim import adam
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 
 def neighbours(seed, count=32, length=10):
@@ -201,7 +201,7 @@ assert (grid(x) - same(entering)).abs().max() < 1e-12
 print("no memory along depth: equal to", type(same).__name__, "of", len(same.layers), "LSTMs")
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Both get deeper, 2 to 16 layers, untrained. How much of a gradient at the top arrives at the "
@@ -240,7 +240,7 @@ for name, sizes in lines.items():
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(5.6, 3))
 axes = figure.add_subplot()

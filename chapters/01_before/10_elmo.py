@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def box(x, y, words, role):
@@ -76,7 +76,7 @@ show(svg(690, 204, drawing), told + "The three levels of the word bank are mixed
 import torch
 from torch import nn
 
-from deepdive.models.elmo import ScalarMix
+from deepdive.models.before.elmo import ScalarMix
 
 
 def mix(layers, s, gamma):
@@ -98,7 +98,7 @@ mix(h, s, gamma)
 # and the output layer. From the second LSTM layer on, what a layer read is added to what it says.
 
 # %%
-from deepdive.models.bilm import bilm
+from deepdive.models.before.bilm import bilm
 
 
 def one_way(rows, lstms):
@@ -125,10 +125,10 @@ for ours, library in zip(levels, small.layers(tokens), strict=True):
 
 # %%
 from deepdive.data import sense_sentences
-from deepdive.objectives import cross_entropy
-from deepdive.optim import adam
 from deepdive.recurrent import LSTM, bidirectional
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam
 
 wrong = nn.Sequential(nn.Embedding(82, 24), bidirectional(LSTM, 24, 12, 2), nn.Linear(24, 82))
 toys = [[word for word, _ in line] for line in sense_sentences(2000) if len(line) == 7]
@@ -167,7 +167,7 @@ import gzip
 from collections import Counter
 
 from deepdive.data import fetch
-from deepdive.profile import pick, profile
+from deepdive.page.profile import pick, profile
 
 
 def treebank(part):
@@ -192,8 +192,8 @@ print(f"data {kind}: {len(texts):,} sentences, {counts.total():,} words, {len(na
 # %%
 from torch.nn.utils.rnn import pad_sequence
 
-from deepdive.models.bilm import bilm_loss
-from deepdive.optim import cosine
+from deepdive.models.before.bilm import bilm_loss
+from deepdive.training.optim import cosine
 
 place = {word: i for i, word in enumerate(names)}
 
@@ -245,7 +245,7 @@ assert near[0].min() > 0.999
 assert profile() != "ci" or same > level[~own].mean()
 
 # %% tags=["fold"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 labels = [line.replace("*", "").strip() for line in SIX.split("|")]
 names_of = ["level 0", "level 1", "level 2"]
@@ -311,7 +311,7 @@ def tagger(way, column):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Before you look: does the learned mix beat the best single level?",
@@ -366,7 +366,7 @@ assert score["tag", "mix"][hard].mean() > score["tag", 0][hard].mean()
 # largest answer, and layers with a gate (highway layers) follow. So no word is unknown:
 
 # %%
-from deepdive.models.character_cnn import CharacterCNN, spell
+from deepdive.models.before.character_cnn import CharacterCNN, spell
 
 letters = "abcdefghijklmnopqrstuvwxyz"
 layer = CharacterCNN(len(letters) + 2, d_model=16, filters={1: 8, 2: 16, 3: 32})

@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
 from deepdive.data import adding_problem, copy_memory, dyck_words
-from deepdive.diagrams import ROLES, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
 
 
 def strip(y, name, words, roles):
@@ -83,10 +83,10 @@ from torch import nn
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm
+from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal
 from deepdive.positions import SinusoidalPosition
 from deepdive.recurrent import GRU, LSTM, RNN
-from deepdive.stacks import Stack
 
 
 # %%
@@ -190,7 +190,7 @@ assert abs(always_one - GUESS["addition"]) < 0.02
 print(f"who always says 1 is right in {always_one:.1%} of the sums")
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "After 1,000 lessons all copy at length 20. Then the gap grows, and the length is 40. Whose "
@@ -203,10 +203,10 @@ predict(
 )
 
 # %%
-from deepdive.experiments import kept, share, sweep
-from deepdive.optim import adam
-from deepdive.profile import pick, profile
+from deepdive.page.experiments import kept, share, sweep
+from deepdive.page.profile import pick, profile
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 
 def race(task, racer, length, steps, seed):

@@ -21,13 +21,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold", "slide"]
-from deepdive.diagrams import ROLES, arrow, svg
-from deepdive.diagrams_layers import beside, box
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg
+from deepdive.page.diagrams.layers import beside, box
+from deepdive.page.plotting import show
 
 x, frame = 150, 'rx="10" fill="none" stroke="currentColor" stroke-opacity="0.5"'
 body = [box(x, 284, "tokens, patches, frames", "key", 230), arrow(x, 266, x, 240)]
@@ -69,7 +69,7 @@ show(
 # with random weights of one seed.
 
 # %%
-from deepdive.atlas import compare
+from deepdive.house.atlas import compare
 
 view = compare("multi_query")
 counted = [one.parameters for one in (view.parent, view.child)]
@@ -91,8 +91,8 @@ view
 import ast
 import inspect
 
-from deepdive.atlas.rows import rows
-from deepdive.models import gnmt
+from deepdive.house.atlas.rows import rows
+from deepdive.models.seq2seq import gnmt
 
 said = ast.get_docstring(ast.parse(inspect.getsource(gnmt)))
 block = said[said.index("System: gnmt") :].split("\n\n")[0].splitlines()
@@ -118,7 +118,7 @@ assert sum(row.built for row in atlas.values()) > 20
 # %% tags=["fold"]
 import matplotlib.pyplot as plt
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 years = list(range(2013, 2023))
 roles = dict(zip(places, ["query", "value", "weight", "key", "score"], strict=True))
@@ -154,7 +154,7 @@ compare("gnmt")
 # Both open below: the code of one against the other, line by line, and the shapes of each call.*
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Masked attention lets no word see what comes after it. Beside plain multi-head attention, "
@@ -182,7 +182,7 @@ view
 # %%
 import torch
 
-from deepdive.models import fsmt, transformer
+from deepdive.models.transformer import fsmt, transformer
 
 view = compare("fsmt")
 wrong = view.child.parameters / view.parent.parameters
@@ -201,7 +201,7 @@ print(f"small ones: {wrong:.2f} times the parent; as published: {right[1] / righ
 # adds code and shapes.
 
 # %% tags=["fold"]
-from deepdive.atlas.beside import gallery
+from deepdive.house.atlas.beside import gallery
 
 gallery()
 

@@ -22,7 +22,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
@@ -30,8 +30,8 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # would think, in six ways. Each way has a test of its own.
 
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.plotting import show
 
 kinds = {
     "another version": "redo the sums",
@@ -82,7 +82,7 @@ printed = {
 }
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "81.9 for BERT large in one lecture, 82.1 in the other. Add up the nine numbers of both rows "
@@ -173,7 +173,7 @@ assert layer(2) == 74
 # %%
 import torch
 
-from deepdive.models.decoder_only import decoder_only
+from deepdive.models.transformer.decoder_only import decoder_only
 
 
 def gpt(d, n, vocab=50257, length=1024):
@@ -331,11 +331,11 @@ assert torch.linalg.matrix_rank(kept @ F) <= short < torch.linalg.matrix_rank(fu
 # position scheme differs.
 
 # %%
-from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm
-from deepdive.models.decoder_only import Decoder, DecoderOnly, MultiHeadAttention
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.models.transformer.decoder_only import Decoder, DecoderOnly, MultiHeadAttention
 from deepdive.positions import LearnedPosition, Position
-from deepdive.stacks import Stack
 
 L, D = 16, 32
 schemes = {
@@ -358,9 +358,9 @@ def build(position):
 # %%
 from torch.nn.functional import cross_entropy
 
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 seeds, steps = pick(ci=(1, 200), laptop=(3, 200), gpu=(5, 500))
 
@@ -409,7 +409,7 @@ for name, curves in right.items():
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.6, 2.8))
 axes = figure.add_subplot()

@@ -20,7 +20,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
@@ -66,7 +66,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # ## Your predictions in this chapter
 
 # %% tags=["fold"]
-from deepdive.predictions import score
+from deepdive.page.predictions import score
 
 score("01_before/")
 

@@ -25,7 +25,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
@@ -36,11 +36,11 @@ from itertools import product
 import torch
 from torch import nn
 
-# %% tags=["variant"]
-from deepdive.assignment.variants import choose, number, permutation, rename, sample
-
 # %%
 from deepdive.checks import returned
+
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import choose, number, permutation, rename, sample
 
 # %% [markdown]
 # ## 1. One unit, or none
@@ -88,8 +88,8 @@ def units():
 
 
 # %% nbgrader={"grade_id": "units-check", "grade": true, "points": 3} own="predict"
-from deepdive.models.perceptron import Perceptron
-from deepdive.models.threshold import ThresholdUnit
+from deepdive.models.before.perceptron import Perceptron
+from deepdive.models.before.threshold import ThresholdUnit
 
 corners = torch.tensor(list(product([0.0, 1.0], repeat=2)))
 said = returned("units", units())
@@ -200,7 +200,7 @@ def perceptron_rule(x, y):
 
 
 # %% nbgrader={"grade_id": "perceptron-check", "grade": true, "points": 3}
-from deepdive.models.perceptron import Perceptron
+from deepdive.models.before.perceptron import Perceptron
 
 
 def try_labels(x, y, name):
@@ -434,7 +434,7 @@ def energies():
 
 
 # %% nbgrader={"grade_id": "energies-check", "grade": true, "points": 2} own="predict"
-from deepdive.models.hopfield import hebbian
+from deepdive.models.before.hopfield import hebbian
 
 said = returned("energies", energies())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"
@@ -599,7 +599,7 @@ def predicted_places():
 
 
 # %% nbgrader={"grade_id": "sees-check", "grade": true, "points": 2} own="predict"
-from deepdive.models.elmo import tiny
+from deepdive.models.before.elmo import tiny
 
 said = returned("predicted_places", predicted_places())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"

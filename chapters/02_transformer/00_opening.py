@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, cells, links, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, cells, links, svg, text
+from deepdive.page.plotting import show
 
 words, answer = ["the", "black", "cat"], ["le", "chat", "noir"]
 

@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams_recurrent import two_readers
-from deepdive.plotting import show
+from deepdive.page.diagrams.recurrent import two_readers
+from deepdive.page.plotting import show
 
 english, french = ["the", "black", "cat", "sleeps"], ["le", "chat", "noir", "dort", "end"]
 show(
@@ -140,7 +140,7 @@ def encoder_decoder(encoder, decoder, head, source, target):
 # [2.11](11_encoder.ipynb) has the reason, and uses the target's embedding as the last layer too.)
 
 # %%
-from deepdive.models.seq2seq import seq2seq
+from deepdive.models.seq2seq.seq2seq import seq2seq
 from deepdive.recurrent import GRU, LSTM, RNN
 
 library = seq2seq(12, 12, d_model=8, d_hidden=8, kind=RNN)
@@ -213,7 +213,7 @@ def batched(pairs, max_tokens=600):
 
 # %%
 from deepdive.decoding import greedy
-from deepdive.objectives import cross_entropy
+from deepdive.training.objectives import cross_entropy
 
 
 def forced(model, batch):
@@ -237,7 +237,7 @@ def share_right(model, length=4, n=200):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Two equal models are trained for the same number of steps. One reads the right letters while "
@@ -254,8 +254,8 @@ predict(
 )
 
 # %% tags=["surprise"]
-from deepdive.optim import adam, cosine
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 
 def run(loss, steps, model, data):
@@ -388,7 +388,7 @@ assert changed["Elman, U times 2"][-1] > 10
 # %% How a gradient fades tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7.6, 3.3))
 left, right = figure.subplots(1, 2, sharey=True)
@@ -430,7 +430,7 @@ with_alt(
 # place? Guessing gives one in ten.
 
 # %%
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 
 longest, steps = pick(ci=8, laptop=12, gpu=16), pick(ci=150, laptop=500, gpu=3000)
 lengths = range(1, longest + 1)

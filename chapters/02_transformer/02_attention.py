@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import links
-from deepdive.plotting import show
+from deepdive.page.diagrams import links
+from deepdive.page.plotting import show
 
 english, french = ["the", "black", "cat", "sleeps"], ["le", "chat", "noir", "dort"]
 drawn = [[0.94, 0.02, 0.04, 0], [0.05, 0.08, 0.87, 0], [0, 0.9, 0.1, 0], [0, 0, 0.06, 0.94]]
@@ -107,7 +107,7 @@ for word, score, power, weight in zip(words, scores, powers, weights, strict=Tru
 # attention goes to *cat*. The output mixes the three values in these proportions.
 
 # %% tags=["slide"]
-from deepdive.diagrams import look_up
+from deepdive.page.diagrams import look_up
 
 output = weights @ values
 numbers = [t.tolist() for t in (keys, values, scores, weights, output)]
@@ -167,7 +167,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # $e^{32}$. Dividing by $\sqrt d$ brings the variance back to 1, whatever $d$.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Seven keys, all drawn alike, 1,024 dimensions, no square root. How large is the largest of "
@@ -205,7 +205,7 @@ plain, scaled = measure(lambda d: 1.0), measure(lambda d: d**-0.5)
 # %% Why the square root? tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7.2, 2.9))
 panels = zip(figure.subplots(1, 2), ["largest of 7 weights", "size of the derivative"], strict=True)
@@ -289,7 +289,7 @@ for name, mechanism in family.items():
 
 # %%
 from deepdive.masks import Padding
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 tokens = ["the", "black", "cat", "[pad]"]
 real = torch.tensor([[True, True, True, False]])
@@ -383,10 +383,10 @@ batches = BucketBatches((source, target), max_tokens=400, seed=1)
 # values from another.
 
 # %%
-from deepdive.models.transformer import transformer
-from deepdive.objectives import cross_entropy
-from deepdive.optim import adam, cosine
+from deepdive.models.transformer.transformer import transformer
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam, cosine
 
 model = transformer(30, d_model=64, n_heads=1, n_layers=1, d_ff=128, dropout=0.0)
 

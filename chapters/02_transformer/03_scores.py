@@ -21,13 +21,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def compass(x, title, keys):
@@ -117,7 +117,7 @@ for word, row, score in zip(words, hidden, additive, strict=True):
 # %%
 from torch.nn.functional import softmax
 
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 family = {"dot": dot, "scaled dot": scaled, "general": general, "additive": additive}
 weights = softmax(torch.stack(list(family.values())), dim=-1)
@@ -274,9 +274,9 @@ f"no rotation: dot finds {accuracy(DotAttention(), draw(500, torch.eye(d))):.1%}
 # cross-entropy, minus its logarithm.
 
 # %%
-from deepdive.optim import adam, constant
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, constant
 
 
 def loss(mechanism, batch):
@@ -300,7 +300,7 @@ def train(mechanism, turn, equal_lengths=True, lr=1e-2, every=10):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "All keys are turned by 90 degrees. How often does dot find the right one of ten keys?",
@@ -322,7 +322,7 @@ for angle, dot, general in zip(angles, of_dot, of_general, strict=True):
 # %% A rotation that dot cannot bridge tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(5.2, 3))
 axes = figure.subplots()
@@ -371,7 +371,7 @@ figure.axes[0].set(xlabel="coordinate of the key", ylabel="coordinate of the que
 show(figure)
 
 # %% tags=["fold"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 torch.manual_seed(3)
 sample, things, maps = draw(1, rotation(90.0)), list("abcdefghij"), []
@@ -547,7 +547,7 @@ with_alt(
 # %%
 from math import log
 
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 n = lengths[-1]
 some = torch.randn(3, 1, 1, n, 64)  # queries, keys, values

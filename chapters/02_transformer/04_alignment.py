@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams_recurrent import two_readers
-from deepdive.plotting import show
+from deepdive.page.diagrams.recurrent import two_readers
+from deepdive.page.plotting import show
 
 english, german = ["ninety", "five", "thousand"], ["fünf", "und", "neunzig", "tausend", "end"]
 show(
@@ -148,7 +148,7 @@ def bahdanau(part, cell, tokens, memory):
 
 # %%
 from deepdive.inspect import record
-from deepdive.models.attention_seq2seq import rnnsearch
+from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
 
 library = rnnsearch(20, 20, d_model=8, d_hidden=6)
 theirs = library.decoder.recurrent
@@ -179,7 +179,7 @@ import re
 
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.tokenizers import BOS, EOS
 
 parts = re.compile(
@@ -210,9 +210,9 @@ len(source_words), len(target_words)
 
 # %%
 from deepdive.decoding import greedy
-from deepdive.objectives import cross_entropy
-from deepdive.optim import adam, cosine
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam, cosine
 
 
 def loss(model, batch):
@@ -243,7 +243,7 @@ assert right > 0.9
 print(f"{right:.1%} of {len(test)} new numbers translated without a mistake")
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "nine thousand four hundred and seventy three = neun tausend vier hundert drei und siebzig. "
@@ -256,7 +256,7 @@ predict(
 )
 
 # %% Unit and ten, crosswise tags=["slide", "surprise"]
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 
 def look(model, source, target):
@@ -469,7 +469,7 @@ predict(
 )
 
 # %% tags=["surprise"]
-from deepdive.models.seq2seq import seq2seq
+from deepdive.models.seq2seq.seq2seq import seq2seq
 
 torch.manual_seed(0)
 copiers = {
@@ -487,7 +487,7 @@ assert curves["with attention"][-1] < curves["with attention"][at] - 0.2
 # %% Does attention mend forgetting? tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.2, 3.2))
 axes = figure.add_subplot()
@@ -554,7 +554,7 @@ dates[:3]
 # %%
 import time
 
-from deepdive.models.attention_seq2seq import attention_seq2seq
+from deepdive.models.seq2seq.attention_seq2seq import attention_seq2seq
 
 rivals = {
     "Bahdanau": lambda n: rnnsearch(n, None, d_model=32, d_hidden=64),
@@ -588,7 +588,7 @@ with_alt(figure, "Loss against steps on a log scale; Bahdanau's falls earlier th
 # printed above.*
 
 # %% tags=["fold"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 date, answer = "Sat, May 3, 1986", "1986-05-03"
 maps = [look(model, letters.encode(date), letters.encode(answer)) for model in trained.values()]

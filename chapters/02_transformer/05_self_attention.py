@@ -21,13 +21,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import links, svg
-from deepdive.plotting import show
+from deepdive.page.diagrams import links, svg
+from deepdive.page.plotting import show
 
 first = links(*[["the", "river", "bank"]] * 2, [[0] * 3, [0] * 3, [0.11, 0.79, 0.11]], chosen=2)
 second = links(*[["the", "bank", "loan"]] * 2, [[0] * 3, [0.11, 0.11, 0.79], [0] * 3], chosen=1)
@@ -84,7 +84,7 @@ Q, K, V = X @ W_q, X @ W_k, X @ W_v
 Q, K, V
 
 # %% tags=["fold"]
-from deepdive.diagrams_matrices import Matrix, falk
+from deepdive.page.diagrams.matrices import Matrix, falk
 
 roles = {"Q": "query", "K": "key", "V": "value"}
 made = zip(roles, (W_q, W_k, W_v), (Q, K, V), strict=True)
@@ -152,7 +152,7 @@ show(
 # for its article.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The same three matrices, the same embedding of bank (1, 1, 1, 0), another neighbour: loan "
@@ -280,7 +280,7 @@ print("shuffled input, shuffled output, for 3 words and for 300")
 # %%
 from torch import nn
 
-from deepdive.embeddings import TokenEmbedding
+from deepdive.layers.embeddings import TokenEmbedding
 
 
 class Reader(nn.Module):
@@ -321,10 +321,10 @@ predict(
 # %% Does it know the order? Two tasks on five digits tags=["slide", "surprise"]
 from torch.nn.functional import cross_entropy
 
-from deepdive.optim import adam, cosine
+from deepdive.page.profile import pick
 from deepdive.positions import SinusoidalPosition
-from deepdive.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 steps = pick(ci=200, laptop=300, gpu=300)
 readers, accuracy = {}, {}
@@ -349,7 +349,7 @@ for name, answer in tasks.items():
 
 # %% tags=["fold"]
 from deepdive.inspect import record
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 digits = torch.tensor([[3, 1, 9, 4, 5]])
 maps = []
@@ -515,7 +515,7 @@ predict(
 )
 
 # %% tags=["surprise"]
-from deepdive.optim import constant
+from deepdive.training.optim import constant
 
 others = ~torch.eye(50, dtype=torch.bool)  # True = may attend: everybody but oneself
 
@@ -564,7 +564,7 @@ print(f"best of 20 widths, chosen with the true curve in sight: σ = {width:.2f}
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(8.4, 4.6))
 axes = figure.subplots(2, 3, sharex="row", sharey="row", height_ratios=[1.25, 1])

@@ -21,13 +21,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import links, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import links, svg, text
+from deepdive.page.plotting import show
 
 words = ["cats", "eat", "fish"]
 body = []
@@ -102,7 +102,7 @@ for name, start, end in (("one head", 0, 4), ("head 0", 0, 2), ("head 1", 2, 4))
     print("its output", *(f"{v:.2f}" for v in mixed[1]))
 
 # %% tags=["fold"]
-from deepdive.diagrams_matrices import Matrix, falk
+from deepdive.page.diagrams.matrices import Matrix, falk
 
 pictures = []
 for name, part in (("0", slice(0, 2)), ("1", slice(2, 4))):
@@ -257,7 +257,7 @@ assert moved[split_wrong] > 0.05
 # self-attention". Count it: one layer, 256 wide, a sentence of 128 words.
 
 # %%
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 sentence, counts = torch.randn(1, 128, 256), {}
 for n_heads in (1, 2, 4, 8, 16):
@@ -289,7 +289,7 @@ assert len(set(counts.values())) == 1
 # %%
 from torch import nn
 
-from deepdive.embeddings import TokenEmbedding
+from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.positions import LearnedPosition
 
 
@@ -316,9 +316,9 @@ train, test = draw(64 * 400).split(64), draw(2000)
 # %%
 from torch.nn.functional import cross_entropy
 
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 steps = 300
 
@@ -342,7 +342,7 @@ def hits(reader):  # (N, places), True where the digit is right
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "One head, 32 wide, trained to name the first two digits in order. For how many new sequences "
@@ -365,7 +365,7 @@ assert hits(one).all(-1).float().mean() < 0.5
 
 # %% tags=["fold"]
 from deepdive.inspect import record
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 
 def looked_at(reader):  # (H, 9): the weights of "?", averaged over the test sequences
@@ -509,7 +509,7 @@ wrong = {name: [misplaced(target, d) for d in widths] for name, target in wanted
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(5.4, 3.2))
 axes = figure.subplots()

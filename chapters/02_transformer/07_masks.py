@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 sentence, size, body = ["the", "cat", "sleeps", "on", "it"], 44, []
 for i, word in enumerate(sentence):
@@ -132,11 +132,11 @@ print("largest difference below 1e-6:", bool(difference < 1e-6))
 from torch import nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers import Block, FeedForward, LayerNorm
-from deepdive.models.transformer import Decoder, Encoder
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.models.transformer.transformer import Decoder, Encoder
 from deepdive.positions import SinusoidalPosition
-from deepdive.stacks import Stack
 
 
 def build(part, vocab=40, d=64):
@@ -153,7 +153,7 @@ def build(part, vocab=40, d=64):
 model = build(Decoder)
 
 # %%
-from deepdive.objectives import cross_entropy
+from deepdive.training.objectives import cross_entropy
 
 row = torch.randint(4, 32, (1, 41))
 text_in, answers = row[:, :-1], row[:, 1:]
@@ -203,9 +203,9 @@ windows = [ids[s[:, None] + torch.arange(21)] for s in starts]  # 200 batches of
 print(f"{len(words)} different words. One window begins: {decode(windows[0][0, :11].tolist())}")
 
 # %%
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 
 def loss(model, batch):
@@ -222,7 +222,7 @@ for name, model in models.items():
 # %% A loss that is too good tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 2.8))
 axes = figure.add_subplot()
@@ -241,7 +241,7 @@ with_alt(
 # model can know.*
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The model without a mask has by far the lower training loss. Now both write. Which one writes "
@@ -288,7 +288,7 @@ for t in (0, 5, 10, 15, 18, 19):
 
 # %%
 from deepdive.inspect import record
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 ticks = ["six", "hundred", "and", "forty", "two", ",", "nine", "thousand", "and", "five"]
 sample = torch.tensor([[4 + words.index(w) for w in ticks]])
@@ -424,7 +424,7 @@ assert torch.equal(Causal().dense(2, 5), Causal().dense(5)[:, :, 3:])
 # library's, and give both the same bools:
 
 # %%
-from deepdive.from_torch import from_torch
+from deepdive.published.from_torch import from_torch
 
 theirs = nn.MultiheadAttention(16, 2, batch_first=True)
 ours = from_torch(theirs)  # the same weights

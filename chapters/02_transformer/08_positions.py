@@ -22,15 +22,15 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
 import torch
 
 from deepdive.attention import SoftmaxAttention
-from deepdive.diagrams import ROLES, arrow, cells, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, cells, svg, text
+from deepdive.page.plotting import show
 from deepdive.positions import SinusoidalPosition
 
 pair = [["the", "dog", "bites", "the", "man"], ["the", "man", "bites", "the", "dog"]]
@@ -78,7 +78,7 @@ show(
 # generated: 3 to 6 random letters.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The model gets no positions at all. Which task will it fail at?",
@@ -115,7 +115,7 @@ len(source), source[0], target[0], target[1]
 # positions is an argument. `Position()` is the scheme that does nothing.
 
 # %%
-from deepdive.models.transformer import transformer
+from deepdive.models.transformer.transformer import transformer
 from deepdive.positions import Position
 
 
@@ -129,10 +129,10 @@ def build(position):
 build(lambda d_model: Position()).encoder.position
 
 # %%
-from deepdive.objectives import cross_entropy
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam, cosine
 
 steps = pick(ci=600, laptop=1000, gpu=1000)
 
@@ -267,7 +267,7 @@ table
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import DIVERGING, with_alt
+from deepdive.page.plotting import DIVERGING, with_alt
 
 figure = Figure(figsize=(6.6, 3.9))
 axes = figure.add_subplot()
@@ -364,7 +364,7 @@ with_alt(
 
 # %%
 from deepdive.inspect import record
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 attend, back = SoftmaxAttention(), turn(-3, 64)
 maps, starts = [], [0, 500]

@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def box(x, y, words, role):
@@ -123,7 +123,7 @@ f"64 layers, no residual: rows of size {plain[-1][0]:.0e}, gradient {plain[-1][1
 # $\sqrt{0.32} = 0.57$.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The same 64 layers, now each with a residual: rows + f(rows). The path past all layers has "
@@ -308,7 +308,7 @@ f"64 layers: gradient {post[-1][1]:.1f} with post-norm, {pre[-1][1]:.1f} with pr
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 3.3))
 axes = figure.add_subplot()
@@ -356,11 +356,11 @@ with_alt(
 from torch import nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers import Block
-from deepdive.models.transformer import Encoder
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.models.transformer.transformer import Encoder
 from deepdive.positions import SinusoidalPosition
-from deepdive.stacks import Stack
 
 
 def reader(joint, n_layers, d_model=32):
@@ -375,8 +375,8 @@ def reader(joint, n_layers, d_model=32):
 
 
 # %%
-from deepdive.objectives import cross_entropy
-from deepdive.profile import pick
+from deepdive.page.profile import pick
+from deepdive.training.objectives import cross_entropy
 
 
 def mirrored(seed, count=1, letters=8):
@@ -450,10 +450,10 @@ with_alt(
 # here over the first third of the steps. Everything else is the same for all.
 
 # %%
-from deepdive.experiments import kept, share, sweep
-from deepdive.optim import adam, constant
-from deepdive.profile import profile
+from deepdive.page.experiments import kept, share, sweep
+from deepdive.page.profile import profile
 from deepdive.training import fit
+from deepdive.training.optim import adam, constant
 
 JOINTS, models = {"post-norm": PostNorm, "pre-norm": PreNorm}, {}
 
@@ -657,7 +657,7 @@ for depth in sizes[:4]:
 
 # %% tags=["fold"]
 from deepdive.inspect import record
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 ((word, _),) = mirrored(99)
 best = {}

@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def bar(x, y, wide, role):
@@ -166,7 +166,7 @@ print(f"largest error: tanh form {errors[0]:.5f}, sigmoid form {errors[1]:.4f}")
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(8.4, 2.8))
 left, middle, right = figure.subplots(1, 3)
@@ -263,7 +263,7 @@ assert weights[0] == weights[1]
 # with four matrices of 512 by 512, has half as many.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The base model has 6 layers in the encoder (attention, feed-forward) and 6 in the decoder "
@@ -278,8 +278,8 @@ predict(
 # %% tags=["surprise"]
 from collections import Counter
 
-from deepdive.models.decoder_only import decoder_only
-from deepdive.models.transformer import base, big
+from deepdive.models.transformer.decoder_only import decoder_only
+from deepdive.models.transformer.transformer import base, big
 
 KINDS = {"ff.": "feed-forward", "attn.": "attention", "cross.": "attention"}
 KINDS["embedding"] = "embedding"
@@ -338,15 +338,15 @@ with_alt(
 from torch import nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers import Block
-from deepdive.models.transformer import Encoder
-from deepdive.objectives import cross_entropy
-from deepdive.optim import adam, cosine
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.models.transformer.transformer import Encoder
+from deepdive.page.profile import pick
 from deepdive.positions import SinusoidalPosition
-from deepdive.profile import pick
-from deepdive.stacks import Stack
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam, cosine
 
 
 class Nothing(nn.Module):
@@ -414,7 +414,7 @@ assert max(accuracy["no bend"], accuracy["none"]) < 0.6
 
 # %% tags=["fold"]
 from deepdive.inspect import record
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 with record(models["ReLU"], "*.mechanism.weights") as seen, torch.no_grad():
     models["ReLU"](test)

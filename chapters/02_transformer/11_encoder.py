@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
 
 marks, partners = "([x{xx", {2: 1, 4: 3, 5: 0}
 body = [text(60 + 80 * i, 120, mark, 24, bold=True) for i, mark in enumerate(marks)]
@@ -59,7 +59,7 @@ show(
 # ## One layer, from bottom to top
 
 # %% tags=["fold"]
-from deepdive.diagrams_layers import Sublayer, one_layer
+from deepdive.page.diagrams.layers import Sublayer, one_layer
 
 parts = [
     Sublayer("self-attention", "weight", "W_q, W_k, W_v, W_out: 4 (d² + d)"),
@@ -140,8 +140,8 @@ class EncoderLayer(nn.Module):
 # with padding under the mask.
 
 # %%
-from deepdive.from_torch import from_torch
 from deepdive.masks import Padding
+from deepdive.published.from_torch import from_torch
 
 theirs = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
 block, layer = from_torch(theirs), EncoderLayer(32, 4, 64)
@@ -176,7 +176,7 @@ tuple(ours.shape)
 # Now count what the library builds. On torch's `meta` device nothing is allocated.
 
 # %%
-from deepdive.models.transformer import base
+from deepdive.models.transformer.transformer import base
 
 with torch.device("meta"):
     model = base()
@@ -288,14 +288,14 @@ _, test = batches(600, seed=2)
 # factor $\sqrt d$ for $d = 64$.
 
 # %%
-from deepdive.embeddings import TokenEmbedding
 from deepdive.layers import Block, PreNorm
-from deepdive.models.transformer import Encoder
-from deepdive.objectives import cross_entropy
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
-from deepdive.stacks import Stack
+from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.models.transformer.transformer import Encoder
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam, cosine
 
 
 class Tagger(nn.Module):
@@ -379,7 +379,7 @@ f"{two:.1%} of the x named rightly, by chance a third"
 # ## Reading the weights
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "An `x` that is far from its partner must find it. On which place does the largest weight of "
@@ -392,7 +392,7 @@ predict(
 )
 
 # %% tags=["fold", "surprise"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 maps = torch.cat(look(example, "encoder.*.weights"))  # (4, 8, 8)
 names = [f"layer {i}, head {h}" for i in (1, 2) for h in (0, 1)]
@@ -447,7 +447,7 @@ for distance in whole:
 # When did the two heads form? Here are their maps, from the first step to the last.
 
 # %% tags=["fold"]
-from deepdive.film import film
+from deepdive.page.film import film
 
 pair = [copying, 2 + int(found[2:, 1].argmax())]
 times = [t for t in (0, 50, 100, 150, 200, 300, 400, 600, 900) if t <= steps]
@@ -474,7 +474,7 @@ film(
 # Now a longer sequence, to press and read yourself. Its last marks have their partners far away.
 
 # %%
-from deepdive.explorer import attention_explorer
+from deepdive.page.explorer import attention_explorer
 
 longer = next(m for m, p in test if max(i - j for i, j in enumerate(p) if j >= 0) == 9)
 signs = [f"{place}{' ([{x'[mark]}" for place, mark in enumerate(longer)]
@@ -527,7 +527,7 @@ for question, column in questions.items():
 # %% What each layer knows tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.2, 3.0))
 axes = figure.add_subplot()

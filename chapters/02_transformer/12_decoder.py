@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 read, written = ["quatre", "vingt", "dix", "sept"], ["start", "ninety"]
 at, own = [120, 220, 320, 420], [170, 290]
@@ -93,7 +93,7 @@ show(
 import torch
 
 from deepdive.masks import Causal
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 tokens = ["quatre", "vingt", "dix", "sept", "start", "ninety", "seven"]
 allowed = torch.zeros(7, 7)
@@ -138,7 +138,7 @@ class DecoderLayer(nn.Module):
 
 
 # %% tags=["fold"]
-from deepdive.diagrams_layers import Sublayer, one_layer
+from deepdive.page.diagrams.layers import Sublayer, one_layer
 
 d, d_ff = 512, 2048
 parts = [
@@ -160,7 +160,7 @@ show(
 # three.
 
 # %%
-from deepdive.from_torch import from_torch
+from deepdive.published.from_torch import from_torch
 
 theirs = nn.TransformerDecoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
 block, layer = from_torch(theirs), DecoderLayer(32, 4, 64)
@@ -186,8 +186,8 @@ sum(p.numel() for p in DecoderLayer(512, 8, 2048).parameters())
 # matrix that turns the decoder's rows into scores of words.
 
 # %% The whole Transformer tags=["slide", "fold"]
-from deepdive.diagrams_layers import STEP, box, top
-from deepdive.diagrams_layers import layer as drawn
+from deepdive.page.diagrams.layers import STEP, box, top
+from deepdive.page.diagrams.layers import layer as drawn
 
 y = 420
 encoder_parts = [Sublayer("self-attention", "weight"), Sublayer("feed-forward", "value")]
@@ -235,7 +235,7 @@ show(
 # does that save? Count, on the `meta` device:
 
 # %%
-from deepdive.models.transformer import base
+from deepdive.models.transformer.transformer import base
 
 with torch.device("meta"):
     tied = base()
@@ -258,7 +258,7 @@ print(f"the matrix:     {embedding / 1e6:6.1f} million")
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
 from deepdive.tokenizers import WordTokenizer
-from deepdive.translation import encode
+from deepdive.training.translation import encode
 
 
 def spaced(words):
@@ -275,11 +275,11 @@ train[:3]
 # %%
 from deepdive.decoding import greedy
 from deepdive.layers import PreNorm
-from deepdive.models.transformer import transformer
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.models.transformer.transformer import transformer
+from deepdive.page.profile import pick
 from deepdive.training import fit
-from deepdive.translation import loss, translate
+from deepdive.training.optim import adam, cosine
+from deepdive.training.translation import loss, translate
 
 
 def build():
@@ -309,7 +309,7 @@ f"{right:.1%} of {len(test)} new numbers translated without a mistake"
 # ## What it looks at
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "`trois cent quatre vingt dix sept`: the model is about to write `ninety`. On which French "
@@ -339,7 +339,7 @@ maps = looks(fr, en)
 list(maps)
 
 # %% tags=["fold", "surprise"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 written, sources = [*en.split(), "end"], [*fr.split(), "end"]
 cross = torch.cat([maps[f"blocks.{i}.cross.mechanism.weights"] for i in range(2)])
@@ -387,7 +387,7 @@ for word, counts in hits.items():
 # mean of all, would hide that. Here are all twelve, those of the encoder too.
 
 # %%
-from deepdive.explorer import attention_explorer
+from deepdive.page.explorer import attention_explorer
 
 fr, en = "trois cent quatre vingt dix sept", "three hundred and ninety seven"
 sentences = (
@@ -406,7 +406,7 @@ attention_explorer(model, sentences, read, start=("cross", 1, 0))
 # opens; what stands inside is counted in it.
 
 # %%
-from deepdive.trace import trace
+from deepdive.page.trace import trace
 
 trace(model, sentences)
 
@@ -478,7 +478,7 @@ f"{len(poorer)} more translators trained"
 # %% tags=["fold", "surprise"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 2.6))
 axes = figure.add_subplot()
@@ -533,7 +533,7 @@ for fr, en in test[:3]:
 # first digit must be written before any counting is done.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "`trois cent quatre vingt dix sept` is 397. You leave out the word `dix`. What does the model "
@@ -546,8 +546,8 @@ predict(
 )
 
 # %% tags=["surprise"]
-from deepdive.live import live
-from deepdive.models.toys import number_words
+from deepdive.page.live import live
+from deepdive.page.toys import number_words
 
 toy = number_words()
 live(

@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.plotting import show
 
 given, wanted = ["[BOS]", "le", "chat", "noir", "dort"], ["le", "chat", "noir", "dort", "[EOS]"]
 chance = [0.5, 0.25, 0.8, 0.1, 0.9]
@@ -71,7 +71,7 @@ show(
 # %%
 import torch
 
-from deepdive.objectives import cross_entropy, perplexity
+from deepdive.training.objectives import cross_entropy, perplexity
 
 right = torch.tensor(chance)
 logits = torch.stack([right, 1 - right], -1).log()[None]  # (1, 5, 2): the right word, the rest
@@ -153,7 +153,7 @@ f"smoothing 0.1: lowest loss {curves[0.1][lowest]:.3f} at a gap of {gaps[lowest]
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(5.6, 3.0))
 axes = figure.add_subplot()
@@ -182,9 +182,9 @@ with_alt(
 # %%
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.tokenizers import WordTokenizer
-from deepdive.translation import encode
+from deepdive.training.translation import encode
 
 pairs = number_translation("en", "fr", 700, seed=1)
 pairs = [tuple(side.replace("-", " ").replace(",", "") for side in pair) for pair in pairs]
@@ -195,10 +195,10 @@ pairs[0]
 # %%
 from functools import partial
 
-from deepdive.models.transformer import transformer
-from deepdive.optim import adam, inverse_sqrt
+from deepdive.models.transformer.transformer import transformer
 from deepdive.training import fit
-from deepdive.translation import loss
+from deepdive.training.optim import adam, inverse_sqrt
+from deepdive.training.translation import loss
 
 
 def build():
@@ -218,7 +218,7 @@ for smoothing in (0.0, 0.1, 0.3):
     )  # fmt: skip
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "On new numbers, compare smoothing 0.1 with none. What is sure to be lower?",
@@ -306,7 +306,7 @@ with_alt(
 
 # %% tags=["fold"]
 from deepdive.inspect import record
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 sentence, answer = pairs[300]
 ids = [torch.tensor([tokens[0]]) for tokens in test]
@@ -508,8 +508,8 @@ assert learned["loss"] > max(learned["unshifted"], learned["twice"]) + 0.5
 # $6 \cdot 63 \cdot 10^6 = 3.8 \cdot 10^8$.
 
 # %%
-from deepdive.flops import count_flops
-from deepdive.models.transformer import base, big
+from deepdive.models.transformer.transformer import base, big
+from deepdive.page.flops import count_flops
 
 
 def operations(make, length=25):

@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.plotting import show
 
 # Further cells read this tree: words so far -> the next words and their probabilities.
 after = {
@@ -259,7 +259,7 @@ print("top-k, k = 3:   ", *(f"{q:.3f}" for q in top_k(p, 3)))
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 shapes = {
     "sharp": torch.tensor([0.90, 0.04, 0.03, 0.01, 0.01, 0.01]),
@@ -328,10 +328,10 @@ for number, said in recordings(3, [4], 0.0, seed=5):
 from torch.nn.utils.rnn import pad_sequence
 
 from deepdive.layers import PreNorm
-from deepdive.models.transformer import transformer
-from deepdive.optim import adam, cosine
+from deepdive.models.transformer.transformer import transformer
 from deepdive.training import fit
-from deepdive.translation import loss
+from deepdive.training.optim import adam, cosine
+from deepdive.training.translation import loss
 
 
 def batch(pairs):
@@ -389,7 +389,7 @@ print(f"each first word  {(1 - empty) / 3:.3f} on average")
 # right readings. They share it among so many that none has much.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "We decode 140 numbers of 2 to 8 digits by beam search, and rank by log p. Which widths read "
@@ -544,8 +544,8 @@ assert results["temperature 2"][0] < results["temperature 1"][0] - 0.1
 # in each layer. Keep these two, and compute only the newest row.
 
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES
-from deepdive.film import film
+from deepdive.page.diagrams import ROLES
+from deepdive.page.film import film
 
 BOX = '<rect x="{}" y="{}" width="20" height="22" rx="3" fill="{}" fill-opacity="{}" stroke="{}"/>'
 
@@ -634,7 +634,7 @@ print("six steps and one pass give the same logits;", [names[i] for i in read[0,
 # familiar map; set below each other, they are the triangle of a full pass.
 
 # %% tags=["fold"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 layers = [f"decoder.stack.blocks.{i}" for i in range(2)]
 triangle = []
@@ -694,8 +694,8 @@ predict(
 # Check the formula against operations counted as they run, then measure the time.
 
 # %%
-from deepdive.flops import count_flops
-from deepdive.models.decoder_only import decoder_only
+from deepdive.models.transformer.decoder_only import decoder_only
+from deepdive.page.flops import count_flops
 
 L, d = 4, 128
 language = decoder_only(
@@ -730,7 +730,7 @@ f"{T} words, million operations: {counted[0] / 1e6:.0f} cached, {counted[1] / 1e
 # %%
 from time import process_time
 
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 
 lengths = pick(ci=[16, 64, 160], laptop=[16, 32, 64, 128, 256, 384], gpu=[16, 64, 256, 512])
 seconds = {cached: [], not_cached: []}

@@ -23,14 +23,14 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
 from itertools import pairwise
 
-from deepdive.diagrams import arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.plotting import show
 
 N, STEP = 8, 24  # words, and the distance between two of them
 thin = '<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#8a8a8a" stroke-width="0.7"/>'
@@ -110,9 +110,9 @@ import torch
 from torch import nn
 
 from deepdive.attention import SoftmaxAttention, WindowAttention
-from deepdive.flops import count_flops
 from deepdive.layers import Convolution
-from deepdive.profile import pick
+from deepdive.page.flops import count_flops
+from deepdive.page.profile import pick
 from deepdive.recurrent import RNN
 
 
@@ -177,7 +177,7 @@ f"largest difference below 1e-6: {bool((by_loop - layer(words)).abs().max() < 1e
 # %% tags=["fold"]
 from deepdive.inspect import record
 from deepdive.masks import Window
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 sentence = ["the", "old", "man", "who", "sold", "us", "the", "boat", "never", "went", "away"]
 torch.manual_seed(3)
@@ -201,7 +201,7 @@ heads(torch.stack(maps), sentence, sentence, names=["self-attention", "restricte
 # here on the window looks back only, as a decoder must.) So the layer is 31 times as cheap?
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "1,024 words. Each query keeps 33 keys under the mask, and loses 991. By how much does the "
@@ -251,7 +251,7 @@ assert 1 < spent / (4 * r * n * d) < 2
 # %%
 import numpy as np
 
-from deepdive.tables import table
+from deepdive.page.tables import table
 
 
 def between_words(d):
@@ -493,7 +493,7 @@ ways = way(10)
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(9.6, 2.5))
 for axes, (name, found) in zip(figure.subplots(1, 5), ways.items(), strict=True):
@@ -515,8 +515,8 @@ with_alt(
 # bottom left, last word to first. Self-attention: 1. Recurrent: one for each word passed.*
 
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES
-from deepdive.film import film
+from deepdive.page.diagrams import ROLES
+from deepdive.page.film import film
 
 BOX = '<rect x="{}" y="{}" width="18" height="18" rx="3" fill="{}" fill-opacity="{}" stroke="{}"/>'
 

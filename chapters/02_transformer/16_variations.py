@@ -23,7 +23,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
@@ -53,7 +53,7 @@ BASE = {"perplexity": 4.92, "bleu": 25.8, "parameters": 65}
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 COLOURS = dict(zip("ABCDE", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"), strict=True))
 
@@ -117,7 +117,7 @@ with_alt(
 # with 32 heads of 16 numbers, $W_q$ still maps 512 to $32 \cdot 16 = 512$.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "One head of 512 dimensions, or 32 heads of 16. Which model has more parameters?",
@@ -179,7 +179,7 @@ print(f"at d_k = 2: {weights:,} parameters, the parent has "
 from functools import partial
 
 from deepdive.layers import Block, PostNorm, PreNorm
-from deepdive.models.transformer import transformer
+from deepdive.models.transformer.transformer import transformer
 from deepdive.positions import LearnedPosition, SinusoidalPosition
 
 
@@ -244,7 +244,7 @@ assert max(off) < 0.1
 
 # %%
 from deepdive.data import grammar_pairs, normalise_spaces, pairs, split_by
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 
 if profile() == "ci":
     every, data = grammar_pairs(2000), "grammar_pairs (generated)"
@@ -259,7 +259,7 @@ print(f"{len(train):,} pairs to train on, {len(valid):,} held out, such as {vali
 # %%
 from deepdive.data import BucketBatches
 from deepdive.tokenizers import BPETokenizer
-from deepdive.translation import encode
+from deepdive.training.translation import encode
 
 sides = (side for pair in train for side in pair)
 pieces = BPETokenizer.train(sides, pick(ci=400, laptop=600, gpu=600))
@@ -274,11 +274,11 @@ print(" | ".join(pieces.tokens(train[-1][1])))
 
 # %%
 from deepdive.decoding import greedy
-from deepdive.objectives import perplexity
-from deepdive.optim import adam, inverse_sqrt
-from deepdive.profile import workdir
+from deepdive.page.profile import workdir
 from deepdive.training import fit
-from deepdive.translation import bleu, loss, mean_cross_entropy, translate, with_references
+from deepdive.training.objectives import perplexity
+from deepdive.training.optim import adam, inverse_sqrt
+from deepdive.training.translation import bleu, loss, mean_cross_entropy, translate, with_references
 
 OURS = {"d_model": 64, "n_heads": 4, "d_k": None, "n_layers": 3, "d_ff": 256, "dropout": 0.1,
         "position": "sinusoids"}
@@ -312,7 +312,7 @@ def measure(change, value, steps, seed):
     }
 
 # %%
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 live = [("base", 0, 1), ("base", 0, 2), ("n_heads", 1, 1), ("n_layers", 1, 1), ("d_ff", 512, 1)]
 whole = [("base", 0, seed) for seed in (1, 2, 3)] + [(row[1], row[3], 1) for row in PRINTED]
@@ -515,7 +515,7 @@ if kept_runs and lengths == [400, 2000]:  # what was kept when this page was wri
 
 # %%
 from deepdive.inspect import record
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 from deepdive.tokenizers import BOS
 
 chosen = min(valid, key=lambda pair: abs(len(pieces.tokens(pair[0])) - 7))

@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 drawing = [text(360, 141, "English", 18, "query", bold=True)]
 for name, x, y in (("Spanish", 130, 45), ("Portuguese", 590, 45), ("German", 130, 237),
@@ -151,7 +151,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # layer, and the size of the loss's gradient at each layer's weights.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Eight plain layers with fresh weights, no additions. Where in the encoder is the gradient "
@@ -170,9 +170,9 @@ predict(
 # %%
 from deepdive.data import BucketBatches
 from deepdive.data.generated import reversal
-from deepdive.models.gnmt import gnmt
-from deepdive.objectives import cross_entropy
+from deepdive.models.seq2seq.gnmt import gnmt
 from deepdive.tokenizers import BOS, EOS
+from deepdive.training.objectives import cross_entropy
 
 pairs = reversal(4_000, length=(3, 5), vocab=10, seed=1)
 sides = [s for s, _ in pairs], [[BOS, *t, EOS] for _, t in pairs]
@@ -232,9 +232,9 @@ assert min(added[2]) > 30 * max(plain[2])
 # That is the start. Does it learn? Same data, same steps:
 
 # %%
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 steps, runs = pick(ci=70, laptop=100, gpu=600), {}
 for name, n_layers, first in (("2 layers", 2, 2), ("8, plain", 8, 8), ("8, additions", 8, 2)):
@@ -253,7 +253,7 @@ print(f"after {steps} steps:", ", ".join(f"{name} {end:.2f}" for name, end in en
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(9.2, 2.9))
 panels = figure.subplots(1, 3)
@@ -490,7 +490,7 @@ predict(
 
 # %%
 from deepdive.inspect import record
-from deepdive.models.attention_seq2seq import rnnsearch
+from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
 
 pieces, steps = tokenizers["BPE, 60"], pick(ci=100, laptop=130, gpu=400)
 torch.manual_seed(1)
@@ -523,7 +523,7 @@ assert len(hits["parent, 1 + 1"]) > len(hits["GNMT, 2 + 2"]) + 5
 assert sharp["parent, 1 + 1"] > sharp["GNMT, 2 + 2"]
 
 # %%
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 short = [n for n in range(700, 1000) if "und" in words["de"][n] and "hundert" not in words["de"][n]]
 crossing = {}
@@ -657,7 +657,7 @@ assert best - plain < 0.5 * (within - plain)
 # | **other letters** | Spanish - Russian, Portuguese - Russian | German - Russian |
 
 # %%
-from deepdive.models.gnmt import ask_for
+from deepdive.models.seq2seq.gnmt import ask_for
 
 ASK = {language: f"<2{language}>" for language in LANGUAGES}
 
@@ -795,7 +795,7 @@ predict(
 )
 
 # %% tags=["surprise"]
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 short = pick(ci=60, laptop=400, gpu=700)
 live = [
@@ -819,7 +819,7 @@ assert sum(kinds.get("right", 0) for kinds in unseen) <= 0.1 * 100 * len(unseen)
 # %%
 import json
 
-from deepdive.profile import profile
+from deepdive.page.profile import profile
 
 file, long = kept("02_transformer", "zero_shot"), round(1000 * share())
 grid = [

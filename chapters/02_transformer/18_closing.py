@@ -20,13 +20,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import Sublayer, box, layer, top
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import Sublayer, box, layer, top
+from deepdive.page.plotting import show
 
 encoder = [Sublayer("self-attention 2.5, 2.6", "query"), Sublayer("feed-forward 2.10", "value")]
 decoder = [
@@ -103,7 +103,7 @@ show(
 # Choose, then open the answer. Your choices stay in this browser.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "A word must be remembered over twenty steps of a plain recurrent network. What "
@@ -258,7 +258,7 @@ predict(
 )
 
 # %%
-from deepdive.predictions import score
+from deepdive.page.predictions import score
 
 score("02_transformer/test")
 

@@ -23,15 +23,15 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %%
 import torch
 
-from deepdive.clinic import NAMES, admit, healthy, misjudged, operate, texts, unproven
-from deepdive.plotting import show
+from deepdive.course.clinic import NAMES, admit, healthy, misjudged, operate, texts, unproven
+from deepdive.page.plotting import show
 
 # %% [markdown]
 # A diagnosis is one of six words:

@@ -21,7 +21,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
@@ -31,11 +31,11 @@ import math
 import torch
 from torch import nn
 
-# %% tags=["variant"]
-from deepdive.assignment.variants import choose, number, rename, sample
-
 # %%
 from deepdive.checks import returned
+
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import choose, number, rename, sample
 
 # %% [markdown]
 # ## 1. How large is a dot product?
@@ -445,8 +445,8 @@ TOKENS = sorted(sample((128, 512, 1024, 192, 256, 384, 640, 768), 3))
 
 # %%
 from deepdive.attention import MultiHeadAttention
-from deepdive.flops import count_flops
 from deepdive.layers import FeedForward
+from deepdive.page.flops import count_flops
 
 
 def share_of_the_square(n, d):
@@ -772,7 +772,7 @@ theirs = nn.functional.cross_entropy(
 )
 assert torch.allclose(smoothed(logits, targets, EPSILON), theirs), f"torch says {theirs:.4f}"
 ### BEGIN HIDDEN TESTS
-from deepdive.objectives import cross_entropy
+from deepdive.training.objectives import cross_entropy
 
 many, ids = torch.randn(3, 6, 11), torch.randint(0, 11, (3, 6))
 theirs = cross_entropy(many, ids, pad=PAD, smoothing=0.2)

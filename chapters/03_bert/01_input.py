@@ -24,13 +24,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, svg, text
-from deepdive.plotting import show
-from deepdive.pretrained import minilm_tokenizer
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
+from deepdive.published.pretrained import minilm_tokenizer
 from deepdive.tokenizers import encode_pair
 
 published = minilm_tokenizer()  # BERT's own 30,522 lower-case word pieces
@@ -108,7 +108,7 @@ for word in ("unlucky", "doghouse", "undogged", "tokenization", "вокзал", 
 # `play`, `playi` and `##ing`.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The vocabulary is play, playi, ##ing. What becomes of the word 'playing'?",
@@ -148,7 +148,7 @@ print("and all letters: ", *cut("playing", toy | letters))
 # %%
 from deepdive.data.generated import number_words
 from deepdive.data.lines import text_lines
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.tokenizers import BERT_SPECIALS, BPETokenizer, WordPieceTokenizer
 
 if pick(ci=True, laptop=False, gpu=False):
@@ -247,8 +247,8 @@ x[0, 3]
 # layers and 384 dimensions whose weights come inside a package. Our function gets its tables:
 
 # %%
-from deepdive.models import bert
-from deepdive.pretrained import minilm
+from deepdive.models.bert import bert
+from deepdive.published.pretrained import minilm
 
 model = bert.load(minilm())
 parts = model.embeddings
@@ -271,7 +271,7 @@ for name, table in zip(("pieces", "segments", "places"), tables, strict=True):
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 with torch.no_grad():
     places = tables[2][:60]

@@ -22,13 +22,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import Sublayer, beside, box, layer, top
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import Sublayer, beside, box, layer, top
+from deepdive.page.plotting import show
 
 x, y = 260.0, 340.0
 sublayers = [
@@ -82,7 +82,7 @@ show(
 # %%
 import torch
 
-from deepdive.models.bert import bert
+from deepdive.models.bert.bert import bert
 
 
 def formula(V, d, L, d_ff, T=512):
@@ -107,7 +107,7 @@ f"toy: {count(toy)} parameters"
 # no memory, so even the large one is built at once.
 
 # %%
-from deepdive.models import bert as berts
+from deepdive.models.bert import bert as berts
 
 with torch.device("meta"):
     sizes = {"base": berts.base(), "large": berts.large(), "multilingual": berts.multilingual()}
@@ -126,7 +126,7 @@ assert count(sizes["large"]) == formula(30_522, 1024, 24, 4096)
 # multilingual model has the same layers as base; all that it has more is vocabulary.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Of base's 109 million, which part holds most?",
@@ -141,7 +141,7 @@ predict(
 # ## Where they sit
 
 # %% tags=["surprise"]
-from deepdive.pretrained import minilm
+from deepdive.published.pretrained import minilm
 
 with torch.device("meta"):
     sizes["MiniLM"] = bert(d_model=384, n_layers=6, d_ff=1536)
@@ -160,7 +160,7 @@ assert parts["base"]["feed-forward"] > parts["base"]["attention"] + parts["base"
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7.2, 2.6))
 axes = figure.add_subplot()
@@ -267,7 +267,7 @@ assert 4e-4 < errors[1] < 5e-4 < 0.02 < errors[2] < 0.021
 # (the [page on weights](06_weights.ipynb) loads it step by step). Give it each form in turn.
 
 # %%
-from deepdive.pretrained import minilm_tokenizer
+from deepdive.published.pretrained import minilm_tokenizer
 
 TEXTS = [
     "A man is playing a guitar.", "Somebody plays an instrument.", "The stock market fell today.",

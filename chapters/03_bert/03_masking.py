@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 words = ["the", "hungry", "[MASK]", "eat", "near", "the", "barn"]
 drawing = [box(340, 40, "hens? geese? cows?", "output", 200), text(100, 40, "the guess", 15)]
@@ -63,7 +63,7 @@ show(svg(820, 235, drawing), shown + "and right, to the guess above it: hens? ge
 import torch
 
 from deepdive.masks import Causal
-from deepdive.models.bert import bert
+from deepdive.models.bert.bert import bert
 
 net = bert(12, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_length=8, dropout=0.0)
 tokens = torch.randint(12, (1, 6))
@@ -112,7 +112,7 @@ print(f"state t has seen word t + 1: {answer_in_sight[0]} of 5 places with a cau
 # Every place of $\tilde x$ is read, but only those of $C$ are asked.
 
 # %%
-from deepdive.objectives import cross_entropy
+from deepdive.training.objectives import cross_entropy
 
 logits, hidden = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([1])
 by_hand = -logits.softmax(-1)[0, 1].log()
@@ -141,9 +141,9 @@ def hide(tokens, special, mask_id, ordinary, draw, rate=0.15):
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.objectives import mask_id, mask_tokens, special_ids
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive.training.objectives import mask_id, mask_tokens, special_ids
 
 real = profile() != "ci"
 documents = web_documents()[:200] if real else generated_documents(60)
@@ -181,7 +181,7 @@ print("asked:", " ".join(pieces.vocab[i] if i else "." for i in targets[0]))
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 draw, visits = torch.Generator().manual_seed(0), []
 for _ in range(30):
@@ -205,7 +205,7 @@ with_alt(
 # one again. The first and the last column, `[CLS]` and `[SEP]`, stay empty.*
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Masks are drawn anew at each visit, 15% of the tokens. After how many visits has half of the "
@@ -293,9 +293,9 @@ print(f"copying: {everywhere:.2f} nats over all places, {in_gaps:.2f} over the g
 # BERT, trained for a moment with masks, tell `hen` from `hens`?
 
 # %%
-from deepdive.models.bert import for_pretraining
-from deepdive.optim import adam
+from deepdive.models.bert.bert import for_pretraining
 from deepdive.training import fit
+from deepdive.training.optim import adam
 
 toys = [sentence for document in generated_documents(150, seed=1) for sentence in document]
 words = WordPieceTokenizer.train(toys, 400, specials=BERT_SPECIALS)
@@ -362,7 +362,7 @@ print(f"number of the noun right: {with_verb:.0%} with the verb in sight, {witho
 # document has no successor and begins no pair. A guess costs $\ln 2 = 0.693$ nats.
 
 # %%
-from deepdive.objectives import next_sentence_pairs, sentence_order_pairs
+from deepdive.training.objectives import next_sentence_pairs, sentence_order_pairs
 
 small = [["a1", "a2", "a3"], ["b1", "b2"]]
 for seed in (0, 1, 3):
@@ -417,8 +417,8 @@ assert rule["NSP"] > 0.55 > rule["order"]
 # sentences, and its file was published without the head that scores words.
 
 # %%
-from deepdive.pretrained import minilm
-from deepdive.weights import read
+from deepdive.published.pretrained import minilm
+from deepdive.published.weights import read
 
 names = sorted(read(minilm()))
 heads = [name for name in names if name.startswith("cls.") or "predictions" in name]

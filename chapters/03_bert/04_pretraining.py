@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 row = ["[CLS]", "it", "was", "[MASK]", "[SEP]", "we", "left", "[SEP]"]
 drawing = [box(390, 130, "Bert: every token sees every token", "value", 660)]
@@ -83,7 +83,7 @@ show(svg(780, 225, drawing), shown + "[MASK] the masked head. The two losses are
 import torch
 
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 
 real = profile() != "ci"
@@ -103,8 +103,8 @@ print(" | ".join(pieces.tokens(texts[min(700, len(texts) - 1)])))
 # masks are drawn in the loss, at each visit.
 
 # %%
-from deepdive.objectives import next_sentence_pairs
-from deepdive.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
+from deepdive.training.objectives import next_sentence_pairs
+from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
 
 passes = pick(ci=1, laptop=1, gpu=4, experiment=4)
 batches = [
@@ -126,7 +126,7 @@ print(f"{len(batches):,} batches, {tokens:,} tokens; {len(checks)} batches held 
 # %%
 from torch import nn
 
-from deepdive.models.bert import bert, for_pretraining
+from deepdive.models.bert.bert import bert, for_pretraining
 
 
 class Traced(nn.Module):
@@ -164,9 +164,9 @@ print(f"untrained: masked {start['masked_loss']:.2f} (ln V = {blind:.2f}), "
 # dropout: with so few steps there is little to overfit.
 
 # %%
-from deepdive.experiments import checkpoints, kept, share, sweep
-from deepdive.optim import adam, linear
+from deepdive.page.experiments import checkpoints, kept, share, sweep
 from deepdive.training import fit
+from deepdive.training.optim import adam, linear
 
 
 def train(steps, seed):
@@ -195,7 +195,7 @@ def measure(steps, seed):
 # comes out is printed as it is.
 
 # %%
-from deepdive.objectives import mask_id
+from deepdive.training.objectives import mask_id
 
 GAPS = pick(
     ci=["the old hens _ near the barn .", "the tired _ sleeps near the ship .",
@@ -261,7 +261,7 @@ bigram = counts + 50 * share_of  # 50 imagined visits that look at nothing
 bigram /= bigram.sum(1, keepdim=True)  # (V, V): row = left piece
 
 # %%
-from deepdive.objectives import mask_tokens
+from deepdive.training.objectives import mask_tokens
 
 
 def table_loss(name):
@@ -281,7 +281,7 @@ tables = {name: table_loss(name) for name in ("unigram", "bigram", "both neighbo
 assert tables["both neighbours"] < tables["bigram"] < tables["unigram"] < blind
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Early in training the masked loss falls fast, then stays for a while on a plateau before it "
@@ -314,7 +314,7 @@ print(f"{rows[0]['steps']:,} steps ({kind})")
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(8.6, 3.4))
 axes, beside = figure.subplots(1, 2)
@@ -403,7 +403,7 @@ for row in rows[:1]:
 
 
 # %%
-from deepdive.tasks.pretraining import pretraining_scores as scores
+from deepdive.training.tasks.pretraining import pretraining_scores as scores
 
 few = batches[:4]
 fixed = [mask_tokens(batch[0], pieces, generator=torch.Generator().manual_seed(1)) for batch in few]

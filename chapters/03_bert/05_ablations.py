@@ -23,7 +23,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
@@ -45,7 +45,7 @@ TASKS = {  # table 5: MNLI-m, QNLI, MRPC, SST-2, SQuAD F1
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(8.6, 3.2))
 left, right = figure.subplots(1, 2)
@@ -88,7 +88,7 @@ with_alt(figure, alt + "frozen NER. Right: no NSP costs up to 3.5 points, left t
 # inside it.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "With all gaps [MASK] (100/0/0), which reading suffers most, in print?",
@@ -117,10 +117,10 @@ predict(
 import torch
 
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.objectives import next_sentence_pairs
-from deepdive.profile import banner, pick, profile
-from deepdive.tasks.pretraining import pair_batches, pretraining_losses
+from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive.training.objectives import next_sentence_pairs
+from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses
 
 real = profile() != "ci"
 documents = web_documents() if real else generated_documents(100)
@@ -141,8 +141,8 @@ print(f"{len(pieces):,} pieces; {len(batches['next'])} batches of 32 pairs a pas
 
 # %%
 from deepdive.masks import Causal, Padding
-from deepdive.models.bert import Bert, bert, for_pretraining
-from deepdive.objectives import cross_entropy
+from deepdive.models.bert.bert import Bert, bert, for_pretraining
+from deepdive.training.objectives import cross_entropy
 
 
 class LeftToRight(Bert):
@@ -168,9 +168,9 @@ def masked_loss(model, batch, variant):
 
 
 # %%
-from deepdive.experiments import checkpoints
-from deepdive.optim import adam, linear
+from deepdive.page.experiments import checkpoints
 from deepdive.training import fit
+from deepdive.training.optim import adam, linear
 
 
 def pretrain(variant, steps, seed):
@@ -252,7 +252,7 @@ tests = tagged(new[: pick(ci=100, laptop=600, gpu=2000, experiment=2000)])
 
 # %%
 from deepdive.data.paraphrases import paraphrases
-from deepdive.heads import Pooler
+from deepdive.layers.heads import Pooler
 
 alike, fresh = paraphrases() if real else (generated_pair(600), generated_pair(200, 1))
 pair_lessons = pair_batches(alike[: pick(ci=400, laptop=2000, gpu=4000)], pieces, 32, 48)
@@ -282,7 +282,7 @@ def read_pairs(encoder, steps, seed):
 # left-to-right model one-sided in fine-tuning too.
 
 # %%
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 
 def measure(variant, steps, seed):

@@ -21,13 +21,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 drawing = [text(x, 20, words, 15, bold=True) for x, words in ((150, "file"), (600, "module"))]
 pairs = (
@@ -59,8 +59,8 @@ show(svg(740, 240, drawing), alt)
 # %%
 import json
 
-from deepdive.pretrained import minilm
-from deepdive.weights import read
+from deepdive.published.pretrained import minilm
+from deepdive.published.weights import read
 
 folder = minilm()
 config = json.loads((folder / "config.json").read_text())
@@ -110,8 +110,8 @@ torch.cat((w_k, w_v)) @ x
 # The library's rules for BERT, applied to the file. Left: our name. Right: what it was made of.
 
 # %%
-from deepdive.models.bert_weights import COUNTED, NAMES, POOLER
-from deepdive.weights import translate
+from deepdive.published.bert import COUNTED, NAMES, POOLER
+from deepdive.published.weights import translate
 
 ours = translate(tensors, NAMES, leave_out=(*COUNTED, *POOLER))
 for name, source in ours.items():
@@ -133,8 +133,8 @@ assert len(tensors) - len(left_out) - len(ours) == 6 * 2  # six layers, two join
 # found its place and every place its tensor. Two accidents, made on purpose:
 
 # %%
-from deepdive.models import bert
-from deepdive.weights import adopt
+from deepdive.models.bert import bert
+from deepdive.published.weights import adopt
 
 encoder = bert.load(folder)
 missing = dict(tensors)
@@ -155,7 +155,7 @@ for broken in (missing, unknown):
 # that differs would say where to look.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Both compute with float32, which keeps about seven digits; ours takes the attention step by "
@@ -171,7 +171,7 @@ predict(
 import logging
 
 from deepdive.inspect import record
-from deepdive.pretrained import minilm_tokenizer
+from deepdive.published.pretrained import minilm_tokenizer
 
 logging.getLogger("transformers").setLevel(logging.ERROR)
 from transformers import BertModel
@@ -228,7 +228,7 @@ assert all(similarity[i, i + 1] > 0.5 for i in (0, 2))
 assert similarity[0, 2] < 0.3
 
 # %% tags=["fold"]
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 ticks = ["museum", "museum 2", "tomatoes", "tomatoes 2", "train", "train 2"]
 figure = heatmap(

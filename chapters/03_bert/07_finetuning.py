@@ -22,12 +22,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 SHAPES = [
     ("single", [("[CLS] dull film [SEP]", {0: "bad"})]),
@@ -106,7 +106,7 @@ show(svg(620, y - 40, drawing), alt)
 # %%
 import torch
 
-from deepdive.heads import best_span
+from deepdive.layers.heads import best_span
 
 first = torch.tensor([1.0, 2.0, 0.5, 3.0])
 last = torch.tensor([1.0, 0.0, 2.5, 0.5])
@@ -134,7 +134,7 @@ f"from {i} to {j}, score {scores[i, j]:.1f}"
 # %%
 from torch import nn
 
-from deepdive.heads import Chooser, Classifier, SpanReader, Tagger
+from deepdive.layers.heads import Chooser, Classifier, SpanReader, Tagger
 
 tokens = torch.zeros(4, 5).long()
 states = torch.randn(4, 5, 8)  # B = 4 sequences, T = 5 pieces, d = 8
@@ -181,7 +181,7 @@ assert (logits - chooser(options)).abs().max() < 1e-6
 # %%
 from deepdive.data.alignment import IGNORED, piece_labels
 from deepdive.data.tasks import Tagged
-from deepdive.pretrained import minilm_tokenizer
+from deepdive.published.pretrained import minilm_tokenizer
 
 tokenizer = minilm_tokenizer()
 row = Tagged(["Zoë", "Lindström", "likes", "Malmö"], ["B-person", "I-person", "O", "B-place"])
@@ -215,7 +215,7 @@ for piece, (begin, end), k in zip(tokenizer.tokens(row.text), pieces, found, str
 # (padding takes up the rest), and nothing fails:
 
 # %%
-from deepdive.tasks.finetuning import encode
+from deepdive.training.tasks.finetuning import encode
 
 kinds = ["B-person", "I-person", "B-place", "O"]
 item = encode(tokenizer, row, tags=kinds)
@@ -253,7 +253,7 @@ from functools import partial
 from deepdive.data import task_toys as toys
 from deepdive.data.paraphrases import paraphrases
 from deepdive.data.tasks import answers, entities, one_sentence, parts_of_speech, shuffled, single
-from deepdive.profile import profile
+from deepdive.page.profile import profile
 
 REAL = {
     "single": single,
@@ -305,9 +305,9 @@ for name in N:
 # because there are few steps; [the next page](08_advice.ipynb) looks at that choice.
 
 # %%
-from deepdive.models import bert
-from deepdive.pretrained import minilm
-from deepdive.tasks.finetuning import finetune, predict
+from deepdive.models.bert import bert
+from deepdive.published.pretrained import minilm
+from deepdive.training.tasks.finetuning import finetune, predict
 
 d = 384
 TAGS = {name: sorted({tag for row in rows[name][0] for tag in row.tags})
@@ -409,7 +409,7 @@ examples([(a == b, f"{names[a]:>9} | {row.first} | {row.second}")
 # %%
 from collections import defaultdict
 
-from deepdive.tasks.finetuning import read_tags
+from deepdive.training.tasks.finetuning import read_tags
 
 train, test = rows["tagging"]
 seen = defaultdict(Counter)
@@ -504,7 +504,7 @@ examples(lines, 3)
 
 # %%
 from deepdive.evaluate.answers import answer_f1, exact_match
-from deepdive.tasks.finetuning import read_answer
+from deepdive.training.tasks.finetuning import read_answer
 
 test = rows["span"][1]
 items, logits = learn("span")
@@ -542,7 +542,7 @@ examples(lines, 3)
 # nothing about *Madrid*. The four candidates are of four kinds, so one fits.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict as ask
+from deepdive.page.predictions import predict as ask
 
 ask(
     "160 questions to learn from, four candidates each, and no word of the test's candidates among "
@@ -560,7 +560,7 @@ ask(
 # second the control's.
 
 # %%
-from deepdive.heads import initialise
+from deepdive.layers.heads import initialise
 
 test = rows["choice"][1]
 said, right = classes("choice")

@@ -23,14 +23,14 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.optim import linear
-from deepdive.plotting import show
+from deepdive.page.plotting import show
+from deepdive.training.optim import linear
 
 figure = Figure(figsize=(6.6, 2.7))
 axes = figure.add_subplot()
@@ -69,8 +69,8 @@ show(figure, "Three triangles over the steps: a short rise to 3e-5, then a strai
 # %%
 import torch
 
-from deepdive.models import bert
-from deepdive.pretrained import minilm
+from deepdive.models.bert import bert
+from deepdive.published.pretrained import minilm
 
 
 def reach(rate, n, size, epochs):
@@ -99,7 +99,7 @@ f"MiniLM's weights have a deviation of {spread:.3f}; reach {reach(3e-5, 640, 16,
 # %%
 from torch import nn
 
-from deepdive.optim import adam
+from deepdive.training.optim import adam
 
 for gradient in (1e-3, 1.0, 1e3):
     model = nn.Linear(1, 1, bias=False)
@@ -122,10 +122,10 @@ for gradient in (1e-3, 1.0, 1e3):
 from deepdive.data import task_toys
 from deepdive.data.tasks import single
 from deepdive.evaluate import accuracy
-from deepdive.heads import Classifier
-from deepdive.pretrained import minilm_tokenizer
-from deepdive.profile import pick, profile
-from deepdive.tasks.finetuning import encode, finetune, predict
+from deepdive.layers.heads import Classifier
+from deepdive.page.profile import pick, profile
+from deepdive.published.pretrained import minilm_tokenizer
+from deepdive.training.tasks.finetuning import encode, finetune, predict
 
 tokenizer, made = minilm_tokenizer(), profile() == "ci"
 if made:
@@ -152,7 +152,7 @@ def measure(rate, epochs, size, n, seed):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict as ask
+from deepdive.page.predictions import predict as ask
 
 ask(
     "A few hundred sentences, two passes. Which rate gets most test sentences right?",
@@ -167,7 +167,7 @@ ask(
 # First the **reduced form**, run just now: few sentences, two passes, one seed.
 
 # %%
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 few = pick(ci=32, laptop=240, gpu=640)
 live = sweep(

@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 CHANGES = [
     ("masks", "drawn once, ten for a text", "drawn at each visit"),
@@ -58,7 +58,7 @@ show(svg(690, 304, drawing), told + "Below, one box across both: the blocks are 
 # The table of positions has two rows more, which no token uses.
 
 # %%
-from deepdive.atlas import compare
+from deepdive.house.atlas import compare
 
 view = compare("roberta")
 d = 32  # both are toys, 32 wide
@@ -87,8 +87,8 @@ view
 import torch
 
 from deepdive.masks import Padding
-from deepdive.models import roberta
-from deepdive.models.bert import BertForPreTraining, bert, for_masked_lm, for_pretraining
+from deepdive.models.bert import roberta
+from deepdive.models.bert.bert import BertForPreTraining, bert, for_masked_lm, for_pretraining
 
 sizes = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0}
 ours = roberta.roberta(50, max_length=16, **sizes).eval()
@@ -135,7 +135,7 @@ print({name: f"{tokens:.2e}" for name, tokens in READ.items()}, f"{short_rows:.1
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.byte_bpe import ByteBPETokenizer
 from deepdive.tokenizers.published import ROBERTA_SPECIALS
 
@@ -176,9 +176,9 @@ def pack(documents, length=T, across=True):
 # %%
 import random
 
-from deepdive.objectives import cross_entropy, mask_tokens, next_sentence_pairs
-from deepdive.tasks.pretraining import pair_batches
 from deepdive.tokenizers.pairs import pad_batch
+from deepdive.training.objectives import cross_entropy, mask_tokens, next_sentence_pairs
+from deepdive.training.tasks.pretraining import pair_batches
 
 RECIPES = {
     "1 mask": ("pairs", 1, 32),
@@ -222,10 +222,10 @@ def with_masks(batches, copies):
 
 
 # %%
-from deepdive.experiments import checkpoints
-from deepdive.heads import initialise
-from deepdive.optim import adam, linear
+from deepdive.layers.heads import initialise
+from deepdive.page.experiments import checkpoints
 from deepdive.training import fit
+from deepdive.training.optim import adam, linear
 
 SIZE = {"d_model": pick(ci=48, laptop=96, gpu=128, experiment=128), "n_heads": 4, "n_layers": 2,
         "d_ff": pick(ci=96, laptop=384, gpu=512, experiment=512), "max_length": T,
@@ -263,7 +263,7 @@ def run(recipe, tokens, seed):
 # %%
 import json
 
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 CHECKS = {fed: feed(held, fed, 16) for fed in ("pairs", "full")}
 
@@ -328,7 +328,7 @@ print({kind: f"{len(rows)} runs" for kind, rows in runs.items()})
 # one at each visit. Equal steps.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Trained behind one mask, asked behind that mask: a low loss. Asked behind a new mask on the "
@@ -495,7 +495,7 @@ if len(runs.get("kept", [])) == len(whole):
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 LARGE = [  # name, GB of text, steps in thousands, SQuAD 2.0, MNLI-m; all with 8K rows
     ("books + wiki", 16, 100, 87.3, 89.0),
@@ -545,7 +545,7 @@ print(f"base: {more / 1e6:.1f} M weights more for pieces; large: {more / 768 * 1
 # three lines that are hard for both. Beside them BERT's own vocabulary, 30,522 word pieces:
 
 # %%
-from deepdive import pretrained
+from deepdive.published import pretrained
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 
 classic = WordPieceTokenizer.train(texts, len(pieces), min_count=50 if real else 2,
@@ -600,7 +600,7 @@ wrong.load_state_dict(right.bert.state_dict())  # not a word of complaint
 print("loaded: a table of", wrong.embeddings.position.table.num_embeddings, "places")
 
 # %%
-from deepdive.models.roberta import OFFSET
+from deepdive.models.bert.roberta import OFFSET
 
 inputs, _, chosen = mask_tokens(lines[:128], known, generator=torch.Generator().manual_seed(0))
 places, read = torch.arange(10), {}

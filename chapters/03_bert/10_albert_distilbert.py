@@ -22,13 +22,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 drawing = []
 for x, name, blocks in (
@@ -64,7 +64,7 @@ show(svg(590, 300, drawing), told + "DistilBERT: every second block of BERT on w
 # %%
 import torch
 
-from deepdive.models import albert, bert, distilbert
+from deepdive.models.bert import albert, bert, distilbert
 
 with torch.device("meta"):
     sizes = {"BERT": bert.base(30_000), "ALBERT": albert.base(), "DistilBERT": distilbert.base()}
@@ -78,7 +78,7 @@ assert 30_000 * 128 + 128 * 768 + 768 == 3_939_072
 # So much for memory. And the work, counted on toys of four, four and two layers:
 
 # %%
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 toy = {"d_model": 96, "n_heads": 4, "d_ff": 384}
 toys = {
@@ -128,7 +128,7 @@ print("by hand = library")
 # to somebody who cannot read: the share of A's words that are also in B, and a threshold.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Counting common words only: which task can be done better than by a coin?",
@@ -140,8 +140,8 @@ predict(
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.objectives import next_sentence_pairs, sentence_order_pairs
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
+from deepdive.training.objectives import next_sentence_pairs, sentence_order_pairs
 
 real = profile() != "ci"
 documents = web_documents("train") if real else generated_documents(120)
@@ -207,7 +207,7 @@ def triple(student, teacher, target, s, t, T=2.0):
     return 5 * soft + 2 * hard + 1 - torch.cosine_similarity(s, t, dim=-1).mean()
 
 
-from deepdive.objectives import distillation_loss
+from deepdive.training.objectives import distillation_loss
 
 given = (torch.zeros(1, 2), torch.tensor([[2.0, 0.0]]), torch.tensor([0]))
 states = (torch.tensor([[1.0, 1.0]]), torch.tensor([[1.0, 0.0]]))
@@ -268,8 +268,8 @@ batches, checks = windows(documents), windows(held)
 print(f"{len(pieces):,} pieces; {len(batches):,} batches of 32 rows, {len(checks)} held out")
 
 # %%
-from deepdive.heads import MaskedHead, initialise
-from deepdive.models.bert import BertForMaskedLM
+from deepdive.layers.heads import MaskedHead, initialise
+from deepdive.models.bert.bert import BertForMaskedLM
 
 size = {"d_model": 64, "n_heads": 4, "d_ff": 256, "max_length": T, "dropout": 0.0}
 
@@ -297,10 +297,10 @@ print(counts)
 # Two losses to train with: that of the gaps, and the triple one, in which a weight may be 0.
 
 # %%
-from deepdive.experiments import checkpoints
-from deepdive.objectives import cross_entropy, mask_tokens
-from deepdive.optim import adam, linear
+from deepdive.page.experiments import checkpoints
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy, mask_tokens
+from deepdive.training.optim import adam, linear
 
 LR, RATE = 2e-3, 0.4
 
@@ -476,7 +476,7 @@ def moves(encoder, tokens):
 # either NSP or SOP beside the gaps, and is then asked **both**, with the head it has.
 
 # %%
-from deepdive.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
+from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
 
 ORDERS = {"NSP": next_sentence_pairs, "SOP": sentence_order_pairs}
 asked = {name: pair_batches(make(held), pieces, 32, 48) for name, make in ORDERS.items()}
@@ -499,7 +499,7 @@ def second(name, steps, seed):
 
 
 # %%
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 
 def measure(model, steps, seed):
@@ -646,7 +646,7 @@ if complete:
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 shown = [(name, longest if name in PRINTED else longest // 2) for name in NAMES[:-2]]
 shown = [(name, n) for name, n in shown if of(name, "tags", n)]
@@ -681,7 +681,7 @@ with_alt(
 # layers, and of the published MiniLM, whose blocks are six different ones:
 
 # %%
-from deepdive import pretrained
+from deepdive.published import pretrained
 
 minilm, words = bert.load(pretrained.minilm()), pretrained.minilm_tokenizer()
 line = torch.tensor([words.encode("the old house stood beside a quiet river", bos=True, eos=True)])

@@ -21,13 +21,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 drawing = [text(120, 20, "reads the pair", 15, bold=True), box(120, 90, "BERT", "value", 150)]
 drawing += [arrow(120, 165, 120, 112), text(120, 180, "[CLS] a [SEP] b [SEP]", 14)]
@@ -55,10 +55,10 @@ show(svg(600, 195, drawing), told)
 # %%
 import torch
 
-from deepdive import pretrained
 from deepdive.evaluate import similarity
-from deepdive.flops import count_flops
-from deepdive.models import bert, sbert
+from deepdive.models.bert import bert, sbert
+from deepdive.page.flops import count_flops
+from deepdive.published import pretrained
 
 encoder, tokenizer = bert.load(pretrained.minilm()), pretrained.minilm_tokenizer()
 one, pair = torch.full((1, 12), 1037), torch.full((1, 23), 1037)  # lengths: a question, a pair
@@ -114,7 +114,7 @@ print("cls", sbert.cls(states, mask)[0].tolist(), " max", sbert.maximum(states, 
 import random
 
 from deepdive.data.intents import generated_requests, requests
-from deepdive.profile import pick, profile
+from deepdive.page.profile import pick, profile
 
 real = profile() != "ci"
 both = requests("test") if real else list(generated_requests(500))
@@ -173,7 +173,7 @@ def judge(vectors):
 # pooled them: they are our nearest stand-in, and no more than that.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "After three of MiniLM's six layers: how often is the nearest text by [CLS] one of the same "
@@ -341,7 +341,7 @@ assert same["wrong"] < 0.999 < same["right"]
 # today: the other pairs of the batch are the wrong answers.
 
 # %%
-from deepdive.objectives import (
+from deepdive.training.objectives import (
     cosine_regression,
     cross_entropy,
     multiple_negatives,
@@ -432,8 +432,8 @@ def loss(model, batch):
 
 
 # %%
-from deepdive.optim import adam, linear
 from deepdive.training import fit
+from deepdive.training.optim import adam, linear
 
 steps = pick(ci=8, laptop=25, gpu=300)
 tuned = {}

@@ -23,12 +23,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams_trees import arcs
-from deepdive.plotting import show
+from deepdive.page.diagrams.trees import arcs
+from deepdive.page.plotting import show
 
 show(
     arcs(
@@ -147,9 +147,9 @@ right(words, [(0, 2), (1, 2)])  # rows: the two ways; columns: the pairs
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import RELATIONS, relation_pairs, treebank
 from deepdive.explain.words import cut, read
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import pick, profile
+from deepdive.models.bert import bert
+from deepdive.page.profile import pick, profile
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
@@ -204,7 +204,7 @@ def survey(trees):
 found, measures = survey(trees)
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "There are 144 candidates a relation (72 heads, two ways). How many of the five relations will "
@@ -259,7 +259,7 @@ assert all(v.accuracy > v.baseline for n, v in verdicts.items() if n != "auxpass
 # Where in the model are these heads? For each relation a map of all 72:
 
 # %% tags=["slide", "fold"]
-from deepdive.plotting import heads, with_alt
+from deepdive.page.plotting import heads, with_alt
 
 grids = torch.stack([found[name][0].double().mean(-1).amax(0) for name in printed])
 rows, columns = [f"layer {i}" for i in range(1, 7)], [str(i) for i in range(1, 13)]
@@ -480,7 +480,7 @@ chance = torch.tensor(float(len(pairs))).log()
 print(f"chance has {chance:.3f}; {int((change < 0).sum())} of 72 heads are better left out")
 
 # %% tags=["slide", "fold"]
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 figure = heatmap(change, rows, columns, title="change of the loss without the head")
 figure.axes[0].set(xlabel="head", ylabel="")

@@ -21,12 +21,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, cells, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, cells, svg, text
+from deepdive.page.plotting import show
 
 lanes = [("the task", "VERB", "NOUN", "VERB"), ("the control", "red", "blue", "red")]
 body = [text(120 + 170 * i, 20, w, 17, "key") for i, w in enumerate(["sees", "boat", "sees"])]
@@ -117,9 +117,9 @@ print("the pencil was right, and the library agrees")
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read, word_states
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import pick, profile
+from deepdive.models.bert import bert
+from deepdive.page.profile import pick, profile
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 tokenizer = minilm_tokenizer()
 trained = bert.load(minilm()).eval()
@@ -182,7 +182,7 @@ def by_level(seen, new, labels, wanted):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "From the embeddings (level 0) to layer 6: what happens to the accuracy on the control, which "
@@ -209,7 +209,7 @@ assert lot[6] < lot[0]
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 3.4))
 axes = figure.subplots()

@@ -19,7 +19,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
@@ -43,7 +43,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 #   ([3.13](13_probing.ipynb)).
 #
 # **Not seen here:** GLUE, SQuAD 1.1 and the other published scores. They need the published
-# checkpoints and test sets. `deepdive.models.bert.load` reads those checkpoints as they are.
+# checkpoints and test sets. `deepdive.models.bert.bert.load` reads those checkpoints as they are.
 #
 # ## What comes next
 #
@@ -54,7 +54,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # ## Your predictions in this chapter
 
 # %% tags=["fold"]
-from deepdive.predictions import score
+from deepdive.page.predictions import score
 
 score("03_bert/")
 

@@ -25,18 +25,18 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %%
 import torch
 
-# %% tags=["variant"]
-from deepdive.assignment.variants import choose, number, rename, sample
-
 # %%
 from deepdive.checks import returned
+
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import choose, number, rename, sample
 
 # %% [markdown]
 # ## 1. Room for two
@@ -166,7 +166,7 @@ def encoder_size(vocab_size, d_model, n_layers, d_ff, max_length):
 
 
 # %% nbgrader={"grade_id": "count-check", "grade": true, "points": 3}
-from deepdive.models.bert import bert
+from deepdive.models.bert.bert import bert
 
 
 def built(vocab_size, d_model, n_layers, d_ff, max_length):
@@ -269,9 +269,9 @@ def predicted_shares():
 
 
 # %% nbgrader={"grade_id": "shares-check", "grade": true, "points": 3} own="predict"
-from deepdive.objectives.masking import mask_tokens
 from deepdive.tokenizers import WordPieceTokenizer
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS
+from deepdive.training.objectives.masking import mask_tokens
 
 said = returned("predicted_shares", predicted_shares())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"

@@ -23,12 +23,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
 
 n = 12
 pair = [(i, j) for i in range(n) for j in range(n)]

@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 
 def grid(x, title, kept, note):
@@ -108,7 +108,7 @@ assert round(12 * 12 * 16_384**2 * 4 / 1e9) == 155
 import torch
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 for n, d, H in ((64, 32, 1), (64, 32, 8), (100, 64, 4), (512, 64, 2)):
     layer, x = MultiHeadAttention(d, H), torch.randn(1, n, d)
@@ -122,7 +122,7 @@ for n, d, H in ((64, 32, 1), (64, 32, 8), (100, 64, 4), (512, 64, 2)):
 # meet at $n = 6 d$.) That is counted. What does a clock say?
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "d = 256, so the operations of scores and mixing overtake those of the four projections at "
@@ -139,7 +139,7 @@ predict(
 from time import perf_counter
 
 from deepdive.attention import SoftmaxAttention
-from deepdive.profile import pick, profile
+from deepdive.page.profile import pick, profile
 
 
 def fastest(run, times=3):
@@ -178,7 +178,7 @@ for n in lengths:
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(6, 3.4))
 axes = figure.add_subplot()

@@ -24,7 +24,7 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
@@ -39,7 +39,7 @@ from deepdive.attention import (
     StridedAttention,
 )
 from deepdive.masks import Global, Window
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 n = 25
 PATTERNS = {
@@ -165,7 +165,7 @@ print("the toy, the library, and full attention under the mask agree")
 # %%
 import time
 
-from deepdive.profile import banner, pick, profile
+from deepdive.page.profile import banner, pick, profile
 
 threads = torch.get_num_threads()
 torch.set_num_threads(1)
@@ -205,8 +205,8 @@ for block in (16, 32, 64, 128, 256, 512):
 # %%
 from deepdive.data.documents import generated_documents, web_documents
 from deepdive.inspect import record
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
+from deepdive.models.bert import bert
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 model, tokenizer = bert.load(minilm()), minilm_tokenizer()
 documents = generated_documents(200) if profile() == "ci" else web_documents()
@@ -233,7 +233,7 @@ print(f"heads with 90 % of their weight in the window: {fits} of 72; with half: 
 assert fits == 0
 
 # %% tags=["fold"]
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 figure = heatmap(
     inside,
@@ -278,7 +278,7 @@ def at_random(keys, seed=0):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "A window of 16 on each side, 33 keys. Which addition lowers the error most?",
@@ -484,7 +484,7 @@ assert [*steps.values()][2:] == [2] * 5
 # W_k, W_v$. (As a key, a global token is seen through the shared $W_k$.)
 
 # %%
-from deepdive.atlas import compare
+from deepdive.house.atlas import compare
 
 view = compare("longformer")
 view
@@ -527,7 +527,7 @@ print("row 0: its own projections; rows 1-19: the mask Window | Global, with the
 # **Failure.** What is further away than the windows reach does not exist. Not "hardly": exactly.
 
 # %%
-from deepdive.models import longformer
+from deepdive.models.efficient import longformer
 
 small = longformer.tiny(40).eval()  # two layers; 2 and 1 tokens on each side: reach 3
 said = torch.randint(4, 40, (1, 12))
@@ -737,8 +737,8 @@ print("row 2 of 6: what full attention says of this row alone")
 
 # %%
 from deepdive.attention import AdaptiveSpanAttention
-from deepdive.flops import count_flops
 from deepdive.inspect import collect_losses
+from deepdive.page.flops import count_flops
 
 spans = AdaptiveSpanAttention(2, 64, ramp=4, penalty=1e-5)
 rows = torch.randn(8, 2, 160, 4)

@@ -23,12 +23,12 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, arrow, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
 
 words = ["river", "loan", "water", "rate", "boat", "bank", "money", "bank'"]
 buckets, order = [0, 2, 0, 2, 1, 0, 3, 2], [0, 2, 5, 4, 1, 3, 7, 6]
@@ -156,7 +156,7 @@ assert (first[5, 4], second[5, 4]) == (False, True)
 
 # %%
 from deepdive.attention import LSHAttention, LSHMaskAttention
-from deepdive.attention.hashing import draw_rotations
+from deepdive.attention.by_content.hashing import draw_rotations
 
 torch.manual_seed(0)
 q, v = torch.randn(2, 60, 8)
@@ -176,7 +176,7 @@ print(f"equal; {union.float().mean():.0%} of all pairs meet")
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 q = torch.randn(96, 8)
 turned = draw_rotations(1, 8, 4, (8,), seed=1)[0].float()
@@ -247,7 +247,7 @@ assert torch.allclose(mended[some], once[some], atol=1e-5)
 # meets? Sorting sees the whole text. Change the last word, and see whether an earlier output moves:
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "LSH attention under a causal mask, 64 rows. Row 63 changes. Does an output before it move?",
@@ -283,14 +283,14 @@ assert moved[:-1].any()
 # share of it: 10% of the pairs, 10% of the weight.
 
 # %%
-from deepdive.attention.hashing import met
+from deepdive.attention.by_content.hashing import met
 from deepdive.data.reviews import movie_reviews
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.explain.words import cut
 from deepdive.inspect import record
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import banner, pick, profile
+from deepdive.models.bert import bert
+from deepdive.page.profile import banner, pick, profile
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
@@ -471,8 +471,8 @@ with_alt(figure, "Time against the number of rows, both axes logarithmic. Full a
 # %%
 from deepdive.attention import SharedQKMultiHeadAttention
 from deepdive.layers import Block, FeedForward
-from deepdive.reversible import ReversibleBlock, ReversibleStack
-from deepdive.stacks import Stack
+from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
+from deepdive.layers.stacks import Stack
 
 
 def attention():
@@ -579,7 +579,7 @@ assert wrong > 0.1
 #   into two small ones.
 
 # %%
-from deepdive.models import reformer
+from deepdive.models.efficient import reformer
 
 tiny = reformer.reformer(320, d_model=32, n_heads=2, d_head=16, d_ff=64, chunk=16, rounds=2,
                          layers=("local", "lsh"), local_chunk=16)  # fmt: skip
@@ -733,7 +733,7 @@ assert torch.allclose(full, SoftmaxAttention()(*normed, v), atol=1e-5)
 
 # %% tags=["fold"]
 from deepdive.attention import SinkhornAttention
-from deepdive.attention.sinkhorn import balance
+from deepdive.attention.by_content.sinkhorn import balance
 
 R = torch.tensor([[1.0, 3], [1, 1]]).log()
 everyone = torch.ones(2, 2, dtype=torch.bool)

@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import ROLES, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
 
 
 def block(x, y, width, height, role, label):
@@ -102,9 +102,9 @@ short_way
 # %%
 from deepdive.data import fetch
 from deepdive.data.tree_grammar import tree_sentences
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import banner, pick, profile
+from deepdive.models.bert import bert
+from deepdive.page.profile import banner, pick, profile
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 model, tokenizer = bert.load(minilm()), minilm_tokenizer()
 if profile() == "ci":
@@ -206,7 +206,7 @@ with torch.no_grad():
 # count how many of them hold 90% of their sum.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "A text of 64 pieces needs about 20 of its 64 singular values for 90%. How many does one of "
@@ -242,7 +242,7 @@ assert growth > 0.8
 # %% tags=["slide", "surprise", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(5.4, 3.4))
 axes = figure.add_subplot()
@@ -533,7 +533,7 @@ assert condition > 300
 # at [CLS]. For Linformer, $E$ and $F$ are means of segments: there is nothing trained to take.
 
 # %% tags=["fold"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 head = int(weights[0, :, :, 0].mean(-1).argmin())
 few = [rows[:1, head : head + 1] for rows in caught(16)]
@@ -742,7 +742,7 @@ assert torch.allclose(mixing(x + other), mixing(x) + mixing(other), atol=1e-4)
 "equal to the sum; and the mixture of a sum is the sum of the mixtures"
 
 # %% tags=["fold"]
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 wave = torch.cos(2 * torch.pi * t[:, None] * torch.arange(12.0))
 places = [str(i) for i in range(12)]

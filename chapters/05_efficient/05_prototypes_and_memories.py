@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import PALETTE, with_alt
+from deepdive.page.plotting import PALETTE, with_alt
 
 
 def joins(axes, left, right, x, color):
@@ -155,9 +155,9 @@ from itertools import islice
 from deepdive.attention import SoftmaxAttention
 from deepdive.data.lines import text_lines
 from deepdive.data.tree_grammar import tree_sentences
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import banner, pick, profile
+from deepdive.models.bert import bert
+from deepdive.page.profile import banner, pick, profile
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 n = pick(ci=128, laptop=256, gpu=512)
@@ -216,7 +216,7 @@ with_alt(figure, "Weights of heads 1-1 and 1-6 for 64 tokens. Softmax: scattered
 # singular value decomposition of the true weights, which no cheap method has).
 
 # %%
-from deepdive.attention.clusters import answers, means
+from deepdive.attention.by_content.clusters import answers, means
 
 
 def error(output):
@@ -311,7 +311,7 @@ assert torch.allclose(lazy_attention(q, k, v, active), library(q, k, v), atol=1e
 print(f"{active.shape[-1]} of {n} queries attend")
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "In MiniLM, let as many queries attend as Informer would with factor 5, and give the others "
@@ -483,7 +483,7 @@ assert torch.equal(*right)
 # question, whatever the order.
 
 # %%
-from deepdive.models.set_transformer import ISAB, PMA
+from deepdive.models.efficient.set_transformer import ISAB, PMA
 
 members = torch.randn(1, 7, 16)
 order = torch.randperm(7)
@@ -505,9 +505,9 @@ isab(members).shape, pma(members).shape
 # %%
 from torch import nn
 
-from deepdive.models.set_transformer import SetTransformer
-from deepdive.optim import adam, cosine
+from deepdive.models.efficient.set_transformer import SetTransformer
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 
 class MeanPool(nn.Module):
@@ -573,8 +573,8 @@ assert largest["ISAB, PMA"][0] < 0.6 * largest["mean of members"][0]
 # $$Z = \mathrm{cross}(Z_0, X) \qquad Z = \mathrm{layer}_i(Z), \quad i = 1 \dots L$$
 
 # %%
-from deepdive.flops import count_flops
-from deepdive.models.perceiver import perceiver
+from deepdive.models.efficient.perceiver import perceiver
+from deepdive.page.flops import count_flops
 
 reader = perceiver(
     32, n_latents=16, d_latents=64, n_layers=6, n_heads=4, n_cross_heads=4, dropout=0.0

@@ -22,13 +22,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import cells, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import cells, svg, text
+from deepdive.page.plotting import show
 
 items = ["red circle", "red square", "blue circle", "blue square"]
 rows = {
@@ -244,9 +244,9 @@ print(f"both digits right: {right:.1%}")
 # %%
 from torch.nn.functional import cross_entropy
 
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 steps = 400
 
@@ -270,7 +270,7 @@ def train_finder(n_heads, d_head, talks, seed):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Two heads of 2 columns, trained from several starts. Who comes to name both digits, always?",
@@ -316,7 +316,7 @@ assert max(score["one head of 4"]) < 0.6 < 0.95 < min(score["two heads of 4"])
 
 # %% tags=["fold"]
 from deepdive.inspect import record
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 
 def looked_at(finder, n=2000):
@@ -359,7 +359,7 @@ print(talker.mechanism.before.data.round(decimals=1), talker.mechanism.after.dat
 from time import perf_counter
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 
 def work(layer, length):
@@ -446,10 +446,10 @@ f"largest difference from the library's: {(seen['mechanism.scores'][0] - ours).a
 # everything.
 
 # %%
-from deepdive.attention.collaborative import collaborative
-from deepdive.attention.shared_columns import beside, by_head, relative_error
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
+from deepdive.attention.by_content.shared_columns import beside, by_head, relative_error
+from deepdive.attention.heads.collaborative import collaborative
+from deepdive.models.bert import bert
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 layers = pick(ci=[3], laptop=[1, 3, 5], gpu=[1, 2, 3, 4, 5])  # counted from 0
@@ -510,7 +510,7 @@ for cut, shared, luck in errors.values():
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut as cut_words
-from deepdive.profile import banner, profile
+from deepdive.page.profile import banner, profile
 
 if profile() == "ci":
     trees = list(tree_sentences(40))
@@ -531,7 +531,7 @@ print(f"{len(trees)} sentences; the second half is for the test")
 # %%
 from copy import deepcopy
 
-from deepdive.attention.shared_columns import share
+from deepdive.attention.by_content.shared_columns import share
 
 
 def for_rows(attention, width, rows):
@@ -579,7 +579,7 @@ assert all(misplaced["from the rows", *at] < misplaced["from the weights", *at] 
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7.6, 3.0))
 left, right = figure.subplots(1, 2)
@@ -655,7 +655,7 @@ with_alt(figure, "Operations a token against length. Plain and talking are close
 # far apart are MiniLM's twelve heads, which nobody paid?
 
 # %%
-from deepdive.attention.disagreement import agreement, overlap
+from deepdive.attention.heads.disagreement import agreement, overlap
 
 table = []
 ids, _ = cut_words(tokenizer.encode, trees[-1].words, *marks)

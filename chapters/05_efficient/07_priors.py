@@ -23,13 +23,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import cells, svg, text
-from deepdive.plotting import show
+from deepdive.page.diagrams import cells, svg, text
+from deepdive.page.plotting import show
 
 words = ["the", "cat", "sat", "down"]
 rows = {
@@ -153,7 +153,7 @@ with torch.no_grad():
 "both Synthesizers equal the library's"
 
 # %% tags=["fold"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 
 q = torch.randn(1, 2, 12, 4)
 predicted = LocalAttention(2, 4)
@@ -254,9 +254,9 @@ class Reader(nn.Module):
 # %%
 from torch.nn.functional import cross_entropy
 
-from deepdive.optim import adam, cosine
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
 
 kinds = {
     "a table (random)": lambda: SynthesizedAttention(32, 4, RandomScores(4, T)),
@@ -284,7 +284,7 @@ def accuracy(kind, task):
 
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "The dense Synthesizer never compares a query with a key. Which of the three tasks can it do?",
@@ -296,7 +296,7 @@ predict(
 )
 
 # %% tags=["slide", "surprise"]
-from deepdive.plotting import heatmap
+from deepdive.page.plotting import heatmap
 
 tasks = ["mirror", "pointer", "match"]
 table = torch.tensor([[accuracy(kind, task) for task in tasks] for kind in kinds])
@@ -364,7 +364,7 @@ print(f"table:  {4 * T * T:>4} numbers, {table[0, 0]:.1%}")
 # %%
 from time import perf_counter
 
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 
 def seconds(layer, x):
@@ -413,9 +413,9 @@ assert work["random"] < work["plain"] == work["Gaussian"]
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read
-from deepdive.models import bert
-from deepdive.pretrained import minilm, minilm_tokenizer
-from deepdive.profile import banner, profile
+from deepdive.models.bert import bert
+from deepdive.page.profile import banner, profile
+from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
@@ -581,7 +581,7 @@ assert with_prior[5] - with_prior[6] > with_prior[0] - with_prior[3]  # the last
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(5.4, 3.2))
 axes = figure.subplots()

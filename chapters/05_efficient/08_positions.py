@@ -24,13 +24,13 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 PLACES = [
     ("embed", "rows + place", "sinusoidal, learned, trees", "value"),
@@ -210,7 +210,7 @@ print("6 heads:", [round(slope, 4) for slope in slopes(6)])
 # they differ.
 
 # %% tags=["fold"]
-from deepdive.plotting import heads
+from deepdive.page.plotting import heads
 from deepdive.positions import MusicPosition, RotaryPosition, XLPosition
 
 torch.manual_seed(4)
@@ -306,7 +306,7 @@ print(f"(1, 0) with (1, 0), two places apart: {near.item():.3f}, at 1 and at 70 
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 offsets = torch.arange(-512, 513)
 figure = Figure(figsize=(6.8, 3.0))
@@ -420,7 +420,7 @@ figure
 # in rows of another length.
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams_matrices import Matrix, matrix
+from deepdive.page.diagrams.matrices import Matrix, matrix
 
 offset_rows = [[-2.0, -1.0, 0.0]] * 3
 padded = [[None, *row] for row in offset_rows]
@@ -482,7 +482,7 @@ print("read on = gathered; 2,048 tokens, d 64:", f"{2048**2 * 64 * 4 / 1e9:.2f} 
 # their steps together: $M$ steps, whatever the length.
 
 # %%
-from deepdive.models.r_transformer import LocalRNN
+from deepdive.models.efficient.r_transformer import LocalRNN
 from deepdive.recurrent import RNN
 
 torch.manual_seed(0)
@@ -508,7 +508,7 @@ print("row 0 changed; states that moved:", changed.nonzero().flatten().tolist())
 # word a second place: how deep it stands under the root, its **absolute** structural place.
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams_trees import arcs
+from deepdive.page.diagrams.trees import arcs
 
 sentence = ["Bush", "held", "a", "talk", "with", "Sharon"]
 governor = [1, 1, 3, 1, 5, 1]  # the word on which each hangs; the root's is itself
@@ -592,7 +592,7 @@ import time
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.masks import Causal
-from deepdive.profile import pick
+from deepdive.page.profile import pick
 
 T, W, H = pick(ci=128, laptop=1024, gpu=1024), 256, 8
 LAYERS = {
@@ -658,7 +658,7 @@ assert cost["XL"][0] - plain[0] == W * W + 2 * W
 # %%
 from deepdive.data.documents import generated_documents
 from deepdive.data.lines import text_lines
-from deepdive.profile import banner, profile
+from deepdive.page.profile import banner, profile
 
 real = profile() != "ci"
 whole = "\n".join(text_lines("tinyshakespeare") if real else
@@ -700,12 +700,12 @@ SCHEMES = {  # name -> what is added to embeddings, what each block is given
 # %%
 import copy
 
-from deepdive.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers import Block, FeedForward, LayerNorm
-from deepdive.models.decoder_only import DecoderOnly
-from deepdive.models.r_transformer import r_transformer
-from deepdive.models.transformer import Decoder
-from deepdive.stacks import Stack
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.models.efficient.r_transformer import r_transformer
+from deepdive.models.transformer.decoder_only import DecoderOnly
+from deepdive.models.transformer.transformer import Decoder
 
 
 def language_model(scheme):
@@ -725,10 +725,10 @@ def language_model(scheme):
 # places $0$ to $n - 1$. More context can only help who can use it.
 
 # %%
-from deepdive.experiments import checkpoints, kept, share, sweep
-from deepdive.objectives import cross_entropy
-from deepdive.optim import adam, cosine
+from deepdive.page.experiments import checkpoints, kept, share, sweep
 from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam, cosine
 
 
 def loss(model, rows):
@@ -786,7 +786,7 @@ if real and file is not None and file.is_file():  # the kept rows, at their long
 # what counts.
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Trained on windows of 64 characters, asked at 512 (kept runs). Whose loss rises most?",
@@ -928,7 +928,7 @@ if {"T5", "ALiBi"} <= set(shares):
 # From plain self-attention, as the library sees it:
 
 # %%
-from deepdive.atlas import compare
+from deepdive.house.atlas import compare
 
 view = compare("shaw_relative")
 assert view.child.parameters - view.parent.parameters == 2 * 7 * 4  # keys and values, reach 3

@@ -21,14 +21,14 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["slide", "fold"]
-from deepdive.diagrams import arrow, svg, text
-from deepdive.diagrams_layers import box
-from deepdive.plotting import show
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
+from deepdive.page.plotting import show
 
 asked = ("does memory run out?", "fewer than 2,000 tokens?", "is what matters near?",
          "can a summary answer?", "one token at a time?")  # fmt: skip
@@ -97,8 +97,8 @@ assert [round(speed_up(n, 256, 8), 2) for n in (512, 4096, 16_384)] == [1.28, 2.
 import torch
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention, WindowAttention
-from deepdive.flops import count_flops
 from deepdive.layers import Block, FeedForward
+from deepdive.page.flops import count_flops
 
 n, d = 1024, 64
 x, heads = torch.randn(1, n, d), torch.randn(3, 1, 4, n, 16)
@@ -125,7 +125,7 @@ assert abs(whole / block - speed_up(n, d, alone / window)) < 1e-6
 from time import perf_counter
 
 from deepdive.inspect import record
-from deepdive.profile import pick, profile
+from deepdive.page.profile import pick, profile
 
 
 def seconds(attend, rows, backward):
@@ -220,7 +220,7 @@ for name, found in times.items():
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.plotting import with_alt
+from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7.4, 4.0))
 axes = figure.add_subplot()
@@ -274,7 +274,7 @@ for name, fit in measured["exponents"].items():
     )
 
 # %% tags=["fold"]
-from deepdive.predictions import predict
+from deepdive.page.predictions import predict
 
 predict(
     "Queries, keys and values are drawn at random, with variance 1. Performer replaces the softmax "
@@ -348,7 +348,7 @@ from textwrap import fill
 
 from deepdive.data import fetch, generated_long_reviews, movie_reviews
 from deepdive.data.documents import generated_documents
-from deepdive.tasks import long_range, long_variants
+from deepdive.training.tasks import long_range, long_variants
 
 print(long_range.copying(16, 1, 1, symbols=3).train[0][0].tolist(), "copy")
 found = long_range.retrieval(16, 1, 1, questions=2, keys=4, values=3)
@@ -400,7 +400,7 @@ def measure(task_name, variant, seed, length, updates=None, minutes=None):
 # The reduced form of the experiment: one task, few steps.
 
 # %%
-from deepdive.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, share, sweep
 
 FULL, BAG = long_variants.FULL, long_variants.BAG
 length, updates = pick(ci=(32, 120), laptop=(128, 150), gpu=(256, 400))

@@ -25,18 +25,18 @@ if "google.colab" in sys.modules and find_spec("deepdive") is None:
     for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
         if find_spec(name) is None:
             subprocess.run([*pip, name], check=True)
-from deepdive.profile import setup
+from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %%
 import torch
 
-# %% tags=["variant"]
-from deepdive.assignment.variants import choose, number, rename
-
 # %%
 from deepdive.checks import returned
+
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import choose, number, rename
 
 # %% [markdown]
 # ## 1. A window, counted
@@ -173,7 +173,7 @@ def cheaper_from(k, d):
 
 
 # %% nbgrader={"grade_id": "crossing-check", "grade": true, "points": 3}
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 
 def counted(n, k, d):
@@ -784,7 +784,7 @@ def predicted_crossing():
 from functools import partial
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.flops import count_flops
+from deepdive.page.flops import count_flops
 
 said = returned("predicted_crossing", predicted_crossing())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"

@@ -1,5 +1,5 @@
 """deepdive: the library of the companion. It is written to be read."""
 
-from deepdive._version import __version__
+__version__ = "0.1.0"
 
 __all__ = ["__version__"]

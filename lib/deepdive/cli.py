@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from deepdive._version import __version__
-from deepdive.assignment.commands import assignment
-from deepdive.assignment.exercises_command import exercises
-from deepdive.pages import Page, discover, find_root
-from deepdive.pages.commands import Group, notebooks, run, suggest
-from deepdive.questions.commands import questions
+from deepdive import __version__
+from deepdive.course.assignment.commands import assignment
+from deepdive.course.assignment.exercises_command import exercises
+from deepdive.course.questions.commands import questions
+from deepdive.house.pages import Page, discover, find_root
+from deepdive.house.pages.commands import Group, notebooks, run, suggest
 
 Row = tuple[str, ...]
 
@@ -132,7 +132,7 @@ def sheet(name: str, seed: int, count: int, out: Path | None) -> None:
       deepdive sheet attention --seed 7
       deepdive sheet beam_search --count 25 --out class.html   25 sheets, the keys behind them
     """
-    from deepdive.sheets import SHEETS, document, make
+    from deepdive.course.sheets import SHEETS, document, make
 
     if name not in SHEETS:
         raise click.UsageError(f"no sheet {name!r}{suggest(name, SHEETS)}: `deepdive list sheets`")
@@ -152,7 +152,7 @@ def doctor() -> None:
 
     Fails only where no page could run.
     """
-    from deepdive.doctor import checks
+    from deepdive.house.doctor import checks
 
     results = checks()
     width = max(len(check.name) for check in results)
@@ -216,7 +216,7 @@ def _data() -> list[Row]:
 
 
 def _systems() -> list[Row]:
-    from deepdive.atlas.rows import LIBRARY, systems
+    from deepdive.house.atlas.rows import LIBRARY, systems
 
     listed = systems(LIBRARY)
     rows: list[Row] = [("id", "chapter", "tier", "status", "kind", "name")]
@@ -226,7 +226,7 @@ def _systems() -> list[Row]:
 
 
 def _sheets() -> list[Row]:
-    from deepdive.sheets import SHEETS, make
+    from deepdive.course.sheets import SHEETS, make
 
     rows: list[Row] = [("name", "minutes", "book", "title", "question")]
     for name in SHEETS:

@@ -55,9 +55,9 @@ from torch import Tensor, nn
 from deepdive.attention.cache import Places, Slot
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
+from deepdive.fast.linear import Linear
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, case, random_rows, set_weights
-from deepdive.linear import Linear
 from deepdive.masks import Mask
 from deepdive.positions import Position
 from deepdive.positions.base import check_positions

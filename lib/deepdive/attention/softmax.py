@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.texts import Texts, each_text
-from deepdive.dropout import Dropout
+from deepdive.fast.dropout import Dropout
 from deepdive.inspect import HookPoint, record
 from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Causal, Mask, Padding

@@ -17,7 +17,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, cast
 
-from deepdive._version import __version__
+from deepdive import __version__
 from deepdive.data.errors import DataRefused, DataUnavailable
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepdive.decoding.beams import power_penalty
 from deepdive.decoding.scores import Rule, forbid, force, renormalise
-from deepdive.weights import read_config
+from deepdive.published.weights import read_config
 
 # Settings that would change what is found, and the value at which they do nothing.
 IDLE: dict[str, Any] = {

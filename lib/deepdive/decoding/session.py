@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.linear import Linear
+from deepdive.fast.linear import Linear
 from deepdive.masks import describe
 
 Prompt = Tensor | Sequence[Sequence[int]]

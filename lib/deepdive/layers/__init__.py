@@ -1,6 +1,6 @@
 """The parts of a layer: norms, residual schemes, feed-forward, and the block that joins them."""
 
-from deepdive.dropout import Dropout
+from deepdive.fast.dropout import Dropout
 from deepdive.layers.block import Block
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.convolution import Convolution

@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.dropout import Dropout
+from deepdive.fast.dropout import Dropout
+from deepdive.fast.linear import Linear
 from deepdive.laws import (
     Case,
     NotApplicable,
@@ -18,7 +19,6 @@ from deepdive.laws import (
     random_rows,
     set_weights,
 )
-from deepdive.linear import Linear
 
 Activation = Callable[[Tensor], Tensor]
 

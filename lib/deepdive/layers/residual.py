@@ -21,7 +21,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.dropout import Dropout
+from deepdive.fast.dropout import Dropout
 from deepdive.laws import Case, NotApplicable, case, random_rows
 from deepdive.layers.norms import LayerNorm
 

@@ -34,7 +34,7 @@ class RotaryPosition(Position):
     Book: table 1.3
     Page: 05_efficient/08_positions#rotary-turn-queries-and-keys
     Oracle: transformers RoFormerModel
-    Checkpoints: RoFormerModel, by `deepdive.models.roformer.load`
+    Checkpoints: RoFormerModel, by `deepdive.models.efficient.roformer.load`
     Example: MultiHeadAttention(16, 4, position=RotaryPosition(4))
     """
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
+from deepdive.fast import recurrent as fused
 from deepdive.inspect import HookPoint
 from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Mask, describe
-from deepdive.recurrent import fused
 from deepdive.recurrent.cases import in_order
 from deepdive.recurrent.state import RecurrentState, Values, real_tokens
 
@@ -24,7 +24,7 @@ class RNN(nn.Module):
 
     The inputs of all steps are projected by W at once; then `cell` makes one step after another.
     Where `mask` says padding the state stands still: it is always that after the last real token.
-    Without a listening hook the steps run inside torch's kernel (`deepdive.recurrent.fused`).
+    Without a listening hook the steps run inside torch's kernel (`deepdive.fast.recurrent`).
 
     A variant overrides `cell`, and names how many `blocks` of d_hidden rows W and U have, how many
     tensors it carries (`n_values`) and its `kernel`.

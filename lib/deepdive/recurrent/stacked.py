@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.dropout import Dropout
+from deepdive.fast.dropout import Dropout
 from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.masks import Causal, Mask
 from deepdive.recurrent.cases import in_order

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from deepdive.fast.recurrent import Values
 from deepdive.masks import Causal, Mask, Padding
-
-Values = tuple[Tensor, ...]
 
 
 @dataclass

@@ -4,9 +4,11 @@ System: transformer_training
 Parent: transformer
 Place: around
 What differs:
-- the target is softened: 1 - `smoothing` on the right token (`deepdive.objectives.cross_entropy`)
-- the rate rises for `warmup` steps, then falls like 1 / sqrt(step) (`deepdive.optim.inverse_sqrt`)
-- Adam with beta2 = 0.98 (`deepdive.optim.adam`), dropout on every sublayer
+- the target is softened: 1 - `smoothing` on the right token
+  (`deepdive.training.objectives.cross_entropy`)
+- the rate rises for `warmup` steps, then falls like 1 / sqrt(step)
+  (`deepdive.training.optim.inverse_sqrt`)
+- Adam with beta2 = 0.98 (`deepdive.training.optim.adam`), dropout on every sublayer
 Time: O(n_parameters)
 Memory: O(n_parameters)
 Source: Vaswani et al. 2017, sections 5.3 and 5.4.
@@ -20,10 +22,10 @@ Oracle: torch.nn.CrossEntropyLoss with label_smoothing; the equations of Adam by
 Checkpoints: none
 """
 
-from deepdive.seeds import seed_everything
 from deepdive.training.diagnose import TrainingDiverged
 from deepdive.training.fit import fit
 from deepdive.training.history import History
 from deepdive.training.interrupt import TrainingInterrupted
+from deepdive.training.seeds import seed_everything
 
 __all__ = ["History", "TrainingDiverged", "TrainingInterrupted", "fit", "seed_everything"]

@@ -11,13 +11,13 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from deepdive.checkpoint import Checkpoints
-from deepdive.optim import EMA, Schedule, adam
-from deepdive.seeds import deterministic
+from deepdive.training.checkpoint import Checkpoints
 from deepdive.training.history import Bar, History
 from deepdive.training.interrupt import interrupts
 from deepdive.training.loop import Run
+from deepdive.training.optim import EMA, Schedule, adam
 from deepdive.training.resume import Ordered, Resumable, configuration
+from deepdive.training.seeds import deterministic
 
 
 def _positive(**numbers: float | None) -> None:
@@ -103,7 +103,7 @@ def fit(
     clock           seconds, read before and after each step for `minutes` and `history.seconds`;
                     `time.process_time` counts the processor's work on this run alone, which is fair
                     where other work goes on beside it
-    optimizer       default: `deepdive.optim.adam(model)`
+    optimizer       default: `deepdive.training.optim.adam(model)`
     schedule        step (from 1) -> learning rate of the first parameter group; the others keep
                     their ratio to it. Default: the optimizer's own rate
     clip            largest norm of the whole gradient; None: no clipping
@@ -113,7 +113,7 @@ def fit(
                     not the last. What it draws from random generators leaves training as it was
     folder          where checkpoints go; every `save_every` steps, by default about once a minute
     seed            seeds Python, numpy and torch at the start of a run (not when it resumes)
-    ema             a `deepdive.optim.EMA` of this model, updated after each step
+    ema             a `deepdive.training.optim.EMA` of this model, updated after each step
 
     **Exact resume.** Killed at any moment and called again with the same arguments and the same
     folder, training ends in the same weights, bit for bit on the same machine, torch version and

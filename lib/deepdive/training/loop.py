@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from deepdive.checkpoint import Checkpoints, Tensors, unshared
-from deepdive.seeds import random_state, seed_everything, set_random_state, undisturbed
+from deepdive.training.checkpoint import Checkpoints, Tensors, unshared
 from deepdive.training.diagnose import TrainingDiverged
 from deepdive.training.history import Bar, History
 from deepdive.training.interrupt import TrainingInterrupted
@@ -25,6 +24,7 @@ from deepdive.training.resume import (
     place_of,
     unpack,
 )
+from deepdive.training.seeds import random_state, seed_everything, set_random_state, undisturbed
 from deepdive.training.steps import Stepper
 
 SAVE_SECONDS = 60.0  # between checkpoints, when `save_every` does not say

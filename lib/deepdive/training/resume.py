@@ -11,9 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from deepdive.checkpoint import Tensors, unshared
-from deepdive.optim import Schedule
+from deepdive.training.checkpoint import Tensors, unshared
 from deepdive.training.fingerprint import code_of, code_of_class, values_of
+from deepdive.training.optim import Schedule
 
 PROBES = (1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 

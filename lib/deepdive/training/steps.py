@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.inspect import Losses, LossPoint, collect_losses
-from deepdive.optim import EMA, Schedule
 from deepdive.training.diagnose import TrainingDiverged, diagnose, tensors_in
 from deepdive.training.history import History
+from deepdive.training.optim import EMA, Schedule
 
 LOOK_EVERY = 16  # steps between looks at the losses on a GPU: a look waits for the device
 

@@ -1,0 +1,241 @@
+"""Clustered attention: queries that look alike ask as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from deepdive.attention.by_content.clusters import (
+    BLOCK,
+    answers,
+    blocks_of,
+    hamming_clusters,
+    means,
+)
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import not_negative, positive
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Padding
+
+ALL_AT_ONCE = Refuses("a cluster holds early and late queries: one answer cannot hide the future")
+STARTS = Fails("the clusters start from queries that are taken by their place")
+
+
+class ClusteredAttention(StructuredAttention, SoftmaxAttention):
+    """Softmax attention in which the mean of a cluster of queries asks for all of them.
+
+        group[t] = cluster of q[t]                     # n_clusters of them: `hamming_clusters`
+        centre[c] = mean of the q[t] with group[t] = c                 # (B, H, n_clusters, d)
+        weights  = softmax(scale * centre @ k^T)                       # (B, H, n_clusters, S)
+        output[t] = (weights @ v)[group[t]]                            # (B, H, T, d_v)
+
+    Queries are grouped by the signs of `bits` random projections (`planes`, drawn once, a buffer),
+    with `iterations` rounds of Lloyd's algorithm in Hamming distance. No gradient passes through
+    the grouping; it passes through the means. The cost is O((T + S) n_clusters d).
+
+    Honours `Padding`: where there are as many queries as keys, a padded query has no part in a
+    mean either. Refuses `Causal`, other masks and a bias. Hook points: `scores`, `weights`
+    (B, H, n_clusters, S), those of the centres.
+
+    Raises ValueError when a size is not positive.
+    Source: Vyas, Katharopoulos and Fleuret 2020, clustered attention.
+    """
+
+    honours = (Padding,)
+
+    def __init__(
+        self,
+        d_head: int,
+        n_clusters: int,
+        *,
+        bits: int = 32,
+        iterations: int = 10,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        positive(d_head=d_head, n_clusters=n_clusters, bits=bits)
+        not_negative(iterations=iterations)
+        self.d_head, self.n_clusters, self.iterations = d_head, n_clusters, iterations
+        self.planes: Tensor
+        self.register_buffer("planes", torch.randn(d_head, bits))
+
+    def extra_repr(self) -> str:
+        return f"n_clusters={self.n_clusters}, bits={self.planes.shape[1]}"
+
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        asked = all_real(real if q.shape[2] == k.shape[2] else None, q)
+        group = self.clusters(q, asked)
+        centre = means(q, group, asked, self.n_clusters)
+        return self._answer(q, k, v, real, scale, group, centre)
+
+    def clusters(self, q: Tensor, real: Tensor) -> Tensor:
+        """Return the cluster of each query, integers (B, H, T); `real` bool (B or 1, T)."""
+        return hamming_clusters(q, self.planes, real, self.n_clusters, self.iterations)
+
+    def _answer(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        real: Tensor | None,
+        scale: float,
+        group: Tensor,
+        centre: Tensor,
+    ) -> Tensor:
+        allowed = None if real is None else real[:, None, None]
+        return answers(self.steps(centre, k, v, allowed, None, scale), group)
+
+
+class ImprovedClusteredAttention(ClusteredAttention):
+    """Clustered attention in which each query weighs its cluster's `top` best keys itself.
+
+        best  = the `top` keys of largest weights[c]                    # by the centre's weights
+        mass  = sum of weights[c] over best
+        own   = softmax(scale * q[t] @ k[best]^T)                       # c = group[t]
+        output[t] = mass * own @ v[best] + sum over the other keys of weights[c] v
+
+    So the keys that matter most to a cluster are exact up to their mass, and the rest keep the
+    centre's weights. The paper proves that this is never further from softmax attention than
+    `ClusteredAttention` is, in the sum of the absolute differences of a row of weights.
+
+    Queries are sorted by cluster into blocks of one cluster each, so that a block meets its `top`
+    keys in one product. Cost: O((T + S) n_clusters d + T top d). Hook points as its parent.
+
+    Raises ValueError when `top` is not positive.
+    Source: Vyas, Katharopoulos and Fleuret 2020, improved clustered attention.
+
+    System: clustered
+    Parent: transformer
+    What differs:
+    - the mean of a cluster of queries asks for all of them (`ClusteredAttention`, `n_clusters`)
+    - clusters are found among the signs of random projections (`bits`, `iterations`)
+    - the cluster's best keys are weighed again by each query itself (`top`)
+    Time: O(n_clusters d_model)
+    Memory: O(n_heads n_clusters)
+    Source: Vyas, Katharopoulos and Fleuret 2020.
+    Book: 5.2.5.1
+    Page: 05_efficient/05_prototypes_and_memories#clustered-attention-queries-ask-together
+    Oracle: the paper's equations, written out as loops over clusters, queries and keys
+    Checkpoints: none
+    """
+
+    def __init__(
+        self,
+        d_head: int,
+        n_clusters: int,
+        *,
+        top: int = 32,
+        bits: int = 32,
+        iterations: int = 10,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(d_head, n_clusters, bits=bits, iterations=iterations, dropout=dropout)
+        positive(top=top)
+        self.top = top
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, top={self.top}"
+
+    def _answer(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        real: Tensor | None,
+        scale: float,
+        group: Tensor,
+        centre: Tensor,
+    ) -> Tensor:
+        allowed = None if real is None else real[:, None, None]
+        weights = self.weights(self.weigh(self.scores(self.score(centre, k, scale)), allowed))
+        share, best = weights.topk(min(self.top, k.shape[2]), dim=-1)  # (B, H, n_clusters, top)
+        weights = self.dropout(weights)
+        rest = answers(self.mix(weights.scatter(-1, best, 0.0), v), group)
+        place, owner = blocks_of(group, self.n_clusters)  # (B, H, T), (B, H, blocks)
+        blocks = _into_blocks(q, place, owner.shape[2])  # (B, H, blocks, block, d)
+        best, mass = (_of_owner(rows, owner) for rows in (best, share.sum(-1, keepdim=True)))
+        near = [_taken(rows, best) for rows in (k, v)]  # (B, H, blocks, top, d)
+        met = None if real is None else _taken(real[:, None, :, None].expand(*k.shape[:3], 1), best)
+        own = self.weigh(self.score(blocks, near[0], scale), None if met is None else met.mT)
+        exact = self.dropout(own * mass.unsqueeze(-1)) @ near[1]
+        index = place.unsqueeze(-1).expand(-1, -1, -1, v.shape[-1])
+        return rest + exact.flatten(2, 3).gather(2, index)
+
+
+def _into_blocks(rows: Tensor, place: Tensor, n_blocks: int) -> Tensor:
+    """Rows (B, H, T, d) at their places -> (B, H, n_blocks, block, d), 0 where none stands."""
+    empty = rows.new_zeros(*rows.shape[:2], n_blocks * BLOCK, rows.shape[3])
+    filled = empty.scatter(2, place.unsqueeze(-1).expand_as(rows), rows)
+    return filled.unflatten(2, (n_blocks, BLOCK))
+
+
+def _of_owner(rows: Tensor, owner: Tensor) -> Tensor:
+    """(B, H, n_clusters, n) -> (B, H, blocks, n): each block takes the row of its cluster."""
+    return rows.gather(2, owner.unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1]))
+
+
+def _taken(rows: Tensor, index: Tensor) -> Tensor:
+    """Rows (B, H, S, d) at index (B, H, blocks, top) -> (B, H, blocks, top, d)."""
+    flat = index.flatten(2).unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1])
+    return rows.gather(2, flat).unflatten(2, index.shape[2:])
+
+
+def _declared(mechanism: type[ClusteredAttention]) -> Case:
+    """What the two have in common."""
+    q, k, v = (random_rows(2, 2, 40, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 40).bool()
+    real[1, 5:11] = False
+
+    def make(n_clusters: int) -> ClusteredAttention:
+        torch.manual_seed(0)
+        return mechanism(4, n_clusters, bits=64)
+
+    def a_cluster_each() -> tuple[Tensor, Tensor]:
+        masks = (None, Padding(real))
+        ours = [make(40)(q, k, v, mask) for mask in masks]
+        exact = [SoftmaxAttention()(q, k, v, mask) for mask in masks]
+        return torch.cat(ours)[:3], torch.cat(exact)[:3]  # the last has padded queries
+
+    def queries_that_repeat() -> tuple[Tensor, Tensor]:
+        few = q[:, :, :5].repeat_interleave(8, dim=2)
+        return make(5)(few, k, v), SoftmaxAttention()(few, k, v)
+
+    return mechanism_case(
+        lambda: mechanism(4, 3),
+        parity="the paper's equations, written out as loops over clusters, queries and keys",
+        limits={
+            "every query its own cluster: SoftmaxAttention": a_cluster_each,
+            "equal queries in each cluster: SoftmaxAttention": queries_that_repeat,
+        },
+        refusals={"no clusters": lambda: mechanism(4, 0)},
+        laws={"no_leak": ALL_AT_ONCE, "cache": ALL_AT_ONCE, "order": STARTS},
+    )
+
+
+@case(ClusteredAttention)
+def _() -> Case:
+    return _declared(ClusteredAttention)
+
+
+@case(ImprovedClusteredAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 70, 4, seed=seed) for seed in range(3))
+
+    def every_key() -> tuple[Tensor, Tensor]:
+        return ImprovedClusteredAttention(4, 5, top=70)(q, k, v), SoftmaxAttention()(q, k, v)
+
+    shared = _declared(ImprovedClusteredAttention)
+    limits = {**shared.limits, "top = S: SoftmaxAttention": every_key}
+    refusals = {**shared.refusals, "no top": lambda: ImprovedClusteredAttention(4, 3, top=0)}
+    return replace(
+        shared,
+        make=lambda: ImprovedClusteredAttention(4, 3, top=2),
+        limits=limits,
+        refusals=refusals,
+    )

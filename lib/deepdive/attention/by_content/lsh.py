@@ -1,0 +1,292 @@
+"""Attention among rows that a hash has put into the same bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.by_content.hashing import (
+    Sorted,
+    bucket_factors,
+    count,
+    draw_rotations,
+    hash_rows,
+    met,
+    sort_rows,
+)
+from deepdive.attention.by_content.shared_qk import SQUARE, SharedQKAttention, directions
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import all_real, structure
+from deepdive.checks import positive
+from deepdive.fast.lsh_tiles import Chunks, Tiled
+from deepdive.inspect import record
+from deepdive.laws import Case, Fails, case, random_rows
+from deepdive.masks import Causal, Dense, Mask, Padding, both
+
+NOWHERE = -2  # the cell of a key that no query meets
+
+
+class LSHMaskAttention(SharedQKAttention):
+    """Shared-QK attention among the keys that a hash found near: the definition, at full cost.
+
+        bucket  = argmax(q @ R, -q @ R), in each round with other rotations R; keys likewise
+        rows are sorted by bucket, then by position, and cut into chunks of `chunk` rows
+        allowed = same bucket, the key in the query's chunk or the one before, in any round
+        output  = SharedQKAttention(q, k, v, allowed & mask)
+
+    `buckets` is an even number, factors of one, or 1; by default the largest power of two up to
+    2 T / chunk. Rotations are drawn anew at each pass in training, and from `seed` in evaluation.
+    Honours `Causal` and `Padding`: rows that are not real stand behind all others.
+    Raises ValueError when a number is out of range.
+    Source: Kitaev et al. 2020, section 2, "LSH attention" and "Multi-round LSH attention".
+    """
+
+    honours = (Causal, Padding)
+    takes_bias = False
+
+    def __init__(
+        self,
+        chunk: int = 64,
+        rounds: int = 1,
+        buckets: int | Sequence[int] | None = None,
+        *,
+        seed: int = 0,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        positive(chunk=chunk, rounds=rounds)
+        self.chunk, self.rounds, self.seed = chunk, rounds, seed
+        self.buckets = (buckets,) if isinstance(buckets, int) else buckets
+        if self.buckets is not None:
+            draw_rotations(1, 1, 1, self.buckets)  # says what is wrong with them
+
+    def compute(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        real, _ = structure(mask, k)
+        sorted_q, sorted_k = self.sort(q, k, all_real(real, k))
+        own = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
+        allowed = met(sorted_q, sorted_k, q.shape[2]) | own
+        return super().compute(q, k, v, both(mask, Dense(allowed)), None, scale)
+
+    def sort(self, q: Tensor, k: Tensor, real: Tensor) -> tuple[Sorted, Sorted]:
+        """Return how queries and keys stand after hashing, in each round; `real` is (B or 1, T)."""
+        heads, T, d = q.shape[1:]
+        chunk = min(self.chunk, T)
+        factors = tuple(self.buckets or bucket_factors(T, self.chunk))
+        seed = None if self.training else self.seed
+        rotations = draw_rotations(heads, d, self.rounds, factors, seed=seed)
+
+        def stand(rows: Tensor) -> Sorted:
+            return sort_rows(hash_rows(rows, rotations, factors), real, count(factors), chunk)
+
+        q_sorted = stand(q)
+        return q_sorted, q_sorted if k is q else stand(k)
+
+
+class LSHAttention(LSHMaskAttention):
+    """`LSHMaskAttention` at a cost of O(T * rounds * chunk * d): only rows of neighbouring chunks
+    meet.
+
+    Sorted by bucket, the keys that a query may meet stand in its chunk and the one before: a chunk
+    of queries meets 2 * chunk keys in one product. A key met in several rounds counts once, in the
+    first of them. Nothing of size T x T is made (`deepdive.fast.lsh_tiles`).
+
+    Hook points: `scores`, `weights` (B, H, T, 1 + rounds * 2 * chunk): the row's own key, then the
+    two chunks of each round. While one listens, and while dropout acts, the steps run one by one.
+    """
+
+    once = True
+
+    def compute(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        T = q.shape[2]
+        real, causal = structure(mask, k)
+        real = all_real(real, k).expand(q.shape[0], T)
+        chunks, real = self._chunks(*self.sort(q, k, real), real, causal)
+        fill = chunks.q_at.shape[-1] - T
+        q = q * scale
+        k = directions(k)
+        q_, k_, v_ = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q, k, v))
+        dropping = self.training and self.dropout.p > 0
+        if self.scores.listening or self.weights.listening or dropping:
+            mixed = self._steps(q_, k_, v_, real, chunks, q.shape[:3])
+        else:
+            half = v.dtype in (torch.float16, torch.bfloat16)
+            precise = (x.float() if half else x for x in (q_, k_, v_))
+            keep = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+            mixed = Tiled.apply(*precise, real, chunks, keep).to(v.dtype)  # type: ignore[no-untyped-call]
+        return mixed.unflatten(0, q.shape[:2])[:, :, :T]
+
+    def _chunks(self, q: Sorted, k: Sorted, real: Tensor, causal: bool) -> tuple[Chunks, Tensor]:
+        """Return who meets whom, and which of the T' rows are real, (N, T')."""
+        heads, fill = q.order.shape[1], q.order.shape[-1] - real.shape[-1]
+        real = F.pad(real, (0, fill), value=False)[:, None].expand(-1, heads, -1)
+        before = k.order.roll(1, dims=2)[..., -k.chunk :]  # the last chunk of the round before
+        k_at = torch.cat([before, k.order], dim=-1)
+        q_cell, k_cell = (x if x is None else x.flatten(0, 1) for x in self._cells(q, k, real))
+        chunks = Chunks(
+            q_at=q.order.flatten(0, 1),
+            k_at=k_at.flatten(0, 1),
+            q_place=q.place.flatten(0, 1),
+            k_place=k.place.flatten(0, 1) + k.chunk,
+            q_cell=q_cell,
+            k_cell=k_cell,
+            chunk=k.chunk,
+            causal=causal,
+            once=self.once,
+        )
+        return chunks, real.flatten(0, 1)
+
+    def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Return cells whose difference says whether a query meets a key, as in `Chunks`."""
+        return q.cell.int(), k.cell.masked_fill(~real.unsqueeze(2), NOWHERE).int()
+
+    def _steps(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks, shape: torch.Size
+    ) -> Tensor:
+        """Score, weigh and mix through the hook points; rows as in `Tiled`."""
+        rounds, m = chunks.q_at.shape[1], chunks.chunk
+        head = torch.arange(len(q), device=q.device)[:, None, None]
+        keys, values = (
+            rows[head, chunks.k_at].unfold(2, 2 * m, m).transpose(-2, -1) for rows in (k, v)
+        )  # (N, rounds, chunks, 2 m, d)
+        rows = q[head, chunks.q_at].unflatten(2, (-1, m))
+        each = torch.arange(rounds, device=q.device)[:, None]
+
+        def by_row(parts: Tensor) -> Tensor:  # (N, rounds, chunks, m, ...) -> (N, T', rounds, ...)
+            return parts.flatten(2, 3)[head, each, chunks.q_place].transpose(1, 2)
+
+        last = chunks.q_at.shape[-1] // m
+        met_in = torch.stack([
+            torch.stack([chunks.forbidden(n, r, 0, last) == 0 for r in range(rounds)])
+            for n in range(len(q))
+        ])  # fmt: skip
+        allowed = by_row(met_in).flatten(2)
+        alone = ~allowed.any(-1, keepdim=True) & real.unsqueeze(-1)
+        allowed = torch.cat([alone, allowed], dim=-1)
+        scores = by_row(rows @ keys.transpose(-2, -1)).flatten(2)
+        scores = torch.cat([(q * k).sum(-1, keepdim=True), scores], dim=-1)
+        T = shape[-1]
+
+        def through(point: torch.nn.Module, all_rows: Tensor) -> Tensor:
+            seen = point(all_rows[:, :T].unflatten(0, shape[:2]))
+            return torch.cat([seen.flatten(0, 1), all_rows[:, T:]], dim=1)
+
+        weights = SoftmaxAttention.weigh(self, through(self.scores, scores), allowed)
+        weights = self.dropout(through(self.weights, weights))
+        own, rest = weights[..., :1], weights[..., 1:].unflatten(-1, (rounds, 2 * m))
+        tiles = rest.transpose(1, 2)[head, each, chunks.q_at].unflatten(2, (-1, m))
+        return own * v + by_row(tiles @ values).sum(2)
+
+
+class ReleasedLSHAttention(LSHAttention):
+    """`LSHAttention` as released: all of the two chunks is met, whatever the buckets, and a key
+    counts once in each round that meets it.
+
+        output = softmax(scores + log(how often the key was met)) @ v
+
+    The first chunk of a round looks back to the last one of the round before, the first round to
+    the last one. With one round, and buckets no longer than a chunk, little differs; published
+    weights were trained so. Source: transformers, `LSHSelfAttention`.
+    """
+
+    once = False
+
+    def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        if bool(real.all()):
+            return None, None
+        here = torch.zeros_like(q.cell, dtype=torch.int32)
+        return here, here.masked_fill(~real.unsqueeze(2), NOWHERE)
+
+
+ORDERED = Fails("within a bucket rows stand in their order, so that chunks end elsewhere")
+LEAKS = Fails(
+    "where a chunk ends depends on the buckets of later rows: which keys, not what they say"
+)
+
+
+def lsh_case(part: type[LSHMaskAttention], **more: object) -> Case:
+    declared: dict[str, object] = {
+        "refusals": {
+            "no chunk": lambda: part(0),
+            "an odd number of buckets": lambda: part(4, 1, 3),
+        },
+        "laws": {"cache": SQUARE, "order": ORDERED, "no_leak": LEAKS},
+    }
+    return mechanism_case(lambda: part(2, 2, 4), **(declared | more))
+
+
+def its_rows() -> tuple[list[Tensor], Mask]:
+    real = torch.ones(2, 23).bool()
+    real[1, 5:11] = False
+    return [random_rows(2, 2, 23, 4, seed=seed) for seed in range(2)], Padding(real)
+
+
+def everything(part: type[LSHMaskAttention]) -> tuple[Tensor, Tensor]:
+    (q, v), _ = its_rows()
+    ours = [part(23, 3, 1)(q, q, v, mask) for mask in (None, Causal())]
+    return torch.cat(ours), torch.cat([SharedQKAttention()(q, q, v, m) for m in (None, Causal())])
+
+
+@case(LSHMaskAttention)
+def _() -> Case:
+    return lsh_case(
+        LSHMaskAttention,
+        parity="the definition in loops",
+        limits={"one bucket, one chunk: SharedQKAttention": lambda: everything(LSHMaskAttention)},
+    )
+
+
+@case(LSHAttention)
+def _() -> Case:
+    def its_mask() -> tuple[Tensor, Tensor]:
+        (q, v), padding = its_rows()
+        both_of = [part(4, 3, 4).eval() for part in (LSHAttention, LSHMaskAttention)]
+        ours, mask = ([a(q, q, v, m) for m in (None, padding, padding & Causal())] for a in both_of)
+        return torch.cat(ours), torch.cat(mask)
+
+    def one_by_one() -> tuple[Tensor, Tensor]:
+        (q, v), padding = its_rows()
+        attention = LSHAttention(4, 3, 4).eval()
+        with record(attention, "weights"):
+            return attention(q, q, v, padding), attention(q, q, v, padding)
+
+    return lsh_case(
+        LSHAttention,
+        parity="the definition in loops",
+        limits={
+            "LSHMaskAttention": its_mask,
+            "the steps one by one: in tiles": one_by_one,
+            "one bucket, one chunk: SharedQKAttention": lambda: everything(LSHAttention),
+        },
+    )
+
+
+@case(ReleasedLSHAttention)
+def _() -> Case:
+    return lsh_case(
+        ReleasedLSHAttention,
+        parity="transformers LSHSelfAttention",
+        limits={
+            "one bucket, one chunk: SharedQKAttention": lambda: everything(ReleasedLSHAttention)
+        },
+    )

@@ -1,0 +1,137 @@
+"""ProbSparse attention: the queries whose weights would be spiky attend, the others take the
+mean.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from deepdive.attention.by_content.clusters import answers
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import positive
+from deepdive.laws import Case, Fails, case, random_rows
+from deepdive.masks import Causal, Padding
+
+
+class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
+    """Softmax attention for the `u` queries that a sampled measure finds active, a mean for the
+    rest.
+
+        measure[t] = max over the sample of (q[t] @ k[j]) - sum over the sample of (q[t] @ k[j]) / S
+        active     = the u queries of largest measure, u = factor * ceil(ln(1 + T))
+        output[t]  = softmax(scale * q[t] @ k^T) @ v     for the active t      # (B, H, u, S)
+        output[t]  = mean of v                           for the others, the lazy ones
+
+    Each query has a sample of its own, factor * ceil(ln(1 + S)) keys. In evaluation the sample is
+    the same at every call; in training torch's generator draws a new one. A sample that would hold
+    more keys than there are holds each once; u = T is softmax attention. No gradient passes through
+    the choice. Cost: O((T ln S + S ln T) d factor).
+
+    Honours `Padding` (padded keys are not sampled and not in the mean; where there are as many
+    queries as keys, padded queries are lazy) and `Causal`, in which a lazy query takes the sum of
+    the values so far, as the authors' code has it. **The causal form looks ahead once**: which
+    queries are active is decided over the whole row. Refuses other masks and a bias. Hook points:
+    `scores`, `weights` (B, H, u, S), those of the active queries.
+
+    Raises ValueError when `factor` is not positive.
+    Source: Zhou et al. 2021, ProbSparse self-attention, and the released code for what it samples.
+    """
+
+    queries = "last if causal"
+
+    def __init__(self, factor: int = 5, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
+        positive(factor=factor)
+        self.factor = factor
+
+    def extra_repr(self) -> str:
+        return f"factor={self.factor}"
+
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        T, S = q.shape[2], k.shape[2]
+        active = self.active(q, k, real)  # (B, H, u)
+        allowed = None if real is None else real[:, None, None]  # (B, 1, 1, S)
+        if causal:
+            past = torch.arange(S, device=q.device) <= active.unsqueeze(-1) + S - T
+            allowed = past if allowed is None else allowed & past  # (B, H, u, S)
+        spiky = self.steps(answers(q, active), k, v, allowed, None, scale)
+        index = active.unsqueeze(-1).expand_as(spiky)
+        return self._lazy(v, real, causal, T).scatter(2, index, spiky)
+
+    @torch.no_grad()
+    def active(self, q: Tensor, k: Tensor, real: Tensor | None = None) -> Tensor:
+        """Return the places of the u active queries, integers (B, H, u), u = T where all are."""
+        T, S = q.shape[2], k.shape[2]
+        u = min(T, self.factor * math.ceil(math.log1p(T)))
+        if u == T:
+            return torch.arange(T, device=q.device).expand(*q.shape[:2], T)
+        measure = self.measure(q, k, real)
+        if real is not None and T == S:
+            measure = measure.masked_fill(~real[:, None], -math.inf)
+        return measure.topk(u, dim=-1).indices
+
+    def measure(self, q: Tensor, k: Tensor, real: Tensor | None = None) -> Tensor:
+        """Return the sampled max-mean measure of each query, (B, H, T)."""
+        there = all_real(real, k)
+        sample = self.sample(q.shape[2], k.shape[2]).to(q.device)  # (T, m)
+        met = torch.stack([(q * k[:, :, keys]).sum(-1) for keys in sample.unbind(1)], dim=-1)
+        counted = there[:, sample].unsqueeze(1)  # (B or 1, 1, T, m)
+        largest = met.masked_fill(~counted, -math.inf).amax(-1)
+        size = there.sum(1).clamp(min=1)[:, None, None]
+        return largest - met.masked_fill(~counted, 0.0).sum(-1) / size
+
+    def sample(self, T: int, S: int) -> Tensor:
+        """Return the keys that each query samples, integers (T, m)."""
+        m = self.factor * math.ceil(math.log1p(S))
+        if m >= S:
+            return torch.arange(S).expand(T, S)
+        generator = None if self.training else torch.Generator().manual_seed(0)
+        return torch.randint(S, (T, m), generator=generator)
+
+    def _lazy(self, v: Tensor, real: Tensor | None, causal: bool, T: int) -> Tensor:
+        """Return what a lazy query takes, (B, H, T, d_v): the mean, or causally the sum so far."""
+        rows = v if real is None else v * real[:, None, :, None]
+        if causal:
+            return rows.cumsum(2)[:, :, -T:]
+        size = all_real(real, v).sum(1).clamp(min=1)[:, None, None, None]
+        return (rows.sum(2, keepdim=True) / size).to(v.dtype).expand(-1, -1, T, -1)
+
+
+@case(ProbSparseAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 40, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 40).bool()
+    real[1, 5:11] = False
+
+    def all_active() -> tuple[Tensor, Tensor]:
+        masks = (None, Padding(real), Causal(), Causal() & Padding(real))
+        ours = [ProbSparseAttention(10)(q, k, v, mask) for mask in masks]
+        return torch.cat(ours), torch.cat([SoftmaxAttention()(q, k, v, mask) for mask in masks])
+
+    def equal_keys() -> tuple[Tensor, Tensor]:
+        """Keys that no query can tell apart: the mean is exact."""
+        same = k[:, :, :1].expand_as(k)
+        return ProbSparseAttention(2).eval()(q, same, v), SoftmaxAttention()(q, same, v)
+
+    over_all = Fails("which queries are active is decided over the whole row")
+    return mechanism_case(
+        lambda: ProbSparseAttention(1),
+        parity="transformers InformerProbSparseAttention",
+        limits={
+            "u = T: SoftmaxAttention, causal and padded too": all_active,
+            "keys that are equal: SoftmaxAttention": equal_keys,
+        },
+        laws={
+            "no_leak": over_all,
+            "cache": over_all,
+            "order": Fails("which keys a query samples depends on its place"),
+        },
+        refusals={"no factor": lambda: ProbSparseAttention(0)},
+    )

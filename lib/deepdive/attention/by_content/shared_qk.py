@@ -1,0 +1,161 @@
+"""Attention whose keys are the directions of its queries."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention.cache import Slot
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.checks import positive
+from deepdive.fast.linear import Linear
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, Refuses, case, random_rows, set_weights
+from deepdive.masks import Causal, Mask
+
+EPS = 1e-6  # added to the mean square of a key, as released
+
+
+def directions(rows: Tensor) -> Tensor:
+    """Return rows (..., d) at length 1; a row of zeros stays one."""
+    size = rows.square().mean(-1, keepdim=True)
+    return rows * ((size + EPS) * rows.shape[-1]).rsqrt()
+
+
+class SharedQKAttention(SoftmaxAttention):
+    """Softmax attention in which keys are directions, and a row is its own last resort.
+
+        scores  = scale * q @ (k / |k|)^T                       # (B, H, T, T), scale = 1 by default
+        weights = softmax(scores) over the others               # its own key if there is no other
+
+    For layers whose keys are their queries, where a row would always like itself best. Honours
+    every mask, and a bias, at full cost. Raises ValueError unless there is a key for each query.
+    Source: Kitaev et al. 2020, section 2, "Causal masking for shared-QK attention".
+    """
+
+    queries = "all"
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1: keys have length 1, and no variance grows with d_head."""
+        return 1.0
+
+    def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
+        """Return scale * q @ (k / |k|)^T, (B, H, T, T)."""
+        return super().score(q, directions(k), scale)
+
+    def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
+        """Return the softmax over the allowed keys of other rows, else the row's own, else 0."""
+        own = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
+        allowed = torch.ones_like(own) if allowed is None else allowed
+        alone = ~(allowed & ~own).any(-1, keepdim=True)
+        return super().weigh(scores, allowed & (alone | ~own))
+
+
+class SharedQKMultiHeadAttention(nn.Module):
+    """n_heads attentions side by side whose keys are their queries.
+
+        q = split(x @ W_qk), v = split(x @ W_v)                 # (B, H, T, d_head)
+        output = join(mechanism(q, q, v)) @ W_out               # (B, T, d_model)
+
+    The mechanism makes directions of the keys: `SharedQKAttention` by default, `LSHAttention`.
+    Hook points: `values`, `heads` (B, H, T, d_head), and the mechanism's.
+    Raises ValueError when the heads do not divide the width; for foreign rows; for a cache.
+    Source: Kitaev et al. 2020, section 2.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        d_head: int | None = None,
+        bias: bool = True,
+        mechanism: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        positive(d_model=d_model, n_heads=n_heads)
+        if d_head is None and d_model % n_heads:
+            raise ValueError(
+                f"n_heads={n_heads} does not divide d_model={d_model}: choose a divisor, or give "
+                "d_head yourself"
+            )
+        self.d_model, self.n_heads = d_model, n_heads
+        self.d_head = d_model // n_heads if d_head is None else d_head
+        positive(d_head=self.d_head)
+        self.qk = Linear(d_model, n_heads * self.d_head, bias=bias)
+        self.v = Linear(d_model, n_heads * self.d_head, bias=bias)
+        self.out = Linear(n_heads * self.d_head, d_model, bias=bias)
+        self.mechanism = SharedQKAttention() if mechanism is None else mechanism
+        self.values, self.heads = HookPoint(), HookPoint()
+        for layer in (self.qk, self.v, self.out):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        positions: Tensor | None = None,
+        context_positions: Tensor | None = None,
+        cache: Slot | None = None,
+    ) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model)."""
+        if context is not None or cache is not None:
+            raise ValueError(
+                "context, cache: keys that are the queries leave no place for foreign rows or "
+                "earlier ones: use MultiHeadAttention, or pass the whole sequence again"
+            )
+        q, v = (
+            layer(x).unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)
+            for layer in (self.qk, self.v)
+        )
+        heads = self.heads(self.mechanism(q, q, self.values(v), mask, bias))
+        return self.out(heads.transpose(1, 2).flatten(2))
+
+
+SQUARE = Refuses("a key for each query: earlier keys are not kept")
+
+
+@case(SharedQKAttention)
+def _() -> Case:
+    q, v = random_rows(2, 2, 5, 4), random_rows(2, 2, 5, 4, seed=1)
+
+    def by_hand() -> tuple[Tensor, Tensor]:
+        """The first row has no other key under a causal mask; the last one has all but its own."""
+        ours = SharedQKAttention()(q, q, v, Causal())
+        scores = q[:, :, -1:] @ directions(q[:, :, :-1]).transpose(-2, -1)
+        last = scores.softmax(-1) @ v[:, :, :-1]
+        return ours[:, :, [0, -1]], torch.cat([v[:, :, :1], last], dim=2)
+
+    return mechanism_case(
+        SharedQKAttention,
+        parity="the equation in loops",
+        limits={"the first row itself, the last one all others": by_hand},
+        laws={"cache": SQUARE},
+    )
+
+
+@case(SharedQKMultiHeadAttention)
+def _() -> Case:
+    def no_projections() -> tuple[Tensor, Tensor]:
+        x, one = random_rows(2, 5, 8), torch.eye(8)
+        layer = SharedQKMultiHeadAttention(8, 1)
+        set_weights(layer, qk__weight=one, v__weight=one, out__weight=one)
+        return layer(x), SharedQKAttention()(x[:, None], x[:, None], x[:, None])[:, 0]
+
+    rows = torch.zeros(1, 3, 8)
+    return Case(
+        place="layer",
+        make=lambda: SharedQKMultiHeadAttention(16, 4),
+        parity="transformers LSHSelfAttention, one chunk",
+        limits={"one head, no projections: the mechanism": no_projections},
+        refusals={
+            "heads that do not divide": lambda: SharedQKMultiHeadAttention(10, 4),
+            "foreign rows": lambda: SharedQKMultiHeadAttention(8, 2)(rows, rows),
+        },
+        laws={"cache": SQUARE},
+    )

@@ -1,0 +1,179 @@
+"""Each head learns how far back it looks, and pays for it."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import positive
+from deepdive.fast.tiles import block_of
+from deepdive.inspect import LossPoint, collect_losses, record
+from deepdive.laws import Case, Fails, case, random_rows
+from deepdive.masks import Causal, Padding, Window
+
+
+class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
+    """Causal attention whose weights fall off at a learned distance, its own for each head.
+
+        z = longest * sigmoid(span)                                # (H,), learned
+        ramp(x) = clamp((ramp + z - x) / ramp, 0, 1)               # x = t - s >= 0, how far behind
+        weights = ramp * exp(scores) / sum(ramp * exp(scores))
+        loss = penalty * mean(z)                                   # through `span_loss`
+
+    No key is met beyond x = z + ramp of the longest head, so short spans save time and memory:
+    blocks of queries meet one stretch of keys. Causal by itself; honours `Causal` and `Padding`.
+    The paper keeps z in [0, longest] by clipping, where a gradient ends; a sigmoid does not end it.
+
+    Hook points: `scores` and `weights` (B, H, T, S), written out at full cost while a hook listens,
+    the scores with log(ramp) added; `span_loss`, a scalar (`deepdive.inspect.collect_losses`).
+
+    Raises ValueError for sizes out of range, and for another number of heads.
+    Source: Sukhbaatar et al. 2019, section 2.
+
+    System: adaptive_span
+    Parent: multi_head
+    Place: head
+    What differs:
+    - each head has a length z (`span`), learned with the rest, beyond which its weights fall to 0
+    - on a ramp (`ramp`), so that z has a gradient
+    - the loss grows with the mean of z (`span_loss`, `penalty`)
+    - keys beyond the longest head's reach are not computed (`reach`)
+    Time: O(span d_model)
+    Memory: O(n_heads span)
+    Source: Sukhbaatar et al. 2019, section 2.
+    Book: 1.2.1.2
+    Page: 05_efficient/02_sparse_by_position#adaptive-span
+    Checkpoints: none
+    Example: AdaptiveSpanAttention(4, 64, ramp=8)
+    """
+
+    def __init__(
+        self,
+        n_heads: int,
+        longest: int,
+        *,
+        ramp: int = 32,
+        penalty: float = 2e-6,
+        start: float = 0.5,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        positive(n_heads=n_heads, longest=longest, ramp=ramp)
+        if not 0 < start < 1:
+            raise ValueError(f"start={start}: expected a part of `longest`, between 0 and 1")
+        self.n_heads = n_heads
+        self.longest, self.ramp, self.penalty, self.start = longest, ramp, penalty, start
+        self.span = nn.Parameter(torch.empty(n_heads))
+        self.span_loss = LossPoint()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start every head's length at the same part of the longest."""
+        with torch.no_grad():
+            self.span.fill_(self.start).logit_()
+
+    def extra_repr(self) -> str:
+        return f"n_heads={len(self.span)}, longest={self.longest}, ramp={self.ramp}"
+
+    def lengths(self) -> Tensor:
+        """Return z (H,): the distance up to which a head's weights are whole."""
+        return self.longest * self.span.sigmoid()
+
+    def reach(self) -> int:
+        """Return how far behind it the longest head's query meets a key at all."""
+        return int((self.lengths().max() + self.ramp).ceil()) - 1
+
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
+        self.span_loss(self.penalty * self.lengths().mean())
+        real = all_real(real, k)
+        if not self._listening:
+            return self._near(q, k, v, real, scale)
+        T, S = q.shape[2], k.shape[2]
+        at = torch.arange(S, device=q.device)
+        ramp = self._ramp(torch.arange(S - T, S, device=q.device).unsqueeze(1) - at)
+        return self.steps(q, k, v, (ramp > 0) & real[:, None, None], _log(ramp), scale)
+
+    def _near(self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, scale: float) -> Tensor:
+        """Attend within the reach, block by block."""
+        T, S = q.shape[2], k.shape[2]
+        left = min(self.reach(), S - 1)
+        block = block_of(left, 0)
+        blocks = -(-T // block)
+        around = (left - (S - T), blocks * block - T)  # as in WindowAttention
+        q = F.pad(q, (0, 0, 0, blocks * block - T)).unflatten(2, (blocks, block))
+        k, v = (
+            F.pad(rows, (0, 0, *around)).unfold(2, block + left, block).mT for rows in (k, v)
+        )  # (B, H, blocks, block + left, d)
+        behind = torch.arange(left, left + block, device=q.device).unsqueeze(1) - torch.arange(
+            block + left, device=q.device
+        )
+        ramp = self._ramp(behind)  # (H, block, block + left)
+        keys = F.pad(real, around, value=False).unfold(1, block + left, block)
+        allowed = keys[:, None, :, None] & (ramp > 0).unsqueeze(1)
+        scores = self.score(q, k, scale) + _log(ramp).unsqueeze(1)
+        mixed = self.mix(self.dropout(self.weigh(scores, allowed)), v)
+        return mixed.flatten(2, 3)[:, :, :T]
+
+    def _ramp(self, behind: Tensor) -> Tensor:
+        """Return the weights' factor (H, ...) at distances behind (...); 0 for what comes after."""
+        z = self.lengths()[(..., *[None] * behind.ndim)]
+        ramp = ((self.ramp + z - behind) / self.ramp).clamp(0, 1)
+        return ramp.masked_fill(behind < 0, 0.0)
+
+
+def _log(ramp: Tensor) -> Tensor:
+    """Return log(ramp), 0 where the ramp is 0: a mask closes that."""
+    return torch.where(ramp > 0, ramp, 1.0).log()
+
+
+@case(AdaptiveSpanAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[1, 5:11] = False
+
+    def make(start: float = 0.5, longest: int = 6) -> AdaptiveSpanAttention:
+        return AdaptiveSpanAttention(2, longest, ramp=3, start=start).double()
+
+    def long_spans() -> tuple[Tensor, Tensor]:
+        mask = Causal() & Padding(real)
+        return make(0.5, 60)(q, k, v, mask), SoftmaxAttention()(q, k, v, mask)
+
+    def short_spans() -> tuple[Tensor, Tensor]:
+        """Spans of nothing: a ramp over three keys, the own one whole."""
+        ours, ramp = make(1e-12), torch.tensor([1.0, 2 / 3, 1 / 3], dtype=torch.float64)
+        bias = torch.zeros(23, 23, dtype=torch.float64)
+        for back in range(3):
+            bias.diagonal(-back).fill_(ramp[back].log())
+        return ours(q, k, v), SoftmaxAttention()(q, k, v, Window(2), bias)
+
+    def written_out() -> tuple[Tensor, Tensor]:
+        ours, last = make(), q[:, :, -7:]
+        near = ours(last, k, v, Padding(real))
+        with record(ours, "weights"):
+            return ours(last, k, v, Padding(real)), near
+
+    def the_loss() -> tuple[Tensor, Tensor]:
+        ours = make()
+        with collect_losses(ours) as losses:
+            ours(q, k, v)
+        return torch.stack(list(losses)), 2e-6 * ours.lengths().mean().unsqueeze(0)
+
+    return mechanism_case(
+        lambda: AdaptiveSpanAttention(4, 4, ramp=2),
+        parity="the paper's equations, pair by pair, gradients of the spans included",
+        limits={
+            "spans over everything: the mask Causal": long_spans,
+            "spans of nothing: the ramp alone": short_spans,
+            "the steps written out: block by block": written_out,
+            "the loss: the mean length": the_loss,
+        },
+        refusals={"no ramp": lambda: AdaptiveSpanAttention(2, 4, ramp=0)},
+        laws={"order": Fails("who is near depends on the order")},
+    )

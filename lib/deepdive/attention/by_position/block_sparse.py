@@ -1,0 +1,219 @@
+"""Attention between blocks: neighbours, the two ends, and a few at random. BigBird's pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.patterns import PatternAttention
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import all_real
+from deepdive.checks import not_negative, positive
+from deepdive.fast.tiles import Tile, attend
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Dense, Mask, Padding, of_queries
+
+Draw = Callable[[int, int], Tensor]
+TOGETHER = 4  # blocks of queries in one product: their keys still fit into a core's cache
+
+
+@dataclass(frozen=True)
+class DrawnBlocks:
+    """n_random blocks for each head and block of queries: never a neighbour, an end, or one twice.
+
+    The seed fixes them: the pattern is drawn once, and is the same in training and afterwards.
+    """
+
+    n_random: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        not_negative(n_random=self.n_random)
+
+    def __call__(self, n_blocks: int, n_heads: int) -> Tensor:
+        """Return int64 (n_heads, n_blocks - 2, n_random): row i belongs to block i + 1."""
+        return _drawn(n_blocks, n_heads, self.n_random, self.seed)
+
+
+@lru_cache(maxsize=64)
+def _drawn(n_blocks: int, n_heads: int, n_random: int, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    lots = torch.rand(n_heads, n_blocks, n_blocks, generator=generator)
+    taken = (torch.arange(n_blocks) - torch.arange(n_blocks).unsqueeze(1)).abs() <= 1
+    taken[:, [0, -1]] = True
+    return lots.masked_fill_(taken, -1.0).topk(n_random).indices[:, 1:-1].contiguous()
+
+
+@dataclass(frozen=True)
+class FirstBlock:
+    """No draw: the first block stands in each random one's place, so it counts 1 + n_random times.
+
+    What the released PyTorch code does in evaluation (transformers' BigBirdModel).
+    """
+
+    n_random: int
+
+    def __call__(self, n_blocks: int, n_heads: int) -> Tensor:
+        """Return zeros (n_heads, n_blocks - 2, n_random)."""
+        return torch.zeros(n_heads, n_blocks - 2, self.n_random, dtype=torch.int64)
+
+
+class BlockSparseAttention(PatternAttention):
+    """Softmax attention between blocks of `block` positions, in O(T * (5 + n_random) * block * d).
+
+        block i of the queries meets the blocks i - 1, i, i + 1, the first, the last, and
+        draw(n_blocks, H)[h, i - 1]                               # n_random blocks, by head
+        the first and the last block of the queries meet every key
+
+    all in one softmax; a block that `draw` names twice, or that is met already, counts as often. A
+    text of up to (5 + 2 n_random) blocks is attended in full, as in the released code: there is
+    little to leave out. A last block that is not full is filled up with keys that are not real.
+
+    Honours `Padding`; there is no causal form, and no cache.
+    Raises ValueError when block or n_random is out of range.
+    Source: Zaheer et al. 2020, section 2, and its appendix on blocks.
+    """
+
+    honours = (Padding,)
+    queries = "all"
+
+    def __init__(
+        self,
+        block: int = 64,
+        n_random: int = 3,
+        draw: Draw | None = None,
+        *,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        positive(block=block)
+        not_negative(n_random=n_random)
+        self.block, self.n_random = block, n_random
+        self.draw = DrawnBlocks(n_random) if draw is None else draw
+
+    def extra_repr(self) -> str:
+        return f"block={self.block}, n_random={self.n_random}, draw={self.draw}"
+
+    def counts(self, n_blocks: int, heads: int) -> Tensor:
+        """Return how often each block of queries meets each block of keys, (H, n_blocks,
+        n_blocks).
+        """
+        if self.in_full(n_blocks):
+            return torch.ones(heads, n_blocks, n_blocks, dtype=torch.int64)
+        at = torch.arange(n_blocks)
+        near = (at - at.unsqueeze(1)).abs() <= 1
+        near[[0, -1]] = near[:, [0, -1]] = True
+        drawn = F.one_hot(self.draw(n_blocks, heads), n_blocks).sum(2)
+        return near + F.pad(drawn, (0, 0, 1, 1))
+
+    def in_full(self, n_blocks: int) -> bool:
+        """Whether so short a text is attended in full."""
+        return n_blocks <= 5 + 2 * self.n_random
+
+    def pattern(self, heads: int) -> Mask:
+        return Blocks(self, heads)
+
+    def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
+        """Return the scores, those of a block that counts n times raised by log n."""
+        often = self._whole(q.shape[2], q.shape[1]).to(q)
+        return super().score(q, k, scale) + often.clamp(min=1).log()
+
+    def sparse(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        B, H, T = q.shape[:3]
+        n = -(-T // self.block)
+        if self.in_full(n):
+            allowed = None if real is None else real[:, None, None]
+            return F.scaled_dot_product_attention(q, k, v, allowed, self.dropped, scale=scale)
+        if filled := n * self.block - T:
+            real = F.pad(all_real(real, k), (0, filled), value=False)
+            q, k, v = (F.pad(rows, (0, 0, 0, filled)) for rows in (q, k, v))
+        drawn = self.draw(n, H).to(q.device).repeat(B, 1, 1)
+        tiles = self._tiles(n, drawn)
+        mixed = attend(q, k, v, tiles, scale, real=real, dropout=self.dropped, unit=self.block)
+        return mixed[:, :, :T]
+
+    def _tiles(self, n: int, drawn: Tensor) -> list[Tile]:
+        """Return the tiles of n blocks; `drawn` (N, n - 2, n_random) belongs to the inner ones."""
+
+        def inner(first: int, last: int, *near: int) -> Tile:
+            """The blocks first ... last - 1, which meet those at these distances, and the ends."""
+            at = torch.arange(first, last, device=drawn.device).unsqueeze(1)
+            known = at + torch.tensor(near, device=drawn.device)
+            known = F.pad(F.pad(known, (1, 0), value=0), (0, 1), value=n - 1)
+            known = known.expand(len(drawn), -1, -1)
+            blocks = torch.cat([known, drawn[:, first - 1 : last - 1]], dim=-1)
+            return Tile((first * self.block, last * self.block), blocks=blocks)
+
+        starts = range(2, n - 2, TOGETHER)
+        return [
+            Tile((0, self.block), ((0, n * self.block),)),
+            inner(1, 2, 0, 1),  # the block before it is an end
+            *(inner(start, min(start + TOGETHER, n - 2), -1, 0, 1) for start in starts),
+            inner(n - 2, n - 1, -1, 0),
+            Tile(((n - 1) * self.block, n * self.block), ((0, n * self.block),)),
+        ]
+
+    def _whole(self, T: int, heads: int) -> Tensor:
+        """Return the counts (H, T, T), one for each query and key."""
+        counts = self.counts(-(-T // self.block), heads)
+        wide = counts.repeat_interleave(self.block, 1).repeat_interleave(self.block, 2)
+        return wide[:, :T, :T]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks(Mask):
+    """The mask of `BlockSparseAttention`: pairs of positions whose blocks meet."""
+
+    attention: BlockSparseAttention
+    heads: int
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        met = self.attention._whole(S, self.heads) > 0  # (H, S, S)
+        return of_queries(met.mT, T, "Blocks").mT.unsqueeze(0).to(device)
+
+
+@case(BlockSparseAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[1, 5:11] = False
+
+    def its_mask() -> tuple[Tensor, Tensor]:
+        ours, mask = BlockSparseAttention(2, 2), Padding(real)
+        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask & ours.pattern(2))
+
+    def short() -> tuple[Tensor, Tensor]:
+        ours = BlockSparseAttention(4, 1)  # six blocks
+        return ours(q, k, v, Padding(real)), SoftmaxAttention()(q, k, v, Padding(real))
+
+    def nothing_drawn() -> tuple[Tensor, Tensor]:
+        """Blocks of one position: a window of three, and the two ends."""
+        near = torch.arange(23)
+        mask = (near - near.unsqueeze(1)).abs() <= 1
+        mask[[0, -1]] = mask[:, [0, -1]] = True
+        return BlockSparseAttention(1, 0)(q, k, v), SoftmaxAttention()(q, k, v, Dense(mask))
+
+    two_sided = Refuses("the first block sees all: there is no causal form, and no cache")
+    return mechanism_case(
+        lambda: BlockSparseAttention(1, 0),
+        parity="torch.nn.functional.scaled_dot_product_attention under its mask, transformers "
+        "BigBirdModel",
+        limits={
+            "its mask, padding included": its_mask,
+            "a short text: SoftmaxAttention": short,
+            "nothing drawn, blocks of one: window and ends": nothing_drawn,
+        },
+        refusals={"an empty block": lambda: BlockSparseAttention(0)},
+        laws={
+            "no_leak": two_sided,
+            "cache": two_sided,
+            "order": Fails("who is near depends on the order"),
+        },
+    )

@@ -1,0 +1,233 @@
+"""A window, and a few tokens that see all and are seen by all: Longformer's pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.patterns import PatternAttention, written_out
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import all_real, structure
+from deepdive.checks import not_negative, positive
+from deepdive.fast.tiles import attend, block_of, window_tiles
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import And, Dense, Global, Mask, Padding, Window, describe
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalTokens(Mask):
+    """Marks tokens, `chosen` bool (B, S), that attend to all and are attended to by all.
+
+    A mark opens pairs that a mechanism closes by position, and closes none. So it has a meaning to
+    mechanisms with global tokens alone, and nothing else takes it for a mask: `allowed` raises
+    ValueError. Write it as `Padding(keys) & GlobalTokens(chosen)`.
+    """
+
+    chosen: Tensor
+
+    def __post_init__(self) -> None:
+        if self.chosen.dtype != torch.bool or self.chosen.ndim != 2:
+            raise TypeError(
+                "GlobalTokens(chosen) needs a bool tensor (B, S), True = sees all and is seen by "
+                f"all; got {describe(self.chosen)}"
+            )
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        raise ValueError(
+            "mask: GlobalTokens marks tokens for GlobalWindowAttention and LongformerAttention, "
+            "and would be passed over here. Leave it out, or give Window(left, right) | Global(at)"
+        )
+
+
+class Slots(NamedTuple):
+    """The marked tokens of each text, side by side: `at` int64 (B, g), and whether the slot is
+    `held` (B, g), since texts may have fewer than g.
+    """
+
+    at: Tensor
+    held: Tensor
+
+    def take(self, rows: Tensor) -> Tensor:
+        """(B, H, S, d) -> (B, H, g, d)."""
+        return rows.gather(2, self._spread(rows))
+
+    def put(self, rows: Tensor, new: Tensor) -> Tensor:
+        """Return rows (B, H, S, d) with those of held slots replaced by `new` (B, H, g, d)."""
+        new = torch.where(self.held[:, None, :, None], new, self.take(rows))
+        return rows.scatter(2, self._spread(rows), new)
+
+    def _spread(self, rows: Tensor) -> Tensor:
+        return self.at[:, None, :, None].expand(-1, rows.shape[1], -1, rows.shape[3])
+
+
+def slots(chosen: Tensor) -> Slots:
+    """Return the slots of chosen (B, S)."""
+    most = int(chosen.sum(1).max())
+    at = (~chosen).to(torch.int8).argsort(dim=1, stable=True)[:, :most]
+    return Slots(at, chosen.gather(1, at))
+
+
+def marked(mask: Mask | None, k: Tensor) -> tuple[Mask | None, Tensor | None]:
+    """Return the mask without its marks, and the marked tokens, bool (B, S), None for none."""
+    parts = () if mask is None else mask.parts
+    marks = [part for part in parts if isinstance(part, GlobalTokens)]
+    rest = tuple(part for part in parts if not isinstance(part, GlobalTokens))
+    for mark in marks:
+        if mark.chosen.shape != (k.shape[0], k.shape[2]):
+            raise ValueError(
+                f"GlobalTokens marks {tuple(mark.chosen.shape)} tokens, but there are "
+                f"{(k.shape[0], k.shape[2])}: one mark a text and position"
+            )
+    chosen = torch.stack([mark.chosen for mark in marks]).any(0) if marks else None
+    return (And(rest) if rest else None), chosen
+
+
+class GlobalWindowAttention(PatternAttention):
+    """Softmax attention under the mask `Window(left, right) | Global(at)`, in O(T * window * d).
+
+    Query t meets keys t - left ... t + right and the global tokens, in one softmax; a global token
+    meets every key. Global are the positions `at` of every text, from the end if negative, and
+    those that a `GlobalTokens` in the mask marks. Their number is small, or nothing is saved: the
+    cost is that of a window wider by it. Honours `Padding`; no causal form: a global token that
+    sees all would carry what comes later to all.
+
+    Raises ValueError when left, right, block or a position is out of range.
+    Source: Beltagy et al. 2020, section 3.1.
+    """
+
+    honours = (Padding, GlobalTokens)
+    queries = "all"
+
+    def __init__(
+        self,
+        left: int,
+        right: int,
+        at: tuple[int, ...] = (),
+        *,
+        block: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(dropout)
+        not_negative(left=left, right=right)
+        block = block_of(left, right) if block is None else block
+        positive(block=block)
+        self.left, self.right, self.at, self.block = left, right, tuple(at), block
+
+    def extra_repr(self) -> str:
+        return f"left={self.left}, right={self.right}, at={self.at}, block={self.block}"
+
+    def pattern(self, heads: int) -> Mask:
+        return Window(self.left, self.right) | Global(self.at)
+
+    def compute(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | None,
+        bias: Tensor | None,
+        scale: float,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        rest, chosen = marked(mask, k)
+        real, _ = structure(rest, k)
+        chosen = self.everywhere(chosen, real, k)
+        if self._listening:
+            pattern = Window(self.left, self.right)
+            opened = Dense(chosen[:, None, :, None] | chosen[:, None, None, :])
+            whole = written_out(pattern | opened, real, causal=False)
+            return self.steps(q, k, v, self.allowed(whole, q, k), None, scale)
+        mixed, held = self.local(q, k, v, real, chosen, scale), slots(chosen)
+        if not held.at.shape[1]:
+            return mixed
+        allowed = None if real is None else real[:, None, None]
+        rows = F.scaled_dot_product_attention(
+            held.take(q), k, v, allowed, self.dropped, scale=scale
+        )
+        return held.put(mixed, rows)
+
+    def local(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        real: Tensor | None,
+        chosen: Tensor,
+        scale: float,
+    ) -> Tensor:
+        """Return what all queries get from their windows and the chosen (B or 1, T) tokens."""
+        T, held = q.shape[2], slots(chosen.expand(len(q), -1))
+        more = held.at.shape[1]
+        if more:  # in the window they are closed: each key counts once
+            real = torch.cat([all_real(real, k) & ~chosen, held.held], dim=1)
+            k, v = (torch.cat([rows, held.take(rows)], dim=2) for rows in (k, v))
+        tiles = window_tiles(T, T, self.left, self.right, self.block, q, more)
+        return attend(q, k, v, tiles, scale, real=real, dropout=self.dropped)
+
+    def everywhere(self, chosen: Tensor | None, real: Tensor | None, k: Tensor) -> Tensor:
+        """Return the global tokens, bool (B, T): real ones, by position or by mark."""
+        B, T = k.shape[0], k.shape[2]
+        found = torch.zeros(B, T, dtype=torch.bool, device=k.device)
+        if any(not -T <= position < T for position in self.at):
+            raise ValueError(f"at={self.at} names a position outside a text of {T} tokens")
+        found[:, list(self.at)] = True
+        found = found if chosen is None else found | chosen
+        return found if real is None else found & real
+
+
+@case(GlobalWindowAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
+    real = torch.ones(2, 23).bool()
+    real[1, 5:11] = False
+    marks = torch.zeros(2, 23).bool()
+    marks[0, [4, 17]], marks[1, 2] = True, True
+
+    def its_mask() -> tuple[Tensor, Tensor]:
+        ours, mask = GlobalWindowAttention(3, 1, at=(0, -1), block=4), Padding(real)
+        both = Window(3, 1) | Global((0, 22))
+        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask & both)
+
+    def marked_tokens() -> tuple[Tensor, Tensor]:
+        ours, mask = GlobalWindowAttention(2, 2, block=4), Padding(real)
+        opened = Dense(marks[:, None, :, None] | marks[:, None, None])
+        expected = SoftmaxAttention()(q, k, v, mask & (Window(2, 2) | opened))
+        return ours(q, k, v, mask & GlobalTokens(marks)), expected
+
+    def no_global_token() -> tuple[Tensor, Tensor]:
+        return GlobalWindowAttention(2, 1)(q, k, v), SoftmaxAttention()(q, k, v, Window(2, 1))
+
+    def all_global() -> tuple[Tensor, Tensor]:
+        mask = GlobalTokens(torch.ones(2, 23).bool())
+        return GlobalWindowAttention(1, 1)(q, k, v, mask), SoftmaxAttention()(q, k, v)
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    two_sided = Refuses("a global token sees all: there is no causal form, and no cache")
+    return mechanism_case(
+        lambda: GlobalWindowAttention(1, 1, at=(0,), block=2),
+        parity="torch.nn.functional.scaled_dot_product_attention under its mask, transformers "
+        "LongformerModel",
+        limits={
+            "the mask Window | Global, padding included": its_mask,
+            "marked tokens, other ones in each text": marked_tokens,
+            "no global token: the mask Window": no_global_token,
+            "all tokens global: SoftmaxAttention": all_global,
+        },
+        refusals={
+            "a position that is not there": lambda: GlobalWindowAttention(1, 1, (5,))(*zeros),
+            "a window to the wrong side": lambda: GlobalWindowAttention(-1, 0),
+            "marks for another text": lambda: GlobalWindowAttention(1, 1)(
+                *zeros, mask=GlobalTokens(torch.ones(1, 4).bool())
+            ),
+            "marks of numbers": lambda: GlobalTokens(torch.ones(1, 3)),
+        },
+        laws={
+            "no_leak": two_sided,
+            "cache": two_sided,
+            "order": Fails("who is near depends on the order"),
+        },
+    )

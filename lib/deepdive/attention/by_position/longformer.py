@@ -1,0 +1,177 @@
+"""Longformer's layer: a window, and global tokens with projections of their own."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from deepdive.attention.by_position.global_window import (
+    GlobalTokens,
+    GlobalWindowAttention,
+    marked,
+    slots,
+)
+from deepdive.attention.cache import Slot
+from deepdive.attention.multi_head import MultiHeadAttention
+from deepdive.attention.structure import read_mask
+from deepdive.checks import not_negative, positive
+from deepdive.fast.linear import Linear
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Global, Mask, Padding, Window, as_mask
+
+
+class LongformerAttention(MultiHeadAttention):
+    """Multi-head attention in which most tokens see a window and a few see all, as other asked.
+
+        tokens:         q, k, v from x               # window and global tokens, one softmax
+        global tokens:  q', k', v' = split(x W')     # every token; these rows replace theirs
+        output = join(rows) @ W_out
+
+    `window` keys stand on each side. Global are the positions `at` and the tokens that a
+    `GlobalTokens` in the mask marks. Every key has a projection k' and v', but they are never
+    written out: q' k'^T = (q' W_k'^T) x^T, and sum(w v') = (sum(w x)) W_v' + b',
+    which takes 2 * n_global * n_heads instead of 2 * d_model products for each element of x.
+
+    Hook points: those of MultiHeadAttention (in `mechanism.weights` the rows of global tokens are
+    what the shared projections would say), `global_weights` (B, H, n_global, T).
+
+    Self-attention only. Raises ValueError for foreign rows, a bias, a cache and any mask but
+    `Padding` and `GlobalTokens`.
+    Source: Beltagy et al. 2020, section 3.1, "linear projections for global attention".
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        window: int,
+        at: tuple[int, ...] = (),
+        *,
+        bias: bool = True,
+        dropout: float = 0.0,
+        block: int | None = None,
+    ) -> None:
+        positive(d_model=d_model, n_heads=n_heads)
+        not_negative(window=window)
+        mechanism = GlobalWindowAttention(window, window, at, block=block, dropout=dropout)
+        super().__init__(d_model, n_heads, bias=bias, mechanism=mechanism)
+        self.global_q = Linear(d_model, d_model, bias=bias)
+        self.global_kv = Linear(d_model, 2 * d_model, bias=bias)
+        self.global_weights = HookPoint()
+        self.start_global()
+
+    def start_global(self) -> None:
+        """Start the global projections from copies of the others, as the paper does."""
+        with torch.no_grad():
+            for new, old in ((self.global_q, self.q), (self.global_kv, self.kv)):
+                for mine, other in zip(new.parameters(), old.parameters(), strict=True):
+                    mine.copy_(other)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        positions: Tensor | None = None,
+        context_positions: Tensor | None = None,
+        cache: Slot | None = None,
+    ) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model); positions are not read."""
+        self._check(x, context)
+        if context is not None or cache is not None or bias is not None:
+            raise ValueError(
+                "LongformerAttention is self-attention without a cache or a bias: a global token "
+                "sees all, later tokens too. Use MultiHeadAttention for foreign rows and decoding"
+            )
+        mechanism = self.mechanism
+        assert isinstance(mechanism, GlobalWindowAttention)
+        q, (k, v) = self._split(self.q(x), self.n_heads), self._keys_and_values(x)
+        rest, chosen = marked(as_mask(mask), k)
+        real, _ = read_mask(rest, k, "LongformerAttention", causal=False)
+        chosen = mechanism.everywhere(chosen, real, k)
+        v, scale = self.values(v), mechanism.default_scale(self.d_head)
+        if mechanism.scores.listening or mechanism.weights.listening:
+            whole = GlobalTokens(chosen) if real is None else Padding(real) & GlobalTokens(chosen)
+            mixed = mechanism(q, k, v, whole, None, scale)
+        else:
+            mixed = mechanism.local(q, k, v, real, chosen, scale)
+        held = slots(chosen)
+        if held.at.shape[1] or self.global_weights.listening:
+            mixed = held.put(mixed, self._global_rows(x, held.at, real, scale))
+        return self.out(self.heads(mixed).transpose(1, 2).flatten(2))
+
+    def _global_rows(self, x: Tensor, at: Tensor, real: Tensor | None, scale: float) -> Tensor:
+        """Return what the tokens `at` (B, g) get from all, (B, H, g, d_head)."""
+        mechanism = self.mechanism
+        assert isinstance(mechanism, GlobalWindowAttention)
+        asked = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
+        q = self._split(self.global_q(asked), self.n_heads)  # (B, H, g, d_head)
+        heads = self.global_kv.weight.unflatten(0, (2 * self.n_heads, self.d_head))
+        to_k, to_v = heads.chunk(2)  # (H, d_head, d_model)
+        # The keys' bias adds the same to all scores of a query: softmax does not see it.
+        in_x = (q @ to_k).flatten(1, 2)  # (B, H * g, d_model)
+        scores = (scale * in_x @ x.transpose(1, 2)).unflatten(1, (self.n_heads, -1))
+        allowed = None if real is None else real[:, None, None]
+        weights = self.global_weights(mechanism.weigh(scores, allowed))
+        weights = mechanism.dropout(weights)
+        mixed = (weights.flatten(1, 2) @ x).unflatten(1, (self.n_heads, -1)) @ to_v.mT
+        if self.global_kv.bias is not None:
+            to_v_bias = self.global_kv.bias.unflatten(0, (2 * self.n_heads, 1, self.d_head))
+            mixed = mixed + weights.sum(-1, keepdim=True) * to_v_bias[self.n_heads :]
+        return mixed
+
+
+@case(LongformerAttention)
+def _() -> Case:
+    x = random_rows(2, 13, 16)
+    real = torch.arange(13) < torch.tensor([[13], [9]])
+
+    def make(window: int = 1, at: tuple[int, ...] = (0,)) -> LongformerAttention:
+        return LongformerAttention(16, 4, window, at, block=4)
+
+    def moved(layer: LongformerAttention) -> LongformerAttention:
+        generator = torch.Generator().manual_seed(1)
+        with torch.no_grad():
+            for parameter in layer.double().parameters():
+                parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator).double())
+        return layer
+
+    def shared(layer: LongformerAttention, mask: Mask) -> tuple[Tensor, Tensor]:
+        """The layer, and plain attention with its shared projections under `mask`."""
+        plain = MultiHeadAttention(16, 4)
+        for name in ("q", "kv", "out"):
+            setattr(plain, name, getattr(layer, name))
+        return layer(x, mask=Padding(real)), plain(x, mask=Padding(real) & mask)
+
+    def no_global_token() -> tuple[Tensor, Tensor]:
+        return shared(moved(make(2, ())), Window(2, 2))
+
+    def at_the_start() -> tuple[Tensor, Tensor]:
+        layer = moved(make())
+        layer.start_global()
+        return shared(layer, Window(1, 1) | Global((0,)))
+
+    two_sided = Refuses("a global token sees all: there is no causal form, and no cache")
+    rows = torch.zeros(1, 3, 16)
+    return Case(
+        place="layer",
+        make=make,
+        parity="transformers LongformerModel",
+        limits={
+            "no global token: multi-head attention under the mask Window": no_global_token,
+            "global projections as they start: the mask Window | Global": at_the_start,
+        },
+        refusals={
+            "foreign rows": lambda: make()(rows, rows),
+            "a cache": lambda: make()(rows, cache=Slot()),
+            "a bias": lambda: make()(rows, bias=torch.zeros(3, 3)),
+            "another mask": lambda: make()(rows, mask=Window(2)),
+        },
+        laws={
+            "no_leak": two_sided,
+            "cache": two_sided,
+            "order": Fails("who is near depends on the order"),
+        },
+    )

@@ -1,0 +1,194 @@
+"""Nystrom attention: a few landmarks stand for all queries and keys. Xiong et al. 2021,
+"Nystromformer: A Nystrom-Based Algorithm for Approximating Self-Attention".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.attention.low_rank.value_convolution import ValueConvolution
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.checks import not_negative, positive
+from deepdive.laws import Case, Fails, Refuses, case, random_rows
+from deepdive.masks import Padding
+
+
+def by_head(A: Tensor) -> Tensor:
+    """Return the largest column sum of each matrix (B, H, 1, 1).
+
+    |A|_1 |A|_inf bounds the square of A's largest singular value, and |A|_inf, the largest row sum,
+    is 1 here. Source: Xiong et al. 2021, section 3.
+    """
+    return A.sum(-2).amax(-1)[..., None, None]
+
+
+def by_batch(A: Tensor) -> Tensor:
+    """Return the largest column sum of all matrices of the batch, as the published models do: what
+    one text gets then depends, a little, on those beside it.
+    """
+    return A.sum(-2).amax()
+
+
+def pseudo_inverse(
+    A: Tensor, iterations: int = 6, start: Callable[[Tensor], Tensor] = by_head
+) -> Tensor:
+    """Approximate the Moore-Penrose inverse of A (..., m, m), whose rows sum to 1 or are 0.
+
+        Z_0 = A^T / start(A);  Z = Z / 4 @ (13 I - A Z (15 I - A Z (7 I - A Z)))
+
+    Products alone, so it runs, and is differentiated, as a batch. A singular value s of A and its
+    inverse z in Z with s z near 0 give z a factor of 13 / 4 an iteration, until s z is near 1. So
+    a matrix with small s needs more iterations, and where s is 0 in all but rounding, each
+    iteration makes what rounding left 13 / 4 times larger: more is then worse.
+    Source: Xiong et al. 2021, section 3, after Razavi et al. 2014.
+    """
+    one = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    Z = A.transpose(-2, -1) / start(A).clamp(min=torch.finfo(A.dtype).tiny)
+    for _ in range(iterations):
+        AZ = A @ Z
+        Z = 0.25 * Z @ (13 * one - AZ @ (15 * one - AZ @ (7 * one - AZ)))
+    return Z
+
+
+class NystromAttention(StructuredAttention):
+    """Softmax attention, through n_landmarks rows that stand for all.
+
+        q_land, k_land = means of n_landmarks segments of q and of k       # (B, H, m, d)
+        output = softmax(q k_land^T) pinv(softmax(q_land k_land^T)) softmax(q_land k^T) v
+
+    Each softmax is of scaled scores, over the last axis. The real tokens, in their order, are cut
+    into n_landmarks segments of equal size (sizes differ by one where that does not go); a text
+    with fewer tokens has as many landmarks as tokens. With at most n_landmarks tokens no estimate
+    is needed, and softmax attention itself is computed. `convolution` adds a sum of nearby values.
+
+    Weights may be negative, and their rows need not sum to 1. None of size T x S is made.
+
+    Honours `Padding`: a padded text is what it is alone. Self-attention only: T = S, and padding is
+    that of the queries too, since their means are landmarks. Refuses `Causal` and every other mask,
+    since a landmark is a mean over all positions, and a bias.
+
+    Raises ValueError when n_landmarks is below 1, or iterations negative.
+    Source: Xiong et al. 2021, section 3.
+    """
+
+    honours = (Padding,)
+    queries = "all"
+
+    def __init__(
+        self,
+        n_landmarks: int,
+        *,
+        iterations: int = 6,
+        start: Callable[[Tensor], Tensor] = by_head,
+        convolution: ValueConvolution | None = None,
+    ) -> None:
+        super().__init__()
+        positive(n_landmarks=n_landmarks)
+        not_negative(iterations=iterations)
+        self.n_landmarks, self.iterations, self.start = n_landmarks, iterations, start
+        self.convolution = convolution
+
+    def extra_repr(self) -> str:
+        return f"n_landmarks={self.n_landmarks}, iterations={self.iterations}"
+
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v)."""
+        if self.n_landmarks >= k.shape[2]:
+            mixed = _attend(q, k, v, real, scale)
+        else:
+            q_land, k_land, used = self.landmarks(q, k, real)
+            A = _attend(q_land, k_land, self._one(k_land), used, scale)
+            if used is not None:
+                A = A * used[:, None, :, None]
+            Z = pseudo_inverse(A, self.iterations, self.start)
+            told = Z @ _attend(q_land, k, v, real, scale)
+            if real is not None:  # in a short text each landmark is one token: this is exact
+                short = real.sum(1)[:, None, None, None] <= self.n_landmarks
+                told = torch.where(short, self.landmarks(k, v, real)[1], told)
+            mixed = _attend(q, k_land, told, used, scale)
+        return mixed if self.convolution is None else mixed + self.convolution(v, real)
+
+    def landmarks(
+        self, q: Tensor, k: Tensor, real: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return the landmarks (B, H, m, d) of q and of k (B, H, S, d), and which of them stand for
+        a token, bool (B, m), None = all. `real` bool (B, S), None = all.
+        """
+        S, m = k.shape[2], self.n_landmarks
+        if real is None and S % m == 0:
+            return q.unflatten(2, (m, S // m)).mean(3), k.unflatten(2, (m, S // m)).mean(3), None
+        each = all_real(real, k)
+        rank = each.cumsum(1) - 1  # among the real tokens
+        segment = rank * m // each.sum(1, keepdim=True).clamp(min=1)
+        inside = (segment.unsqueeze(1) == torch.arange(m, device=k.device).unsqueeze(1)) & (
+            each.unsqueeze(1)
+        )  # (B or 1, m, S)
+        size = inside.sum(-1, keepdim=True)
+        mean = (inside / size.clamp(min=1)).to(k.dtype).unsqueeze(1)
+        used = None if real is None else size.squeeze(-1) > 0
+        return mean @ q, mean @ k, used
+
+    @staticmethod
+    def _one(rows: Tensor) -> Tensor:
+        one = torch.eye(rows.shape[2], dtype=rows.dtype, device=rows.device)
+        return one.expand(*rows.shape[:2], *one.shape)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, scale: float) -> Tensor:
+    """Return softmax(scale q k^T) v over the real keys, fused; 0 where there is none."""
+    allowed = None if real is None else real[:, None, None, :].expand(-1, -1, q.shape[2], -1)
+    return F.scaled_dot_product_attention(q, k, v, allowed, scale=scale)
+
+
+@case(NystromAttention)
+def _() -> Case:
+    q, k, v = (random_rows(2, 2, 6, 4, seed=seed) for seed in range(3))
+
+    def every_token() -> tuple[Tensor, Tensor]:
+        """Each token its own landmark, and the inverse found: the product is the softmax."""
+        padded = [torch.cat([rows, rows[:, :, :3]], dim=2) for rows in (q, k, v)]
+        real = (torch.arange(9) < 6).expand(2, 9)
+        output = NystromAttention(6, iterations=40)(*padded, Padding(real))
+        return output[:, :, :6], SoftmaxAttention()(q, k, v)
+
+    def few_tokens() -> tuple[Tensor, Tensor]:
+        return NystromAttention(6)(q, k, v), SoftmaxAttention()(q, k, v)
+
+    def alone() -> tuple[Tensor, Tensor]:
+        """A text between padding is what it is alone."""
+        texts = [random_rows(1, 2, 23, 4, seed=seed) for seed in range(3)]
+        inside = [rows[:, :, 2:21] for rows in texts]
+        real = torch.zeros(1, 23).bool()
+        real[:, 2:21] = True
+        attention = NystromAttention(4, convolution=ValueConvolution(2, 5)).double()
+        return attention(*texts, Padding(real))[:, :, 2:21], attention(*inside)
+
+    def inverse() -> tuple[Tensor, Tensor]:
+        A = random_rows(2, 3, 5, 5).softmax(-1)
+        return pseudo_inverse(A, 20), torch.linalg.inv(A)
+
+    mixed = "a landmark is a mean that holds what comes later"
+    return mechanism_case(
+        lambda: NystromAttention(3, convolution=ValueConvolution(4, 3)),
+        parity="transformers NystromformerModel",
+        limits={
+            "a landmark for each token: SoftmaxAttention": every_token,
+            "at most n_landmarks tokens: SoftmaxAttention": few_tokens,
+            "padded: alone": alone,
+            "the iteration: the inverse": inverse,
+        },
+        laws={
+            "no_leak": Refuses(mixed),
+            "cache": Refuses(mixed),
+            "order": Fails("segments are cut by place"),
+            "hooks": Refuses("nothing of size T x S exists: record says there are no weights"),
+        },
+        refusals={"no landmarks": lambda: NystromAttention(0)},
+    )

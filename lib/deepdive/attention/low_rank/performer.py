@@ -1,0 +1,156 @@
+"""Performer: random features whose products are, on average, the weights of softmax attention.
+Choromanski et al. 2021, "Rethinking Attention with Performers".
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from deepdive.attention.low_rank.kernel import NO_WEIGHTS, LinearAttention, its_mask, key_parts
+from deepdive.attention.low_rank.redrawn import Redrawn
+from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.checks import positive
+from deepdive.laws import Case, case, random_rows
+
+
+def orthogonal(n: int, d: int) -> Tensor:
+    """Return n directions (n, d): normal numbers, each d of them at right angles to each other.
+
+    Each row alone is distributed as d normal numbers. The sign of R's diagonal makes Q uniform
+    over all rotations: without it the features below have a bias, which no number of them removes.
+    Source: Choromanski et al. 2021, section 2.4; the sign: Mezzadri 2007, "How to generate random
+    matrices from the classical compact groups".
+    """
+    Q, R = torch.linalg.qr(torch.randn(-(-n // d), d, d))
+    Q = Q * R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
+    return Q.transpose(-2, -1).flatten(0, 1)[:n] * torch.randn(n, d).norm(dim=1, keepdim=True)
+
+
+class PerformerAttention(Redrawn, LinearAttention):
+    """Linear attention with positive random features of the softmax kernel (FAVOR+).
+
+        phi(x) = exp(W @ x - |x|^2 / 2) / sqrt(n_features),  E[phi(x) . phi(y)] = exp(x . y)
+
+    x and y are q and k, each times sqrt(scale); W (n_features, d_head) are `orthogonal` directions,
+    kept in `drawn`, drawn anew before every `redraw_every`-th call in training. The error of a
+    weight falls as 1 / sqrt(n_features), and grows exponentially with |x + y|^2.
+
+    The features of a query may be divided by any number, those of all keys by another: the
+    largest of each becomes 1, so that nothing overflows, and |q|^2 / 2 falls out. A feature of a
+    key that is below the head's largest by the range of the dtype (e^87 in float32) counts as 0.
+
+    Raises ValueError when a size is below 1, or scale is negative.
+    Source: Choromanski et al. 2021, section 2.3, lemma 1; section 2.4.
+
+    System: performer
+    Parent: transformer
+    Place: head
+    What differs:
+    - a weight is estimated by a product of positive random features (`of_keys`), so that keys and
+      values are summed up once for all queries (`LinearAttention`)
+    - the directions are orthogonal (`orthogonal`), and drawn anew in training (`redraw_every`)
+    - causal attention is a cumulative sum over chunks (`chunk`)
+    Time: O(n_features d_model)
+    Memory: O(n_heads n_features)
+    Source: Choromanski et al. 2021, section 2.
+    Book: 5.2.2.3
+    Page: 05_efficient/04_low_rank_and_features#performer-a-softmax-by-chance
+    Checkpoints: none
+    """
+
+    d_head: int
+
+    def __init__(
+        self, d_head: int, n_features: int, *, redraw_every: int = 1000, chunk: int = 128
+    ) -> None:
+        super().__init__(chunk)
+        positive(d_head=d_head, n_features=n_features)
+        self._start(redraw_every)
+        self.d_head, self.n_features = d_head, n_features
+        self.register_buffer("drawn", self.draw())
+
+    def extra_repr(self) -> str:
+        return f"d_head={self.d_head}, n_features={self.n_features}, {super().extra_repr()}"
+
+    def draw(self) -> Tensor:
+        """Return fresh directions (n_features, d_head)."""
+        return orthogonal(self.n_features, self.d_head)
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1 / sqrt(d_head), that of the softmax which is estimated."""
+        return SoftmaxAttention.default_scale(d_head)
+
+    def shared(self, q: Tensor, k: Tensor, scale: float, real: Tensor | None) -> Tensor:
+        """Return the largest exponent of each head's real keys, (B, H, 1, 1)."""
+        if scale < 0:
+            raise ValueError(f"scale={scale}: sqrt(scale) must exist; give the sign to q")
+        self._count()
+        with torch.no_grad():
+            tops = [
+                self._exponents(*part, scale).amax((-2, -1), keepdim=True)
+                for part in key_parts(k, real)
+            ]
+            return torch.stack(tops).amax(0).clamp(min=torch.finfo(k.dtype).min)
+
+    def of_queries(self, q: Tensor, scale: float) -> Tensor:
+        """Return phi of q (B, H, T, m), up to a number for each query."""
+        on_q = q @ self._directions(scale)  # changed in place: these are the largest tensors here
+        on_q -= on_q.detach().amax(-1, keepdim=True)
+        return on_q.exp_()
+
+    def of_keys(
+        self, k: Tensor, real: Tensor | None, scale: float, shared: Tensor | None
+    ) -> Tensor:
+        """Return phi of k (B, H, S, m), up to one number for all keys of a head, `shared`."""
+        on_k = self._exponents(k, real, scale)
+        assert shared is not None
+        on_k -= shared
+        return on_k.exp_()
+
+    def _exponents(self, k: Tensor, real: Tensor | None, scale: float) -> Tensor:
+        on_k = k @ self._directions(scale)
+        on_k -= (scale / 2) * (k * k).sum(-1, keepdim=True)
+        if real is not None:  # padding must not set the size of the others
+            on_k.masked_fill_(~real[:, None, :, None], -torch.inf)
+        return on_k
+
+    def _directions(self, scale: float) -> Tensor:
+        return scale**0.5 * self.drawn.transpose(0, 1)
+
+
+@case(PerformerAttention)
+def _() -> Case:
+    def many() -> tuple[Tensor, Tensor]:
+        """At d_head = 1 the expectation is an integral, which a fine grid of directions gives."""
+        q, k, v = (random_rows(2, 2, 5, 1, seed=seed) for seed in range(3))
+        grid = torch.linspace(-16, 16, 2001, dtype=torch.float64).unsqueeze(-1)
+        attention = PerformerAttention(1, 2001).double()
+        attention.drawn = grid
+        plain = attention.of_queries
+
+        def weighed(rows: Tensor, scale: float) -> Tensor:
+            return plain(rows, scale) * (-(grid[:, 0] ** 2) / 2).exp()
+
+        attention.of_queries = weighed  # type: ignore[method-assign,assignment]
+        return attention(q, k, v), SoftmaxAttention()(q, k, v)
+
+    zeros = [torch.zeros(1, 2, 3, 4)] * 3
+    return mechanism_case(
+        lambda: PerformerAttention(4, 16, chunk=4),
+        parity="each weight from its two features, in float64",
+        limits={
+            "the expectation, by integration: SoftmaxAttention": many,
+            "causal, in chunks: its mask": lambda: its_mask(
+                PerformerAttention(4, 16, chunk=4).double()
+            ),
+        },
+        laws={"hooks": NO_WEIGHTS},
+        refusals={
+            "a negative scale": lambda: PerformerAttention(4, 16)(*zeros, scale=-1.0),
+            "another width": lambda: PerformerAttention(8, 16)(*zeros),
+            "no features": lambda: PerformerAttention(4, 0),
+            "a negative wait": lambda: PerformerAttention(4, 16, redraw_every=-1),
+        },
+    )

@@ -1,0 +1,263 @@
+"""`deepdive assignment`: a course with exercises, from its folder to a table of grades."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from deepdive.house.pages import find_root
+from deepdive.house.pages.commands import Group
+
+COURSE = click.argument("course", type=click.Path(path_type=Path))
+CHAPTER = click.argument("chapter")
+
+
+class Assignments(Group):
+    """Shows what a course refuses as one line."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        from deepdive.course.assignment.errors import AssignmentError
+        from deepdive.course.assignment.sandbox import SandboxError
+
+        try:
+            return super().invoke(ctx)
+        except (AssignmentError, SandboxError) as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=Assignments)
+def assignment() -> None:
+    """Run a course: release exercises, collect, grade safely, give feedback, export grades.
+
+    COURSE is the folder of a course, CHAPTER a chapter's number or name, and 2_clinic the bug
+    clinic of chapter 2. Needs nbgrader: pip install 'deepdive[instructors]'.
+
+    \b
+    In this order:
+      deepdive assignment create course
+      deepdive assignment release course 2
+      deepdive assignment collect course 2 download.zip
+      deepdive assignment grade course 2
+      deepdive assignment feedback course 2
+      deepdive assignment export course grades.csv
+    """
+
+
+@assignment.command()
+@COURSE
+@click.option("--secret", is_flag=True, help="Give each student own numbers, names and bugs.")
+@click.option(
+    "--overlay",
+    type=click.Path(path_type=Path),
+    help="A private folder with your own exercises, CHAPTER/exercises.py.",
+)
+def create(course: Path, secret: bool, overlay: Path | None) -> None:
+    """Make the folder of a course.
+
+    \b
+    Examples:
+      deepdive assignment create nlp-2026
+      deepdive assignment create nlp-2026 --secret --overlay my-exercises
+    """
+    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment import records
+
+    made = courses.create(course, secret=secret, overlay=overlay)
+    records.enrol(made)
+    click.echo(f"{course}: a course without students and chapters")
+    click.echo(f"Next: write {course}/roster.csv, then deepdive assignment release {course} 2")
+
+
+@assignment.command()
+@COURSE
+@click.argument("chapters", nargs=-1, required=True, metavar="CHAPTER...")
+@click.option("--renew", is_flag=True, help="Take the exercises from the book again.")
+def release(course: Path, chapters: tuple[str, ...], renew: bool) -> None:
+    """Write what students get: one form for all, or with a secret one a student.
+
+    \b
+    Example:
+      deepdive assignment release nlp-2026 0 2
+    """
+    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment import release as releasing
+
+    opened, root = courses.Course.open(course), find_root()
+    for name in [releasing.chapter_named(word, root) for word in chapters]:
+        made = releasing.release(opened, name, root, renew=renew)
+        where = made[0].relative_to(opened.root) if len(made) == 1 else f"release/*/{name}"
+        points = sum(courses.points_of(courses.read(opened.source(name))).values())
+        click.echo(f"{name}: {points:g} points; {len(made)} form{'s' * (len(made) > 1)}, {where}")
+    click.echo(f"Next: hand it out; later deepdive assignment collect {course} {name} DOWNLOAD")
+
+
+@assignment.command()
+@COURSE
+@CHAPTER
+@click.option("--students", default=6, type=click.IntRange(1, 1000), help="Default 6.")
+@click.option("--out", default=Path("rehearsal.zip"), type=click.Path(path_type=Path))
+def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
+    """Let an invented class hand in, to try all commands before students do.
+
+    An empty roster is filled with invented students; use a course of its own for it.
+
+    \b
+    Example:
+      deepdive assignment rehearse trial 2 --out download.zip
+    """
+    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment import rehearse as class_
+    from deepdive.course.assignment import release as releasing
+
+    opened = courses.Course.open(course)
+    name = releasing.chapter_named(chapter, find_root())
+    opened.released(name)
+    invited = class_.invite(opened, students)
+    class_.hand_in(opened, name, invited, out)
+    click.echo(f"{out}: {len(invited)} submissions, as Moodle would give them")
+    click.echo(f"Next: deepdive assignment collect {course} {name} {out}")
+
+
+@assignment.command()
+@COURSE
+@CHAPTER
+@click.argument("download", type=click.Path(exists=True, path_type=Path))
+@click.option("--replace", is_flag=True, help="Let new versions take the place of earlier ones.")
+@click.option("--late", is_flag=True, help="Mark all that this download brings as late.")
+def collect(course: Path, chapter: str, download: Path, replace: bool, late: bool) -> None:
+    """Take the submissions of a folder or zip, as Moodle, Canvas or Blackboard give it.
+
+    \b
+    Example:
+      deepdive assignment collect nlp-2026 2 download.zip
+    """
+    from deepdive.course.assignment import collect as collecting
+    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment import release as releasing
+
+    opened = courses.Course.open(course)
+    name = releasing.chapter_named(chapter, find_root())
+    report = collecting.collect(opened, name, download, replace=replace, late=late)
+    counts = {
+        "taken": report.taken,
+        "replaced": report.replaced,
+        "unchanged": report.same,
+        "late": report.late,
+    }
+    click.echo(", ".join(f"{len(who)} {word}" for word, who in counts.items() if who) or "nothing")
+    for text in report.notes:
+        click.echo(f"  {text}")
+    if report.kept:
+        click.echo("Another version is there, and stays; --replace takes the new one:")
+        click.echo(f"  {', '.join(report.kept)}")
+    if report.unmatched:
+        click.echo("Not taken:")
+        for file, why in report.unmatched:
+            click.echo(f"  {file}: {why}")
+    if report.missing:
+        click.echo(f"Nothing from: {', '.join(report.missing)}")
+    click.echo(f"Next: deepdive assignment grade {course} {name}")
+
+
+@assignment.command()
+@COURSE
+@CHAPTER
+@click.option("--jobs", default=2, type=click.IntRange(1, 64), help="Processes; default 2.")
+@click.option(
+    "--trust-submissions",
+    is_flag=True,
+    help="Run what students wrote without a sandbox, with your rights; marks the grade book.",
+)
+def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> None:
+    """Grade what was collected and not graded yet; Ctrl-C stops, the same command goes on.
+
+    \b
+    Example:
+      deepdive assignment grade nlp-2026 2 --jobs 4
+    """
+    from tqdm import tqdm
+
+    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment import marking
+    from deepdive.course.assignment import release as releasing
+
+    opened = courses.Course.open(course)
+    name = releasing.chapter_named(chapter, find_root())
+    left = marking.outstanding(opened, name, trust=trust_submissions)
+    done = len(opened.handed_in(name)) - len(left)
+    click.echo(f"{len(left)} to grade, {done} graded already")
+    results = marking.mark(opened, name, left, jobs=jobs, trust=trust_submissions)
+    graded: list[marking.Result] = []
+    try:
+        for result in tqdm(results, total=len(left), unit="submission", disable=None):
+            graded.append(result)
+    except KeyboardInterrupt:
+        there = len(left) - len(marking.outstanding(opened, name, trust=trust_submissions))
+        click.echo(f"stopped: {there} of {len(left)} are graded; the same command goes on")
+        sys.exit(130)
+    for result in sorted(graded, key=lambda result: left.index(result.student)):
+        click.echo(_line(result))
+    if any(result.waiting for result in graded):
+        click.echo(f"Points wait for a person: jupyter lab in {course}, Nbgrader, Formgrader")
+    click.echo(f"Next: deepdive assignment feedback {course} {name}")
+
+
+def _line(result: object) -> str:
+    from deepdive.course.assignment.marking import Result
+
+    assert isinstance(result, Result)
+    words = [f"{result.student}  {result.points:g} of {result.max_points:g}"]
+    words += [f"{result.waiting:g} wait for a person"] if result.waiting else []
+    words += [f"refused: {result.refused}"] if result.refused else []
+    for what in ("found", "missing", "double"):
+        names = getattr(result, what)
+        label = {"found": "repaired"}.get(what, what)
+        words += [f"{label}: {', '.join(names)}"] if names else []
+    words += [word for word in ("late", "trusted") if word in result.flags]
+    return "; ".join(words)
+
+
+@assignment.command()
+@COURSE
+@CHAPTER
+def feedback(course: Path, chapter: str) -> None:
+    """Write a page for each graded student, without hidden tests and solutions.
+
+    \b
+    Example:
+      deepdive assignment feedback nlp-2026 2
+    """
+    from tqdm import tqdm
+
+    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment import feedback as pages
+    from deepdive.course.assignment import marking
+    from deepdive.course.assignment import release as releasing
+
+    opened = courses.Course.open(course)
+    name = releasing.chapter_named(chapter, find_root())
+    ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
+    for student in tqdm(ids, unit="page", disable=None):
+        pages.feedback(opened, name, student)
+    click.echo(f"{len(ids)} pages in {course}/feedback/*/{name}")
+    click.echo(f"Next: deepdive assignment export {course} grades.csv")
+
+
+@assignment.command()
+@COURSE
+@click.argument("path", type=click.Path(path_type=Path), default="grades.csv", metavar="[FILE.csv]")
+def export(course: Path, path: Path) -> None:
+    """Write all grades as CSV, a student a line; default grades.csv.
+
+    \b
+    Example:
+      deepdive assignment export nlp-2026 grades.csv
+    """
+    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment.export import export as write
+
+    opened = courses.Course.open(course)
+    waiting = write(opened, path)
+    click.echo(f"{path}: {len(opened.students)} students, {len(opened.chapters)} chapters")
+    if waiting:
+        click.echo(f"{waiting} submissions still wait for a person's marks")

@@ -1,0 +1,173 @@
+"""Grade one submission: what a student wrote runs locked in, and the checks decide elsewhere.
+
+`plan` orders the work: cells of the course come from the source, a solution cell from the
+submission by its grade id, checks from the source. `grade` has a judge do the steps with a worker.
+When a step breaks the worker (an endless loop, a crash, a forged answer), it stays out, and judge
+and worker are started again: it costs what depends on it and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepdive.course.assignment.judge import LONGEST_JOB, no_reference, plain
+from deepdive.course.assignment.plan import RefusedError, Step, grade_id, has_points, is_check, plan
+from deepdive.course.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
+from deepdive.course.assignment.submission import opened
+from deepdive.course.assignment.variants import standard
+from deepdive.course.assignment.wire import Channel, WireError, pack, unpack
+from deepdive.course.assignment.zygote import Child, start
+
+GRACE = 3.0  # seconds that a judge may take for what is not the student's
+
+
+@dataclass(frozen=True)
+class CellGrade:
+    """Points of one cell. `manual`: a person gives them."""
+
+    grade_id: str
+    points: float
+    max_points: float
+    message: str = ""
+    manual: bool = False
+
+
+@dataclass(frozen=True)
+class Grade:
+    """Points of one submission; `refused` says why nothing could be graded.
+
+    `trusted`: it ran without a sandbox, so what it did to the grading is not known.
+    """
+
+    cells: list[CellGrade] = field(default_factory=list)
+    refused: str = ""
+    trusted: bool = False
+
+    @property
+    def points(self) -> float:
+        return sum(cell.points for cell in self.cells)
+
+
+def grade(
+    source: Any, submission: Any, *, limits: Limits | None = None, trust: bool = False
+) -> Grade:
+    """Grade a submission, a notebook or the path of one, against the full source.
+
+    A source with variants is taken in its standard form; for a student's own give that of
+    `variants.personal`.
+
+    Raises:
+        SandboxError: this system cannot lock submissions in, and `trust` is false.
+    """
+    limits, source = limits or Limits(), standard(source)
+    if sys.platform != "linux" and not trust:
+        raise SandboxError(ONLY_LINUX)
+    try:
+        notebook = opened(submission)
+        steps, absent = plan(source, notebook)
+    except RefusedError as error:
+        why = plain(str(error))
+        cells = [_graded(cell, message=why) for cell in source.cells if has_points(cell)]
+        return Grade(cells, why, trust)
+    attempts = Attempts(steps, absent, limits, trust)
+    while attempts.go_on():
+        pass
+    verdicts = attempts.verdicts()
+    return Grade([_graded(cell, verdicts) for cell in source.cells if has_points(cell)], "", trust)
+
+
+class Attempts:
+    """Judges and workers, one pair after another, until every step is done or stays out."""
+
+    def __init__(self, steps: list[Step], absent: set[int], limits: Limits, trust: bool) -> None:
+        self.steps, self.limits, self.trust = steps, limits, trust
+        self.out = {i: f"The cell {steps[i]['name']!r} is missing" for i in absent}
+        self.results: dict[int, tuple[bool, str]] = {}
+        self.deadline = time.monotonic() + limits.total_seconds
+
+    def verdicts(self) -> dict[str, tuple[bool, str]]:
+        """Grade id of each check -> whether it passed, and its message."""
+        checks = (i for i, step in enumerate(self.steps) if step["kind"] == "check")
+        return {self.steps[i]["name"]: self.results[i] for i in checks}
+
+    def go_on(self) -> bool:
+        """Make one attempt; return whether another one is needed."""
+        at, why = self.attempt()
+        if at < 0:
+            return False
+        if time.monotonic() >= self.deadline:
+            why = f"The submission ran longer than {self.limits.total_seconds:g} s in all"
+            self.results = dict.fromkeys(range(len(self.steps)), (False, why)) | self.results
+            return False
+        step = self.steps[at]
+        what = "This check" if step["kind"] == "check" else f"Your cell {step['name']!r}"
+        self.out[at] = f"{what} was stopped: {why}"
+        self.results.setdefault(at, (False, self.out[at]))
+        return True
+
+    def attempt(self) -> tuple[int, str]:
+        """Do the steps that do not stay out; return the one that broke off, and why, or -1."""
+        zygote = start()
+        to_worker, to_judge = os.pipe(), os.pipe()
+        ours, theirs = socket.socketpair()
+        children: list[Child] = []
+        try:
+            for role, fds in (
+                ("worker", [to_worker[0], to_judge[1]]),
+                ("judge", [theirs.fileno(), to_judge[0], to_worker[1]]),
+            ):
+                locked = role == "worker" and not self.trust
+                children.append(zygote.spawn(role, fds, self.limits, locked=locked))
+        finally:
+            theirs.close()
+            for fd in (*to_worker, *to_judge):
+                os.close(fd)
+        try:
+            for child in children:
+                child.started()
+            return self.follow(Channel(ours.fileno(), ours.fileno(), LONGEST_JOB), children[0])
+        finally:
+            for child in children:
+                child.close()
+            ours.close()
+
+    def follow(self, judge: Channel, worker: Child) -> tuple[int, str]:
+        """Give a judge the steps, and note what he tells."""
+        at, until = 0, self.deadline
+        try:
+            judge.send(pack({"steps": self.steps, "out": self.out}, no_reference), until)
+            while True:
+                report = unpack(judge.receive(until), no_reference)
+                if "begin" in report:
+                    at = report["begin"]
+                    checks = self.steps[at]["kind"] == "check"
+                    most = self.limits.check_seconds if checks else self.limits.cell_seconds
+                    until = min(self.deadline, time.monotonic() + most + GRACE)
+                elif "result" in report:
+                    self.results.setdefault(report["result"], (report["passed"], report["message"]))
+                elif "fault" in report:
+                    raise RuntimeError(
+                        f"the judge failed, by no student's fault:\n{report['fault']}"
+                    )
+                elif "why" in report:
+                    return at, worker.ended() if report["why"] == "gone" else report["why"]
+                else:
+                    return -1, ""
+        except WireError as error:
+            late = str(error) == "late"
+            return at, "it took too long" if late else "what it answered was too much to check"
+
+
+def _graded(
+    cell: Any, verdicts: dict[str, tuple[bool, str]] | None = None, message: str = ""
+) -> CellGrade:
+    name, most = grade_id(cell), float(cell.metadata["nbgrader"].get("points", 0))
+    if not is_check(cell):
+        return CellGrade(name, 0.0, most, message, manual=True)
+    passed, text = (verdicts or {}).get(name, (False, message))
+    return CellGrade(name, most if passed else 0.0, most, text)

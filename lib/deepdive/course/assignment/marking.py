@@ -1,0 +1,249 @@
+"""Grades a chapter's submissions: several at a time, each once, and on from where it stopped.
+
+What decides is `grading.grade`. Around it a submission is read, repaired, graded with the student's
+own source, and kept three times: in the grade book, as the notebook in `autograded/` that feedback
+and marking by hand show, and as `graded.json` beside it. That file comes last and names the
+contents that were graded, so what it names is done, and what it does not name is graded again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from deepdive.course.assignment import records
+from deepdive.course.assignment.course import NOTEBOOK, Course, literal, read
+from deepdive.course.assignment.errors import AssignmentError
+from deepdive.course.assignment.forms import released
+from deepdive.course.assignment.grading import CellGrade, grade
+from deepdive.course.assignment.plan import RefusedError
+from deepdive.course.assignment.repair import Repaired, repair, writable
+from deepdive.course.assignment.submission import opened
+from deepdive.course.exercises import tags
+
+RESULT = "graded.json"
+RUBRIC = "rubric"  # the tag of a cell that says how an answer is marked by hand
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is kept of one graded submission."""
+
+    student: str
+    submission: str  # hashes of what was graded, and with what
+    source: str
+    trusted: bool
+    refused: str = ""
+    late: bool = False
+    found: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    double: list[str] = field(default_factory=list)
+    points: float = 0.0
+    max_points: float = 0.0
+    waiting: float = 0.0  # points that a person must still give or not
+
+    @property
+    def flags(self) -> list[str]:
+        """The words that stand beside the points, in the export and in the grade book."""
+        given = {
+            "late": self.late,
+            "trusted": self.trusted,
+            "refused": self.refused,
+            "repaired": self.found,
+            "missing": self.missing,
+            "double": self.double,
+        }
+        return [word for word, said in given.items() if said]
+
+
+def result_of(course: Course, student: str, chapter: str) -> Result | None:
+    """What was kept when this student's submission was graded; None where it never was."""
+    path = course.folder("autograded", student, chapter) / RESULT
+    if not path.is_file():
+        return None
+    return Result(**json.loads(path.read_text("utf-8")))
+
+
+def outstanding(course: Course, chapter: str, *, trust: bool = False) -> list[str]:
+    """The students whose submission, as it is now, was not yet graded with the present source."""
+    source = digest(course.released(chapter))
+    left = []
+    for student in course.handed_in(chapter):
+        done = result_of(course, student, chapter)
+        now = digest(course.submission(student, chapter))
+        # A grade from the sandbox is not given again without it.
+        if done and (done.submission, done.source) == (now, source) and (trust or not done.trusted):
+            continue
+        left.append(student)
+    return left
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def mark(
+    course: Course, chapter: str, students: list[str], *, jobs: int = 2, trust: bool = False
+) -> Iterator[Result]:
+    """Grade these students' submissions on `jobs` processes; yield each when it is recorded.
+
+    When the caller stops early or Ctrl-C comes, no further one is begun, and those in work are
+    finished and recorded.
+
+    Raises:
+        SandboxError: this machine cannot lock submissions in, and `trust` is false.
+    """
+    records.enrol(course)
+    if not students:
+        return
+    pool = _pool(min(jobs, len(students)))
+    waiting = {pool.submit(graded, course, chapter, student, trust) for student in students}
+    unrecorded = set(waiting)
+    try:
+        for future in as_completed(waiting):
+            unrecorded.discard(future)
+            yield _record(course, chapter, future)
+    except BrokenProcessPool as error:
+        raise AssignmentError(
+            "a grading process was killed, for want of memory as a rule: go on with --jobs 1"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        for future in unrecorded:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                _record(course, chapter, future)
+
+
+def _pool(jobs: int) -> Executor:
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_quiet)
+
+
+def _quiet() -> None:
+    """Ctrl-C reaches the whole group of processes: only the first one answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def graded(
+    course: Course, chapter: str, student: str, trust: bool
+) -> tuple[Result, Any, list[CellGrade]]:
+    """Grade one submission; return what is to be kept, the notebook with messages, the points."""
+    path = course.submission(student, chapter)
+    source = literal(read(course.released(chapter)), course.secret, student)
+    form = released(source)
+    try:
+        whole = repair(form, opened(path))
+        handed = deepcopy(whole.notebook)
+        handed.cells = [cell for cell in handed.cells if _id(cell) not in whole.missing]
+        given = grade(source, handed, trust=trust)
+    except RefusedError:
+        whole, given = Repaired(form), grade(source, path, trust=trust)
+    untouched = {i for i, cell in _graded_cells(form).items() if cell.source == _text(whole, i)}
+    cells = [_settled(cell, cell.grade_id in untouched, given.refused) for cell in given.cells]
+    late = json.loads((path.parent / "collected.json").read_text("utf-8"))["late"]
+    result = Result(
+        student,
+        digest(path),
+        digest(course.source(chapter)),
+        given.trusted,
+        given.refused,
+        late,
+        whole.found,
+        whole.missing,
+        whole.double,
+        sum(cell.points for cell in cells),
+        sum(cell.max_points for cell in cells),
+        sum(cell.max_points for cell in cells if cell.manual),
+    )
+    return result, annotated(whole.notebook, source, cells), cells
+
+
+def _id(cell: Any) -> str:
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+
+
+def _graded_cells(form: Any) -> dict[str, Any]:
+    return {_id(cell): cell for cell in form.cells if _id(cell)}
+
+
+def _text(whole: Repaired, name: str) -> str:
+    cell = _graded_cells(whole.notebook).get(name)
+    return cell.source if cell is not None else ""
+
+
+def _settled(cell: CellGrade, untouched: bool, refused: str) -> CellGrade:
+    """What nobody wrote, and what cannot be graded, waits for nobody."""
+    if cell.manual and (untouched or refused):
+        return CellGrade(cell.grade_id, 0.0, cell.max_points, "No answer.", False)
+    return cell
+
+
+def annotated(notebook: Any, source: Any, cells: list[CellGrade]) -> Any:
+    """The submission with each check's message as its output, and rubrics below what they are for.
+
+    What students' cells had put out is gone: nobody here ran it, and it could hold anything.
+    """
+    import nbformat
+
+    v4: Any = nbformat.v4
+    messages = {cell.grade_id: cell.message for cell in cells}
+    rubrics = {c.metadata["exercise"]: c.source for c in source.cells if RUBRIC in tags(c)}
+    shown = deepcopy(notebook)
+    shown.cells = []
+    for cell in deepcopy(notebook.cells):
+        shown.cells.append(cell)
+        name = _id(cell)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+            if text := messages.get(name):
+                cell.outputs = [v4.new_output("error", ename="", evalue=text, traceback=[text])]
+        elif name in rubrics:
+            about = {"tags": [RUBRIC]}
+            text = f"**Rubric**\n\n{rubrics[name]}"
+            shown.cells.append(v4.new_markdown_cell(text, id=f"{name}-rubric", metadata=about))
+    return shown
+
+
+def _comments(result: Result, cells: list[CellGrade], notebook: Any) -> dict[str, str]:
+    """Grade id of a cell to write in -> what the instructor and the student should know."""
+    sentences: dict[str, list[str]] = {}
+    for name in result.found:
+        sentences.setdefault(name, []).append("This cell had lost its id and was found again.")
+    for name in result.missing:
+        sentences.setdefault(name, []).append("This cell was missing: no points.")
+    for name in result.double:
+        sentences.setdefault(name, []).append("Several cells had this id: the last one counts.")
+    whole = []
+    if result.refused:
+        whole.append(f"Not graded: {result.refused}.")
+    if result.trusted:
+        whole.append("Graded without the sandbox (--trust-submissions).")
+    if whole:
+        first = next(name for name, cell in _graded_cells(notebook).items() if writable(cell))
+        sentences[first] = [*whole, *sentences.get(first, [])]
+    return {name: " ".join(texts) for name, texts in sentences.items()}
+
+
+def _record(course: Course, chapter: str, future: Future[Any]) -> Result:
+    from deepdive.house.pages.source import write
+
+    result, notebook, cells = future.result()
+    kept: Result = result
+    records.record(course, chapter, kept.student, cells, _comments(kept, cells, notebook))
+    folder = course.folder("autograded", kept.student, chapter)
+    (folder / RESULT).unlink(missing_ok=True)
+    write(notebook, folder / f"{NOTEBOOK}.ipynb")
+    half = folder / f".{RESULT}.{os.getpid()}"
+    half.write_text(json.dumps(asdict(kept), indent=1) + "\n", encoding="utf-8")
+    os.replace(half, folder / RESULT)
+    return kept

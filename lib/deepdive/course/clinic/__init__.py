@@ -1,0 +1,198 @@
+"""Patients for the bug clinic: one small decoder, and six ways to break one of its parts.
+
+A patient reverses words of five letters: it reads `bdace|` and writes `ecadb`. Its parts are plain
+functions (`HEALTHY`), so that one can be exchanged at a time: for a broken one (`BROKEN`), for the
+healthy one (`Patient.treated`), or for one that a student wrote (`operate`). Most fell ill before
+their training; those in `MOVED` after it, when their weights went to another program.
+
+    patient = admit("A")
+    patient.curve, patient.right, patient.look(texts(1))["weights"], patient.chart()
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from deepdive.course.clinic.body import LENGTH, NAMES, WORD, Decoder, loss_of, texts, train
+from deepdive.course.clinic.parts import BROKEN, DIAGNOSES, EVERY, HEALTHY, Part, Parts
+from deepdive.page.plotting import with_alt
+from deepdive.training.seeds import undisturbed
+
+__all__ = [
+    "BROKEN", "DIAGNOSES", "HEALTHY", "MOVED", "NAMES", "PATIENTS", "WORD", "Patient", "admit",
+    "healthy", "misjudged", "operate", "texts", "unproven",
+]  # fmt: skip
+STEPS, LATER = 240, 60
+PATIENTS = {"A": "mask", "B": "shift", "C": "position", "D": "epsilon", "E": "eval", "F": "scale"}
+MOVED = {"epsilon", "position"}
+
+
+class Patient:
+    """One decoder with its history.
+
+    curve  the loss before each tenth step, as its own program tells it
+    right  share of 64 new words that it writes without a mistake
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        seed: int = 0,
+        steps: int = STEPS,
+        moved: bool = False,
+        later: int = 0,
+    ) -> None:
+        self.parts, self.moved = dict(parts), moved
+        with undisturbed():
+            torch.manual_seed(seed)
+            self.model = Decoder(HEALTHY if moved else parts)
+            self.curve = train(self.model, steps, seed)
+            self.model.parts = dict(parts)
+            self.right = self._right()
+            if later:
+                kept = {name: value.clone() for name, value in self.model.state_dict().items()}
+                self.curve += train(self.model, later, seed + 1)
+                self.model.load_state_dict(kept)  # it is examined as it came
+
+    def look(self, tokens: Tensor, size: float = 1.0) -> dict[str, Any]:
+        """Read texts (B, 11) once; what was seen on the way.
+
+        Returns "rows" (B, 10, d), letters plus places, as they go in; "queries", "keys" (B, 10, d);
+        "scores", "weights" (B, 10, 10); "logits" (B, 10, 9); and "loss", as its own program tells
+        it. `size` multiplies the rows.
+        """
+        self.model.eval()
+        with torch.no_grad():
+            seen: dict[str, Any] = self.model(tokens[:, :-1], size)
+            (seen["loss"],) = self.model.parts["eval"](
+                lambda name: self.model.train(name == "train"),
+                lambda: None,
+                lambda: loss_of(self.model, tokens).item(),
+                1,
+            )
+        self.model.eval()
+        return seen
+
+    def write(self, tokens: Tensor) -> Tensor:
+        """Return what it writes after the bar (B, 5), letter by letter, for texts (B, 11)."""
+        self.model.eval()
+        text = tokens[:, : LENGTH + 1]
+        with torch.no_grad():
+            for _ in range(LENGTH):
+                text = torch.cat([text, self.model(text)["logits"][:, -1:].argmax(-1)], 1)
+        return text[:, -LENGTH:]
+
+    def _right(self) -> float:
+        unseen = texts(64)
+        return (self.write(unseen) == unseen[:, -LENGTH:]).all(1).float().mean().item()
+
+    def treated(self, diagnosis: str) -> Patient:
+        """Return the patient with this one part replaced by the healthy one.
+
+        Raises ValueError for a word that is not in DIAGNOSES.
+        """
+        if diagnosis not in DIAGNOSES:
+            raise ValueError(f"diagnosis: came as {diagnosis!r}, expected one of {[*DIAGNOSES]}")
+        parts = {**self.parts, diagnosis: HEALTHY[diagnosis]}
+        return healthy() if parts == HEALTHY else self
+
+    def chart(self) -> Figure:
+        """Losses and one map of weights, beside those of a healthy model."""
+        return _chart(self, healthy())
+
+
+def admit(letter: str) -> Patient:
+    """Return a patient, "A" to "F"; what ails it is for you to find.
+
+    Raises ValueError for another letter.
+    """
+    if letter not in PATIENTS:
+        raise ValueError(f"letter: came as {letter!r}, expected one of {' '.join(PATIENTS)}")
+    return _known(PATIENTS[letter])
+
+
+def healthy() -> Patient:
+    """Return the model with which each patient is compared."""
+    return _known(None)
+
+
+def operate(name: str, part: Part) -> Patient:
+    """Return the patient whose part `name` is broken, with `part` in its place.
+
+    It is trained anew, unless it fell ill after its training.
+    """
+    return Patient({**HEALTHY, name: part}, moved=name in MOVED)
+
+
+def misjudged(letter: str, diagnosis: str) -> str:
+    """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
+    if diagnosis not in DIAGNOSES:
+        return f"{diagnosis!r} is no diagnosis: return one of {', '.join(DIAGNOSES)}"
+    if admit(letter).treated(diagnosis) is healthy():
+        return ""
+    return (
+        f"with a healthy part for {diagnosis!r} patient {letter} is as it was, so that part was "
+        "not ill. Which of its symptoms does your diagnosis not explain?"
+    )
+
+
+def unproven(measure: Part, letter: str) -> str:
+    """Say why `measure(look)` does not prove what ails the patient, or "".
+
+    It must give the patient another number than three healthy models (two seeds, and one that has
+    not learned yet), by more than these differ, and another than the patient next door, whose
+    curve looks alike. So a number that the curve shows already proves nothing.
+    """
+    others = [_known(None), _known(None, 1), _known(None, 0, 0)]
+    there = [float(measure(patient.look)) for patient in others]
+    own = float(measure(admit(letter).look))
+    margin = 0.25 * (max(there) - min(there)) + 1e-6
+    said = ", ".join(f"{value:.3g}" for value in there)
+    if min(there) - margin <= own <= max(there) + margin:
+        return f"it gives {own:.3g}, and healthy models give {said} (the last has learned nothing)"
+    door = "ABCDEF"["BADCFE".index(letter)]
+    near = float(measure(admit(door).look))
+    if abs(near - own) <= 0.1 * min(abs(value - own) for value in there):
+        return f"it gives {own:.3g}, and {near:.3g} for patient {door}, who has something else"
+    return ""
+
+
+@cache
+def _known(illness: str | None, seed: int = 0, steps: int = STEPS) -> Patient:
+    parts = {**HEALTHY, **({illness: BROKEN[illness]} if illness else {})}
+    moved = illness in MOVED
+    return Patient(parts, seed=seed, steps=steps, moved=moved, later=LATER if moved else 0)
+
+
+def _chart(patient: Patient, well: Patient) -> Figure:
+    figure = Figure(figsize=(8.4, 2.9))
+    losses, *maps = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
+    for curve, style, label in ((patient.curve, "C1-", "patient"), (well.curve, "C0--", "healthy")):
+        losses.plot(range(0, EVERY * len(curve), EVERY), curve, style, label=label)
+    losses.set(xlabel="step", ylabel="loss, new words", ylim=(0, None))
+    losses.legend(fontsize="small")
+    names, peaks = [NAMES[token] for token in WORD[0, :-1]], []
+    for axes, who, title in zip(maps, (well, patient), ("healthy", "patient"), strict=True):
+        weights = who.look(WORD)["weights"][0]
+        image = axes.imshow(weights.numpy(), vmin=0, vmax=1)
+        axes.set_xticks(range(len(names)), names, fontsize="small")
+        axes.set_yticks(range(len(names)), names, fontsize="small")
+        axes.set(xlabel="key", title=title)
+        peaks.append(", ".join(str(int(key)) for key in weights.argmax(-1)))
+    maps[0].set_ylabel("query")
+    figure.colorbar(image, ax=maps, shrink=0.8)
+    worst = max(patient.curve[len(well.curve) :], default=0.0)
+    later = f", after a leap to {worst:.2f} at step {EVERY * len(well.curve)}" if worst else ""
+    return with_alt(
+        figure,
+        f"Left, losses: the healthy model's end at {well.curve[-1]:.2f}, the patient's at "
+        f"{patient.curve[-1]:.2f}{later}. Right, two maps of weights for the text "
+        f"{''.join(names)}. The key with the largest weight, counted from 0, query after query: "
+        f"healthy {peaks[0]}; patient {peaks[1]}.",
+    )

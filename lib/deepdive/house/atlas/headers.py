@@ -1,0 +1,209 @@
+"""What the code says of itself: the header lines of models, parts and pages, read without running
+them.
+
+A header is a block of `Key: value` lines in the docstring of a module or class:
+
+    System: gnmt
+    Parent: attention_seq2seq
+    What differs:
+    - at most five bullets, each naming the class or argument that makes the difference
+    Time: O(n_layers d_hidden^2)
+    Memory: O(d_hidden)
+    Source: Wu et al. 2016, section 3.
+    Book: 2.3.3.
+    Checkpoints: none
+
+Time and memory are per token. A docstring may hold several. A page whose system has no code in the
+library holds its header in a comment of its prose, from `# <!--` to `# -->`. KEYS has all keys in
+their order; REQUIRED those without which a header is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+KEYS = (
+    "System", "Parent", "Place", "What differs", "Time", "Memory", "Source", "Book", "Page",
+    "Test", "Oracle", "Checkpoints", "Example",
+)  # fmt: skip
+REQUIRED = {"System", "Parent", "Time", "Memory", "Book", "Checkpoints"}
+MOST = 5  # bullets
+PLACES = ("head", "layer", "between", "around", "other")
+_KEY = re.compile(rf"({'|'.join(KEYS)}):(?:\s+(.*))?$")
+_COMMENT = re.compile(r"^# <!--\n(# System:.*?)^# -->", re.MULTILINE | re.DOTALL)
+
+
+class HeaderError(ValueError):
+    """A header that cannot be read; the message names the file, the system and the line."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """One header, and where it stands.
+
+    module     as imported ("deepdive.models.seq2seq.gnmt"), or a page's name
+               ("chapters/02_.../15_...")
+    part       the class whose docstring holds it, or "" for a module's and a page's
+    cases      the classes of the module (or this class alone) that the laws are tried on
+    compared   those of them that have a reference implementation
+    oracle     as the header says it, else as the cases do
+    example    what builds a small one, in the words of its module, where no case does
+    title      the first sentence of the docstring
+    """
+
+    system: str
+    parent: str
+    differs: tuple[str, ...]
+    time: str
+    memory: str
+    source: str
+    book: str
+    checkpoints: str
+    module: str
+    place: str = ""
+    page: str = ""
+    test: str = ""
+    oracle: str = ""
+    example: str = ""
+    part: str = ""
+    cases: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    title: str = ""
+
+
+def blocks(text: str) -> Iterator[dict[str, list[str]]]:
+    """Yield the headers in a docstring as key -> lines; a bullet or value may go on for lines."""
+    block: dict[str, list[str]] = {}
+    last = ""
+    for line in [*text.splitlines(), ""]:
+        found = _KEY.match(line)
+        if (not line.strip() or (found and found[1] == "System")) and block:
+            yield block
+            block = {}
+        if found and (block or found[1] == "System"):
+            last = found[1]
+            if last in block:
+                raise HeaderError(f"{last} stands twice in the header of {block['System'][0]}")
+            block[last] = [found[2].strip()] if found[2] else []
+        elif block and line.startswith("- "):
+            block[last].append(line[2:].strip())
+        elif block:
+            if not block[last]:
+                raise HeaderError(f"no key, and no bullet: {line.strip()!r}")
+            block[last][-1] += f" {line.strip()}"
+
+
+def header(block: dict[str, list[str]], module: str) -> Header:
+    """Return the header of a block. Raises HeaderError for keys that lack or stand in another
+    order, for too many bullets, and for an unknown place.
+    """
+    name = " ".join(block["System"])
+    if missing := sorted(REQUIRED - {key for key, lines in block.items() if lines}):
+        raise HeaderError(f"{name}: the header lacks {', '.join(missing)}")
+    order = [key for key in KEYS if key in block]
+    if list(block) != order:
+        raise HeaderError(f"{name}: keys stand as {', '.join(block)}; expected {', '.join(order)}")
+    differs = tuple(line.rstrip(";.") for line in block.get("What differs", []))
+    if len(differs) > MOST:
+        raise HeaderError(f"{name}: {len(differs)} bullets, at most {MOST}: which matter most?")
+    one = {key: " ".join(block.get(key, [])).strip().rstrip(".") for key in KEYS}
+    if one["Place"] and one["Place"] not in PLACES:
+        raise HeaderError(f"{name}: place {one['Place']!r}, expected one of {', '.join(PLACES)}")
+    return Header(
+        system=name,
+        parent="" if one["Parent"] == "none" else one["Parent"],
+        differs=differs,
+        time=one["Time"],
+        memory=one["Memory"],
+        source=one["Source"],
+        book=one["Book"],
+        checkpoints=one["Checkpoints"],
+        module=module,
+        place=one["Place"],
+        page=one["Page"],
+        test=one["Test"],
+        oracle=one["Oracle"],
+        example=one["Example"],
+    )
+
+
+def _oracle(function: ast.FunctionDef) -> str:
+    """The `parity=` of a case, where it is written out."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.keyword) and node.arg == "parity":
+            text = ast.unparse(node.value) if not isinstance(node.value, ast.Constant) else ""
+            return text or str(ast.literal_eval(node.value))
+    return ""
+
+
+def cases(tree: ast.Module) -> dict[str, str]:
+    """Class -> oracle, for the classes that have a `@case` in a module."""
+    found = {}
+    for node in tree.body:
+        for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "case":
+                assert isinstance(node, ast.FunctionDef)
+                found[ast.unparse(mark.args[0])] = _oracle(node)
+    return found
+
+
+def _of_module(path: Path, package: Path) -> Iterator[Header]:
+    text = path.read_text("utf-8")
+    if not re.search(r"^\s*System: ", text, re.MULTILINE):
+        return
+    tree = ast.parse(text)
+    module = ".".join([package.name, *path.relative_to(package).with_suffix("").parts])
+    module = module.removesuffix(".__init__")
+    proved = cases(tree)
+    nodes: list[ast.Module | ast.ClassDef] = [tree]
+    for node in nodes + [each for each in tree.body if isinstance(each, ast.ClassDef)]:
+        docstring = ast.get_docstring(node) or ""
+        part = node.name if isinstance(node, ast.ClassDef) else ""
+        own = {part: proved[part]} if part in proved else {} if part else proved
+        for block in blocks(docstring):
+            one = header(block, module)
+            oracles = dict.fromkeys(oracle for oracle in own.values() if oracle)
+            yield replace(
+                one,
+                part=part,
+                cases=tuple(own),
+                compared=tuple(n for n, o in own.items() if not o.startswith("none: ")),
+                oracle=one.oracle or "; ".join(oracles),
+                title=re.split(r"\.\s|\n\n|\.$", " ".join(docstring.split("\n\n")[0].split()))[0],
+            )
+
+
+def _of_page(path: Path, root: Path) -> Iterator[Header]:
+    name = path.relative_to(root).with_suffix("").as_posix()
+    for comment in _COMMENT.findall(path.read_text("utf-8")):
+        text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in comment.splitlines())
+        for block in blocks(text):
+            yield header(block, name)
+
+
+@cache
+def headers(package: Path, root: Path | None = None) -> dict[str, Header]:
+    """Return system -> header, of a package's modules and of the pages below `root`.
+
+    Raises HeaderError for a header that cannot be read, and for a system that has two.
+    """
+    found: dict[str, Header] = {}
+    has_pages = root is not None and (root / "chapters").is_dir()
+    pages = sorted(root.glob("c*/**/[0-9]*.py")) if root and has_pages else []
+    for path in [*sorted(package.rglob("*.py")), *pages]:
+        try:
+            of_page = root and path in pages
+            here = list(_of_page(path, root) if root and of_page else _of_module(path, package))
+        except HeaderError as error:
+            raise HeaderError(f"{path.name}: {error}") from None
+        for one in here:
+            if one.system in found:
+                other = found[one.system].module
+                raise HeaderError(f"{path.name}: {one.system} has a header in {other} too")
+            found[one.system] = one
+    return found

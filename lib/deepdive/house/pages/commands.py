@@ -1,0 +1,156 @@
+"""The commands that run, build and check the pages; `deepdive` offers `run` and `notebooks` too."""
+
+import difflib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from deepdive.house.pages import BUDGETS, Page, PageError, exercise_sources, find_root, select
+
+PAGES = click.argument("pages", nargs=-1, metavar="[PAGE]...")
+PROFILE = click.option(
+    "--profile", type=click.Choice(list(BUDGETS)), help="How much work a page does."
+)
+
+
+class Group(click.Group):
+    """A group that suggests near commands, and shows a `PageError` as a usage error (exit 2)."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except PageError as error:
+            raise click.UsageError(str(error)) from error
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        if command is None and not ctx.resilient_parsing:
+            raise click.UsageError(
+                f"no command {cmd_name!r}{suggest(cmd_name, self.commands)}", ctx
+            )
+        return command
+
+
+def suggest(word: str, names: Iterable[str]) -> str:
+    """` (did you mean a or b?)` for an unknown word, or the empty string."""
+    near = difflib.get_close_matches(word, list(names), n=3, cutoff=0.5)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+@click.group(cls=Group)
+def main() -> None:
+    """Run and build the pages. PAGE is a number (2.2), a name, or a part of one."""
+
+
+@main.command()
+@PAGES
+@PROFILE
+@click.option("--out", type=click.Path(path_type=Path), help="Default: build/<profile>.")
+@click.option("--strict-budget", is_flag=True, help="Fail where a page is over its budget.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Profile experiment: the part of its steps to make.",
+)
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path),
+    help="Save each figure here as a file, of the pages whose figures are not there yet.",
+)
+def run(
+    pages: tuple[str, ...],
+    profile: str | None,
+    out: Path | None,
+    strict_budget: bool,
+    share: float | None,
+    figures: Path | None,
+) -> None:
+    """Run pages (default: all) into a folder; no committed file changes.
+
+    In the `experiment` profile a page also measures what takes long, and keeps it in results/
+    beside the page: row by row, so that it can be stopped and started again.
+
+    PAGE is a number (2.2, "case 2"), a name, a path, or a unique part of a name.
+
+    \b
+    Examples:
+      deepdive run 2.2
+      deepdive run translation --profile ci
+      deepdive run 2.16 --profile experiment --share 0.1
+    """
+    from deepdive.house.pages import runner, shelf
+    from deepdive.page.profile import profile as current
+
+    root = find_root()
+    name = profile or current()
+    if share is not None:
+        if name != "experiment":
+            raise click.UsageError(f"--share is for --profile experiment; this is {name}")
+        os.environ["DEEPDIVE_SHARE"] = str(share)
+    folder = (out or root / "build" / name).resolve()
+    chosen = select(pages, root)
+    if figures is not None:
+        there = [page for page in chosen if shelf.has(page, name, figures)]
+        chosen = [page for page in chosen if page not in there]
+        click.echo(f"figures of {len(there)} pages are there already; {len(chosen)} pages to run")
+        if not chosen:
+            return
+    results = runner.run_pages(chosen, name, folder, figures=figures and figures.resolve())
+    sys.exit(runner.exit_code(results, strict_budget))
+
+
+@main.command()
+@PAGES
+@PROFILE
+@click.option(
+    "--check", is_flag=True, help="Change nothing; fail where source and notebook differ."
+)
+@click.option(
+    "--prose",
+    is_flag=True,
+    help="Renew prose, tags and setup cell, keep outputs; refuses other new code.",
+)
+def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: bool) -> None:
+    """Build the committed .ipynb, outputs included, from the .py sources (profile laptop).
+
+    \b
+    Examples:
+      deepdive notebooks 2.2           run the page and write its notebook
+      deepdive notebooks --prose 2.2   after an edit to text or tags only
+      deepdive notebooks --check
+    """
+    from deepdive.house.pages import runner, source
+
+    chosen = select(pages, find_root())
+    if check:
+        faults = [f"{page.name}: {text}" for page in chosen for text in source.problems(page)]
+        click.echo("\n".join(faults) or f"{len(chosen)} pages agree with their notebooks")
+        sys.exit(bool(faults))
+    if prose:
+        for page in chosen:
+            source.refresh_prose(page)
+        return
+    sys.exit(runner.exit_code(runner.run_pages(chosen, profile or "laptop", None), False))
+
+
+@main.command()
+@PAGES
+def setup(pages: tuple[str, ...]) -> None:
+    """Write the library's setup cell into the sources, those of the exercises too.
+
+    \b
+    After a change of ADDRESS in deepdive/house/pages/setup_cell.py:
+      python -m deepdive.house.pages setup
+      python -m deepdive.house.pages notebooks --prose
+      deepdive exercises
+    """
+    from deepdive.house.pages import source
+
+    root = find_root()
+    others = [] if pages else [Page(path, root) for path in exercise_sources(root)]
+    for page in [*select(pages, root), *others]:
+        if source.write_setup(page):
+            click.echo(page.name)

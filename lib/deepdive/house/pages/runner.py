@@ -1,0 +1,80 @@
+"""Running many pages: into a folder, or into the committed notebooks."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from deepdive.house.pages import Page, shelf, source
+from deepdive.house.pages.execute import HOPELESS, Run, execute
+from deepdive.house.pages.progress import Display, Result, report
+from deepdive.page.figures import SETTING
+
+
+def run_pages(
+    pages: Sequence[Page],
+    profile: str,
+    out: Path | None,
+    stream: TextIO | None = None,
+    figures: Path | None = None,
+) -> list[Result]:
+    """Run the pages one after another; a failing one does not stop the next.
+
+    Args:
+        out: where the executed notebooks go; None builds the committed ones, and keeps a
+            committed notebook as it is where its page fails.
+        stream: where progress and the closing table are shown (default: standard output).
+        figures: where every figure goes as a file, too (`deepdive.house.pages.shelf`); a failing
+        page
+            leaves there what an earlier run had made.
+
+    Returns:
+        One result a page; after an interrupt, those that ran.
+    """
+    stream = stream or sys.stdout
+    display = Display(stream, len(pages))
+    results: list[Result] = []
+    for ordinal, page in enumerate(pages, start=1):
+        display.start(ordinal, page)
+        results.append(_run_page(page, profile, out, display, figures))
+        display.end(results[-1])
+        if results[-1].status == "interrupted":
+            break
+    print(report(results), file=stream)
+    return results
+
+
+def exit_code(results: Sequence[Result], strict_budget: bool) -> int:
+    """0 if every page ran, 1 if one failed (or is over budget, if strict), 130 if interrupted."""
+    states = {result.status for result in results}
+    if "interrupted" in states:
+        return 130
+    return int("failed" in states or (strict_budget and "over budget" in states))
+
+
+def _run_page(
+    page: Page, profile: str, out: Path | None, display: Display, figures: Path | None
+) -> Result:
+    budget = page.budget(profile)
+    run = Run(source.load(page), limit=HOPELESS * budget)
+    env = {"DEEPDIVE_PROFILE": profile, "SOURCE_DATE_EPOCH": "0", SETTING: ""}
+    if out is not None:
+        env["DEEPDIVE_OUT"] = str(out)
+    if figures is not None:
+        env[SETTING] = str(shelf.begin(page, figures))
+    try:
+        execute(run, page.source.parent, env, display.tick)
+    except KeyboardInterrupt:
+        run.error = "interrupted"
+        return Result(page, run, "interrupted", budget)
+    source.clean(run.notebook, page.root)
+    if out is not None:
+        source.write(run.notebook, out / f"{page.name}.ipynb")
+    elif not run.error:
+        old = source.committed(page)
+        source.record_cost(run.notebook, old, profile, run.seconds, run.peak_mb)
+        source.write(run.notebook, page.notebook)
+    if figures is not None and out is not None and not run.error:
+        shelf.keep(page, profile, figures, out / f"{page.name}.ipynb")
+    late = "over budget" if run.seconds > budget else "ok"
+    return Result(page, run, "failed" if run.error else late, budget)

@@ -1,0 +1,17 @@
+"""What is put on an encoder's states: for its training, and for tasks."""
+
+from deepdive.layers.heads.pretraining import MaskedHead, Pooler, initialise
+from deepdive.layers.heads.spans import Span, SpanReader, best_span
+from deepdive.layers.heads.tasks import Chooser, Classifier, Tagger
+
+__all__ = [
+    "Chooser",
+    "Classifier",
+    "MaskedHead",
+    "Pooler",
+    "Span",
+    "SpanReader",
+    "Tagger",
+    "best_span",
+    "initialise",
+]

@@ -1,0 +1,116 @@
+"""What an encoder is trained with, put on its states: the pooled first state, scores of a gap."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.laws import Case, NotApplicable, case, random_rows, set_weights
+from deepdive.layers import LayerNorm, gelu
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.feed_forward import Activation
+
+
+def initialise(model: nn.Module, std: float = 0.02) -> None:
+    """Draw every matrix from a normal distribution cut at two deviations; biases are 0.
+
+    Source: Devlin et al. 2019, released code.
+    """
+    for part in model.modules():
+        if isinstance(part, nn.Linear | nn.Embedding | TokenEmbedding):
+            nn.init.trunc_normal_(part.weight, std=std, a=-2 * std, b=2 * std)
+        if isinstance(part, nn.Linear) and part.bias is not None:
+            nn.init.zeros_(part.bias)
+
+
+class Pooler(nn.Module):
+    """y = tanh(W x[:, 0] + b): the state of the first token, [CLS], stands for the whole input.
+
+    Source: Devlin et al. 2019, section 3 (C), and their released code.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.dense = nn.Linear(d_model, d_model)
+        initialise(self.dense)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Return (B, d_model) for states (B, T, d_model)."""
+        return torch.tanh(self.dense(states[:, 0]))
+
+
+class MaskedHead(nn.Module):
+    """logits = norm(activation(dense(x))) @ embedding.weight.T + bias: which token stands here?
+
+    The output layer shares the embedding's matrix; the layer before it lets states and rows of the
+    embedding differ. `d_model` is the states' width where it is not the embedding's.
+    Source: Devlin et al. 2019, released code.
+    """
+
+    def __init__(
+        self,
+        embedding: TokenEmbedding,
+        d_model: int | None = None,
+        activation: Activation = gelu,
+        eps: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.dense = nn.Linear(embedding.d_model if d_model is None else d_model, embedding.d_model)
+        self.activation = activation
+        self.norm = LayerNorm(embedding.d_model, eps)
+        self.head = TiedHead(embedding, bias=True)
+        initialise(self.dense)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Return logits (..., vocab_size) for states (..., d_model)."""
+        return self.head(self.norm(self.activation(self.dense(states))))
+
+
+ALONE = NotApplicable("it looks at one state at a time; no mask, order or cache enters")
+ONE_ROW = NotApplicable("it gives one row for the whole input")
+
+
+@case(Pooler)
+def _() -> Case:
+    def closed_form() -> tuple[Tensor, Tensor]:
+        x, pooler = random_rows(2, 3, 16), Pooler(16)
+        set_weights(pooler, dense__weight=torch.eye(16), dense__bias=0.5)
+        return pooler(x), torch.tanh(x[:, 0] + 0.5)
+
+    return Case(
+        make=lambda: Pooler(16),
+        run=lambda pooler, x, mask=None, state=None: pooler(x),
+        parity="transformers BertModel",
+        limits={"no projection: tanh of the first state": closed_form},
+        refusals={"another width": lambda: Pooler(16)(torch.zeros(2, 3, 15))},
+        laws={
+            "no_leak": ONE_ROW,
+            "padding": ONE_ROW,
+            "cache": ONE_ROW,
+            "hooks": ALONE,
+            "order": ONE_ROW,
+        },
+    )
+
+
+@case(MaskedHead)
+def _() -> Case:
+    def make() -> MaskedHead:
+        return MaskedHead(TokenEmbedding(20, 8), 16)
+
+    def by_hand() -> tuple[Tensor, Tensor]:
+        x, head = random_rows(2, 3, 16), make().double()
+        rows = head.norm(gelu(x @ head.dense.weight.T + head.dense.bias))
+        return head(x), rows @ head.head.embedding.weight.T
+
+    return Case(
+        make=make,
+        run=lambda head, x, mask=None, state=None: head(x),
+        parity="transformers BertForPreTraining",
+        limits={"its steps, with a bias of 0": by_hand},
+        refusals={"another width": lambda: make()(torch.zeros(2, 3, 15))},
+        laws={"padding": ALONE, "cache": ALONE, "hooks": ALONE},
+    )

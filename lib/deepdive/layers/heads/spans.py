@@ -1,0 +1,113 @@
+"""The answer to a question as a span of its passage, or the finding that it is not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.laws import Case, case, padding_of
+from deepdive.layers.heads.pretraining import initialise
+from deepdive.layers.heads.tasks import ROW, TWO_SIDED, Mask, _Reader, by_hand
+from deepdive.masks import describe
+
+
+class SpanReader(nn.Module):
+    """logits = out(encoder(tokens)), shape (B, T, 2): logits[..., 0] scores each token as the first
+    of the answer, logits[..., 1] as the last. `best_span` chooses.
+
+    Source: Devlin et al. 2019, sections 4.2 and 4.3.
+    """
+
+    def __init__(self, encoder: nn.Module, d_model: int) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.encoder, self.out = encoder, nn.Linear(d_model, 2)
+        initialise(self.out)
+
+    def forward(self, tokens: Tensor, mask: Mask = None, segments: Mask = None) -> Tensor:
+        """Return logits (B, T, 2) for tokens (B, T), question first, then the passage."""
+        return self.out(self.encoder(tokens, mask, segments))
+
+
+@dataclass(frozen=True)
+class Span:
+    """An answer: tokens `start` to `end`, both included; (0, 0), the place of [CLS], is none.
+
+    score    start and end logits of the best span that is an answer
+    null     those of [CLS]
+    """
+
+    start: int
+    end: int
+    score: float
+    null: float
+
+    @property
+    def answered(self) -> bool:
+        return self.start > 0
+
+
+def best_span(
+    logits: Tensor, passage: Tensor, *, max_length: int = 30, threshold: float | None = None
+) -> list[Span]:
+    """Return for each row of logits (B, T, 2) the span with the highest score
+
+        score(i, j) = logits[i, 0] + logits[j, 1],   i <= j < i + max_length,
+
+    of all whose ends stand in `passage`, bool (B, T), True = token of the passage. With a
+    `threshold` the answer is none where score <= score(0, 0) + threshold; it is chosen on held-out
+    data. Ties: the first span. Raises ValueError for a row without a passage, or one with [CLS],
+    and for a max_length below 1.
+    """
+    positive(max_length=max_length)
+    if passage.dtype != torch.bool or passage.shape != logits.shape[:2]:
+        raise ValueError(
+            f"passage must be bool {tuple(logits.shape[:2])}, True = token of the passage; got "
+            f"{describe(passage)}"
+        )
+    if passage[:, 0].any() or not passage.any(1).all():
+        raise ValueError(
+            "passage must hold a token in every row, and never token 0, [CLS], the place of no "
+            "answer: such as (segments == 1) & mask without the last [SEP]"
+        )
+    T = logits.shape[1]
+    scores = logits[:, :, None, 0] + logits[:, None, :, 1]  # (B, T, T), start down, end across
+    near = torch.ones(T, T, dtype=torch.bool, device=logits.device).triu().tril(max_length - 1)
+    allowed = passage[:, :, None] & passage[:, None, :] & near
+    best, where = scores.masked_fill(~allowed, -torch.inf).flatten(1).max(1)
+    spans = []
+    for score, place, null in zip(
+        best.tolist(), where.tolist(), scores[:, 0, 0].tolist(), strict=True
+    ):
+        none = threshold is not None and score <= null + threshold
+        start, end = (0, 0) if none else divmod(place, T)
+        spans.append(Span(start, end, score, null))
+    return spans
+
+
+@case(SpanReader)
+def _() -> Case:
+    def make() -> SpanReader:
+        return SpanReader(_Reader(), 16)
+
+    logits = torch.zeros(1, 3, 2)
+    return Case(
+        make=make,
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
+        vocab=20,
+        parity="transformers BertForQuestionAnswering",
+        limits={"a layer on every state": lambda: by_hand(make(), lambda model, x: x)},
+        refusals={
+            "an inverted mask": lambda: make()(ROW, ROW < 0),
+            "a passage with [CLS]": lambda: best_span(logits, torch.ones(1, 3).bool()),
+            "spans without tokens": lambda: best_span(
+                logits, torch.tensor([[False, True, True]]), max_length=0
+            ),
+            "no passage": lambda: best_span(logits, torch.zeros(1, 3).bool()),
+            "a passage of another shape": lambda: best_span(logits, torch.ones(1, 2).bool()),
+        },
+        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED},
+    )

@@ -1,0 +1,264 @@
+"""Layers whose inputs can be computed from their outputs, so that none need be kept.
+
+System: reversible
+Parent: residual_norm
+What differs:
+- two streams instead of one, each added to what the other one says (`ReversibleBlock`)
+- the backward pass computes every layer's input from its output: memory does not grow with depth
+  (`ReversibleStack`)
+- each sublayer is computed once more in the backward pass, with the same dropout
+Time: O(d_model^2)
+Memory: O(d_model)
+Source: Gomez et al. 2017, section 3; Kitaev et al. 2020, section 3.
+Book: 1.2.1.2
+Page: 05_efficient/03_sparse_by_content#reversible-layers-compute-backwards-what-was-not-kept
+Oracle: plain backpropagation through the same layers; transformers ReformerModel
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention.cache import KVCache, Slot
+from deepdive.fast.dropout import Dropout
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, case, random_rows, set_weights
+from deepdive.layers.norms import LayerNorm
+from deepdive.layers.residual import Norm
+from deepdive.layers.stacks import Stack
+from deepdive.masks import Mask
+
+Where = tuple[Mask | Tensor | None, Tensor | None]  # mask, positions
+
+
+class ReversibleBlock(nn.Module):
+    """Two sublayers on two streams, each of which is computed from the other.
+
+        y1 = x1 + f(x2),  y2 = x2 + g(y1)                       # forward
+        x2 = y2 - g(y1),  x1 = y1 - f(x2)                       # backward
+        f(x) = dropout(attn(norm(x))),  g(x) = dropout(ff(norm(x)))
+
+    `attn` has the signature of `MultiHeadAttention` and its attribute `d_model`; `ff` maps rows to
+    rows. Hook point: `stream`, both streams side by side, (B, T, 2 d_model).
+    Source: Kitaev et al. 2020, section 3.
+    """
+
+    def __init__(
+        self, attn: nn.Module, ff: nn.Module, norm: Norm = LayerNorm, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        d_model = int(attn.d_model)  # type: ignore[arg-type]
+        self.attn, self.attn_norm = attn, norm(d_model)
+        self.ff, self.ff_norm = ff, norm(d_model)
+        self.dropout = Dropout(dropout)
+        self.stream = HookPoint()
+
+    def f(self, x: Tensor, where: Where, cache: Slot | None = None) -> Tensor:
+        """Return what attention adds to the first stream."""
+        mask, positions = where
+        rows = self.attn_norm(x)
+        return self.dropout(self.attn(rows, mask=mask, positions=positions, cache=cache))
+
+    def g(self, x: Tensor) -> Tensor:
+        """Return what the feed-forward layer adds to the second stream."""
+        return self.dropout(self.ff(self.ff_norm(x)))
+
+    def forward(
+        self, x1: Tensor, x2: Tensor, where: Where = (None, None), cache: Slot | None = None,
+        seed: int | None = None,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Return both streams after the layer; with `seed`, the sublayers draw from it."""
+        with _drawn_from(seed, 0, x1):
+            y1 = x1 + self.f(x2, where, cache)
+        with _drawn_from(seed, 1, x1):
+            y2 = x2 + self.g(y1)
+        return y1, y2
+
+    @torch.no_grad()
+    def inverse(
+        self, y1: Tensor, y2: Tensor, where: Where = (None, None), seed: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return both streams before the layer, from those after it, to rounding."""
+        with _drawn_from(seed, 1, y1):
+            x2 = y2 - self.g(y1)
+        with _drawn_from(seed, 0, y1):
+            return y1 - self.f(x2, where), x2
+
+
+class ReversibleStack(Stack):
+    """A stack of `ReversibleBlock` on two copies of the stream; then `norm`, if any.
+
+    Returns both streams side by side, (B, T, 2 d_model). While gradients are recorded, only the
+    last streams are kept, and the backward pass runs the layers backwards. It runs plainly without
+    gradients, with a cache, and while a hook listens. A block must not change between the passes,
+    and what it draws must come from torch's generators.
+    Raises ValueError when n_layers is negative, and for a memory.
+    """
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        memory_mask: Mask | Tensor | None = None,
+        positions: Tensor | None = None,
+        cache: KVCache | None = None,
+        memory_positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return both streams (B, T, 2 d_model) after all blocks, for x (B, T, d_model)."""
+        if memory is not None or memory_mask is not None or memory_positions is not None:
+            raise ValueError("memory: reversible blocks have no cross-attention: use Stack")
+        where = (mask, positions)
+        seeds = self._seeds()
+        if cache is None and torch.is_grad_enabled() and not self._listening():
+            parameters = [p for p in self.parameters() if p.requires_grad]
+            streams = _Reversed.apply(x, self.blocks, where, seeds, *parameters)  # type: ignore[no-untyped-call]
+        else:
+            y1 = y2 = x
+            for i, (block, seed) in enumerate(zip(self.blocks, seeds, strict=True)):
+                slot = None if cache is None else cache[i]
+                streams = torch.cat(block(y1, y2, where, slot, seed), dim=-1)
+                y1, y2 = cast(ReversibleBlock, block).stream(streams).chunk(2, dim=-1)
+            streams = torch.cat([y1, y2], dim=-1)
+        return streams if self.norm is None else self.norm(streams)
+
+    def _seeds(self) -> list[int | None]:
+        """One seed a layer in training: what a layer draws can then be drawn again."""
+        if not self.training:
+            return [None] * len(self.blocks)
+        first = int(torch.randint(2**62, ()))
+        return [first + 2 * i for i in range(len(self.blocks))]
+
+    def _listening(self) -> bool:
+        return any(m.listening for m in self.modules() if isinstance(m, HookPoint))
+
+
+class _Reversed(torch.autograd.Function):
+    """All blocks as one function that keeps its output and nothing else."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, blocks: nn.ModuleList, where: Where, seeds: list[int | None],
+        *parameters: Tensor,
+    ) -> Tensor:  # fmt: skip
+        y1 = y2 = x
+        for block, seed in zip(blocks, seeds, strict=True):
+            y1, y2 = block(y1, y2, where, None, seed)
+        ctx.blocks, ctx.where, ctx.seeds, ctx.parameters = blocks, where, seeds, parameters
+        ctx.save_for_backward(y1, y2)
+        return torch.cat([y1, y2], dim=-1)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        y1, y2 = ctx.saved_tensors
+        d1, d2 = grad.chunk(2, dim=-1)
+        found: dict[int, Tensor] = {}
+        for block, seed in zip(reversed(ctx.blocks), reversed(ctx.seeds), strict=True):
+            with _drawn_from(seed, 1, y1):
+                said, slope = _pulled_back(block.g, y1, d2, block, found)
+            y2, d1 = y2 - said, d1 + slope  # y2 is x2 from here on
+            with _drawn_from(seed, 0, y1):
+                f = lambda rows, block=block: block.f(rows, ctx.where)  # noqa: E731
+                said, slope = _pulled_back(f, y2, d1, block, found)
+            y1, d2 = y1 - said, d2 + slope
+        return d1 + d2, None, None, None, *(found.get(id(p)) for p in ctx.parameters)
+
+
+def _pulled_back(
+    sublayer: Callable[[Tensor], Tensor], rows: Tensor, grad: Tensor, block: nn.Module,
+    found: dict[int, Tensor],
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return sublayer(rows) and the gradient with respect to rows; add those of parameters to
+    `found`, by identity.
+    """
+    parameters = [p for p in block.parameters() if p.requires_grad]
+    with torch.enable_grad():
+        rows = rows.detach().requires_grad_()
+        said = sublayer(rows)
+    slope, *slopes = torch.autograd.grad(said, [rows, *parameters], grad, allow_unused=True)
+    for parameter, value in zip(parameters, slopes, strict=True):
+        if value is not None:
+            before = found.get(id(parameter))
+            found[id(parameter)] = value if before is None else before + value
+    return said.detach(), slope
+
+
+@contextmanager
+def _drawn_from(seed: int | None, sublayer: int, like: Tensor) -> Iterator[None]:
+    """Let torch's generators start from the sublayer's seed inside, and go on as before outside."""
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng([like.device] if like.device.type == "cuda" else []):
+        torch.manual_seed(seed + sublayer)
+        yield
+
+
+@case(ReversibleBlock)
+def _() -> Case:
+    from deepdive.attention import MultiHeadAttention
+    from deepdive.layers import FeedForward
+
+    def make() -> ReversibleBlock:
+        return ReversibleBlock(MultiHeadAttention(16, 4), FeedForward(16, 32))
+
+    def there_and_back() -> tuple[Tensor, Tensor]:
+        block, x = make().double(), random_rows(2, 2, 5, 16)
+        return torch.stack(block.inverse(*block(*x))), x
+
+    def silent_sublayers() -> tuple[Tensor, Tensor]:
+        block, x = make(), random_rows(2, 2, 5, 16)
+        set_weights(block, attn__out__weight=0.0, ff__out__weight=0.0)
+        return torch.stack(block(*x)), x
+
+    def run(block: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        return torch.cat(block(x, x.flip(-1), (mask, None), state), dim=-1)
+
+    return Case(
+        make=make,
+        run=run,
+        begin=lambda block: Slot(),
+        parity="transformers ReformerLayer",
+        limits={"the inverse: the input": there_and_back, "silent: the input": silent_sublayers},
+        refusals={
+            "a float mask": lambda: run(make(), random_rows(1, 3, 16).float(), random_rows(3, 3))
+        },
+    )
+
+
+@case(ReversibleStack)
+def _() -> Case:
+    from deepdive.attention import MultiHeadAttention
+    from deepdive.layers import FeedForward
+
+    def make() -> ReversibleStack:
+        def block(_layer: int) -> ReversibleBlock:
+            return ReversibleBlock(MultiHeadAttention(16, 4), FeedForward(16, 32))
+
+        return ReversibleStack(block, 3)
+
+    def in_a_row() -> tuple[Tensor, Tensor]:
+        x, stack = random_rows(2, 5, 16), make().double()
+        y1 = y2 = x
+        for block in stack.blocks:
+            y1, y2 = block(y1, y2)
+        return stack(x), torch.cat([y1, y2], dim=-1)
+
+    rows = torch.zeros(1, 2, 16)
+    return Case(
+        place="stack",
+        make=make,
+        parity="transformers ReformerModel",
+        limits={"its blocks in a row": in_a_row},
+        refusals={
+            "a negative number of layers": lambda: ReversibleStack(lambda i: nn.Identity(), -1),
+            "a memory": lambda: make()(rows, rows),
+        },
+    )

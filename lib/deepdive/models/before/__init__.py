@@ -1,0 +1,4 @@
+"""Models from before attention, as chapter 1 tells them: neurons, energies, word vectors, ELMo.
+
+Start with `perceptron`, or with `word2vec` for words.
+"""

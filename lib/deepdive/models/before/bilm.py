@@ -1,0 +1,200 @@
+"""Language models that read one way, and two of them over one sentence. Peters et al. 2018.
+
+What `deepdive.models.before.elmo` takes its layers from.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.fast.dropout import Dropout
+from deepdive.laws import Case, Fails, NotApplicable, Refuses, case, padding_of
+from deepdive.layers.embeddings import TokenEmbedding, check_tokens
+from deepdive.masks import Mask
+from deepdive.recurrent import LSTM, RecurrentState
+from deepdive.training.objectives import PAD, cross_entropy
+
+
+class DirectedLM(nn.Module):
+    """A language model that reads one way: logits (B, T, V) for the token after each token.
+
+        h_0 = x                          # (B, T, d_model): the word's own row
+        h_1 = LSTM(h_0)
+        h_j = LSTM(h_{j-1}) + h_{j-1}    # j > 1
+        logits = head(h_L)
+
+    To read from the right, give it the sentence turned round. Dropout acts on what each layer
+    reads and before the head. Source: Peters et al. 2018, sections 3.1 and 3.4.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        head: nn.Module,
+        d_model: int,
+        n_layers: int = 2,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        positive(d_model=d_model, n_layers=n_layers)
+        self.embedding, self.head = embedding, head
+        self.lstms = nn.ModuleList(LSTM(d_model, d_model) for _ in range(n_layers))
+        self.dropout = Dropout(dropout)
+
+    def layers(
+        self,
+        tokens: Tensor,
+        mask: Mask | Tensor | None = None,
+        state: RecurrentState | None = None,
+    ) -> list[Tensor]:
+        """Return h_0 ... h_L, each (B, T, d_model), for tokens (B, T), or what the embedding reads.
+
+        `mask` bool (B, T), True = real token; `state` is where to start, and moves on.
+        """
+        state = RecurrentState() if state is None else state
+        found = [self.embedding(tokens)]
+        for j, lstm in enumerate(self.lstms):
+            h = lstm(self.dropout(found[-1]), mask, state[j])
+            found.append(h + found[-1] if j else h)
+        return found
+
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Mask | Tensor | None = None,
+        state: RecurrentState | None = None,
+    ) -> Tensor:
+        """Return logits (B, T, V) for the token that follows each; arguments as for `layers`."""
+        return self.head(self.dropout(self.layers(tokens, mask, state)[-1]))
+
+
+class BiLM(nn.Module):
+    """Two language models, one from each end, that share the words' rows and the output layer.
+
+    forward: logits (B, T, 2, V), for the token after each token ([:, :, 0], from what is to its
+    left) and for the token before it ([:, :, 1], from what is to its right). Neither sees what it
+    is to guess. `bilm_loss` trains it.
+    Source: Peters et al. 2018, section 3.1.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        head: nn.Module,
+        d_model: int,
+        n_layers: int = 2,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.left_to_right = DirectedLM(embedding, head, d_model, n_layers, dropout)
+        self.right_to_left = DirectedLM(embedding, head, d_model, n_layers, dropout)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return logits (B, T, 2, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
+        _check_axes(tokens)
+        turned = None if mask is None else mask.flip(1)
+        back = self.right_to_left(tokens.flip(1), turned).flip(1)
+        return torch.stack([self.left_to_right(tokens, mask), back], dim=2)
+
+    def layers(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
+        """Return L + 1 tensors (B, T, 2 * d_model), both directions side by side.
+
+        The first is the word's own row, twice.
+        """
+        _check_axes(tokens)
+        turned = None if mask is None else mask.flip(1)
+        onward = self.left_to_right.layers(tokens, mask)
+        back = self.right_to_left.layers(tokens.flip(1), turned)
+        return [torch.cat([a, b.flip(1)], dim=-1) for a, b in zip(onward, back, strict=True)]
+
+
+def _check_axes(tokens: Tensor) -> None:
+    """Raise ValueError for tokens of one axis; words may come as (B, T, C) characters too."""
+    if tokens.ndim < 2:
+        check_tokens(tokens)
+
+
+def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
+    """Mean of the two cross-entropies: the token after each token, and the one before it.
+
+    logits (B, T, 2, V) of `BiLM`, tokens (B, T) with a mark at both ends of each sentence.
+    Source: Peters et al. 2018, section 3.1.
+    """
+    if logits.ndim != 4 or logits.shape[2] != 2 or tokens.shape != logits.shape[:2]:
+        raise ValueError(
+            f"logits: came with shape {tuple(logits.shape)} for tokens {tuple(tokens.shape)}, "
+            "expected (B, T, 2, V) and (B, T): what BiLM returns"
+        )
+    after = cross_entropy(logits[:, :-1, 0], tokens[:, 1:], pad)
+    targets = tokens[:, :-1]
+    if pad is not None:  # padding behind a sentence guesses nothing
+        targets = targets.masked_fill(tokens[:, 1:] == pad, pad)
+    before = cross_entropy(logits[:, 1:, 1], targets, pad)
+    return (after + before) / 2
+
+
+def bilm(vocab_size: int, d_model: int = 64, n_layers: int = 2, dropout: float = 0.0) -> BiLM:
+    """Build a BiLM over a table of words."""
+    positive(vocab_size=vocab_size, d_model=d_model)
+    head = nn.Linear(d_model, vocab_size)
+    return BiLM(TokenEmbedding(vocab_size, d_model), head, d_model, n_layers, dropout)
+
+
+@case(DirectedLM)
+def _() -> Case:
+    def make(n_layers: int = 2) -> DirectedLM:
+        return bilm(32, 12, n_layers).left_to_right
+
+    def one_layer() -> tuple[Tensor, Tensor]:
+        model, tokens = make(1).double(), torch.tensor([[4, 9, 5]])
+        return model(tokens), model.head(model.lstms[0](model.embedding(tokens)))
+
+    return Case(
+        make=make,
+        run=lambda model, x, mask=None, state=None: model(x, mask, state),
+        begin=lambda model: RecurrentState(),
+        vocab=32,
+        parity="torch.nn.Embedding, LSTM and Linear",
+        limits={"one layer: an LSTM and the head": one_layer},
+        refusals={
+            "an unknown token": lambda: make()(torch.tensor([[40]])),
+            "no layers": lambda: make(0),
+        },
+        laws={
+            "order": Fails("a recurrence reads in order"),
+            "hooks": Refuses("no attention: record says that there are no weights"),
+        },
+    )
+
+
+@case(BiLM)
+def _() -> Case:
+    def mirrored() -> tuple[Tensor, Tensor]:
+        """Exchange the two models and turn the sentence round: the two guesses change places."""
+        model, tokens = bilm(32, 12).double(), torch.tensor([[4, 9, 5, 7]])
+        expected = model(tokens)
+        both = model.left_to_right, model.right_to_left
+        model.right_to_left, model.left_to_right = both
+        return model(tokens.flip(1)).flip(1, 2), expected
+
+    return Case(
+        make=lambda: bilm(32, 12),
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
+        vocab=32,
+        parity="torch.nn.LSTM, over packed rows, and over the same turned round",
+        limits={"mirrored: the guesses change places": mirrored},
+        refusals={
+            "an unknown token": lambda: bilm(32, 12)(torch.tensor([[40]])),
+            "logits of one direction": lambda: bilm_loss(
+                torch.zeros(1, 3, 8), torch.zeros(1, 3).long()
+            ),
+        },
+        laws={
+            "no_leak": Fails("half of it reads from the end; tests/test_words.py tries each half"),
+            "order": Fails("a recurrence reads in order"),
+            "cache": NotApplicable("it reads from both ends, and needs the whole sentence"),
+            "hooks": Refuses("no attention: record says that there are no weights"),
+        },
+    )

@@ -1,0 +1,135 @@
+"""ELMo, "Deep Contextualized Word Representations". Peters et al. 2018.
+
+Two language models read a sentence, one from each end. All their layers together, mixed with
+weights that a task learns, are the word's vector in this sentence.
+
+Not as in the paper: LSTM layers as wide as the rows in the place of 4,096 units projected to 512;
+no layer norm before the mix; sizes for a laptop. Words enter by a table, or by their letters
+(`deepdive.models.before.character_cnn`), which is the paper's way.
+
+System: elmo
+Parent: word2vec
+What differs:
+- a word's vector depends on its sentence: the states of LSTM layers, not a row (`BiLM.layers`)
+- two language models, one a direction, share rows and output layer (`deepdive.models.before.bilm`)
+- a residual connection from the first LSTM layer to the second (`DirectedLM.layers`)
+- all layers are used, mixed with weights of the task's own (`ScalarMix`)
+- words can enter by their letters (`deepdive.models.before.character_cnn.CharacterCNN`)
+Time: O(n_layers d_model^2 + d_model V) per token, one step after another
+Memory: O(n_layers d_model^2 + d_model V) weights
+Source: Peters et al. 2018, sections 3.1 to 3.4
+Book: Straka, contextualized embeddings
+Page: 01_before/10_elmo#in-code-one-model-from-each-end
+Oracle: torch.nn.LSTM, and the direct sum
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, Fails, NotApplicable, case, padding_of, random_rows
+from deepdive.models.before.bilm import BiLM, bilm
+
+
+class ScalarMix(nn.Module):
+    """y = gamma * sum_j softmax(s)_j h_j, with one number s_j a layer and one gamma, both learned.
+
+    At first all s_j are 0 and gamma is 1: the mean. Hook point: `weights` (n_layers,), softmax(s).
+    Raises ValueError for another number of layers. Source: Peters et al. 2018, equation 1.
+    """
+
+    def __init__(self, n_layers: int) -> None:
+        super().__init__()
+        positive(n_layers=n_layers)
+        self.s = nn.Parameter(torch.zeros(n_layers))
+        self.gamma = nn.Parameter(torch.ones(()))
+        self.weights = HookPoint()
+
+    def forward(self, layers: Sequence[Tensor]) -> Tensor:
+        """Return (..., d) for n_layers tensors of that shape."""
+        if len(layers) != len(self.s):
+            raise ValueError(
+                f"layers: {len(layers)} came, expected {len(self.s)}: of a model of L layers give "
+                "all L + 1, the words' own rows too"
+            )
+        weights = self.weights(self.s.softmax(0))
+        return self.gamma * torch.stack([w * h for w, h in zip(weights, layers, strict=True)]).sum(
+            0
+        )
+
+
+class ELMo(nn.Module):
+    """A word's vector in its sentence: the layers of a `BiLM`, mixed; (B, T, 2 * d_model).
+
+    Each task has a mix of its own over one `BiLM`; train the mix alone with
+    `bilm.requires_grad_(False)`. Source: Peters et al. 2018, sections 3.2 and 3.3.
+    """
+
+    def __init__(self, bilm: BiLM) -> None:
+        super().__init__()
+        self.bilm = bilm
+        self.mix = ScalarMix(len(bilm.left_to_right.lstms) + 1)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return vectors (B, T, 2 * d_model); `mask` bool (B, T), True = real token."""
+        return self.mix(self.bilm.layers(tokens, mask))
+
+
+def tiny(vocab_size: int = 32) -> ELMo:
+    """Return a model for tests and toys: rows 12 wide, two layers a direction."""
+    return ELMo(bilm(vocab_size, 12))
+
+
+@case(ScalarMix)
+def _() -> Case:
+    def chosen() -> tuple[Tensor, Tensor]:
+        mix, rows = ScalarMix(3).double(), list(random_rows(3, 2, 4, 16))
+        nn.init.constant_(mix.s[:1], 800.0)
+        return mix(rows), rows[0]
+
+    def mean() -> tuple[Tensor, Tensor]:
+        rows = random_rows(3, 2, 4, 16)
+        return ScalarMix(3).double()(list(rows)), rows.mean(0)
+
+    alone = NotApplicable("it mixes numbers of one place; no mask, order or state enters")
+    return Case(
+        make=lambda: ScalarMix(3),
+        run=lambda mix, x, mask=None, state=None: mix([x, x.square(), x.sin()]),
+        parity="the direct sum",
+        limits={"one s far above the others: that layer": chosen, "at first: the mean": mean},
+        refusals={
+            "another number of layers": lambda: ScalarMix(3)([torch.zeros(2)] * 2),
+            "no layers": lambda: ScalarMix(0),
+        },
+        laws={"padding": alone, "cache": alone},
+    )
+
+
+@case(ELMo)
+def _() -> Case:
+    def last() -> tuple[Tensor, Tensor]:
+        model, tokens = tiny().double(), torch.tensor([[4, 9, 5]])
+        nn.init.constant_(model.mix.s[-1:], 800.0)
+        return model(tokens), model.bilm.layers(tokens)[-1]
+
+    both_ends = "it reads from both ends, and needs the whole sentence"
+    return Case(
+        make=tiny,
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
+        vocab=32,
+        parity="torch.nn.LSTM and the direct sum",
+        limits={"all weight on the last layer: that layer": last},
+        refusals={"an unknown token": lambda: tiny()(torch.tensor([[40]]))},
+        silent={"head": "the output layer is for training the two language models only"},
+        laws={
+            "no_leak": Fails(both_ends),
+            "order": Fails("a recurrence reads in order"),
+            "cache": NotApplicable(both_ends),
+        },
+    )

@@ -1,0 +1,105 @@
+"""The neural probabilistic language model. Bengio, Ducharme, Vincent and Jauvin 2003.
+
+It guesses the next word from a window of words, each a learned row of numbers, through one hidden
+layer. word2vec (`deepdive.models.before.word2vec`) is what was left when the layer was dropped and
+the softmax over the vocabulary was replaced.
+
+Parent: mlp
+What differs:
+- words enter as learned rows, not as counts of word sequences: the table of `NeuralLM.embedding`
+- a window of `n_words` rows side by side goes through one hidden layer (`NeuralLM.H`)
+- the scores also see the rows directly (`NeuralLM.W`)
+Time: O(n_words d_model (d_hidden + V) + d_hidden V) per token
+Memory: O(V (d_model n_words + d_hidden)) weights
+Source: Bengio et al. 2003, section 2, equation 1
+Book: 1.1
+Oracle: torch.nn.Sequential of torch.nn layers
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.laws import Case, Fails, NotApplicable, case, padding_of
+from deepdive.layers.embeddings import TokenEmbedding, check_tokens
+from deepdive.masks import padding
+
+
+class NeuralLM(nn.Module):
+    """Logits (B, T, V) for the token that follows each token, from the last `n_words` tokens.
+
+        x = [C[w_{t-n+1}] ; ... ; C[w_t]]          # (B, T, n_words * d_model), n = n_words
+        y = b + W x + U tanh(d + H x)              # (B, T, V)
+
+    d and b are the biases of H and U. Before the first token, and where `mask` says padding, the
+    rows are 0. The paper counts the word to guess in its n, so its n is n_words + 1.
+    Raises ValueError when a size is below 1, and for tokens outside the vocabulary.
+    Source: Bengio et al. 2003, section 2, equation 1.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, d_hidden: int, n_words: int) -> None:
+        super().__init__()
+        positive(vocab_size=vocab_size, d_model=d_model, d_hidden=d_hidden, n_words=n_words)
+        self.n_words = n_words
+        self.embedding = TokenEmbedding(vocab_size, d_model)
+        self.H = nn.Linear(n_words * d_model, d_hidden)
+        self.U = nn.Linear(d_hidden, vocab_size)
+        self.W = nn.Linear(n_words * d_model, vocab_size, bias=False)
+        nn.init.zeros_(self.W.weight)  # at first the hidden layer alone speaks
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return logits (B, T, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
+        check_tokens(tokens)
+        real = padding(mask, tokens, "mask")
+        rows = self.embedding(tokens)  # (B, T, d_model)
+        if real is not None:
+            rows = rows * real.keys.unsqueeze(-1)
+        rows = F.pad(rows, (0, 0, self.n_words - 1, 0))  # rows of 0 before the first token
+        x = rows.unfold(1, self.n_words, 1).transpose(-2, -1).flatten(-2)  # (B, T, n * d_model)
+        return self.W(x) + self.U(torch.tanh(self.H(x)))
+
+
+def tiny(vocab_size: int = 32) -> NeuralLM:
+    """Return a model for tests and toys: rows 16 wide, three words, 12 hidden units."""
+    return NeuralLM(vocab_size, d_model=16, d_hidden=12, n_words=3)
+
+
+@case(NeuralLM)
+def _() -> Case:
+    def one_word() -> tuple[Tensor, Tensor]:
+        """One word and no hidden layer: a table of logits, the bigram model."""
+        model, tokens = NeuralLM(8, 4, 3, 1).double(), torch.tensor([[5, 2, 7]])
+        nn.init.normal_(model.W.weight)
+        nn.init.zeros_(model.U.weight)
+        table = model.embedding.weight @ model.W.weight.T + model.U.bias
+        return model(tokens), table[tokens]
+
+    def far() -> tuple[Tensor, Tensor]:
+        """What stands before the window does not matter."""
+        model = tiny().double()
+        return (
+            model(torch.tensor([[4, 5, 6, 7, 8]]))[:, -1],
+            model(torch.tensor([[9, 1, 6, 7, 8]]))[:, -1],
+        )
+
+    return Case(
+        make=tiny,
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
+        vocab=32,
+        parity="torch.nn.Sequential of Embedding, Flatten, Linear and Tanh",
+        limits={"one word, no hidden layer: a table of bigrams": one_word, "a window": far},
+        refusals={
+            "an unknown token": lambda: tiny()(torch.tensor([[40]])),
+            "a float mask": lambda: tiny()(torch.tensor([[4]]), torch.ones(1, 1)),
+            "no words": lambda: NeuralLM(8, 4, 3, 0),
+        },
+        laws={
+            "order": Fails("each place in the window has weights of its own"),
+            "cache": NotApplicable("its whole state is the window: give the last tokens again"),
+            "hooks": NotApplicable("no attention: there are no weights to record"),
+        },
+    )

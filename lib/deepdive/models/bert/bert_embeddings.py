@@ -1,0 +1,119 @@
+"""What enters a BERT: a token's row, its place's and its text's, added and normalised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checks import not_negative
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, Fails, NotApplicable, case, set_weights
+from deepdive.layers import Dropout, LayerNorm
+from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.masks import describe
+from deepdive.positions import LearnedPosition, Position
+
+
+class BertEmbeddings(nn.Module):
+    """rows = dropout(norm(tokens[t] + segments[s] + position[p])), shape (B, T, d_model).
+
+    `segments` holds a row for each text of the input, such as question and passage; with
+    `n_segments` = 0 there is none. Hook point: `embedded` (B, T, d_model), after the norm.
+    Source: Devlin et al. 2019, section 3, figure 2.
+    """
+
+    def __init__(
+        self,
+        tokens: TokenEmbedding,
+        position: Position,
+        n_segments: int = 2,
+        dropout: float = 0.0,
+        eps: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        not_negative(n_segments=n_segments)
+        self.tokens, self.position, self.n_segments = tokens, position, n_segments
+        self.segments = nn.Embedding(n_segments, tokens.d_model) if n_segments else None
+        self.norm, self.dropout = LayerNorm(tokens.d_model, eps), Dropout(dropout)
+        self.embedded = HookPoint()
+
+    def positions(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
+        """Return where each token stands, (T,) or (B, T): here 0 .. T - 1, padding included."""
+        return torch.arange(tokens.shape[1], device=tokens.device)
+
+    def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
+        """Return rows (B, T, d_model) for tokens (B, T), segments (B, T) and positions (T,) or
+        (B, T); without segments all tokens belong to segment 0.
+        """
+        rows = self.tokens(tokens)  # it checks the tokens
+        if self.segments is None:
+            if segments is not None:
+                raise ValueError("segments were given, but this model has none: leave them out")
+        elif segments is None:
+            rows = rows + self.segments.weight[0]
+        else:
+            check_segments(segments, tokens, self.n_segments)
+            rows = rows + self.segments(segments)
+        return self.dropout(self.embedded(self.norm(self.position.embed(rows, positions))))
+
+
+def check_segments(segments: Tensor, tokens: Tensor, n_segments: int) -> None:
+    """Raise TypeError or ValueError unless `segments` are integers below `n_segments`, shaped as
+    `tokens`.
+    """
+    if not isinstance(segments, Tensor) or segments.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"segments must be integers (B, T); got {describe(segments)}")
+    if segments.shape != tokens.shape:
+        raise ValueError(
+            f"segments have shape {tuple(segments.shape)}, but the tokens {tuple(tokens.shape)}"
+        )
+    low, high = int(segments.min()), int(segments.max())
+    if low < 0 or high >= n_segments:
+        raise ValueError(
+            f"segments run from {low} to {high}, but the model knows {n_segments}: 0 is the first "
+            "text, 1 the second"
+        )
+
+
+ROW = torch.tensor([[4, 9, 6]])
+
+
+@case(BertEmbeddings)
+def _() -> Case:
+    def make(n_segments: int = 2) -> BertEmbeddings:
+        return BertEmbeddings(TokenEmbedding(32, 16), LearnedPosition(8, 16), n_segments)
+
+    def only_tokens() -> tuple[Tensor, Tensor]:
+        part = make().double()
+        set_weights(part, segments__weight=0.0, position__table__weight=0.0)
+        return part(ROW, torch.ones_like(ROW), torch.arange(3)), part.norm(part.tokens(ROW))
+
+    def given(segments: Any) -> Callable[[], Tensor]:
+        return lambda: make()(ROW, segments, torch.arange(3))
+
+    ordered = Fails("positions tell the tokens apart")
+    alone = NotApplicable("it looks at one token at a time; no mask or cache enters")
+    return Case(
+        make=make,
+        run=lambda part, x, mask=None, state=None: part(x, None, torch.arange(x.shape[1])),
+        vocab=32,
+        parity="transformers BertModel",
+        limits={"no segments, no positions: the tokens, normalised": only_tokens},
+        refusals={
+            "an unknown segment": given(ROW.clamp(max=2)),
+            "segments of another shape": given(torch.zeros(1, 2).long()),
+            "segments that are floats": given(torch.zeros(1, 3)),
+            "segments for a model without": lambda: make(n_segments=0)(
+                ROW, torch.zeros_like(ROW), torch.arange(3)
+            ),
+        },
+        laws={
+            "padding": alone,
+            "cache": alone,
+            "hooks": alone,
+            "order": ordered,
+        },
+    )

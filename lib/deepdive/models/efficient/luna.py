@@ -1,0 +1,220 @@
+"""Luna: two sequences flow through the stack, the tokens and a memory of fixed length. Ma et al.
+2021, "Luna: Linear Unified Nested Attention".
+
+System: luna
+Parent: linformer
+Place: head
+What differs:
+- what makes the keys few is attention too: `n_slots` rows read them (`NestedAttention`,
+  `LunaBlock.pack`), where Linformer multiplies by a learned matrix of a fixed length
+- the rows that read are a second stream, which each layer returns beside the tokens
+  (`LunaStack.both`)
+- a causal form, with a softplus in place of the softmax over the keys (`unpack_causally`)
+Time: O(n_slots d_model)
+Memory: O(n_heads n_slots)
+Source: Ma et al. 2021.
+Book: 5.2.6.1
+Page: 05_efficient/05_prototypes_and_memories#luna-pack-then-unpack
+Checkpoints: none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import KVCache, MultiHeadAttention, SoftmaxAttention
+from deepdive.attention.memories.nested import packing_strength, unpack_causally
+from deepdive.attention.structure import all_real, read_mask
+from deepdive.checks import not_negative, positive
+from deepdive.laws import Case, NotApplicable, Refuses, case, random_rows, set_weights
+from deepdive.layers import FeedForward, LayerNorm, PostNorm
+from deepdive.masks import Causal, Mask, Padding, Window
+
+NO_CACHE = "each step would need the running sums of all rows so far: call it on whole rows"
+
+
+class LunaBlock(nn.Module):
+    """One layer of two streams, tokens x (B, T, d_model) and memory p (B, n_slots, d_model).
+
+        packed = pack(p, x)                       # the memory reads the tokens
+        x, p   = norm(x + unpack(x, packed)), norm(p + packed)
+        x      = norm(x + ff(x))
+
+    Under `Causal` x is `unpack_causally` of the projections, and p is returned as it came: packed
+    rows have read every token, so no token of the next layer may read them.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.pack = MultiHeadAttention(d_model, n_heads, dropout=dropout)
+        self.unpack = MultiHeadAttention(d_model, n_heads, dropout=dropout)
+        self.ff = FeedForward(d_model, d_ff)
+        self.attn_residual, self.ff_residual, self.memory_residual = (
+            PostNorm(d_model, LayerNorm, dropout) for _ in range(3)
+        )
+
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Mask | Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return both streams after the layer. Raises ValueError for a mask other than `Causal`
+        and `Padding`.
+        """
+        real, causal = read_mask(mask, x.unsqueeze(1), "LunaBlock")
+        if causal:
+            x = self.attn_residual(x, lambda rows: self._causal(rows, memory, real))
+        else:
+            packed = self.pack(memory, x, mask=None if real is None else Padding(real))
+            x = self.attn_residual(x, lambda rows: self.unpack(rows, packed))
+            memory = self.memory_residual(memory, lambda _: packed)
+        return self.ff_residual(x, self.ff), memory
+
+    def _causal(self, x: Tensor, memory: Tensor, real: Tensor | None) -> Tensor:
+        pack, unpack = self.pack, self.unpack
+        slots = pack._split(pack.q(memory), pack.n_heads)
+        q = unpack._split(unpack.q(x), pack.n_heads)
+        keys, (k, v) = pack._keys_and_values(x)[0], unpack._keys_and_values(x)
+        inner = unpack.mechanism
+        assert isinstance(inner, SoftmaxAttention)
+        scale = inner.default_scale(q.shape[-1])
+        strength = packing_strength(slots, keys, scale)
+        points = (inner.scores, inner.weights, inner.dropout)
+        heads = unpack_causally(q, k, v, strength, all_real(real, k), scale, *points)
+        return unpack.out(unpack.heads(heads).transpose(1, 2).flatten(2))
+
+
+class LunaStack(nn.Module):
+    """Luna blocks one after the other; the memory that enters is a parameter, (n_slots, d_model).
+
+    `both` returns both streams, `forward` the tokens alone, in the place of a `Stack`.
+    """
+
+    def __init__(
+        self, make_block: Callable[[int], LunaBlock], n_layers: int, n_slots: int, d_model: int
+    ) -> None:
+        super().__init__()
+        positive(n_slots=n_slots, d_model=d_model)
+        not_negative(n_layers=n_layers)
+        self.memory = nn.Parameter(torch.randn(n_slots, d_model) * d_model**-0.5)
+        self.blocks = nn.ModuleList(make_block(i) for i in range(n_layers))
+
+    def both(self, x: Tensor, mask: Mask | Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return tokens (B, T, d_model) and memory (B, n_slots, d_model) after all blocks."""
+        memory = self.memory.expand(x.shape[0], -1, -1)
+        for block in self.blocks:
+            x, memory = block(x, memory, mask)
+        return x, memory
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        memory_mask: Mask | Tensor | None = None,
+        positions: Tensor | None = None,
+        cache: KVCache | None = None,
+        memory_positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return the tokens after all blocks. Raises ValueError for foreign rows or a cache."""
+        if cache is not None:
+            raise ValueError(f"cache: {NO_CACHE}")
+        if memory is not None or memory_mask is not None or memory_positions is not None:
+            raise ValueError(
+                "memory: Luna's own memory is a parameter; foreign rows need blocks with a cross-"
+                "attention, such as Stack's"
+            )
+        return self.both(x, mask)[0]
+
+
+def luna(
+    d_model: int = 512,
+    *,
+    n_heads: int = 8,
+    n_layers: int = 6,
+    d_ff: int = 2048,
+    n_slots: int = 16,
+    dropout: float = 0.1,
+) -> LunaStack:
+    """Build a stack of the base Transformer's size with a memory of 16 rows."""
+    return LunaStack(
+        lambda _layer: LunaBlock(d_model, n_heads, d_ff, dropout), n_layers, n_slots, d_model
+    )
+
+
+def tiny() -> LunaStack:
+    """Return a stack for tests and toys: 2 layers, 16 wide, 4 heads, 3 rows of memory."""
+    return luna(16, n_heads=4, n_layers=2, d_ff=32, n_slots=3, dropout=0.0)
+
+
+def _two_streams(block: LunaBlock, x: Tensor, mask: Mask | None, state: object) -> Tensor:
+    """Both outputs of a block in one tensor: the memory's mean is added to every token."""
+    memory = torch.linspace(-1, 1, 48, dtype=x.dtype).view(1, 3, 16).expand(len(x), -1, -1)
+    x, memory = block(x, memory, mask)
+    return x + memory.mean(1, keepdim=True)
+
+
+@case(LunaBlock)
+def _() -> Case:
+    def silent() -> tuple[Tensor, Tensor]:
+        x, block = random_rows(2, 5, 16), LunaBlock(16, 4, 32)
+        set_weights(block, pack__out__weight=0.0, unpack__out__weight=0.0, ff__out__weight=0.0)
+        twice = LayerNorm(16).double()
+        return block(x, x[:, :3])[0], twice(twice(x))
+
+    def the_same_rows() -> tuple[Tensor, Tensor]:
+        """A memory that nothing distinguishes packs one row: every token reads that row."""
+        x, block = random_rows(2, 5, 16), LunaBlock(16, 4, 32).double()
+        memory = random_rows(1, 1, 16).expand(2, 3, 16)
+        packed = block.pack(memory, x)
+        read = block.unpack.out(block.unpack.kv(packed[:, :1]).chunk(2, -1)[1])
+        hidden = block.attn_residual(x, lambda rows: read.expand_as(rows))
+        return block(x, memory)[0], block.ff_residual(hidden, block.ff)
+
+    return Case(
+        make=lambda: LunaBlock(16, 4, 32),
+        run=_two_streams,
+        parity="the paper's equations, written out as loops over rows",
+        limits={
+            "sublayers that return 0: the norms": silent,
+            "memory rows that are equal: one value for all": the_same_rows,
+        },
+        refusals={
+            "another mask": lambda: LunaBlock(16, 4, 32)(
+                torch.zeros(1, 3, 16), torch.zeros(1, 2, 16), Window(1)
+            )
+        },
+        laws={"cache": NotApplicable("a block of two streams has no cache; its stack refuses one")},
+    )
+
+
+@case(LunaStack)
+def _() -> Case:
+    def in_a_row() -> tuple[Tensor, Tensor]:
+        x, stack = random_rows(2, 5, 16), tiny().double()
+        first = stack.blocks[0](x, stack.memory.expand(2, -1, -1))
+        return torch.cat(stack.both(x), 1), torch.cat(stack.blocks[1](*first), 1)
+
+    def causal_memory() -> tuple[Tensor, Tensor]:
+        stack = tiny().double()
+        return stack.both(random_rows(2, 5, 16), Causal())[1], stack.memory.expand(2, -1, -1)
+
+    x = torch.zeros(1, 3, 16)
+    return Case(
+        place="stack",
+        make=tiny,
+        parity="the paper's equations, written out as loops over rows",
+        limits={
+            "its blocks in a row, both streams": in_a_row,
+            "under a causal mask the memory stays": causal_memory,
+        },
+        refusals={
+            "another mask": lambda: tiny()(x, mask=Window(1)),
+            "foreign rows": lambda: tiny()(x, memory=x),
+            "no memory": lambda: luna(16, n_slots=0),
+        },
+        silent={"blocks.1.memory_residual": "no layer reads what the last one packed"},
+        laws={"cache": Refuses(NO_CACHE)},
+    )

@@ -1,0 +1,129 @@
+"""Layers of Perceiver: latents that read foreign rows, or each other."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.checks import positive
+from deepdive.fast.linear import Linear
+from deepdive.laws import Case, NotApplicable, case, random_rows, set_weights
+from deepdive.layers import FeedForward, LayerNorm, PreNorm, gelu
+from deepdive.masks import Mask
+
+
+class ChannelAttention(MultiHeadAttention):
+    """Multi-head attention whose scores and values have widths of their own.
+
+    q, k are (B, H, T, d_scores / H), v is (B, H, S, d_values / H); scores are divided by
+    sqrt(d_scores / H).
+    Raises ValueError when the heads divide one of them not.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_scores: int,
+        d_values: int,
+        *,
+        d_context: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        positive(n_heads=n_heads, d_scores=d_scores, d_values=d_values)
+        if d_scores % n_heads or d_values % n_heads:
+            raise ValueError(
+                f"n_heads={n_heads} does not divide d_scores={d_scores} and d_values={d_values}: "
+                "choose a divisor of both"
+            )
+        super().__init__(
+            d_model, n_heads, d_head=d_scores // n_heads, d_context=d_context, dropout=dropout
+        )
+        self.widths = (d_scores, d_values)
+        self.kv = Linear(self.d_context, d_scores + d_values)
+        self.out = Linear(d_values, d_model)
+        for weight in (*self.kv.weight.split(self.widths), self.out.weight):
+            nn.init.xavier_uniform_(weight)
+        for layer in (self.kv, self.out):
+            nn.init.zeros_(layer.bias)
+
+    def _keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        parts = self.kv(rows).split(self.widths, dim=-1)
+        k, v = (part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in parts)
+        return k, v
+
+
+class LatentLayer(nn.Module):
+    """x + attn(norm(x), norm(y)), then x + ff(norm(x)): a pre-norm block that may read foreign rows
+    y under a norm of their own.
+    """
+
+    def __init__(
+        self,
+        attn: ChannelAttention,
+        d_ff: int,
+        d_context: int | None = None,
+    ) -> None:
+        super().__init__()
+        positive(d_context=d_context)
+        self.attn, self.d_model = attn, attn.d_model
+        self.context_norm = None if d_context is None else LayerNorm(d_context)
+        self.attn_residual, self.ff_residual = PreNorm(self.d_model), PreNorm(self.d_model)
+        self.ff = FeedForward(self.d_model, d_ff, gelu)
+
+    def forward(
+        self, x: Tensor, context: Tensor | None = None, mask: Mask | Tensor | None = None
+    ) -> Tensor:
+        """Return x (B, T, d_model) after the layer. Raises ValueError when a layer that reads
+        foreign rows has none, or another has them.
+        """
+        if (context is None) != (self.context_norm is None):
+            raise ValueError(
+                "context: a layer built with d_context reads foreign rows (B, S, d_context), and "
+                "any other reads its own"
+            )
+        if context is not None and self.context_norm is not None:
+            context = self.context_norm(context)
+        x = self.attn_residual(x, lambda rows: self.attn(rows, context, mask=mask))
+        return self.ff_residual(x, self.ff)
+
+
+@case(ChannelAttention)
+def _() -> Case:
+    def one_width() -> tuple[Tensor, Tensor]:
+        wide, x = ChannelAttention(16, 4, 16, 16).double(), random_rows(2, 5, 16)
+        plain = MultiHeadAttention(16, 4).double()
+        plain.load_state_dict(wide.state_dict())
+        return wide(x), plain(x)
+
+    return Case(
+        place="layer",
+        make=lambda: ChannelAttention(16, 4, 8, 24),
+        parity="transformers PerceiverModel",
+        limits={"one width: MultiHeadAttention": one_width},
+        refusals={"heads that do not divide": lambda: ChannelAttention(16, 4, 16, 18)},
+    )
+
+
+@case(LatentLayer)
+def _() -> Case:
+    def layer(d_context: int | None = None) -> LatentLayer:
+        return LatentLayer(ChannelAttention(16, 4, 16, 16, d_context=d_context), 32, d_context)
+
+    def silent() -> tuple[Tensor, Tensor]:
+        x = random_rows(2, 5, 16)
+        return set_weights(layer(), attn__out__weight=0.0, ff__out__weight=0.0)(x), x
+
+    rows = torch.zeros(1, 3, 16)
+    return Case(
+        make=layer,
+        run=lambda module, x, mask, state: module(x, mask=mask),
+        parity="transformers PerceiverModel",
+        limits={"sublayers that return 0: the stream": silent},
+        refusals={
+            "no foreign rows": lambda: layer(16)(rows),
+            "unread foreign rows": lambda: layer()(rows, rows),
+        },
+        laws={"cache": NotApplicable("latents are not decoded one by one")},
+    )

@@ -1,0 +1,244 @@
+"""R-Transformer: each layer reads what is near with a small recurrent network, then attends to
+all. Wang, Ma, Liu and Tang 2019, "R-Transformer: Recurrent Neural Network Enhanced Transformer".
+
+System: r_transformer
+Parent: transformer
+Place: layer
+What differs:
+- below each attention a recurrent network reads the last `window` rows of every row (`LocalRNN`)
+- so a row knows the order of those before it: there are no positions (`Position` does nothing)
+- a layer has three sublayers, each with its residual and norm (`RBlock`)
+- it is a decoder alone: a language model (`r_transformer`)
+Time: O(n_layers d_model (T + d_ff + window d_model))
+Memory: O(n_layers (n_heads T + d_ff + window d_model))
+Source: Wang, Ma, Liu and Tang 2019, the model's three sublayers.
+Book: table 1.3
+Page: 05_efficient/08_positions#r-transformer-read-what-is-near-then-attend
+Checkpoints: none
+Example: tiny()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention import KVCache, MultiHeadAttention, Slot
+from deepdive.attention.structure import all_real, read_mask
+from deepdive.checks import positive
+from deepdive.laws import Case, Fails, NotApplicable, case, random_rows, set_weights
+from deepdive.layers import Block, FeedForward, PostNorm, relu
+from deepdive.layers.block import Residual
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.masks import Mask, Window
+from deepdive.models.transformer.decoder_only import DecoderOnly
+from deepdive.models.transformer.transformer import Decoder
+from deepdive.positions import Position
+from deepdive.recurrent import GRU, LSTM, RNN
+from deepdive.recurrent.state import RecurrentState
+
+
+class LocalRNN(nn.Module):
+    """A recurrent network that is begun anew for each row, `window` rows up to and with it.
+
+        y[t] = the last state of rnn(x[t - window + 1 : t + 1]), from zeros         # (B, T, d)
+
+    All rows take their steps together: `window` steps, whatever T is. Where a window reaches
+    before the first row, or meets padding, the state stands still. It looks back only: a `Causal`
+    mask says nothing new, and of the others only `Padding` is honoured.
+    Raises ValueError for a window below 1, and a network that changes the width.
+    Source: Wang et al. 2019, LocalRNN; shorter windows at the start in place of rows of zeros.
+    """
+
+    def __init__(self, rnn: RNN, window: int) -> None:
+        super().__init__()
+        positive(window=window)
+        if rnn.d_input != rnn.d_hidden:
+            raise ValueError(
+                f"rnn goes from d_input={rnn.d_input} to d_hidden={rnn.d_hidden}: a sublayer keeps "
+                "the width"
+            )
+        self.rnn, self.window, self.d_model = rnn, window, rnn.d_hidden
+
+    def extra_repr(self) -> str:
+        return f"window={self.window}"
+
+    def forward(
+        self, x: Tensor, mask: Mask | Tensor | None = None, cache: Slot | None = None
+    ) -> Tensor:
+        """Return the states (B, T, d_model) for rows x (B, T, d_model); with `cache`, rows of
+        earlier calls are in reach, and `mask` describes them too.
+        """
+        T = x.shape[1]
+        rows = self.rnn.W(x).unsqueeze(1)  # (B, 1, S, blocks * d): each row is projected once
+        if cache is not None:
+            rows, _ = cache.append(rows, rows[..., :1])
+        real = all_real(read_mask(mask, rows, "LocalRNN")[0], rows)
+        around = (T + self.window - 1 - rows.shape[2], 0)  # rows to add, or to cut off, in front
+        rows, real = F.pad(rows[:, 0], (0, 0, *around)), F.pad(real, around, value=False)
+        values = self.rnn.begin(x.flatten(0, 1), RecurrentState())
+        for i in range(self.window):
+            here = real[:, i : i + T].expand(len(x), T).flatten()
+            values = self.rnn.advance(rows[:, i : i + T].flatten(0, 1), values, here)
+        return values[0].unflatten(0, x.shape[:2])
+
+
+class RBlock(Block):
+    """x = residual(x, local(x)), then what a `Block` does: attention, feed-forward."""
+
+    def __init__(
+        self, local: LocalRNN, attn: nn.Module, ff: nn.Module, residual: Residual = PostNorm
+    ) -> None:
+        super().__init__(attn, ff, residual=residual)
+        self.local, self.local_residual = local, residual(local.d_model)
+
+    def near(self, x: Tensor, mask: Mask | Tensor | None, cache: Slot | None) -> Tensor:
+        """Return the stream after the first sublayer."""
+        return self.local_residual(x, lambda rows: self.local(rows, mask, cache))
+
+
+class RStack(Stack):
+    """A stack of `RBlock`: each takes two slots of the cache, one for each sublayer that looks at
+    other rows.
+    """
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        memory_mask: Mask | Tensor | None = None,
+        positions: Tensor | None = None,
+        cache: KVCache | None = None,
+        memory_positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return the stream (B, T, d_model) after all blocks."""
+        for i, block in enumerate(self.blocks):
+            near, far = (None, None) if cache is None else (cache[2 * i], cache[2 * i + 1])
+            x = block.near(x, mask, near)  # type: ignore[operator]
+            x = block(x, memory, mask, memory_mask, positions, far, memory_positions)
+        return x if self.norm is None else self.norm(x)
+
+
+def r_transformer(
+    vocab_size: int,
+    *,
+    d_model: int = 512,
+    n_heads: int = 8,
+    n_layers: int = 3,
+    d_ff: int = 2048,
+    window: int = 7,
+    rnn: Callable[[int, int], RNN] = GRU,
+    dropout: float = 0.1,
+) -> DecoderOnly:
+    """Build a language model; `rnn` is the kind of network that reads `window` rows."""
+    residual = partial(PostNorm, dropout=dropout)
+
+    def block(_layer: int) -> RBlock:
+        attention = MultiHeadAttention(d_model, n_heads)
+        feed_forward = FeedForward(d_model, d_ff, relu, dropout)
+        return RBlock(LocalRNN(rnn(d_model, d_model), window), attention, feed_forward, residual)
+
+    embedding = TokenEmbedding(vocab_size, d_model, scale=d_model**0.5)
+    decoder = Decoder(embedding, Position(), RStack(block, n_layers), dropout)
+    return DecoderOnly(decoder, TiedHead(embedding))
+
+
+def tiny(vocab_size: int = 32) -> DecoderOnly:
+    """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, windows of 3."""
+    return r_transformer(
+        vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, window=3, rnn=RNN, dropout=0.0
+    )
+
+
+NO_WEIGHTS = NotApplicable("no weights of attention exist in it")
+ORDERED = Fails("it reads the rows of a window in their order")
+
+
+@case(LocalRNN)
+def _() -> Case:
+    def far_enough() -> tuple[Tensor, Tensor]:
+        x, rnn = random_rows(2, 7, 16), LSTM(16, 16).double()
+        return LocalRNN(rnn, 7)(x), rnn(x)
+
+    def one_row() -> tuple[Tensor, Tensor]:
+        x, rnn = random_rows(2, 7, 16), RNN(16, 16).double()
+        return LocalRNN(rnn, 1)(x), torch.tanh(rnn.W(x) + rnn.U.bias)
+
+    def make() -> LocalRNN:
+        return LocalRNN(RNN(16, 16), 3)
+
+    return Case(
+        place="layer",
+        make=make,
+        parity="torch.nn.RNN, LSTM and GRU on every window",
+        limits={"a window over everything: the network": far_enough, "of one row": one_row},
+        refusals={
+            "no row": lambda: LocalRNN(RNN(4, 4), 0),
+            "another width": lambda: LocalRNN(RNN(4, 8), 2),
+            "another mask": lambda: make()(torch.zeros(1, 3, 16), Window(1)),
+        },
+        laws={"order": ORDERED, "hooks": NO_WEIGHTS},
+    )
+
+
+@case(RBlock)
+def _() -> Case:
+    def make() -> RBlock:
+        local = LocalRNN(RNN(16, 16), 3)
+        return RBlock(local, MultiHeadAttention(16, 4), FeedForward(16, 32))
+
+    def run(block: RBlock, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        near, far = (None, None) if state is None else (state[0], state[1])
+        return block(block.near(x, mask, near), mask=mask, cache=far)
+
+    def silent() -> tuple[Tensor, Tensor]:
+        x, block = random_rows(2, 5, 16), make()
+        set_weights(block, local__rnn__W__weight=0.0, local__rnn__U__weight=0.0)
+        return block.near(x, None, None), block.local_residual(x, torch.zeros_like)
+
+    return Case(
+        make=make,
+        run=run,
+        begin=lambda _: KVCache(),
+        parity="torch.nn.RNN, MultiheadAttention and LayerNorm, put together",
+        limits={"a silent network: the stream, normalised": silent},
+        refusals={
+            "another mask": lambda: make().near(torch.zeros(1, 3, 16), Window(1), None),
+            "a memory": lambda: make()(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16)),
+        },
+        laws={"order": ORDERED},
+    )
+
+
+@case(RStack)
+def _() -> Case:
+    def make() -> RStack:
+        return RStack(
+            lambda _: RBlock(
+                LocalRNN(GRU(16, 16), 2), MultiHeadAttention(16, 4), FeedForward(16, 32)
+            ),
+            2,
+        )
+
+    def in_a_row() -> tuple[Tensor, Tensor]:
+        x, stack = random_rows(2, 5, 16), make().double()
+        first, second = stack.blocks
+        assert isinstance(first, RBlock)
+        assert isinstance(second, RBlock)
+        return stack(x), second(second.near(first(first.near(x, None, None)), None, None))
+
+    return Case(
+        place="stack",
+        make=make,
+        parity="none: what it does beside `RBlock`, which is proved, is to hand out slots",
+        limits={"its blocks in a row": in_a_row},
+        refusals={"a memory": lambda: make()(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16))},
+        laws={"order": ORDERED},
+    )

@@ -1,0 +1,231 @@
+"""The two decoders that attend to an encoder's states: Luong's and Bahdanau's.
+
+What differs between them is when the state asks, before the recurrence or after it. The model
+around them is `deepdive.models.seq2seq.attention_seq2seq`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAttention
+from deepdive.checks import positive
+from deepdive.fast.dropout import Dropout
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, Fails, case, padding_of, random_rows
+from deepdive.layers.embeddings import TokenEmbedding, check_tokens
+from deepdive.masks import Padding, padding
+from deepdive.models.seq2seq.seq2seq import SOURCE, Reader
+from deepdive.recurrent import GRU, RNN, RecurrentState, stacked
+
+
+@dataclass
+class AttentionState:
+    """What decoding carries from step to step.
+
+    keys, values   what is attended to, (B, 1, S, d_key) and (B, 1, S, d_memory)
+    mask           which of the S are real
+    recurrent      where the decoder's recurrence stands
+    """
+
+    keys: Tensor
+    values: Tensor
+    mask: Padding | None
+    recurrent: RecurrentState
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b continue from row index[b]; the number of rows may change."""
+        self.keys, self.values = self.keys[index], self.values[index]
+        if self.mask is not None:
+            self.mask = Padding(self.mask.keys[index])
+        self.recurrent.reorder(index)
+
+
+class LuongDecoder(nn.Module):
+    """The current state asks; all T target positions at once.
+
+        h = reader(tokens)                                 # (B, T, d_hidden)
+        c = attention(h, memory, memory)                   # (B, T, d_memory)
+        output = tanh(W_c [c ; h])                         # (B, T, d_out)
+
+    The recurrence starts in the encoder's end state. `attention` is any mechanism that scores
+    d_hidden against d_memory.
+
+    Hook points: `attention.scores` and `attention.weights` (B, 1, T, S); `reader.embedded`.
+    Source: Luong et al. 2015, sections 3 (equation 5) and 3.1.
+    """
+
+    def __init__(
+        self, reader: Reader, attention: SoftmaxAttention, d_memory: int, d_out: int
+    ) -> None:
+        super().__init__()
+        positive(d_memory=d_memory, d_out=d_out)
+        self.reader, self.attention = reader, attention
+        self.W_c = nn.Linear(d_memory + reader.d_hidden, d_out)
+
+    def begin(
+        self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
+    ) -> AttentionState:
+        """Return the state before the first token: the encoder's states (B, S, d_memory), which
+        of them are real, and where the encoder ended.
+        """
+        rows = memory.unsqueeze(1)
+        return AttentionState(rows, rows, mask, RecurrentState() if ends is None else ends)
+
+    def forward(self, tokens: Tensor, state: AttentionState, mask: Tensor | None = None) -> Tensor:
+        """Return (B, T, d_out) for target tokens (B, T); the state moves on."""
+        h = self.reader(tokens, mask, state.recurrent)
+        c = self.attention(h.unsqueeze(1), state.keys, state.values, state.mask).squeeze(1)
+        return torch.tanh(self.W_c(torch.cat([c, h], dim=-1)))
+
+
+class BahdanauDecoder(nn.Module):
+    """The previous state asks; what it gets is read beside the token, one step after another.
+
+        h_0 = tanh(W_s g_1)                                # g_1: the encoder's right-to-left state
+                                                           # at the first token, where it ends
+        c_t = attention(h_{t-1}, memory, memory)           # (B, d_memory); keys projected once
+        h_t = recurrent([y_t ; c_t], h_{t-1})              # (B, d_hidden); y_t the embedded token
+        output_t = maxout(W_o [c_t ; h_t ; y_t])           # (B, d_out): the larger of each two
+
+    `recurrent` is one layer that reads rows of width d_model + d_memory; d_memory is twice the
+    width of one direction of the encoder.
+
+    Hook points: `attention.scores` and `attention.weights` (B, 1, 1, S), once a step; `embedded`.
+    Source: Bahdanau et al. 2015, section 3.1 and appendix A.2.2 (where h_{t-1} takes the place of
+    h_t in the last line; here it is as in their equation 4).
+    """
+
+    def __init__(
+        self,
+        embedding: TokenEmbedding,
+        recurrent: RNN,
+        attention: AdditiveAttention,
+        d_out: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        positive(d_out=d_out)
+        d_memory = recurrent.d_input - embedding.d_model
+        if d_memory < 2 or d_memory % 2:
+            raise ValueError(
+                f"recurrent reads rows of width {recurrent.d_input}, expected the embedding's "
+                f"{embedding.d_model} and an even d_memory, both directions of the encoder"
+            )
+        if not hasattr(attention, "project_keys"):
+            raise TypeError(
+                f"attention must project its keys once, as AdditiveAttention does; got "
+                f"{type(attention).__name__}: pass it to LuongDecoder"
+            )
+        self.embedding, self.recurrent, self.attention = embedding, recurrent, attention
+        self.embedded = HookPoint()
+        self.dropout = Dropout(dropout)
+        self.W_s = nn.Linear(d_memory // 2, recurrent.d_hidden)
+        self.W_o = nn.Linear(recurrent.d_input + recurrent.d_hidden, 2 * d_out)
+
+    def begin(
+        self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
+    ) -> AttentionState:
+        """Return the state before the first token; `ends` is not needed, `memory` shows it."""
+        rows = memory.unsqueeze(1)
+        start = torch.tanh(self.W_s(memory[:, 0].chunk(2, dim=-1)[1]))
+        rest = self.recurrent.begin(start, RecurrentState())[1:]  # an LSTM's cell: zeros
+        keys = self.attention.project_keys(rows)
+        return AttentionState(keys, rows, mask, RecurrentState((start, *rest)))
+
+    def forward(self, tokens: Tensor, state: AttentionState, mask: Tensor | None = None) -> Tensor:
+        """Return (B, T, d_out) for target tokens (B, T); the state moves on."""
+        check_tokens(tokens)
+        padding(mask, tokens, "mask")
+        y = self.dropout(self.embedded(self.embedding(tokens)))  # (B, T, d_model)
+        W = self.recurrent.W
+        W_y, W_c = W.weight.split([y.shape[-1], state.values.shape[-1]], dim=1)
+        values = self.recurrent.begin(y, state.recurrent)
+        contexts, states = [], []
+        for t, Wy in enumerate(F.linear(y, W_y, W.bias).unbind(1)):  # all tokens projected at once
+            q = values[0][:, None, None]
+            c = self.attention.attend(q, state.keys, state.values, state.mask)[:, 0, 0]
+            real = None if mask is None else mask[:, t]
+            values = self.recurrent.advance(Wy + F.linear(c, W_c), values, real)
+            contexts.append(c)
+            states.append(values[0])
+        state.recurrent.values = values
+        rows = torch.cat([torch.stack(contexts, 1), torch.stack(states, 1), y], dim=-1)
+        return self.W_o(rows).unflatten(-1, (-1, 2)).amax(-1)
+
+
+Decoder = LuongDecoder | BahdanauDecoder
+
+
+def over_one_memory(make: Callable[[], Decoder]) -> Case:
+    """Return the case of a decoder with a memory 24 wide, the same for all rows, so that they may
+    be reordered.
+    """
+
+    def begin(decoder: Decoder, B: int = 2) -> AttentionState:
+        return decoder.begin(
+            random_rows(1, 4, 24).to(next(decoder.parameters()).dtype).expand(B, -1, -1)
+        )
+
+    def run(decoder: Decoder, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        return decoder(x, state or begin(decoder, x.shape[0]), padding_of(mask))
+
+    def one_place() -> tuple[Tensor, Tensor]:
+        decoder, memory = make().double(), random_rows(3, 4, 24)
+        first = Padding(torch.tensor([[True, False, False, False]] * 3))
+        short, long = decoder.begin(memory[:, :1]), decoder.begin(memory, first)
+        return decoder(SOURCE, short), decoder(SOURCE, long)
+
+    def refused(tokens: Tensor, B: int = 3, mask: Tensor | None = None) -> Callable[[], Tensor]:
+        decoder = make()
+        return lambda: decoder(tokens, begin(decoder, B), mask)
+
+    return Case(
+        make=make,
+        run=run,
+        begin=begin,
+        vocab=32,
+        parity="the equations, written out with einsum",
+        limits={"one real source position: as if it were the only one": one_place},
+        refusals={
+            "a float mask": refused(SOURCE, mask=torch.ones(3, 4)),
+            "an unknown token": refused(SOURCE + 40),
+            "the state of another batch": refused(SOURCE, B=2),
+        },
+        laws={"order": Fails("a recurrence reads in order")},
+    )
+
+
+@case(LuongDecoder)
+def _() -> Case:
+    def make() -> LuongDecoder:
+        reader = Reader(TokenEmbedding(32, 16), stacked(GRU, 16, 12, 1))
+        return LuongDecoder(reader, GeneralAttention(12, 24), 24, 16)
+
+    return over_one_memory(make)
+
+
+@case(BahdanauDecoder)
+def _() -> Case:
+    def make() -> BahdanauDecoder:
+        return BahdanauDecoder(TokenEmbedding(32, 16), GRU(40, 12), AdditiveAttention(12, 24), 16)
+
+    plain, table = over_one_memory(make), TokenEmbedding(8, 16)
+    refusals = {
+        "a score that cannot project its keys": lambda: BahdanauDecoder(
+            table,
+            GRU(40, 12),
+            SoftmaxAttention(),  # type: ignore[arg-type]
+            16,
+        ),
+        "a recurrence without room for the context": lambda: BahdanauDecoder(
+            table, GRU(16, 12), AdditiveAttention(12, 24), 16
+        ),
+    }
+    return replace(plain, refusals={**plain.refusals, **refusals})

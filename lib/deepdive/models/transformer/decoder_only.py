@@ -1,0 +1,106 @@
+"""A decoder-only language model, the shape of GPT. Radford et al. 2018 and 2019.
+
+Parent: the Transformer's decoder (`deepdive.models.transformer.transformer.Decoder`). What differs:
+- no encoder and no cross-attention: the blocks have none, the memory is absent;
+- positions are learned (`LearnedPosition`), so there is a longest sequence;
+- norms stand before the sublayers (`PreNorm`, one final norm); the activation is GELU
+  (`gelu_tanh`).
+
+Book: section 6.1.3 (its checkpoints come with that chapter). Used by section 2.5 for cached
+decoding.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
+from deepdive.laws import Case, Fails, case, padding_of
+from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm, gelu_tanh
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.models.transformer.transformer import Decoder
+from deepdive.positions import LearnedPosition
+
+
+class DecoderOnly(nn.Module):
+    """Language model: logits (B, T, V) for the token that follows each token."""
+
+    def __init__(self, decoder: Decoder, head: nn.Module) -> None:
+        super().__init__()
+        self.decoder, self.head = decoder, head
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return logits (B, T, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
+        return self.head(self.decoder(tokens, mask=mask))
+
+    def begin(self) -> DecodingState:
+        """Return an empty state that `step` continues."""
+        return DecodingState(KVCache())
+
+    def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
+        """Return logits (B, t, V) after the next tokens (B, t); the state moves on."""
+        return self.head(self.decoder(tokens, cache=state.cache))
+
+
+def decoder_only(
+    vocab_size: int,
+    *,
+    d_model: int = 768,
+    n_heads: int = 12,
+    n_layers: int = 12,
+    d_ff: int = 3072,
+    max_length: int = 1024,
+    dropout: float = 0.1,
+) -> DecoderOnly:
+    """Build a decoder-only model; the defaults are GPT-2's smallest."""
+
+    def block(_layer: int) -> Block:
+        attention = MultiHeadAttention(d_model, n_heads, dropout=dropout)
+        return Block(
+            attention,
+            FeedForward(d_model, d_ff, gelu_tanh),
+            residual=partial(PreNorm, dropout=dropout),
+        )
+
+    embedding = TokenEmbedding(vocab_size, d_model)
+    stack = Stack(block, n_layers, LayerNorm(d_model))
+    return DecoderOnly(
+        Decoder(embedding, LearnedPosition(max_length, d_model), stack, dropout),
+        TiedHead(embedding),
+    )
+
+
+def tiny(vocab_size: int = 32) -> DecoderOnly:
+    """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, 64 positions."""
+    return decoder_only(
+        vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64, dropout=0.0
+    )
+
+
+@case(DecoderOnly)
+def _() -> Case:
+    def the_decoder() -> tuple[Tensor, Tensor]:
+        model, tokens = tiny().double(), torch.tensor([[4, 9, 6]])
+        return model(tokens), model.decoder(tokens) @ model.decoder.embedding.weight.T
+
+    def run(model: DecoderOnly, tokens: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        return model.step(tokens, state) if state else model(tokens, padding_of(mask))
+
+    return Case(
+        make=tiny,
+        run=run,
+        begin=lambda model: model.begin(),
+        vocab=32,
+        parity="transformers GPT2LMHeadModel",
+        limits={"its decoder's states times the embedding": the_decoder},
+        refusals={
+            "longer than the table": lambda: tiny()(torch.full((1, 65), 4)),
+            "a float mask": lambda: tiny()(torch.full((1, 3), 4), torch.ones(1, 3)),
+        },
+        laws={"order": Fails("positions and the causal mask tell the tokens apart")},
+    )

@@ -1,0 +1,292 @@
+"""The Transformer. Vaswani et al. 2017, "Attention Is All You Need".
+
+System: transformer
+Parent: attention_seq2seq
+What differs:
+- self-attention (`MultiHeadAttention` in `Block`) takes the place of recurrence, in the encoder
+  and in the decoder
+- order enters through `SinusoidalPosition`, added to the embeddings
+- every attention has several heads; scores are scaled by 1 / sqrt(d_head)
+- each sublayer has a residual connection and a norm (`PostNorm`), and is followed by a
+  position-wise `FeedForward`
+- all target positions are trained at once, under a `Causal` mask
+Time: O(n_layers d_model (T + d_ff))
+Memory: O(n_layers (n_heads T + d_ff))
+Source: Vaswani et al. 2017, section 3.
+Book: 2.4
+Page: 02_transformer/12_decoder#the-whole-transformer
+Checkpoints: FSMT and Marian, through their own model files (see `deepdive.published.weights`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
+from deepdive.checks import positive
+from deepdive.inspect import HookPoint
+from deepdive.laws import Case, Fails, NotApplicable, case, padding_of, random_rows, set_weights
+from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, relu
+from deepdive.layers.block import Residual
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
+from deepdive.layers.feed_forward import Activation
+from deepdive.layers.stacks import Stack
+from deepdive.masks import Causal, Mask, both, padding
+from deepdive.positions import Position, SinusoidalPosition
+
+
+class Encoder(nn.Module):
+    """Tokens (B, S) -> states (B, S, d_model): embed, add position, run the stack. Every token
+    sees every token.
+    """
+
+    def __init__(
+        self, embedding: TokenEmbedding, position: Position, stack: Stack, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding, self.position, self.stack = embedding, position, stack
+        self.embedded = HookPoint()
+        self.dropout = Dropout(dropout)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return the states of `tokens`; `mask` bool (B, S), True = real token."""
+        rows = self.embedded(self.embedding(tokens))
+        rows = self.dropout(
+            self.position.embed(rows, torch.arange(tokens.shape[1], device=tokens.device))
+        )
+        return self.stack(rows, mask=padding(mask, tokens, "src_mask"))
+
+
+class Decoder(nn.Module):
+    """Tokens (B, T) and a memory (B, S, d_model) -> states (B, T, d_model). A token sees itself
+    and those before it.
+    """
+
+    def __init__(
+        self, embedding: TokenEmbedding, position: Position, stack: Stack, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding, self.position, self.stack = embedding, position, stack
+        self.embedded = HookPoint()
+        self.dropout = Dropout(dropout)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        memory: Tensor | None = None,
+        mask: Tensor | None = None,
+        memory_mask: Mask | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Return the states of `tokens`, which continue what the `cache` holds."""
+        check_tokens(tokens)
+        start = 0 if cache is None else cache.length
+        positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+        rows = self.dropout(self.position.embed(self.embedded(self.embedding(tokens)), positions))
+        allowed = both(Causal(), padding(mask, tokens, "tgt_mask"))
+        return self.stack(rows, memory, allowed, memory_mask, cache=cache)
+
+
+class Transformer(nn.Module):
+    """Encoder-decoder: logits (B, T, V) for the token that follows each target token.
+
+    `transformer(...)` builds one from numbers; `base` and `big` are the published sizes.
+    """
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.decoder, self.head = encoder, decoder, head
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T); masks True =
+        real token.
+        """
+        check_tokens(src, "src")
+        check_tokens(tgt, "tgt")
+        if src.shape[0] != tgt.shape[0]:
+            raise ValueError(
+                f"src and tgt must have one batch size; got {src.shape[0]} and {tgt.shape[0]} rows"
+            )
+        memory = self.encoder(src, src_mask)
+        states = self.decoder(tgt, memory, tgt_mask, padding(src_mask, src, "src_mask"))
+        return self.head(states)
+
+    def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
+        """Encode the source once, and return the state that `step` continues."""
+        return DecodingState(KVCache(), self.encoder(src, src_mask), src_mask)
+
+    def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
+        """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
+        memory_mask = None if state.memory_mask is None else state.memory_mask[:, None, None]
+        states = self.decoder(tokens, state.memory, None, both(None, memory_mask), state.cache)
+        return self.head(states)
+
+
+def transformer(
+    src_vocab: int,
+    tgt_vocab: int | None = None,
+    *,
+    d_model: int = 512,
+    n_heads: int = 8,
+    n_layers: int = 6,
+    d_ff: int = 2048,
+    dropout: float = 0.1,
+    attention_dropout: float = 0.0,
+    residual: Callable[..., nn.Module] = PostNorm,
+    activation: Activation = relu,
+    position: Callable[[int], Position] = SinusoidalPosition,
+) -> Transformer:
+    """Build an encoder-decoder of `n_layers` + `n_layers`; defaults are the paper's base model.
+
+    `dropout` acts on embeddings, on each sublayer's output and inside the feed-forward layer,
+    `attention_dropout` on the weights. The output layer shares the target embedding's matrix;
+    without `tgt_vocab` source and target share one vocabulary and all three matrices are one. A
+    residual scheme that leaves the stream unnormalised (`final_norm`) gets a norm at the end of
+    each stack.
+    """
+    positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    joint: Residual = partial(residual, dropout=dropout)
+
+    def attention() -> MultiHeadAttention:
+        return MultiHeadAttention(d_model, n_heads, dropout=attention_dropout)
+
+    def feed_forward() -> FeedForward:
+        return FeedForward(d_model, d_ff, activation, dropout)
+
+    def encoder_block(_layer: int) -> Block:
+        return Block(attention(), feed_forward(), residual=joint)
+
+    def decoder_block(_layer: int) -> Block:
+        return Block(attention(), feed_forward(), attention(), joint)
+
+    def stack(block: Callable[[int], Block]) -> Stack:
+        return Stack(
+            block, n_layers, LayerNorm(d_model) if getattr(residual, "final_norm", False) else None
+        )
+
+    source = TokenEmbedding(src_vocab, d_model, scale=d_model**0.5)
+    target = source if tgt_vocab is None else TokenEmbedding(tgt_vocab, d_model, scale=d_model**0.5)
+    place = position(d_model)
+    return Transformer(
+        Encoder(source, place, stack(encoder_block), dropout),
+        Decoder(target, place, stack(decoder_block), dropout),
+        TiedHead(target),
+    )
+
+
+def base(vocab_size: int = 37_000) -> Transformer:
+    """Return the paper's base model: 63.1 M parameters counted, with its shared vocabulary of
+    37,000 (it prints 65).
+    """
+    return transformer(vocab_size)
+
+
+def big(vocab_size: int = 37_000) -> Transformer:
+    """Return the paper's big model: 214.2 M parameters counted (it prints 213); dropout 0.3 is for
+    English-German.
+    """
+    return transformer(vocab_size, d_model=1024, n_heads=16, d_ff=4096, dropout=0.3)
+
+
+def tiny(vocab_size: int = 32) -> Transformer:
+    """Return a model for tests and toys: 2 + 2 layers, 32 wide, 4 heads."""
+    return transformer(vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0)
+
+
+SOURCE = torch.tensor([[5, 9, 7, 4], [8, 6, 11, 10], [7, 7, 5, 9]])
+
+
+@case(Encoder)
+def _() -> Case:
+    def no_layers() -> tuple[Tensor, Tensor]:
+        encoder, tokens = tiny().encoder.double(), torch.tensor([[4, 9, 6]])
+        encoder.stack = Stack(lambda i: nn.Identity(), 0)
+        embedded = encoder.embedding(tokens)
+        return encoder(tokens), encoder.position.embed(embedded, torch.arange(3))
+
+    return Case(
+        make=lambda: tiny().encoder,
+        run=lambda encoder, x, mask=None, state=None: encoder(x, padding_of(mask)),
+        vocab=32,
+        parity="torch.nn.TransformerEncoder",
+        limits={"no layers: embeddings with positions": no_layers},
+        refusals={
+            "a float mask": lambda: tiny().encoder(SOURCE, torch.ones(3, 4)),
+            "an inverted mask": lambda: tiny().encoder(SOURCE, torch.zeros(3, 4).bool()),
+            "a mask of another shape": lambda: tiny().encoder(SOURCE, torch.ones(3, 5).bool()),
+        },
+        laws={
+            "no_leak": NotApplicable("every token sees every token, on purpose"),
+            "cache": NotApplicable("a new token changes the states of all"),
+            "order": Fails("positions tell the tokens apart"),
+        },
+    )
+
+
+@case(Decoder)
+def _() -> Case:
+    def independent() -> tuple[Tensor, Tensor]:
+        """A cross-attention that returns 0 leaves a decoder that knows no source."""
+        decoder, tokens = tiny().decoder.double(), torch.tensor([[4, 9, 6]])
+        for i in range(2):
+            set_weights(decoder, **{f"stack__blocks__{i}__cross__out__weight": 0.0})
+        memories = (random_rows(1, 4, 32, seed=seed) for seed in range(2))
+        first, second = (decoder(tokens, memory) for memory in memories)
+        return first, second
+
+    def run(decoder: Decoder, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        memory = random_rows(3, 4, 32)[: x.shape[0]].to(next(decoder.parameters()).dtype)
+        rows = memory[:1].expand(
+            x.shape[0], -1, -1
+        )  # one memory for all rows: rows may be reordered
+        return decoder(x, rows, padding_of(mask), cache=state)
+
+    return Case(
+        make=lambda: tiny().decoder,
+        run=run,
+        begin=lambda _: KVCache(),
+        vocab=32,
+        parity="torch.nn.TransformerDecoder",
+        limits={"a silent cross-attention: any memory gives the same": independent},
+        refusals={"no memory": lambda: tiny().decoder(SOURCE)},
+        laws={"order": Fails("positions and the causal mask tell the tokens apart")},
+    )
+
+
+@case(Transformer)
+def _() -> Case:
+    def its_parts() -> tuple[Tensor, Tensor]:
+        model, tgt = tiny().double(), SOURCE.flip(1)
+        states = model.decoder(tgt, model.encoder(SOURCE))
+        return model(SOURCE, tgt), states @ model.decoder.embedding.weight.T
+
+    def run(model: Transformer, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        if state is not None:
+            return model.step(x, state)
+        return model(SOURCE[: x.shape[0]], x, None, padding_of(mask))
+
+    return Case(
+        make=tiny,
+        run=run,
+        begin=lambda model: model.begin(SOURCE[:2]),
+        vocab=32,
+        parity="torch.nn.Transformer, transformers MarianMTModel",
+        limits={"encoder, decoder, embedding": its_parts},
+        refusals={
+            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
+            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
+            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
+        },
+        laws={"order": Fails("positions and the causal mask tell the tokens apart")},
+    )

@@ -1,0 +1,4 @@
+"""What a page uses to show things: its profile, figures, diagrams, tables, films, live models.
+
+Start with `profile` (how much work a page does) and `plotting`.
+"""

@@ -1,0 +1,94 @@
+"""A layer of a transformer as a diagram: its sublayers from bottom to top, residuals and norms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+
+WIDE, TALL, STEP = 176.0, 34.0, 95.0  # a sublayer's box, and what it takes with its norm
+LEFT = 26.0  # how far the residual goes around it
+
+
+class Sublayer(NamedTuple):
+    """A sublayer's name, the colour of its role ("" = the page's own), a note to its right."""
+
+    name: str
+    role: str = ""
+    note: str = ""
+
+
+def box(x: float, y: float, words: str, role: str = "", width: float = WIDE) -> str:
+    """Draw a box with words; (x, y) is its middle."""
+    colour = ROLES[role] if role else "currentColor"
+    return (
+        f'<rect x="{x - width / 2:g}" y="{y - TALL / 2:g}" width="{width:g}" height="{TALL:g}" '
+        f'rx="6" fill="{colour}" fill-opacity="0.14" stroke="{colour}"/>' + text(x, y + 1, words)
+    )
+
+
+def beside(x: float, y: float, words: str, size: float = 13) -> str:
+    """Return words that begin at (x, y)."""
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" dominant-baseline="middle" '
+        f'fill="currentColor">{escape(words)}</text>'
+    )
+
+
+def layer(x: float, y: float, sublayers: Sequence[Sublayer], times: str = "") -> list[str]:
+    """Draw a layer upwards from (x, y), where the stream comes in; it leaves at `top` of it.
+
+    Each sublayer is followed by "add & norm", into which the stream also goes unchanged, around
+    the sublayer on the left. `times` ("× 6") stands beside the frame.
+    """
+    height = STEP * len(sublayers)
+    body = [
+        f'<rect x="{x - WIDE / 2 - LEFT - 10:g}" y="{y - height - 2:g}" '
+        f'width="{WIDE + LEFT + 20:g}" height="{height - 2:g}" rx="10" fill="currentColor" '
+        f'fill-opacity="0.04" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="4 3"/>',
+        text(x - WIDE / 2 - LEFT - 36, y - height / 2, times, 17, bold=True) if times else "",
+    ]
+    for i, (name, role, note) in enumerate(sublayers):
+        bottom = y - i * STEP
+        middle, norm = bottom - 22 - TALL / 2, bottom - 84
+        around = x - WIDE / 2 - LEFT / 2
+        body += [
+            arrow(x, bottom, x, middle + TALL / 2),
+            box(x, middle, name, role),
+            arrow(x, middle - TALL / 2, x, norm + 11),
+            f'<path d="M {x:g} {bottom - 10:g} H {around:g} V {norm:g} H {x - 52:g}" fill="none" '
+            f'stroke="{ROLES["score"]}" stroke-width="1.5"/>',
+            arrow(x - 60, norm, x - 50, norm, "score"),
+            f'<rect x="{x - 50:g}" y="{norm - 11:g}" width="100" height="22" rx="11" '
+            f'fill="{ROLES["score"]}" fill-opacity="0.16" stroke="{ROLES["score"]}"/>',
+            text(x, norm + 1, "add & norm", 13),
+            beside(x + WIDE / 2 + 18, middle, note),
+        ]
+    return body
+
+
+def top(y: float, sublayers: Sequence[Sublayer]) -> float:
+    """Return the height at which the stream leaves a layer drawn from y."""
+    return y - STEP * len(sublayers)
+
+
+def one_layer(
+    sublayers: Sequence[Sublayer], below: str, above: str, memory: str = "", width: float = 560.0
+) -> str:
+    """Draw one layer alone, with what comes in `below` and goes out `above`.
+
+    `memory` names foreign rows; an arrow brings them, from the left, to the last sublayer but one.
+    """
+    x, y = WIDE / 2 + LEFT + (130 if memory else 24), STEP * len(sublayers) + 58
+    out = top(y, sublayers)
+    body = [*layer(x, y, sublayers), text(x, y + 14, below, 14), arrow(x, out + 4, x, out - 16)]
+    body.append(text(x, out - 30, above, 14))
+    if memory:
+        middle = y - (len(sublayers) - 2) * STEP - 22 - TALL / 2
+        body += [
+            text(46, middle, memory, 14, "key"),
+            arrow(88, middle, x - WIDE / 2, middle, "key", 3),
+        ]
+    return svg(width, y + 30, body)

@@ -1,0 +1,184 @@
+"""A classifier on a published encoder: begun from its folder, and saved as a folder of that form.
+
+    model = begin(minilm(), n_classes=2)                 # encoder and pooler published, `out` new
+    ...                                                  # fine-tune it
+    save(model, "tuned", like=minilm(), names=("negative", "positive"))
+    pipeline("text-classification", model="tuned")       # transformers reads it; so does `load`
+
+The form is that of BertForSequenceClassification, or RobertaForSequenceClassification: a folder
+with config.json (which names the classes), model.safetensors, and the tokeniser's files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import Tensor
+
+from deepdive.layers.heads import Classifier
+from deepdive.models.bert import bert, roberta
+from deepdive.models.bert.bert import Bert
+from deepdive.published.bert import COUNTED, HEADS, NAMES
+from deepdive.published.weights import Rule, adopt, read, read_config
+
+TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+)
+# From our names to the published ones; the joined keys and values are cut before.
+BACK = (
+    (r"^encoder\.embeddings\.tokens\.", "MODEL.embeddings.word_embeddings."),
+    (r"^encoder\.embeddings\.position\.table\.", "MODEL.embeddings.position_embeddings."),
+    (r"^encoder\.embeddings\.segments\.", "MODEL.embeddings.token_type_embeddings."),
+    (r"^encoder\.embeddings\.norm\.", "MODEL.embeddings.LayerNorm."),
+    (r"^encoder\.stack\.blocks\.", "MODEL.encoder.layer."),
+    (r"\.attn\.q\.", ".attention.self.query."),
+    (r"\.attn\.out\.", ".attention.output.dense."),
+    (r"\.attn_residual\.norm\.", ".attention.output.LayerNorm."),
+    (r"\.ff\.inner\.", ".intermediate.dense."),
+    (r"\.ff\.out\.", ".output.dense."),
+    (r"\.ff_residual\.norm\.", ".output.LayerNorm."),
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one family publishes a classifier: `rules` to our names, `leave_out` beside them, `new`
+    what an encoder's folder lacks, `back` the head's names, and the class that reads it.
+    """
+
+    encoder: Callable[[Mapping[str, Any]], Bert]
+    rules: tuple[Rule, ...]
+    leave_out: tuple[str, ...]
+    new: tuple[str, ...]
+    back: tuple[tuple[str, str], ...]
+    reader: str
+
+
+INSIDE: Rule = (r"^(embeddings|stack)\.", r"encoder.\1.")
+FORMS = {
+    "bert": Form(
+        bert.from_config,
+        (*NAMES, INSIDE, (r"^classifier\.", "out.")),
+        (*COUNTED, *HEADS),
+        ("out.",),
+        ((r"^pooler\.", "MODEL.pooler."), (r"^out\.", "classifier.")),
+        "BertForSequenceClassification",
+    ),
+    "roberta": Form(
+        roberta.from_config,
+        (
+            (r"^classifier\.dense\.", "pooler.dense."),
+            *roberta.NAMES,
+            INSIDE,
+            (r"^classifier\.out_proj\.", "out."),
+        ),
+        (*roberta.BESIDE, *roberta.HEADS),
+        ("out.", "pooler."),
+        ((r"^pooler\.", "classifier."), (r"^out\.", "classifier.out_proj.")),
+        "RobertaForSequenceClassification",
+    ),
+}
+
+
+def begin(folder: str | Path, n_classes: int, dropout: float = 0.1) -> Classifier:
+    """Return a classifier in training mode: encoder and pooler from `folder`, the last layer new.
+
+    RoBERTa was trained without a pooler, so there the pooler is new too. Raises ValueError for
+    tensors that are unknown or missing, by name, and for a model that is neither.
+    """
+    config = read_config(folder)
+    form, model = form_of(config), _empty(config, n_classes, dropout)
+    fresh = {name: x for name, x in model.state_dict().items() if name.startswith(form.new)}
+    given = {name: x for name, x in read(folder).items() if name not in form.leave_out}
+    adopt(model, {**given, **fresh}, form.rules)
+    return model.train()
+
+
+def load(folder: str | Path) -> Classifier:
+    """Return the classifier that `save`, or transformers' `save_pretrained`, put into `folder`, in
+    evaluation mode.
+    """
+    config = read_config(folder)
+    labels = config.get("id2label")
+    if not labels:
+        raise ValueError(f"folder: {folder}/config.json names no classes (id2label): not tuned yet")
+    model = _empty(config, len(labels), config["hidden_dropout_prob"])
+    adopt(model, read(folder), form_of(config).rules, leave_out=COUNTED)
+    return model.eval()
+
+
+def save(model: Classifier, folder: str | Path, *, like: str | Path, names: Sequence[str]) -> Path:
+    """Write `model` as a folder that transformers and `load` read; return the folder.
+
+    like: the folder that it was begun from: its config and tokeniser files are taken over.
+    names: what the classes are called.
+    Raises ValueError where the names are not as many as the classes, or the sizes not those of
+    `like`; then nothing is written.
+    """
+    config, target = read_config(like), Path(folder)
+    if len(names) != model.out.out_features or len(set(names)) != len(names):
+        raise ValueError(f"names: came as {list(names)} for {model.out.out_features} classes")
+    tensors = published(model, config["model_type"])
+    _check_sizes(config, tensors, len(names), Path(like))
+    target.mkdir(parents=True, exist_ok=True)
+    save_file(tensors, target / "model.safetensors", {"format": "pt"})
+    for name in TOKENIZER:
+        if (Path(like) / name).is_file():
+            shutil.copyfile(Path(like) / name, target / name)
+    config["architectures"] = [form_of(config).reader]
+    config["id2label"] = {str(k): name for k, name in enumerate(names)}
+    config["label2id"] = {name: k for k, name in enumerate(names)}
+    (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    return target
+
+
+def published(model: Classifier, model_type: str = "bert") -> dict[str, Tensor]:
+    """Return the weights under their published names, keys and values apart."""
+    back = (*BACK, *form_of({"model_type": model_type}).back)
+    found = {}
+    for name, tensor in model.state_dict().items():
+        parts = {name: tensor}
+        if ".attn.kv." in name:
+            halves = zip(("key", "value"), tensor.chunk(2), strict=True)
+            parts = {name.replace("attn.kv", f"attention.self.{k}"): half for k, half in halves}
+        for new, part in parts.items():
+            for pattern, replacement in back:
+                new = re.sub(pattern, replacement.replace("MODEL", model_type), new)
+            found[new] = part.contiguous().clone()
+    return found
+
+
+def form_of(config: Mapping[str, Any]) -> Form:
+    """Return how the model of a config.json is published; raises ValueError for another family."""
+    kind = config.get("model_type")
+    if kind not in FORMS:
+        raise ValueError(f"config is of a model of type {kind!r}; expected {' or '.join(FORMS)}")
+    return FORMS[kind]
+
+
+def _empty(config: Mapping[str, Any], n_classes: int, dropout: float) -> Classifier:
+    return Classifier(form_of(config).encoder(config), config["hidden_size"], n_classes, dropout)
+
+
+def _check_sizes(
+    config: Mapping[str, Any], tensors: Mapping[str, Tensor], n_classes: int, like: Path
+) -> None:
+    for name, tensor in published(_empty(config, n_classes, 0.0), config["model_type"]).items():
+        if name not in tensors or tensors[name].shape != tensor.shape:
+            found = tuple(tensors[name].shape) if name in tensors else "none"
+            raise ValueError(
+                f"like: {like} has {name} of shape {tuple(tensor.shape)}, the model {found}: give "
+                "the folder that the model was begun from"
+            )

@@ -1,0 +1,264 @@
+"""Adopt published weights: from safetensors, under other names, in another layout, strictly.
+
+    tensors = read(from_hub("Helsinki-NLP/opus-mt-en-fr"))      # or read("a/folder")
+    adopt(model, tensors, RULES, leave_out=["model.encoder.embed_positions.weight"])
+
+Rules act in their order, each on all tensors:
+
+    (r"^model\\.", "")                                  renames: `re.sub` on every name
+    Join((r"\\.k_proj\\.", r"\\.v_proj\\."), ".kv.")       stacks tensors into one, row under row
+    Split(r"\\bin_proj_(weight|bias)$", (r"q.\\1", ...))  cuts one into equal parts, by rows
+    Change(r"\\.c_fc\\.weight$", torch.t)                gives a tensor another layout
+
+What they leave must be what the model has: nothing unknown, nothing missing, every shape equal.
+Nothing is folded into, or centred on, anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from deepdive.training.checkpoint import unshared
+
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tensor on its way, and the names that it had in the source."""
+
+    tensor: Tensor
+    names: str
+
+
+Sources = dict[str, Source]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Stack the tensors that `patterns` match, in their order, under the name `new`.
+
+    Names belong together when they become the same name with `new` in the pattern's place.
+    """
+
+    patterns: Sequence[str]
+    new: str
+
+    def __call__(self, sources: Sources) -> Sources:
+        groups: dict[str, dict[int, Source]] = {}
+        rest = dict(sources)
+        for i, pattern in enumerate(self.patterns):
+            for name in [name for name in rest if re.search(pattern, name)]:
+                groups.setdefault(re.sub(pattern, self.new, name), {})[i] = rest.pop(name)
+        for name, parts in groups.items():
+            found = [parts[i] for i in sorted(parts)]
+            names = ", ".join(part.names for part in found)
+            if len(found) < len(self.patterns):
+                raise ValueError(
+                    f"{name} is joined from {len(self.patterns)} tensors, but there is only {names}"
+                )
+            _add(rest, name, Source(torch.cat([part.tensor for part in found]), names))
+        return rest
+
+
+@dataclass(frozen=True)
+class Split:
+    """Cut each tensor that `pattern` matches into equal parts, one for each of the `new` names."""
+
+    pattern: str
+    new: Sequence[str]
+
+    def __call__(self, sources: Sources) -> Sources:
+        rest = dict(sources)
+        for name in [name for name in rest if re.search(self.pattern, name)]:
+            source, n = rest.pop(name), len(self.new)
+            if len(source.tensor) % n:
+                raise ValueError(
+                    f"{source.names} has {len(source.tensor)} rows, which {n} parts do not divide"
+                )
+            for i, (new, part) in enumerate(zip(self.new, source.tensor.chunk(n), strict=True)):
+                where = f"{source.names} (part {i + 1} of {n})"
+                _add(rest, re.sub(self.pattern, new, name), Source(part, where))
+        return rest
+
+
+@dataclass(frozen=True)
+class Change:
+    """Replace each tensor that `pattern` matches by `layout(tensor)`, under the same name."""
+
+    pattern: str
+    layout: Callable[[Tensor], Tensor]
+
+    def __call__(self, sources: Sources) -> Sources:
+        return {
+            name: Source(self.layout(source.tensor), source.names)
+            if re.search(self.pattern, name)
+            else source
+            for name, source in sources.items()
+        }
+
+
+Rule = tuple[str, str] | Join | Split | Change
+
+
+def adopt(
+    module: nn.Module,
+    tensors: Mapping[str, Tensor],
+    rules: Iterable[Rule] = (),
+    *,
+    leave_out: Iterable[str] = (),
+) -> None:
+    """Copy `tensors` into the parameters and buffers of `module`, in its dtypes, after the rules.
+
+    `leave_out` lists, one by one, the source's names that are not wanted; they may be absent. A
+    tensor that the module ties may come under any of its names, and under several if they agree.
+    Raises ValueError, with every name that is unknown or missing and every shape that differs; then
+    nothing has been changed.
+    """
+    sources = translate(tensors, rules, leave_out)
+    state = module.state_dict()
+    aliases = unshared(state)[1]
+    found: Sources = {}
+    problems = []
+    for name, source in sources.items():
+        if name not in state:
+            problems.append(f"unknown to the model: {name}, from {source.names}")
+            continue
+        if source.tensor.shape != state[name].shape:
+            came, wanted = tuple(source.tensor.shape), tuple(state[name].shape)
+            problems.append(f"shape of {name}: expected {wanted}, got {came} from {source.names}")
+            continue
+        first = found.setdefault(aliases.get(name, name), source)
+        if not torch.equal(first.tensor, source.tensor):
+            problems.append(f"the model ties what differs here: {first.names}, {source.names}")
+    there = {aliases.get(name, name) for name in sources}
+    missing = [name for name in state if aliases.get(name, name) not in there]
+    problems += [f"missing in the source: {name}" for name in missing]
+    if problems:
+        raise ValueError(
+            f"the tensors do not fit {type(module).__name__}:\n  " + "\n  ".join(problems)
+        )
+    with torch.no_grad():
+        for name, source in found.items():
+            state[name].copy_(source.tensor)
+
+
+def translate(
+    tensors: Mapping[str, Tensor], rules: Iterable[Rule] = (), leave_out: Iterable[str] = ()
+) -> Sources:
+    """Return the tensors under their new names and in their new layout, copying into no module."""
+    left_out = set(leave_out)
+    sources = {n: Source(t, n) for n, t in tensors.items() if n not in left_out}
+    for rule in rules:
+        sources = _renamed(sources, *rule) if isinstance(rule, tuple) else rule(sources)
+    return sources
+
+
+def read(path: str | Path) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file, or of a folder with one, whole or in shards.
+
+    Raises FileNotFoundError where there is none, ValueError for a pickle, which is never opened,
+    and for a file that is damaged.
+    """
+    path = Path(path)
+    index = path / "model.safetensors.index.json"
+    if path.is_file():
+        files = [path]
+    elif (path / "model.safetensors").is_file():
+        files = [path / "model.safetensors"]
+    elif index.is_file():
+        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        files = [path / Path(name).name for name in names]
+    else:
+        pickles = [p.name for kind in PICKLES for p in path.glob(kind)]
+        if pickles:
+            raise ValueError(_refusal(path, pickles[0]))
+        raise FileNotFoundError(f"path: no safetensors file at {path}, nor model.safetensors in it")
+    tensors: dict[str, Tensor] = {}
+    for file in files:
+        if any(file.match(kind) for kind in PICKLES):
+            raise ValueError(_refusal(file.parent, file.name))
+        try:
+            with safe_open(file, framework="pt") as opened:
+                tensors.update({name: opened.get_tensor(name) for name in opened.keys()})  # noqa: SIM118
+        except SafetensorError as error:
+            raise ValueError(
+                f"path: {file} is not a whole safetensors file ({error}): fetch it again"
+            ) from error
+    return tensors
+
+
+def read_config(folder: str | Path, name: str = "config.json") -> dict[str, Any]:
+    """Return the JSON file `name` of a checkpoint's folder. Raises FileNotFoundError for none."""
+    path = Path(folder) / name
+    if not path.is_file():
+        raise FileNotFoundError(f"folder: {folder} has no {name}: is it a checkpoint's folder?")
+    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return config
+
+
+def check_config(
+    config: Mapping[str, Any], model_type: str, expected: Mapping[str, Any] | None = None
+) -> None:
+    """Raise ValueError, naming it, for a config.json of another model than `model_type`, or for a
+    setting in it that is neither absent nor what is `expected`, the only value that is built here.
+    """
+    found = config.get("model_type")
+    if found != model_type:
+        raise ValueError(f"config is of a model of type {found!r}; expected {model_type!r}")
+    for name, value in (expected or {}).items():
+        if config.get(name) not in (None, value):
+            raise ValueError(f"config has {name}={config[name]}; only {value} is built here")
+
+
+def from_hub(name: str, revision: str | None = None) -> Path:
+    """Fetch the JSON and safetensors files of a model, and its vocab.txt, from its hub; return the
+    local folder.
+
+    What is in the local cache is used, so a second call needs no network. HF_ENDPOINT names another
+    hub. Raises ImportError without huggingface_hub (`pip install huggingface_hub`).
+    """
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise ImportError(
+            "from_hub needs huggingface_hub: pip install huggingface_hub, or fetch the model's "
+            "folder yourself and read that"
+        ) from error
+    wanted = ["*.json", "*.safetensors", "vocab.txt"]
+    return Path(snapshot_download(name, revision=revision, allow_patterns=wanted))
+
+
+def _renamed(sources: Sources, pattern: str, new: str) -> Sources:
+    kept: Sources = {}
+    for name, source in sources.items():
+        _add(kept, re.sub(pattern, new, name), source)
+    return kept
+
+
+def _add(sources: Sources, name: str, source: Source) -> None:
+    other = sources.setdefault(name, source)
+    if other is not source:
+        raise ValueError(
+            f"two tensors become {name}: {other.names} and {source.names}; leave one of them out"
+        )
+
+
+def _refusal(folder: Path, name: str) -> str:
+    return (
+        f"path: {folder} has its weights in {name} only, a pickle, which can run any code when it "
+        "is opened, so it is not. If you trust its maker, convert it once, where that does no "
+        "harm:\n"
+        "  from transformers import AutoModel\n"
+        f'  AutoModel.from_pretrained("{folder}").save_pretrained("converted")\n'
+        "(AutoModelForSeq2SeqLM for a translator), and read the folder converted"
+    )

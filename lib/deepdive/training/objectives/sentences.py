@@ -1,0 +1,97 @@
+"""What sentence encoders are trained for: texts that mean the same get vectors that point alike."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.training.objectives.token import cross_entropy
+
+
+def pair_features(u: Tensor, v: Tensor) -> Tensor:
+    """Return [u ; v ; |u - v|], (B, 3 d): what a classifier of pairs reads.
+
+    With W of shape (3 d, n_classes) the **classification objective** is
+
+        loss = cross_entropy(pair_features(u, v) W + b, labels)
+
+    and W is thrown away afterwards; the encoder is kept.
+    u, v: (B, d). Raises ValueError when their shapes differ.
+
+    Source: Reimers and Gurevych 2019, section 3, equation 1.
+    """
+    _alike(u, v, "u", "v")
+    return torch.cat((u, v, (u - v).abs()), dim=-1)
+
+
+def cosine_regression(u: Tensor, v: Tensor, targets: Tensor) -> Tensor:
+    """Mean over rows of (cos(u, v) - target)^2, the **regression objective**.
+
+    u, v: (B, d); targets: floats (B,), a similarity from -1 to 1.
+    Raises ValueError when shapes differ, or a target is no cosine.
+
+    Source: Reimers and Gurevych 2019, section 3.
+    """
+    _alike(u, v, "u", "v")
+    if targets.shape != u.shape[:-1]:
+        raise ValueError(
+            f"targets: came with shape {tuple(targets.shape)}, expected {tuple(u.shape[:-1])}, one "
+            "number a pair"
+        )
+    if targets.abs().max() > 1:
+        raise ValueError(
+            f"targets: run from {targets.min():g} to {targets.max():g}, expected cosines from -1 "
+            "to 1; divide a score from 0 to 5 by 5"
+        )
+    return (F.cosine_similarity(u, v, dim=-1) - targets.to(u.dtype)).square().mean()
+
+
+def triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0) -> Tensor:
+    """Mean over rows of max(|anchor - positive| - |anchor - negative| + margin, 0), Euclidean.
+
+    0 once each negative is further from its anchor than the positive, by `margin`.
+    All three: (B, d). Raises ValueError when shapes differ or the margin is negative.
+
+    Source: Reimers and Gurevych 2019, section 3, whose margin is 1; Schroff et al. 2015 (with
+    squares).
+    """
+    _alike(anchor, positive, "anchor", "positive")
+    _alike(anchor, negative, "anchor", "negative")
+    if margin < 0:
+        raise ValueError(f"margin: came as {margin}, expected 0 or more")
+    near = torch.linalg.vector_norm(anchor - positive, dim=-1)
+    far = torch.linalg.vector_norm(anchor - negative, dim=-1)
+    return (near - far + margin).clamp_min(0).mean()
+
+
+def multiple_negatives(u: Tensor, v: Tensor, scale: float = 20.0) -> Tensor:
+    """Row i of `u` must find row i of `v` among all rows of the batch:
+
+        loss = mean over i of  -log softmax_j(scale * cos(u_i, v_j))[i]
+
+    No negatives are chosen: the other pairs of the batch serve, so a larger batch is a harder
+    question, and two pairs of one meaning in a batch punish the right answer.
+    u, v: (B, d), B at least 2. `scale` = 1 / temperature.
+    Raises ValueError when shapes differ, B is below 2, or the scale is not above 0.
+
+    Source: Henderson et al. 2017, section 4.3 (with a plain product for the scaled cosine); the
+    scale is sentence-transformers'.
+    """
+    _alike(u, v, "u", "v")
+    if len(u) < 2:
+        raise ValueError(
+            "u, v: came with one row, expected two or more; without others the loss is 0"
+        )
+    if not scale > 0:
+        raise ValueError(f"scale: came as {scale}, expected a number above 0")
+    scores = scale * F.normalize(u, dim=-1) @ F.normalize(v, dim=-1).T  # (B, B)
+    return cross_entropy(scores, torch.arange(len(u), device=u.device), pad=None)
+
+
+def _alike(a: Tensor, b: Tensor, left: str, right: str) -> None:
+    if a.ndim != 2 or a.shape != b.shape or len(a) == 0:
+        raise ValueError(
+            f"{left}, {right}: came with shapes {tuple(a.shape)} and {tuple(b.shape)}, expected "
+            "one shape (B, d), a vector a text"
+        )
