@@ -613,14 +613,9 @@ total
 # <!--
 # System: cs_translation
 # Parent: transformer
-# Place: other
 # What differs:
 # - three models at one budget of operations (`seq2seq`, `attention_seq2seq`, `transformer`), and
 #   saliency beside the attention (`deepdive.explain.gradients`)
-# Time: O(n_layers d_model (T + d_ff))
-# Memory: O(n_layers (n_heads T + d_ff))
 # Source: Kamath, Graham and Emara 2022, section 2.5.
 # Book: 2.5
-# Oracle: sacrebleu for the scores; none for the models' numbers: intervals, and all variants told
-# Checkpoints: none
 # -->

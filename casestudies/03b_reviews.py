@@ -827,17 +827,12 @@ total
 # <!--
 # System: cs_bert_sentiment
 # Parent: bert_finetune
-# Place: other
 # What differs:
 # - four ways with the same labels: words (TF-IDF), features, fine-tuning, from scratch
 #   (`deepdive.training.tasks.classification`), with intervals and a paired test
 #   (`deepdive.evaluate`)
 # - long documents by truncation or pooled chunks (`deepdive.training.tasks.long_texts`)
 # - served by transformers (`deepdive.published.classifier`)
-# Time: O(n_layers d_model (T + d_ff))
-# Memory: O(n_layers (n_heads T + d_ff))
 # Source: Kamath, Graham and Emara 2022, section 3.6.
 # Book: 3.6
-# Oracle: transformers, the same curve over 50 steps; scikit-learn and scipy for the scores
-# Checkpoints: BertForSequenceClassification and RobertaForSequenceClassification, by `load`
 # -->

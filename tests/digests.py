@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from laws import CASES, Case, import_cases
 from scaffold import placed
 from torch import Tensor, nn
 
 import deepdive
-from deepdive.laws import CASES, Case
 from deepdive.masks import Causal, Padding
 
 KEPT = Path(__file__).with_suffix(".json")
@@ -137,9 +137,8 @@ def found() -> dict[str, dict[str, Any]]:
         for module in pkgutil.walk_packages(deepdive.__path__, "deepdive.")
         if not module.name.endswith("__main__")
     ]
-    parts = {part.__qualname__: build for part, build in CASES.items()}
-    assert len(parts) == len(CASES), "two parts have one name"
-    told = {name: {str(s): record(parts[name](), s) for s in SEEDS} for name in sorted(parts)}
+    import_cases()
+    told = {name: {str(s): record(CASES[name](), s) for s in SEEDS} for name in sorted(CASES)}
     models = [m for m in modules if ".models." in m.__name__ and "toys" not in m.__name__]
     return told | dict(sorted(sizes(models).items()))
 

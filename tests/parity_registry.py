@@ -1,4 +1,4 @@
-"""The reference implementations, by part: `@parity(Part)` marks what proves it."""
+"""The reference implementations: `@parity(Part)`, or `@parity("system")`, marks what proves it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-ORACLES: dict[type[nn.Module], Callable[[], None]] = {}
+ORACLES: dict[str | type[nn.Module], Callable[[], None]] = {}
 
 
-def parity(*parts: type[nn.Module]) -> Callable[[Callable[[], None]], Callable[[], None]]:
+def parity(*parts: str | type[nn.Module]) -> Callable[[Callable[[], None]], Callable[[], None]]:
     """Register a function without arguments that raises AssertionError unless the parts equal
     their oracle.
     """

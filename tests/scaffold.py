@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from laws import Case
 from torch import Tensor, nn
 
 from deepdive.attention import KVCache, MultiHeadAttention, Slot
-from deepdive.laws import Case
 from deepdive.layers import Block, FeedForward, PreNorm
 from deepdive.layers.stacks import Stack
 from deepdive.positions import Position

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from laws import random_rows
 from parity_registry import perturb
 from torch import Tensor, nn
 
-from deepdive.laws import random_rows
 from deepdive.models.before.boltzmann import (
     DBN,
     RBM,

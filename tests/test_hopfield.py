@@ -8,10 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import random_rows
 from torch import Tensor
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention
-from deepdive.laws import random_rows
 from deepdive.models.before.boltzmann import all_states
 from deepdive.models.before.hopfield import Hopfield, ModernHopfield, as_attention, hebbian
 

@@ -13,20 +13,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from laws import CASES, LAWS, PARTS, Case, Fails, NotApplicable, Refuses, import_cases
 from scaffold import placed
 from torch import Tensor, nn
 
 import deepdive
 from deepdive.inspect import hook_points, record
-from deepdive.laws import CASES, LAWS, Case, Fails, NotApplicable, Refuses
 from deepdive.masks import Causal, Mask, Padding
 from deepdive.training.checkpoint import load_weights, save_weights
 
-for module in pkgutil.walk_packages(deepdive.__path__, "deepdive."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-
-PARTS = sorted(CASES, key=lambda part: part.__qualname__)
+import_cases()
 
 # Modules that are no part of their own: each is inside a part that has a case.
 WITHIN = {
@@ -210,21 +206,19 @@ TRIALS = {law: globals()[law] for law in LAWS if law not in ("parity", "round_tr
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__qualname__)
-def test_law(part: type[nn.Module], law: str, tmp_path: Path) -> None:
-    case = placed(CASES[part]())
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_law(name: str, law: str, tmp_path: Path) -> None:
+    case = placed(CASES[name]())
     verdict = case.laws.get(law)
     if law == "parity":
-        assert case.parity, f"{part.__qualname__} names neither an oracle nor why there is none"
-        from test_parity import ORACLES
+        assert case.parity, f"{name} names neither an oracle nor why there is none"
+        from test_parity import PROOFS
 
         if case.parity.startswith("none: "):
             assert len(case.parity) > 20
-            assert part not in ORACLES
+            assert name not in PROOFS
         else:
-            assert part in ORACLES, (
-                f"{part.__qualname__} names {case.parity}, but no test in test_parity.py proves it"
-            )
+            assert name in PROOFS, f"{name} names {case.parity}, but no test of parity proves it"
         return
     trial = TRIALS.get(law, lambda c: round_trip(c, tmp_path))
     if isinstance(verdict, NotApplicable):
@@ -254,18 +248,16 @@ def test_every_part_has_a_case() -> None:
             if (
                 is_part
                 and not thing.__name__.startswith("_")
-                and thing not in CASES
+                and thing not in PARTS.values()
                 and thing.__name__ not in WITHIN
             ):
                 missing.append(thing.__qualname__)
-    assert not missing, f"no @case beside {missing}"
+    assert not missing, f"no case of {missing}"
 
 
 def test_laws_can_fail() -> None:
     """Break a mask, an order, a gradient: each law sees it."""
-    from deepdive.attention import MultiHeadAttention
-
-    case = placed(CASES[MultiHeadAttention]())
+    case = placed(CASES["multi_head"]())
 
     def deaf(module: nn.Module, x: Tensor, mask: Mask | None, state: object) -> Tensor:
         return case.run(module, x, None, None)

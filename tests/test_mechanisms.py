@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import torch
+from laws import by_part, random_rows
 from scaffold import placed
-from test_laws import PARTS, close, perturbed
+from test_laws import close, perturbed
 from torch import Tensor, nn
 
 from deepdive.attention import (
@@ -33,8 +34,10 @@ from deepdive.attention.by_position.axial import SameLine
 from deepdive.attention.mechanism import Mechanism
 from deepdive.fast.dropout import Dropout
 from deepdive.inspect import hook_points, record
-from deepdive.laws import CASES, random_rows
 from deepdive.masks import Causal, Dense, Global, Mask, Or, Padding, Prefix, Segments, Window, both
+
+CASES = by_part()
+PARTS = sorted(CASES, key=lambda part: part.__qualname__)
 
 MECHANISMS = [part for part in PARTS if CASES[part]().place == "mechanism"]
 IN_ATTENTION = [part for part in PARTS if part.__module__.startswith("deepdive.attention")]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from laws import random_rows
 from parity_registry import equal, equal_gradients, parity, perturb
 from sklearn.neural_network import BernoulliRBM
 from torch import Tensor
 
-from deepdive.laws import random_rows
 from deepdive.models.before.boltzmann import DBN, RBM
 from deepdive.models.before.hopfield import ModernHopfield
 

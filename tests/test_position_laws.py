@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 import torch
+from laws import Refuses, by_part, random_rows
 from torch import Tensor, nn
 
 import deepdive
 from deepdive.attention import KVCache, MultiHeadAttention, ShawAttention, Slot
 from deepdive.attention.priors.priors import GaussianPrior, TablePrior
-from deepdive.laws import CASES, Refuses, random_rows
 from deepdive.layers import Block, FeedForward
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Padding
@@ -35,6 +35,8 @@ from deepdive.positions import (
     T5Bias,
     XLPosition,
 )
+
+CASES = by_part()
 
 for module in pkgutil.walk_packages(deepdive.__path__, "deepdive."):
     if not module.name.endswith("__main__"):

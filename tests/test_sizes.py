@@ -19,11 +19,11 @@ from unittest import mock
 
 import pytest
 import torch
+from laws import by_part, random_rows
 from torch import Tensor, nn
 
 import deepdive
 from deepdive.checks import divides, not_negative, positive
-from deepdive.laws import CASES, random_rows
 from deepdive.layers import relu
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.before import boltzmann
@@ -31,6 +31,8 @@ from deepdive.models.efficient import yoso
 from deepdive.models.seq2seq.translators import USUAL, Side
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.recurrent import GRU
+
+CASES = by_part()
 
 MODULES = [
     importlib.import_module(found.name)

@@ -1,4 +1,4 @@
-"""Write book/laws.md: which law holds for which part, from the cases beside the parts.
+"""Write book/laws.md: which law holds for which part, from the cases in tests/laws.
 
     python tools/laws_table.py
 
@@ -7,23 +7,22 @@ A test holds the file to what the cases say.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import sys
 from pathlib import Path
 
-import deepdive
-from deepdive.laws import CASES, LAWS, Case, Fails, NotApplicable, Refuses
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
 
-PAGE = Path(__file__).resolve().parents[1] / "book" / "laws.md"
+from laws import CASES, LAWS, Case, Fails, NotApplicable, Refuses, import_cases  # noqa: E402
+
+PAGE = ROOT / "book" / "laws.md"
 SIGNS = {Refuses: "refuses", Fails: "fails", NotApplicable: "-"}
 
 
 def cases() -> dict[str, Case]:
-    """Return every part's case, by the part's name, from all modules of the library."""
-    for module in pkgutil.walk_packages(deepdive.__path__, "deepdive."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    return {part.__name__: CASES[part]() for part in sorted(CASES, key=lambda p: p.__name__)}
+    """Return every case by its name."""
+    import_cases()
+    return {name: CASES[name]() for name in sorted(CASES)}
 
 
 def sign(case: Case, law: str) -> str:
@@ -43,7 +42,7 @@ def page() -> str:
         "",
         "Every part of the library is tried against every law. *Fails* and *refuses* are tested:",
         "there the law is broken on purpose, or the part raises. A dash: the law has no meaning",
-        "for the part. This page is generated from the cases beside the parts.",
+        "for the part. This page is generated from the cases in tests/laws.",
         "",
         *(f"- **{law.replace('_', ' ')}**: {meaning}." for law, meaning in LAWS.items()),
         "",

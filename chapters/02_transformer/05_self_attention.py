@@ -789,15 +789,9 @@ print("answers 1, 2 and 4 hold")
 # <!--
 # System: attention_regression
 # Parent: none
-# Place: head
 # What differs:
 # - values are averaged under the softmax of a kernel of the distance (`nadaraya_watson`); nothing
 #   is learned but, at most, the kernel's width (`Smoother`)
-# Time: O(S d_input)
-# Memory: O(S)
 # Source: Nadaraya 1964; Watson 1964; Tsai et al. 2019, section 2.
 # Book: 2.3.1
-# Page: 02_transformer/05_self_attention#an-older-name-kernel-regression
-# Oracle: the formula itself, against `deepdive.attention.SoftmaxAttention` to 1e-6, on the page
-# Checkpoints: none
 # -->

@@ -924,13 +924,8 @@ print("answers 2 and 3 hold; never heard of each other:", (centred == 0).nonzero
 # <!--
 # System: complexity_table
 # Parent: transformer
-# Place: other
 # What differs:
 # - the table's formulas are counted (`count_flops`), steps and paths measured, beside the printed
-# Time: O(n_layers d_model (T + d_ff))
-# Memory: O(n_layers (n_heads T + d_ff))
 # Source: Vaswani et al. 2017, table 1.
 # Book: 2.4
-# Oracle: torch.utils.flop_counter; the printed table, row by row
-# Checkpoints: none
 # -->

@@ -714,14 +714,9 @@ print(f"answer 1: {saved:.1f} million; answer 3: {smallest:.3f} nats, {np.exp(sm
 # <!--
 # System: transformer_ablation
 # Parent: transformer
-# Place: other
 # What differs:
 # - one setting of the Transformer is changed at a time: heads, `d_head`, depth, width, dropout,
 #   smoothing, positions
-# Time: O(n_layers d_model (T + d_ff))
-# Memory: O(n_layers (n_heads T + d_ff))
 # Source: Vaswani et al. 2017, section 6.2 and table 3.
 # Book: 2.4
-# Oracle: the parameter counts of the printed table
-# Checkpoints: none
 # -->

@@ -657,7 +657,7 @@ assert best - plain < 0.5 * (within - plain)
 # | **other letters** | Spanish - Russian, Portuguese - Russian | German - Russian |
 
 # %%
-from deepdive.models.seq2seq.gnmt import ask_for
+from deepdive.models.seq2seq.multilingual_gnmt import ask_for
 
 ASK = {language: f"<2{language}>" for language in LANGUAGES}
 

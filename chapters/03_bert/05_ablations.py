@@ -613,14 +613,9 @@ print(f"without a difference, {apart.float().mean():.1%} of the pairs lie outsid
 # <!--
 # System: masking_ablation
 # Parent: bert
-# Place: other
 # What differs:
 # - what a gap becomes: `[MASK]`, itself or a random token (`mask_tokens`, its `mask` and `random`)
 # - next-sentence prediction is left out, or both sides are (`Causal`)
-# Time: O(n_layers d_model (T + d_ff))
-# Memory: O(n_layers (n_heads T + d_ff))
 # Source: Devlin et al. 2019, section 5.1, table 5, and appendix C.2, table 8.
 # Book: 3.1
-# Oracle: the printed tables
-# Checkpoints: none
 # -->

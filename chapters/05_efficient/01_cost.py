@@ -467,16 +467,11 @@ assert all(row["ours_mb"] < 4096 for row in long)
 # <!--
 # System: mhsa_complexity
 # Parent: multi_head
-# Place: other
 # What differs:
 # - the formulas for time and space are counted and measured with several heads, forward and
 #   backward (`count_flops`, saved tensors), and where attention overtakes the projections
-# Time: O(d_model (T + d_model))
-# Memory: O(n_heads T + d_model)
 # Source: Tay et al. 2022, section 2.
 # Book: 5.2.1.2
-# Oracle: torch.utils.flop_counter; autograd's saved tensors
-# Checkpoints: none
 # -->
 #
 # | | scaled dot-product attention | in tiles |

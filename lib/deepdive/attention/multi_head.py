@@ -6,50 +6,28 @@ Parent: scaled_dot_attention
 What differs:
 - queries, keys and values are projections of the same rows (`context` = x): every row asks, and
   every row answers
-Time: O(d_model (T + d_model))
-Memory: O(T + d_model)
 Source: Vaswani et al. 2017, section 3.2.3; Cheng, Dong and Lapata 2016, section 3.
 Book: 2.4.2.1
-Page: 02_transformer/05_self_attention#in-code-with-shapes
-Checkpoints: none
-Example: MultiHeadAttention(16, 1)
 
 System: cross_attention
 Parent: multi_head
 What differs:
 - keys and values are projected from foreign rows (`context`, of width `d_context`), once for all
   steps of decoding (`cache`)
-Time: O(d_model (S + d_model))
-Memory: O(n_heads S + d_model)
 Source: Vaswani et al. 2017, section 3.2.3.
 Book: 2.4.2.4
-Page: 02_transformer/12_decoder#three-sublayers-three-questions
-Test: tests/test_core.py::test_cross_attention_is_projected_once
-  tests/test_laws.py::test_law[Decoder-*] tests/test_parity.py::test_parity[*Decoder*]
-Oracle: torch.nn.TransformerDecoder
-Checkpoints: none
-Example: MultiHeadAttention(16, 4), {"context": torch.ones(2, 3, 16)}
 
 System: masked_attention
 Parent: multi_head
 What differs:
 - a query does not see what comes after it (`mask`, a `deepdive.masks.Causal`), so that all
   positions train at once
-Time: O(d_model (T + d_model))
-Memory: O(n_heads T + d_model)
 Source: Vaswani et al. 2017, section 3.2.3.
 Book: 2.4.2.3
-Page: 02_transformer/07_masks#one-pass-asks-every-question
-Test: tests/test_core.py::test_mask_written_out tests/test_core.py::test_queries_are_right_aligned
-  tests/test_laws.py::test_law[MultiHeadAttention-no_leak]
-Oracle: torch.nn.MultiheadAttention with attn_mask; the mask written out, entry by entry
-Checkpoints: none
-Example: MultiHeadAttention(16, 4), {"mask": Causal()}
 """
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from deepdive.attention.cache import Places, Slot
@@ -57,7 +35,6 @@ from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
 from deepdive.fast.linear import Linear
 from deepdive.inspect import HookPoint
-from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.masks import Mask
 from deepdive.positions import Position
 from deepdive.positions.base import check_positions
@@ -85,25 +62,15 @@ class MultiHeadAttention(nn.Module):
     Parent: self_attention
     What differs:
     - `n_heads` attentions of width d_model / n_heads, joined by one more matrix (`out`)
-    Time: O(d_model (T + d_model))
-    Memory: O(n_heads T + d_model)
     Source: Vaswani et al. 2017, section 3.2.2.
     Book: 2.4.2.2
-    Page: 02_transformer/06_multi_head#in-code-cut-attend-join
-    Checkpoints: none
-    Example: MultiHeadAttention(16, 4)
 
     System: multi_query
     Parent: multi_head
     What differs:
     - query heads share keys and values in groups (`n_kv_heads`; 1 = multi-query)
-    Time: O(d_model (T + d_model))
-    Memory: O(n_heads T + n_kv_heads d_head)
     Source: Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
     Book: 1.2.1.2
-    Page: 02_transformer/06_multi_head#what-differs-heads-that-share-keys-and-values
-    Checkpoints: none
-    Example: MultiHeadAttention(16, 4, n_kv_heads=1)
     """
 
     def __init__(
@@ -251,40 +218,3 @@ class MultiHeadAttention(nn.Module):
                 f"context: {type(self.mechanism).__name__} takes the queries for the last of the "
                 "keys, and foreign rows have an order of their own: use SoftmaxAttention for them"
             )
-
-
-@case(MultiHeadAttention)
-def _() -> Case:
-    def one_head() -> tuple[Tensor, Tensor]:
-        x, one = random_rows(2, 5, 8), torch.eye(8)
-        attention = MultiHeadAttention(8, 1)
-        set_weights(attention, q__weight=one, kv__weight=torch.cat([one, one]), out__weight=one)
-        return attention(x), SoftmaxAttention()(x[:, None], x[:, None], x[:, None])[:, 0]
-
-    def grouped() -> tuple[Tensor, Tensor]:
-        """Two query heads on one key-value head = plain heads whose keys and values are copies."""
-        x, shared = random_rows(2, 5, 8), MultiHeadAttention(8, 4, n_kv_heads=2).double()
-        plain = MultiHeadAttention(8, 4).double()
-        plain.q, plain.out = shared.q, shared.out
-        k, v = (w.unflatten(0, (2, 2)).repeat_interleave(2, 0) for w in shared.kv.weight.chunk(2))
-        set_weights(plain, kv__weight=torch.cat([k.flatten(0, 1), v.flatten(0, 1)]))
-        return shared(x), plain(x)
-
-    x = torch.zeros(1, 3, 8)
-    return Case(
-        place="layer",
-        make=lambda: MultiHeadAttention(16, 4, n_kv_heads=2),
-        parity="torch.nn.MultiheadAttention",
-        limits={"one head, no projections: the mechanism": one_head, "copied heads": grouped},
-        refusals={
-            "heads that do not divide": lambda: MultiHeadAttention(10, 4),
-            "groups that do not divide": lambda: MultiHeadAttention(8, 4, n_kv_heads=3),
-            "a wrong width": lambda: MultiHeadAttention(8, 2)(torch.zeros(1, 3, 9)),
-            "a float mask": lambda: MultiHeadAttention(8, 2)(x, mask=torch.zeros(3, 3)),
-            "an empty batch": lambda: MultiHeadAttention(8, 2)(torch.zeros(0, 3, 8)),
-            "dropout in two places": lambda: MultiHeadAttention(
-                8, 2, dropout=0.1, mechanism=SoftmaxAttention()
-            ),
-            "a cache under gradients": lambda: MultiHeadAttention(8, 2)(x, cache=Slot()),
-        },
-    )

@@ -7,9 +7,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
-from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.masks import Mask
 
 
@@ -21,13 +20,8 @@ class DotAttention(SoftmaxAttention):
     What differs:
     - the score has no weights: query and key must share one space (`default_scale`)
     - one matrix product scores all pairs, where the parent runs a small network for each
-    Time: O(S d_head)
-    Memory: O(S)
     Source: Luong, Pham and Manning 2015, section 3.1, "dot".
     Book: 2.3.2.1
-    Page: 02_transformer/03_scores#in-code
-    Oracle: torch.nn.functional.scaled_dot_product_attention
-    Checkpoints: none
     """
 
     @staticmethod
@@ -83,12 +77,8 @@ class AdditiveAttention(SoftmaxAttention):
     - the score is learned, a network of one hidden layer (`W_q`, `W_k`, `u`), not a kernel of the
       distance
     - queries and keys may be of different width (`d_query`, `d_key`)
-    Time: O(S d_hidden)
-    Memory: O(S d_hidden)
     Source: Bahdanau, Cho and Bengio 2015, section 3.1 and appendix A.1.2.
     Book: 2.3.2.3
-    Page: 02_transformer/03_scores#in-code
-    Checkpoints: none
     """
 
     one_width = False
@@ -163,46 +153,3 @@ def check_width(name: str, rows: Tensor, **made_for: int) -> None:
                 f"{name} is {rows.shape[-1]} wide, but the scores were built with {size}={width}: "
                 f"build them with {size}={rows.shape[-1]}"
             )
-
-
-@case(DotAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-    return mechanism_case(
-        DotAttention,
-        limits={
-            "scale 1 / sqrt(d_head): scaled": lambda: (
-                DotAttention()(q, k, v, scale=0.5),
-                SoftmaxAttention()(q, k, v),
-            )
-        },
-    )
-
-
-@case(GeneralAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-    return mechanism_case(
-        lambda: GeneralAttention(4),
-        limits={
-            "W = 1: the dot product": lambda: (
-                set_weights(GeneralAttention(4), W__weight=torch.eye(4))(q, k, v),
-                DotAttention()(q, k, v),
-            )
-        },
-    )
-
-
-@case(AdditiveAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-    return mechanism_case(
-        lambda: AdditiveAttention(4),
-        parity="the equations, written out with einsum",
-        limits={
-            "u = 0: the mean": lambda: (
-                set_weights(AdditiveAttention(4), u__weight=0.0)(q, k, v),
-                v.mean(2, keepdim=True).expand_as(v),
-            )
-        },
-    )

@@ -4,19 +4,17 @@ kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.texts import Texts, each_text
 from deepdive.fast.dropout import Dropout
-from deepdive.inspect import HookPoint, record
-from deepdive.laws import Case, case, random_rows
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.inspect import HookPoint
+from deepdive.masks import Mask
 
 
 class SoftmaxAttention(Mechanism):
@@ -38,13 +36,8 @@ class SoftmaxAttention(Mechanism):
     What differs:
     - the scores are divided by sqrt(d_head) (`scale`), so that their variance does not grow with it
     - each step can be replaced alone (`score`, `weigh`, `mix`); unchanged, all run as one (`fused`)
-    Time: O(S d_head)
-    Memory: O(S)
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1, equation 1.
     Book: 2.3.2.2
-    Page: 02_transformer/02_attention#why-the-square-root
-    Oracle: torch.nn.functional.scaled_dot_product_attention
-    Checkpoints: none
     """
 
     fused = True
@@ -153,50 +146,3 @@ def biased(
     if finite.all():  # as most are: then no score need be filled
         return scores + bias, allowed
     return scores + bias, finite if allowed is None else allowed & finite
-
-
-def mechanism_case(mechanism: Callable[[], nn.Module], **more: Any) -> Case:
-    """Return the case of a mechanism for 4 heads of width 4, with what every mechanism refuses."""
-    zeros = [torch.zeros(1, 4, 3, 4)] * 3
-    refusals = {
-        "a mask of floats": lambda: mechanism()(*zeros, mask=torch.zeros(3, 3)),
-        "a mask for other keys": lambda: mechanism()(*zeros, mask=torch.ones(2, 7).bool()),
-        "a bias of bools": lambda: mechanism()(*zeros, bias=torch.ones(3, 3).bool()),
-        "three axes": lambda: mechanism()(zeros[0][0], *zeros[1:]),
-        "other heads": lambda: mechanism()(torch.zeros(1, 3, 3, 4), *zeros[1:]),
-        "two dtypes": lambda: mechanism()(zeros[0].double(), *zeros[1:]),
-    }
-    declared: dict[str, Any] = {
-        "place": "mechanism",
-        "make": mechanism,
-        "parity": "torch.nn.functional.scaled_dot_product_attention",
-        "refusals": refusals | more.pop("refusals", {}),
-    }
-    return Case(**declared | more)
-
-
-@case(SoftmaxAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-
-    def explicit() -> tuple[Tensor, Tensor]:
-        attention, bias = SoftmaxAttention(), random_rows(2, 2, 5, 5)
-        mask = Causal() & Padding(torch.tensor([[0, 1, 1, 1, 1], [0, 0, 0, 0, 0]]).bool())
-        fused = attention(q, k, v, mask, bias)
-        with record(attention, "weights"):
-            return attention(q, k, v, mask, bias), fused
-
-    return mechanism_case(
-        SoftmaxAttention,
-        limits={
-            "the steps one by one: the fused kernel": explicit,
-            "scale 0: the mean": lambda: (
-                SoftmaxAttention()(q, k, v, scale=0.0),
-                v.mean(2, keepdim=True).expand_as(v),
-            ),
-            "one key: its value": lambda: (
-                SoftmaxAttention()(q, k[:, :, :1], v[:, :, :1]),
-                v[:, :, :1].expand_as(q),
-            ),
-        },
-    )

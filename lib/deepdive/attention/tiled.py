@@ -9,11 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import positive
-from deepdive.laws import Case, NotApplicable, case, random_rows
-from deepdive.masks import Causal, Padding
 
 LOW = (torch.float16, torch.bfloat16)
 
@@ -41,14 +38,9 @@ class TiledAttention(StructuredAttention):
     - scores exist for one tile of `block` x `block` at a time; the softmax is summed as they pass
       (`_Tiled.forward`)
     - the backward pass makes the tiles again from one number a row (`_Tiled.backward`)
-    Time: O(T d_model)
-    Memory: O(d_model)
     Source: Dao et al. 2022, "FlashAttention", algorithms 1 and 2; the sum of a softmax in one
       pass: Milakov and Gimelshein 2018.
     Book: 5.2.1.2
-    Page: 05_efficient/01_cost#exact-in-tiles
-    Oracle: torch.nn.functional.scaled_dot_product_attention
-    Checkpoints: none
     """
 
     def __init__(self, block: int = 256) -> None:
@@ -142,31 +134,3 @@ class _Tiled(torch.autograd.Function):
                 grad_k[:, :, tile] += grad_scores.mT @ asked
                 grad_q[:, :, mine] += (grad_scores @ k[:, :, tile]).mul_(scale)
         return grad_q, grad_k, grad_v, None, None, None, None
-
-
-@case(TiledAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[0, 17:], real[1, :9] = False, False  # causal, the second text's first rows have no key
-
-    def in_tiles(block: int) -> tuple[Tensor, Tensor]:
-        mask = Causal() & Padding(real)
-        return TiledAttention(block)(q, k, v, mask), SoftmaxAttention()(q, k, v, mask)
-
-    def the_last_rows() -> tuple[Tensor, Tensor]:
-        last = q[:, :, -5:]
-        ours = TiledAttention(4)(last, k, v, Causal())
-        return ours, SoftmaxAttention()(last, k, v, Causal())
-
-    return mechanism_case(
-        lambda: TiledAttention(4),
-        limits={
-            "tiles of one: SoftmaxAttention": lambda: in_tiles(1),
-            "tiles of five: SoftmaxAttention": lambda: in_tiles(5),
-            "one tile: SoftmaxAttention": lambda: in_tiles(64),
-            "SoftmaxAttention for the last rows": the_last_rows,
-        },
-        laws={"hooks": NotApplicable("the weights of one row never stand side by side")},
-        refusals={"a tile of no rows": lambda: TiledAttention(0)},
-    )

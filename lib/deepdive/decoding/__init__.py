@@ -12,22 +12,12 @@ evaluation mode and without gradients, and is left as it was.
 
 System: decoding
 Parent: seq2seq
-Place: around
 What differs:
 - the next token is the most probable (`greedy`) or drawn (`sample`), or `width` hypotheses are
   kept (`beam`)
 - what was computed for earlier tokens is kept (`begin`, `step`), not computed again
-Time: O(width n_layers d_model (T + d_ff))
-Memory: O(width n_layers d_model)
 Source: Wu et al. 2016, section 7; Holtzman et al. 2020, section 3.
 Book: 2.5
-Page: 02_transformer/14_decoding#greedy-the-most-probable-word-then-the-next
-Test: tests/test_decoding.py::test_a_wide_beam_is_exhaustive_search[*]
-  tests/test_decoding.py::test_the_cache_changes_nothing
-  tests/test_decoding.py::test_samples_have_the_distribution[*]
-  tests/test_decoding.py::test_a_beam_of_one_is_greedy
-Oracle: exhaustive search; the distribution itself; transformers generate, where there is a model
-Checkpoints: none
 """
 
 from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty

@@ -6,7 +6,6 @@ how much word w attends to word v. `deepdive.explain.words` makes it from a mode
 
 System: bertology
 Parent: bert
-Place: other
 What differs:
 - nothing is trained: for each head, the word that gets most attention is its guess of the word's
   head in the tree (`guesses`, `right`)
@@ -14,15 +13,8 @@ What differs:
 - head and offset are chosen on one half of the sentences and scored on the other (`compare`)
 - the same maps are summed up by their entropy, reach and share of the separators (`entropy`,
   `reach`, `share`), and a head is judged by the loss of a task without it (`ablation`)
-Time: O(n_layers n_heads T)
-Memory: O(n_layers n_heads T)
 Source: Clark et al. 2019, sections 3 and 4; Michel, Levy and Neubig 2019, section 3.
 Book: 3.4.2
-Page: 03_bert/12_bertology#one-head-one-relation
-Test: tests/test_bertology.py::test_a_planted_head_is_right_as_often_as_planted
-  tests/test_bertology.py::test_the_best_offset_is_that_of_brute_force
-Oracle: attention planted by hand; a search over all offsets
-Checkpoints: none
 """
 
 from __future__ import annotations

@@ -6,22 +6,13 @@ learned by heart, and the difference is its selectivity.
 
 System: probing
 Parent: none
-Place: other
 What differs:
 - a linear probe, in closed form (`ridge`), for a tag or a number
 - the structural probe: a matrix B for which |B x|^2 is a word's depth in the tree, and
   |B (x - y)|^2 the distance of two words (`structural`)
 - a control task beside each task (`control_labels`)
-Time: O(d^2)
-Memory: O(d)
 Source: Alain and Bengio 2017; Hewitt and Manning 2019, section 2; Hewitt and Liang 2019, section 2.
 Book: 7.3.3.1; 3.4.2
-Page: 03_bert/13_probing#the-probe
-Test: tests/test_probes.py::test_ridge_recovers_a_planted_map
-  tests/test_probes.py::test_the_structural_probe_recovers_planted_distances
-  tests/test_probes.py::test_control_labels_cannot_be_guessed_for_unseen_types
-Oracle: planted maps; torch.linalg.lstsq
-Checkpoints: none
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, case, random_rows, set_weights
 
 ENOUGH = 2**23  # multiplications from which the other kernel's 20 us of set-up are won back
 
@@ -42,19 +41,3 @@ class Linear(nn.Linear):
             and not torch.is_autocast_enabled("cpu")
             and not torch.compiler.is_compiling()
         )
-
-
-@case(Linear)
-def _() -> Case:
-    def identity() -> tuple[Tensor, Tensor]:
-        layer, x = Linear(16, 16), random_rows(2, 5, 16)
-        set_weights(layer, weight=torch.eye(16), bias=0.0)
-        return layer.double()(x), x
-
-    return Case(
-        place="feed_forward",
-        make=lambda: Linear(16, 16),
-        parity="torch.nn.Linear",
-        limits={"the identity matrix: the input": identity},
-        refusals={"another width": lambda: Linear(16, 16)(torch.zeros(2, 3, 15))},
-    )

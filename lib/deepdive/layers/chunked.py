@@ -7,8 +7,6 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from deepdive.checks import positive
-from deepdive.laws import Case, case, random_rows
-from deepdive.layers.feed_forward import FeedForward
 
 
 class ChunkedFeedForward(nn.Module):
@@ -35,18 +33,3 @@ class ChunkedFeedForward(nn.Module):
             return torch.cat([self.inner(part) for part in parts], dim=1)
         done = [checkpoint(self.inner, part, use_reentrant=False) for part in parts]
         return torch.cat(done, dim=1)
-
-
-@case(ChunkedFeedForward)
-def _() -> Case:
-    def at_once() -> tuple[Tensor, Tensor]:
-        x, chunked = random_rows(2, 7, 16), ChunkedFeedForward(FeedForward(16, 32), 3).double()
-        return chunked(x), chunked.inner(x)
-
-    return Case(
-        place="feed_forward",
-        make=lambda: ChunkedFeedForward(FeedForward(16, 32), 3),
-        parity="transformers ChunkReformerFeedForward",
-        limits={"all rows at once": at_once},
-        refusals={"no rows": lambda: ChunkedFeedForward(FeedForward(16, 32), 0)},
-    )

@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, NotApplicable, case, random_rows
 from deepdive.masks import describe
 
 
@@ -25,12 +24,8 @@ class TokenEmbedding(nn.Module):
     - the rows are learned with the model that reads them, not before it
     - they are multiplied by sqrt(d_model) (`scale`), so that positions do not drown them
     - the same matrix scores the next token (`TiedHead`)
-    Time: O(d_model)
-    Memory: O(d_model)
     Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017.
     Book: 2.4.1.1
-    Page: 02_transformer/11_encoder#why-embeddings-are-multiplied-by-sqrt-d
-    Checkpoints: none
     """
 
     def __init__(self, vocab_size: int, d_model: int, scale: float = 1.0) -> None:
@@ -83,43 +78,3 @@ class TiedHead(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return logits (..., vocab_size) for rows (..., d_model)."""
         return F.linear(x, self.embedding.weight, self.bias)
-
-
-LONE = NotApplicable("it looks at one token at a time; no mask, order or state enters")
-
-
-@case(TokenEmbedding)
-def _() -> Case:
-    def one_hot() -> tuple[Tensor, Tensor]:
-        tokens, embedding = torch.tensor([[3, 1]]), TokenEmbedding(5, 4, scale=2.0).double()
-        return embedding(tokens), 2.0 * F.one_hot(tokens, 5).double() @ embedding.weight
-
-    return Case(
-        make=lambda: TokenEmbedding(20, 16, scale=4.0),
-        run=lambda embedding, x, mask=None, state=None: embedding(x),
-        vocab=20,
-        parity="torch.nn.Embedding",
-        limits={"a one-hot row times the matrix": one_hot},
-        refusals={
-            "an unknown token": lambda: TokenEmbedding(5, 4)(torch.tensor([[5]])),
-            "floats": lambda: TokenEmbedding(5, 4)(torch.zeros(1, 2)),
-            "no batch axis": lambda: TokenEmbedding(5, 4)(torch.tensor([3, 1])),
-            "an empty batch": lambda: TokenEmbedding(5, 4)(torch.zeros(0, 2, dtype=torch.long)),
-        },
-        laws={"padding": LONE, "cache": LONE, "hooks": LONE},
-    )
-
-
-@case(TiedHead)
-def _() -> Case:
-    def scores() -> tuple[Tensor, Tensor]:
-        x, embedding = random_rows(2, 3, 4), TokenEmbedding(5, 4).double()
-        return TiedHead(embedding)(x), x @ embedding.weight.T
-
-    return Case(
-        make=lambda: TiedHead(TokenEmbedding(20, 16), bias=True),
-        run=lambda head, x, mask=None, state=None: head(x),
-        parity="torch.nn.Linear",
-        limits={"the product with the embedding": scores},
-        laws={"padding": LONE, "cache": LONE, "hooks": LONE, "refusal": LONE},
-    )

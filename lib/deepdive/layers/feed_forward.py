@@ -12,13 +12,6 @@ from torch import Tensor, nn
 from deepdive.checks import positive
 from deepdive.fast.dropout import Dropout
 from deepdive.fast.linear import Linear
-from deepdive.laws import (
-    Case,
-    NotApplicable,
-    case,
-    random_rows,
-    set_weights,
-)
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -55,12 +48,8 @@ class FeedForward(nn.Module):
     What differs:
     - the same two layers at every position, each position alone
     - it is a sublayer: from d_model to d_model, `d_ff` units between; `activation` ReLU or GELU
-    Time: O(d_model d_ff)
-    Memory: O(d_ff)
     Source: Vaswani et al. 2017, section 3.3, equation 2 (there the activation is ReLU).
     Book: 2.4.4
-    Page: 02_transformer/10_feed_forward#keys-that-fit-values-that-are-added
-    Checkpoints: none
     """
 
     def __init__(
@@ -94,12 +83,8 @@ class GatedFeedForward(nn.Module):
     Parent: ffn
     What differs:
     - a third matrix (`gate`): its branch, after the activation, multiplies the other (`inner`)
-    Time: O(d_model d_ff)
-    Memory: O(d_ff)
     Source: Dauphin et al. 2017; Shazeer 2020, equation 6.
     Book: 1.2.1.2
-    Page: 02_transformer/10_feed_forward#gated-one-branch-opens-the-other
-    Checkpoints: none
     """
 
     def __init__(
@@ -133,41 +118,3 @@ def initialise(*layers: nn.Linear) -> None:
         nn.init.uniform_(layer.weight, -bound, bound)
         if layer.bias is not None:
             nn.init.zeros_(layer.bias)
-
-
-@case(FeedForward)
-def _() -> Case:
-    def linear() -> tuple[Tensor, Tensor]:
-        x, ff = random_rows(2, 3, 16), FeedForward(16, 32, activation=lambda rows: rows).double()
-        product = ff.out.weight @ ff.inner.weight
-        return ff(x), x @ product.T
-
-    return Case(
-        place="feed_forward",
-        make=lambda: FeedForward(16, 32, gelu),
-        parity="torch.nn.TransformerEncoderLayer, its feed-forward part",
-        limits={"no activation: one matrix": linear},
-        laws={
-            "refusal": NotApplicable("it maps any rows; a wrong width is torch's own clear error")
-        },
-    )
-
-
-@case(GatedFeedForward)
-def _() -> Case:
-    def half_open() -> tuple[Tensor, Tensor]:
-        x, gated = random_rows(2, 3, 16), GatedFeedForward(16, 32, torch.sigmoid).double()
-        set_weights(gated, gate__weight=0.0, gate__bias=0.0)
-        plain = FeedForward(16, 32, activation=lambda rows: rows).double()
-        set_weights(plain, inner__weight=gated.inner.weight / 2, out__weight=gated.out.weight)
-        return gated(x), plain(x)
-
-    return Case(
-        place="feed_forward",
-        make=lambda: GatedFeedForward(16, 24),
-        parity="transformers LlamaMLP",
-        limits={"a gate that stands half open is a plain layer": half_open},
-        laws={
-            "refusal": NotApplicable("it maps any rows; a wrong width is torch's own clear error")
-        },
-    )

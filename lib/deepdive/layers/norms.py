@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, case, random_rows
 
 
 class LayerNorm(nn.Module):
@@ -47,39 +46,3 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return x (..., d_model) with each row divided by its root mean square, then scaled."""
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
-
-
-@case(LayerNorm)
-def _() -> Case:
-    x = random_rows(2, 3, 16)
-    whitened = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, unbiased=False)
-    return Case(
-        place="norm",
-        make=lambda: LayerNorm(16),
-        parity="torch.nn.LayerNorm",
-        limits={
-            "rows of mean 0 and variance 1": lambda: (
-                LayerNorm(16, 0.0).double()(whitened),
-                whitened,
-            )
-        },
-        refusals={"another width": lambda: LayerNorm(16)(torch.zeros(2, 3, 15))},
-    )
-
-
-@case(RMSNorm)
-def _() -> Case:
-    x = random_rows(2, 3, 16)
-    centred = x - x.mean(-1, keepdim=True)
-    return Case(
-        place="norm",
-        make=lambda: RMSNorm(16),
-        parity="torch.nn.RMSNorm",
-        limits={
-            "LayerNorm on rows of mean 0": lambda: (
-                RMSNorm(16, 1e-5).double()(centred),
-                LayerNorm(16, 1e-5, bias=False).double()(centred),
-            )
-        },
-        refusals={"another width": lambda: RMSNorm(16)(torch.zeros(2, 3, 15))},
-    )

@@ -6,23 +6,17 @@ What differs:
 - a sublayer's output is added to what it read, so that a gradient has a path past it
 - the norm stands behind the sum (`PostNorm`), inside the branch (`PreNorm`), or on both sides of
   the sublayer (`SandwichNorm`)
-Time: O(d_model)
-Memory: O(d_model)
 Source: He et al. 2016, section 3; Ba, Kiros and Hinton 2016; Xiong et al. 2020, figure 1.
 Book: 2.4.3
-Page: 02_transformer/09_residuals_norms#where-the-norm-stands
-Checkpoints: none
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 
 from deepdive.fast.dropout import Dropout
-from deepdive.laws import Case, NotApplicable, case, random_rows
 from deepdive.layers.norms import LayerNorm
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -84,53 +78,3 @@ class SandwichNorm(nn.Module):
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after the sublayer."""
         return x + self.norm_out(self.dropout(sublayer(self.norm_in(x))))
-
-
-NO_REFUSAL = NotApplicable("it joins whatever fits; torch names a sublayer that changes the shape")
-
-
-@case(PreNorm)
-def _() -> Case:
-    def plain_sum() -> tuple[Tensor, Tensor]:
-        x = random_rows(2, 3, 16)
-        return PreNorm(16, norm=lambda d: nn.Identity())(x, torch.sin), x + torch.sin(x)
-
-    return Case(
-        place="residual",
-        make=lambda: PreNorm(16),
-        parity="torch.nn.TransformerEncoderLayer, norm_first=True",
-        limits={"no norm: a plain residual": plain_sum},
-        laws={"refusal": NO_REFUSAL},
-    )
-
-
-@case(PostNorm)
-def _() -> Case:
-    def plain_sum() -> tuple[Tensor, Tensor]:
-        x = random_rows(2, 3, 16)
-        without = PostNorm(16, norm=lambda d: nn.Identity())
-        return without(x, torch.sin), PreNorm(16, norm=lambda d: nn.Identity())(x, torch.sin)
-
-    return Case(
-        place="residual",
-        make=lambda: PostNorm(16),
-        parity="torch.nn.TransformerEncoderLayer, norm_first=False",
-        limits={"no norm: PreNorm without one": plain_sum},
-        laws={"refusal": NO_REFUSAL},
-    )
-
-
-@case(SandwichNorm)
-def _() -> Case:
-    def without_second() -> tuple[Tensor, Tensor]:
-        x, sandwich = random_rows(2, 3, 16), SandwichNorm(16).double()
-        sandwich.norm_out = nn.Identity()
-        return sandwich(x, torch.sin), PreNorm(16).double()(x, torch.sin)
-
-    return Case(
-        place="residual",
-        make=lambda: SandwichNorm(16),
-        parity="none: no installed library has it; its limit is PreNorm, which is proved",
-        limits={"no second norm: PreNorm": without_second},
-        laws={"refusal": NO_REFUSAL},
-    )

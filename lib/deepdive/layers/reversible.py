@@ -7,13 +7,8 @@ What differs:
 - the backward pass computes every layer's input from its output: memory does not grow with depth
   (`ReversibleStack`)
 - each sublayer is computed once more in the backward pass, with the same dropout
-Time: O(d_model^2)
-Memory: O(d_model)
 Source: Gomez et al. 2017, section 3; Kitaev et al. 2020, section 3.
 Book: 1.2.1.2
-Page: 05_efficient/03_sparse_by_content#reversible-layers-compute-backwards-what-was-not-kept
-Oracle: plain backpropagation through the same layers; transformers ReformerModel
-Checkpoints: none
 """
 
 from __future__ import annotations
@@ -28,7 +23,6 @@ from torch import Tensor, nn
 from deepdive.attention.cache import KVCache, Slot
 from deepdive.fast.dropout import Dropout
 from deepdive.inspect import HookPoint
-from deepdive.laws import Case, case, random_rows, set_weights
 from deepdive.layers.norms import LayerNorm
 from deepdive.layers.residual import Norm
 from deepdive.layers.stacks import Stack
@@ -199,66 +193,3 @@ def _drawn_from(seed: int | None, sublayer: int, like: Tensor) -> Iterator[None]
     with torch.random.fork_rng([like.device] if like.device.type == "cuda" else []):
         torch.manual_seed(seed + sublayer)
         yield
-
-
-@case(ReversibleBlock)
-def _() -> Case:
-    from deepdive.attention import MultiHeadAttention
-    from deepdive.layers import FeedForward
-
-    def make() -> ReversibleBlock:
-        return ReversibleBlock(MultiHeadAttention(16, 4), FeedForward(16, 32))
-
-    def there_and_back() -> tuple[Tensor, Tensor]:
-        block, x = make().double(), random_rows(2, 2, 5, 16)
-        return torch.stack(block.inverse(*block(*x))), x
-
-    def silent_sublayers() -> tuple[Tensor, Tensor]:
-        block, x = make(), random_rows(2, 2, 5, 16)
-        set_weights(block, attn__out__weight=0.0, ff__out__weight=0.0)
-        return torch.stack(block(*x)), x
-
-    def run(block: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return torch.cat(block(x, x.flip(-1), (mask, None), state), dim=-1)
-
-    return Case(
-        make=make,
-        run=run,
-        begin=lambda block: Slot(),
-        parity="transformers ReformerLayer",
-        limits={"the inverse: the input": there_and_back, "silent: the input": silent_sublayers},
-        refusals={
-            "a float mask": lambda: run(make(), random_rows(1, 3, 16).float(), random_rows(3, 3))
-        },
-    )
-
-
-@case(ReversibleStack)
-def _() -> Case:
-    from deepdive.attention import MultiHeadAttention
-    from deepdive.layers import FeedForward
-
-    def make() -> ReversibleStack:
-        def block(_layer: int) -> ReversibleBlock:
-            return ReversibleBlock(MultiHeadAttention(16, 4), FeedForward(16, 32))
-
-        return ReversibleStack(block, 3)
-
-    def in_a_row() -> tuple[Tensor, Tensor]:
-        x, stack = random_rows(2, 5, 16), make().double()
-        y1 = y2 = x
-        for block in stack.blocks:
-            y1, y2 = block(y1, y2)
-        return stack(x), torch.cat([y1, y2], dim=-1)
-
-    rows = torch.zeros(1, 2, 16)
-    return Case(
-        place="stack",
-        make=make,
-        parity="transformers ReformerModel",
-        limits={"its blocks in a row": in_a_row},
-        refusals={
-            "a negative number of layers": lambda: ReversibleStack(lambda i: nn.Identity(), -1),
-            "a memory": lambda: make()(rows, rows),
-        },
-    )

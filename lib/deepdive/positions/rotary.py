@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.laws import Case, case, random_rows
-from deepdive.positions.base import ORDERED, Position, shifted
+from deepdive.positions.base import Position
 
 
 class RotaryPosition(Position):
@@ -28,14 +27,8 @@ class RotaryPosition(Position):
     - queries and keys are turned by their place before they meet (`rotate`); values are not
     - the score knows the offset alone, with no table and no weights
     - every layer turns them again, where sinusoidal positions enter once, below
-    Time: O(T d_model)
-    Memory: O(n_heads T)
     Source: Su et al. 2024 (RoFormer), section 3.2.2 and, for the code, 3.4.2.
     Book: table 1.3
-    Page: 05_efficient/08_positions#rotary-turn-queries-and-keys
-    Oracle: transformers RoFormerModel
-    Checkpoints: RoFormerModel, by `deepdive.models.efficient.roformer.load`
-    Example: MultiHeadAttention(16, 4, position=RotaryPosition(4))
     """
 
     d_head: int
@@ -61,30 +54,3 @@ class RotaryPosition(Position):
         cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)  # (..., T, d_head / 2)
         x, y = rows.unflatten(-1, (-1, 2)).unbind(-1)
         return torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1).flatten(-2)
-
-
-@case(RotaryPosition)
-def _() -> Case:
-    def complex_numbers() -> tuple[Tensor, Tensor]:
-        rows, at = random_rows(2, 3, 5, 6), torch.arange(7, 12)
-        turned = RotaryPosition(6).rotate(rows, at)
-        z = torch.view_as_complex(rows.unflatten(-1, (3, 2)))
-        z = z * torch.exp(1j * at.double()[:, None] * 10_000.0 ** (-torch.arange(3).double() / 3))
-        return turned, torch.view_as_real(z).flatten(-2)
-
-    def at_zero() -> tuple[Tensor, Tensor]:
-        rows = random_rows(2, 3, 5, 6)
-        return RotaryPosition(6).rotate(rows, torch.zeros(5).long()), rows
-
-    return Case(
-        place="position",
-        make=lambda: RotaryPosition(4),
-        parity="transformers RoFormerModel",
-        limits={
-            "complex numbers times exp(i angle)": complex_numbers,
-            "all at place 0: as they were": at_zero,
-            "shifted: the same scores": shifted(lambda: RotaryPosition(4)),
-        },
-        refusals={"an odd width": lambda: RotaryPosition(5)},
-        laws={"order": ORDERED},
-    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.laws import Case, NotApplicable, case
-from deepdive.positions.base import ORDERED, Position
+from deepdive.positions.base import Position
 
 
 class SinusoidalPosition(Position):
@@ -22,12 +21,8 @@ class SinusoidalPosition(Position):
     Parent: none
     What differs:
     - order enters as numbers added to the rows (`embed`), not by reading one row after another
-    Time: O(d_model)
-    Memory: O(d_model)
     Source: Vaswani et al. 2017, section 3.5.
     Book: 2.4.1.2
-    Page: 02_transformer/08_positions#the-idea-a-row-of-clocks
-    Checkpoints: none
     """
 
     d_model: int
@@ -81,43 +76,3 @@ class BlockedSinusoidalPosition(SinusoidalPosition):
         places = (positions + self.offset).double().unsqueeze(-1)
         angles = places * self.base ** -(waves / self.steps)  # (..., d_model / 2)
         return torch.cat((angles.sin(), angles.cos()), dim=-1)
-
-
-@case(SinusoidalPosition)
-def _() -> Case:
-    def relative_offset() -> tuple[Tensor, Tensor]:
-        """PE[pos + 3] is PE[pos] turned by 3 * frequency in every (sin, cos) plane."""
-        waves = SinusoidalPosition(16)
-        sines, cosines = waves.table(torch.arange(20)).unflatten(-1, (8, 2)).unbind(-1)
-        angle = 3 * 10_000.0 ** (-torch.arange(0, 16, 2, dtype=torch.float64) / 16)
-        turned = (
-            sines * angle.cos() + cosines * angle.sin(),
-            cosines * angle.cos() - sines * angle.sin(),
-        )
-        return torch.stack(turned, -1).flatten(-2), waves.table(torch.arange(3, 23))
-
-    return Case(
-        place="position",
-        make=lambda: SinusoidalPosition(16),
-        parity="the closed form",
-        limits={"a shift is a rotation": relative_offset},
-        laws={"order": ORDERED, "refusal": NotApplicable("it has a value for every position")},
-    )
-
-
-@case(BlockedSinusoidalPosition)
-def _() -> Case:
-    def another_order() -> tuple[Tensor, Tensor]:
-        positions = torch.arange(20)
-        plain = SinusoidalPosition(16).table(positions + 3)
-        blocked = BlockedSinusoidalPosition(16, offset=3).table(positions)
-        return blocked, torch.cat((plain[:, 0::2], plain[:, 1::2]), dim=-1)
-
-    return Case(
-        place="position",
-        make=lambda: BlockedSinusoidalPosition(16, steps=7, offset=2),
-        parity="transformers MarianMTModel and FSMTForConditionalGeneration",
-        limits={"SinusoidalPosition in another order": another_order},
-        refusals={"an odd width": lambda: BlockedSinusoidalPosition(15)},
-        laws={"order": ORDERED},
-    )

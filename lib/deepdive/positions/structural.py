@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.masks import describe
-from deepdive.positions.base import ORDERED, Position
+from deepdive.positions.base import Position
 from deepdive.positions.shaw import ShawPosition
 from deepdive.positions.sinusoidal import SinusoidalPosition
-
-CHAIN = (0, 0, 1, 2, 3, 4, 5, 6)
 
 
 def ancestors(heads: Tensor) -> Tensor:
@@ -77,12 +72,8 @@ class StructuralPosition(Position):
     - a word has a second place, its depth in the dependency tree (`depths`), with waves of its own
     - both enter through a trained layer with tanh (`order`, `tree`), not as they are
     - scores know the offset in the tree (`tree_offsets`), Shaw's way (`ShawPosition`)
-    Time: O(T d_model)
-    Memory: O(n_heads T)
     Source: Wang, Tu, Wang and Shi 2019, "Self-Attention with Structural Position Representations".
     Book: KAIST deck 3
-    Page: 05_efficient/08_positions#places-in-a-tree
-    Checkpoints: none
     """
 
     def __init__(self, d_model: int, d_head: int, reach: int, scale: float | None = None) -> None:
@@ -116,52 +107,3 @@ class StructuralPosition(Position):
         named = apart.clamp(-self.offsets.left, self.offsets.right) + self.offsets.left
         worth = (self.offsets.scale * q) @ self.offsets.keys.t()  # (B, H, T, 2 * reach + 1)
         return worth.gather(-1, named.expand(*worth.shape[:-1], -1))
-
-
-@case(StructuralPosition)
-def _() -> Case:
-    def a_chain() -> tuple[Tensor, Tensor]:
-        """In a chain each word hangs on the one before: a place in the tree is one in the row."""
-        scheme, heads = StructuralPosition(16, 4, 3).double(), torch.tensor(CHAIN)
-        q, k, at = random_rows(2, 3, 8, 4), random_rows(2, 3, 8, 4, seed=6), torch.arange(8)
-        plain = scheme.offsets.bias(q, k, at, at)
-        assert torch.equal(depths(heads), at)
-        return scheme.bias(q, k, heads, heads), plain
-
-    def a_slide() -> tuple[Tensor, Tensor]:
-        """Bush held a talk with Sharon, seen from "talk" (KAIST deck 3)."""
-        heads = torch.tensor([1, 1, 3, 1, 5, 1])
-        printed = torch.tensor([[1, 0, 2, 1, 2, 1], [-2, -1, -1, 0, 3, 2]])
-        return torch.stack([depths(heads), tree_offsets(heads)[3]]).double(), printed.double()
-
-    def make() -> nn.Module:
-        from deepdive.attention import MultiHeadAttention
-
-        return MultiHeadAttention(16, 4, position=StructuralPosition(16, 4, 3))
-
-    def run(attention: Any, x: Tensor, mask: object = None, state: object = None) -> Tensor:
-        heads = torch.tensor(CHAIN)[: x.shape[1]]
-        rows = attention.position.embed(x, heads)
-        return attention(rows, mask=mask, positions=heads, cache=state)
-
-    def begin(_attention: Any) -> object:
-        from deepdive.attention import Slot
-
-        return Slot()
-
-    return Case(
-        make=make,
-        run=run,
-        begin=begin,
-        parity="the rules, token by token",
-        limits={"a chain: Shaw's offsets": a_chain, "the row of the slide": a_slide},
-        refusals={
-            "heads in a circle": lambda: depths(torch.tensor([1, 2, 0])),
-            "a head outside": lambda: depths(torch.tensor([0, 3])),
-            "heads that are floats": lambda: depths(torch.zeros(3)),
-            "fewer queries than keys": lambda: StructuralPosition(16, 4, 3).bias(
-                torch.zeros(1, 4, 1, 4), torch.zeros(1, 4, 2, 4), torch.zeros(1), torch.zeros(2)
-            ),
-        },
-        laws={"order": ORDERED, "cache": Refuses("a tree is known when its sentence has ended")},
-    )

@@ -7,8 +7,6 @@ import math
 import torch
 from torch import Tensor, nn
 
-from deepdive.laws import Case, case, random_rows, set_weights
-from deepdive.positions.base import ORDERED, shifted
 from deepdive.positions.relative import RelativePosition
 
 
@@ -73,44 +71,3 @@ class CausalT5Bias(T5Bias):
     def buckets(self, offsets: Tensor) -> Tensor:
         """Return the bucket of each integer offset k - q, of the same shape."""
         return self._widening(-offsets.clamp(max=0), self.n_buckets)
-
-
-def _limits(make: type[T5Bias]) -> Case:
-    q, k, at = random_rows(2, 3, 5, 4), random_rows(2, 3, 12, 4, seed=6), torch.arange(12)
-
-    def pair_by_pair() -> tuple[Tensor, Tensor]:
-        scheme = make(3, 8, 6).double()
-        added = scheme.bias(q, k, at[7:], at)
-        by_hand = scheme.table.weight[scheme.buckets(at[None] - at[7:, None])]
-        return added, by_hand.permute(2, 0, 1)[None]
-
-    def all_alike() -> tuple[Tensor, Tensor]:
-        scheme = set_weights(make(3, 8, 6), table__weight=0.5)
-        added = scheme.bias(q, k, at[7:], at)  # type: ignore[operator]
-        return added, torch.full((1, 3, 5, 12), 0.5).double()
-
-    return Case(
-        place="position",
-        make=lambda: make(4, 8, 6),
-        parity="transformers T5Attention",
-        limits={
-            "a row of the table for each pair": pair_by_pair,
-            "a table of one number: no position": all_alike,
-            "shifted: the same": shifted(lambda: make(3, 8, 6)),
-        },
-        refusals={
-            "an odd number of buckets": lambda: make(4, 9),
-            "a reach within the exact buckets": lambda: make(4, 32, 8),
-        },
-        laws={"order": ORDERED},
-    )
-
-
-@case(T5Bias)
-def _() -> Case:
-    return _limits(T5Bias)
-
-
-@case(CausalT5Bias)
-def _() -> Case:
-    return _limits(CausalT5Bias)

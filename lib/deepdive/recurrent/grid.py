@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, Refuses, case, random_rows
 from deepdive.masks import Mask, describe
 from deepdive.recurrent.grid_block import GridBlock, MemorySide, PlainSide
 from deepdive.recurrent.layers import LSTM
@@ -50,12 +49,8 @@ class GridLSTM(nn.Module):
     - `MemorySide`: one matrix reads the hidden vectors of all sides together
     - `GridBlock(last=DEPTH)`: depth is computed after time, and reads what time has just said
     - `deepdive.recurrent.walk`: any number of dimensions; a sequence needs two
-    Time: O(T * n_layers * d_hidden^2)
-    Memory: O(n_layers * d_hidden) of state
     Source: Kalchbrenner, Danihelka and Graves 2015, "Grid Long Short-Term Memory", section 3
     Book: 1.1
-    Oracle: none; a nested loop over torch.nn.LSTMCell with copied weights; stacked torch.nn.LSTM
-    Checkpoints: none
     """
 
     def __init__(
@@ -138,40 +133,3 @@ def as_stack(grid: GridLSTM) -> RecurrentStack:
             layer.W.bias.copy_(side.bias)  # type: ignore[union-attr, operator]
             layer.U.bias.zero_()  # type: ignore[union-attr, operator]
     return stack
-
-
-@case(GridLSTM)
-def _() -> Case:
-    def stack_of_lstms() -> tuple[Tensor, Tensor]:
-        """Memory along time only, depth hands on what time says: layers of LSTMs."""
-        grid = GridLSTM(16, 12, 3, lambda layer: memory_in_time(12)).double()
-        x = random_rows(2, 5, 16)
-        return grid(x), as_stack(grid)(grid.W(x)[..., :12])
-
-    def make() -> GridLSTM:
-        return GridLSTM(16, 12, 2)
-
-    return Case(
-        make=make,
-        run=lambda layer, x, mask=None, state=None: layer(x, mask, state),
-        begin=lambda layer: RecurrentState(),
-        parity="a nested loop over torch.nn.LSTMCell, and stacked torch.nn.LSTM",
-        limits={
-            "no memory along depth, which hands on what time says: a stacked LSTM": stack_of_lstms,
-        },
-        refusals={
-            "no layers": lambda: GridLSTM(16, 12, 0),
-            "rows of another width": lambda: make()(torch.zeros(2, 3, 8)),
-            "no rows": lambda: make()(torch.zeros(2, 0, 16)),
-            "a float mask": lambda: make()(torch.zeros(2, 3, 16), torch.ones(2, 3)),
-            "the state of another width": lambda: make()(
-                torch.zeros(2, 3, 16),
-                None,
-                RecurrentState(layers=[RecurrentState((torch.zeros(1),))]),
-            ),
-        },
-        laws={
-            "order": Fails("a recurrence reads in order"),
-            "hooks": Refuses("no attention: record says that there are no weights"),
-        },
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +10,7 @@ from torch import Tensor, nn
 from deepdive.checks import positive
 from deepdive.fast import recurrent as fused
 from deepdive.inspect import HookPoint
-from deepdive.laws import Case, case, random_rows
 from deepdive.masks import Mask, describe
-from deepdive.recurrent.cases import in_order
 from deepdive.recurrent.state import RecurrentState, Values, real_tokens
 
 
@@ -37,12 +34,8 @@ class RNN(nn.Module):
     - `RNN.cell`: the layer reads its own last output as well, through `U`
     - `RecurrentState`: what it says of one row depends on all rows before it
     - `RNN.advance`: the same weights at every step, any number of steps
-    Time: O(d_hidden * (d_input + d_hidden)) a token, one after another
-    Memory: O(d_hidden) of state; O(T * d_hidden) in training
     Source: Elman 1990, "Finding structure in time", section "Networks with memory"
     Book: 1.1, 2.2.4
-    Oracle: torch.nn.RNN
-    Checkpoints: none
     """
 
     blocks = 1
@@ -158,13 +151,8 @@ class LSTM(RNN):
     - `forget_gate`, `input_gate`: how much of c stays, how much of the candidate is added
     - `output_gate`: how much of the cell the next step and the layer above see
     - `reset_parameters`: the forget gate's bias starts at 1
-    Time: O(4 * d_hidden * (d_input + d_hidden)) a token, one after another
-    Memory: O(2 * d_hidden) of state; O(T * d_hidden) in training
     Source: Hochreiter and Schmidhuber 1997, section 4; Gers et al. 2000, section 3 (forget gate)
     Book: 1.1
-    Page: 01_before/08_lstm#one-step-by-hand
-    Oracle: torch.nn.LSTM
-    Checkpoints: none
     """
 
     blocks = 4
@@ -212,13 +200,8 @@ class GRU(RNN):
     - `update_gate`: keeps z and admits 1 - z; an LSTM chooses the two apart
     - `reset_gate`: how much of the state the candidate sees; there is no output gate
     - `blocks`: three blocks of weights for four
-    Time: O(3 * d_hidden * (d_input + d_hidden)) a token, one after another
-    Memory: O(d_hidden) of state; O(T * d_hidden) in training
     Source: Cho et al. 2014, section 2.3, equations 5 to 8
     Book: 1.1
-    Page: 01_before/08_lstm#the-gru-what-differs
-    Oracle: torch.nn.GRU
-    Checkpoints: none
     """
 
     blocks = 3
@@ -237,45 +220,3 @@ class GRU(RNN):
         r, z = self.reset_gate(r), self.update_gate(z)
         n = torch.tanh(Wx_n + r * Uh_n)
         return ((1 - z) * n + z * h,)
-
-
-@case(RNN)
-def _() -> Case:
-    def forgets_all() -> tuple[Tensor, Tensor]:
-        layer, x = RNN(16, 12).double(), random_rows(2, 5, 16)
-        nn.init.zeros_(layer.U.weight)
-        return layer(x), torch.tanh(layer.W(x))
-
-    plain = in_order(lambda: RNN(16, 12))
-    return replace(plain, limits={**plain.limits, "U = 0: a feed-forward layer": forgets_all})
-
-
-@case(LSTM)
-def _() -> Case:
-    def carousel() -> tuple[Tensor, Tensor]:
-        """Keep everything, admit nothing, show everything."""
-        layer, c = LSTM(16, 12).double(), random_rows(2, 12)
-        with torch.no_grad():
-            for gate, bias in zip(layer.W.bias.chunk(4), (-60.0, 60.0, 0.0, 60.0), strict=True):
-                gate.fill_(bias)
-        states = layer(random_rows(2, 5, 16), None, RecurrentState((torch.zeros_like(c), c)))
-        return states, torch.tanh(c).unsqueeze(1).expand_as(states)
-
-    plain = in_order(lambda: LSTM(16, 12))
-    return replace(plain, limits={**plain.limits, "f = 1, i = 0: c stays": carousel})
-
-
-@case(GRU)
-def _() -> Case:
-    def elman() -> tuple[Tensor, Tensor]:
-        """See the whole state, keep none of it."""
-        layer, plain, x = GRU(16, 12).double(), RNN(16, 12).double(), random_rows(2, 5, 16)
-        with torch.no_grad():
-            for gate, bias in zip(layer.W.bias.chunk(3), (60.0, -60.0, 0.0), strict=True):
-                gate.fill_(bias)
-            plain.W.weight.copy_(layer.W.weight.chunk(3)[2])
-            plain.U.weight.copy_(layer.U.weight.chunk(3)[2])
-        return layer(x), plain(x)
-
-    plain = in_order(lambda: GRU(16, 12))
-    return replace(plain, limits={**plain.limits, "r = 1, z = 0: an Elman network": elman})

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
 from deepdive.fast.dropout import Dropout
-from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.masks import Causal, Mask
-from deepdive.recurrent.cases import in_order
 from deepdive.recurrent.layers import GRU, LSTM, RNN
 from deepdive.recurrent.state import RecurrentState, real_tokens
 
@@ -32,13 +29,8 @@ class RecurrentStack(nn.Module):
     - `RecurrentStack.forward`: layer i reads the states of layer i - 1 at the same step
     - `RecurrentState.layers`: a state for each layer
     - `dropout`: between layers, never along time
-    Time: O(n_layers * 8 * d_hidden^2) a token, one after another
-    Memory: O(n_layers * 2 * d_hidden) of state; O(T * n_layers * d_hidden) in training
     Source: Graves, Mohamed and Hinton 2013, section 2, equation 11
     Book: 1.1
-    Page: 01_before/09_stacked#stacked
-    Oracle: torch.nn.LSTM
-    Checkpoints: none
     """
 
     def __init__(
@@ -81,13 +73,8 @@ class Bidirectional(nn.Module):
     - `right_to_left`: a second layer reads the same rows from the end
     - `Bidirectional.forward`: the states of both stand side by side, twice as wide
     - it refuses a causal mask and a state from before: the whole sequence must be there
-    Time: O(2 * d_hidden * (d_input + d_hidden)) a token, both directions at once
-    Memory: O(2 * T * d_hidden): every state is kept until the other direction is there
     Source: Schuster and Paliwal 1997, section II
     Book: 1.1
-    Page: 01_before/09_stacked#both-ways
-    Oracle: torch.nn.RNN
-    Checkpoints: none
     """
 
     def __init__(self, left_to_right: RNN, right_to_left: RNN) -> None:
@@ -190,56 +177,3 @@ def name_from_torch(name: str, both_directions: bool) -> str:
     kind, source, layer, reverse = found.groups()
     direction = "right_to_left." if reverse else "left_to_right." if both_directions else ""
     return f"layers.{layer}.{direction}{'W' if source == 'ih' else 'U'}.{kind}"
-
-
-@case(RecurrentStack)
-def _() -> Case:
-    def one_layer() -> tuple[Tensor, Tensor]:
-        stack, x = stacked(LSTM, 16, 12, 1, dropout=0.5).double(), random_rows(2, 5, 16)
-        return stack(x), stack.layers[0](x)
-
-    plain = in_order(lambda: stacked(LSTM, 16, 12, 2))
-    return replace(
-        plain,
-        limits={**plain.limits, "one layer: that layer, without dropout": one_layer},
-        refusals={
-            "no layers": lambda: stacked(GRU, 16, 12, 0),
-            "layers that do not fit": lambda: RecurrentStack(lambda i: GRU(16, 12), 2),
-            "a float mask": plain.refusals["a float mask"],
-        },
-    )
-
-
-@case(Bidirectional)
-def _() -> Case:
-    def both() -> Bidirectional:
-        return Bidirectional(GRU(16, 12), GRU(16, 12))
-
-    def mirrored() -> tuple[Tensor, Tensor]:
-        """Exchange the layers and turn the input round: the halves change places, turned round."""
-        layer, x = both().double(), random_rows(2, 5, 16)
-        other = Bidirectional(layer.right_to_left, layer.left_to_right)
-        return other(x.flip(1)).flip(1), layer(x).roll(12, dims=-1)
-
-    def goes_on() -> Tensor:
-        state, x = RecurrentState(), torch.zeros(2, 3, 16)
-        layer = both()
-        layer(x, None, state)
-        return layer(x, None, state)
-
-    plain = in_order(both)
-    return replace(
-        plain,
-        limits={**plain.limits, "exchanged and mirrored: the same": mirrored},
-        refusals={
-            "a causal mask": lambda: both()(torch.zeros(2, 3, 16), Causal()),
-            "a state from before": goes_on,
-            "directions of two inputs": lambda: Bidirectional(GRU(16, 12), GRU(8, 12)),
-            "a float mask": plain.refusals["a float mask"],
-        },
-        laws={
-            **plain.laws,
-            "no_leak": Refuses("it reads from the end too"),
-            "cache": Refuses("it reads from the end too"),
-        },
-    )

@@ -42,20 +42,10 @@ class WordPieceTokenizer(Tokenizer):
     - a word is pieces, cut greedily by the longest match (`encode`), so that few words are unknown
     - pieces are learned by the score `count(a, b) / (count(a) * count(b))`; byte-pair encoding, its
       sister, merges by counts alone and applies the merges again (`BPETokenizer`)
-    Time: O(longest piece)
-    Memory: O(vocab_size)
     Source: Schuster and Nakajima, "Japanese and Korean Voice Search", ICASSP 2012; Wu et al.,
       "Google's Neural Machine Translation System", 2016, section 4.1; Devlin et al. 2019, released
       code; Sennrich et al. 2016.
     Book: 3.1
-    Page: 02_transformer/17_gnmt#word-pieces
-    Test: tests/test_tokenizers.py::test_wordpiece_equals_the_library
-      tests/test_tokenizers.py::test_bpe_equals_the_library
-      tests/test_tokenizers.py::test_bpe_training_equals_the_library
-      tests/test_tokenizers.py::test_wordpiece_merges_are_those_of_a_full_recount
-      tests/test_tokenizer_corpora.py::test_a_thousand_lines_of_each_corpus_as_the_library_has_them
-    Oracle: the tokenizers library (BPE, WordPiece); a full recount for WordPiece's training
-    Checkpoints: vocab.txt of BERT, by `specials=BERT_SPECIALS`
 
     The trainer that made BERT's vocabulary was not released with it. The score is that of the
     Hugging Face course, chapter 6, "WordPiece tokenization". Two trainers are published; neither

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
@@ -14,14 +12,10 @@ from deepdive.attention.by_content.clusters import (
     hamming_clusters,
     means,
 )
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import not_negative, positive
-from deepdive.laws import Case, Fails, Refuses, case, random_rows
 from deepdive.masks import Padding
-
-ALL_AT_ONCE = Refuses("a cluster holds early and late queries: one answer cannot hide the future")
-STARTS = Fails("the clusters start from queries that are taken by their place")
 
 
 class ClusteredAttention(StructuredAttention, SoftmaxAttention):
@@ -116,13 +110,8 @@ class ImprovedClusteredAttention(ClusteredAttention):
     - the mean of a cluster of queries asks for all of them (`ClusteredAttention`, `n_clusters`)
     - clusters are found among the signs of random projections (`bits`, `iterations`)
     - the cluster's best keys are weighed again by each query itself (`top`)
-    Time: O(n_clusters d_model)
-    Memory: O(n_heads n_clusters)
     Source: Vyas, Katharopoulos and Fleuret 2020.
     Book: 5.2.5.1
-    Page: 05_efficient/05_prototypes_and_memories#clustered-attention-queries-ask-together
-    Oracle: the paper's equations, written out as loops over clusters, queries and keys
-    Checkpoints: none
     """
 
     def __init__(
@@ -184,58 +173,3 @@ def _taken(rows: Tensor, index: Tensor) -> Tensor:
     """Rows (B, H, S, d) at index (B, H, blocks, top) -> (B, H, blocks, top, d)."""
     flat = index.flatten(2).unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1])
     return rows.gather(2, flat).unflatten(2, index.shape[2:])
-
-
-def _declared(mechanism: type[ClusteredAttention]) -> Case:
-    """What the two have in common."""
-    q, k, v = (random_rows(2, 2, 40, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 40).bool()
-    real[1, 5:11] = False
-
-    def make(n_clusters: int) -> ClusteredAttention:
-        torch.manual_seed(0)
-        return mechanism(4, n_clusters, bits=64)
-
-    def a_cluster_each() -> tuple[Tensor, Tensor]:
-        masks = (None, Padding(real))
-        ours = [make(40)(q, k, v, mask) for mask in masks]
-        exact = [SoftmaxAttention()(q, k, v, mask) for mask in masks]
-        return torch.cat(ours)[:3], torch.cat(exact)[:3]  # the last has padded queries
-
-    def queries_that_repeat() -> tuple[Tensor, Tensor]:
-        few = q[:, :, :5].repeat_interleave(8, dim=2)
-        return make(5)(few, k, v), SoftmaxAttention()(few, k, v)
-
-    return mechanism_case(
-        lambda: mechanism(4, 3),
-        parity="the paper's equations, written out as loops over clusters, queries and keys",
-        limits={
-            "every query its own cluster: SoftmaxAttention": a_cluster_each,
-            "equal queries in each cluster: SoftmaxAttention": queries_that_repeat,
-        },
-        refusals={"no clusters": lambda: mechanism(4, 0)},
-        laws={"no_leak": ALL_AT_ONCE, "cache": ALL_AT_ONCE, "order": STARTS},
-    )
-
-
-@case(ClusteredAttention)
-def _() -> Case:
-    return _declared(ClusteredAttention)
-
-
-@case(ImprovedClusteredAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 70, 4, seed=seed) for seed in range(3))
-
-    def every_key() -> tuple[Tensor, Tensor]:
-        return ImprovedClusteredAttention(4, 5, top=70)(q, k, v), SoftmaxAttention()(q, k, v)
-
-    shared = _declared(ImprovedClusteredAttention)
-    limits = {**shared.limits, "top = S: SoftmaxAttention": every_key}
-    refusals = {**shared.refusals, "no top": lambda: ImprovedClusteredAttention(4, 3, top=0)}
-    return replace(
-        shared,
-        make=lambda: ImprovedClusteredAttention(4, 3, top=2),
-        limits=limits,
-        refusals=refusals,
-    )

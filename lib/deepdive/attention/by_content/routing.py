@@ -6,11 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Causal, Padding
 
 
 class RoutingAttention(StructuredAttention, SoftmaxAttention):
@@ -32,18 +30,12 @@ class RoutingAttention(StructuredAttention, SoftmaxAttention):
 
     System: routing
     Parent: transformer
-    Place: head
     What differs:
     - a query meets the keys of its cluster, whatever their distance (`clusters`, `size`)
     - the clusters follow queries and keys by a moving mean (`centroids`, `decay`), without gradient
     - queries and keys are normalised, so that the nearest centroid has the largest product
-    Time: O(sqrt(T) d_model)
-    Memory: O(n_heads sqrt(T))
     Source: Roy et al. 2021, section 4 and algorithm 1.
     Book: table 1.2
-    Page: 05_efficient/03_sparse_by_content#card-routing-transformer
-    Oracle: the equation in loops, float64, with gradients
-    Checkpoints: none
     """
 
     queries = "all"
@@ -140,33 +132,3 @@ def _mean_by_row(mixed: Tensor, shown: Tensor, at: Tensor, T: int) -> Tensor:
     )
     count = mixed.new_zeros(B, H, T).scatter_add(2, index, shown.flatten(2).to(mixed.dtype))
     return total / count.clamp(min=1).unsqueeze(-1)
-
-
-@case(RoutingAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 9, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 9).bool()
-    real[1, 5:] = False
-
-    def one_cluster() -> tuple[Tensor, Tensor]:
-        routing = RoutingAttention(2, 4, 1, 9).double()
-        qn, kn = F.layer_norm(q, (4,)), F.layer_norm(k, (4,))
-        masks = (None, Causal(), Padding(real))
-        ours = torch.stack([routing(q, k, v, mask) for mask in masks])
-        full = torch.stack([SoftmaxAttention()(qn, kn, v, mask) for mask in masks])
-        return ours * real[:, None, :, None], full * real[:, None, :, None]
-
-    def make() -> RoutingAttention:
-        torch.manual_seed(0)
-        return RoutingAttention(4, 4, 2, 4)
-
-    return mechanism_case(
-        make,
-        parity="the equation in loops",
-        limits={"one cluster of all rows: SoftmaxAttention on normalised rows": one_cluster},
-        laws={
-            "no_leak": Fails("which rows a cluster holds depends on later ones"),
-            "cache": Refuses("a key for each query: clusters are formed anew"),
-        },
-        refusals={"no cluster": lambda: RoutingAttention(2, 4, 0)},
-    )

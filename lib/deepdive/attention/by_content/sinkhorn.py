@@ -6,12 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import positive
-from deepdive.inspect import record
-from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Causal, Padding
 
 NEVER = -1e30
 
@@ -53,17 +50,11 @@ class SinkhornAttention(StructuredAttention, SoftmaxAttention):
 
     System: sinkhorn
     Parent: transformer
-    Place: head
     What differs:
     - beside its own block a query meets one more, a mixture of blocks (`balance`)
     - which blocks are mixed is learned by a network that sees a sum for each (`inner`, `outer`)
-    Time: O((block + (T / block)^2 / T) d_model)
-    Memory: O(block + T / block^2)
     Source: Tay et al. 2020, section 3.
     Book: references
-    Page: 05_efficient/03_sparse_by_content#card-sparse-sinkhorn-attention
-    Oracle: the equation in loops, float64, with gradients
-    Checkpoints: none
     """
 
     queries = "all"
@@ -158,46 +149,3 @@ class SinkhornAttention(StructuredAttention, SoftmaxAttention):
 def mixed(sort: Tensor, rows: Tensor) -> Tensor:
     """Return sum_j S[i, j] rows[j], (B, H, blocks, block, d)."""
     return (sort @ rows.flatten(3)).unflatten(3, rows.shape[3:])
-
-
-@case(SinkhornAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 11, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 11).bool()
-    real[1, 5:] = False
-
-    def one_block() -> tuple[Tensor, Tensor]:
-        attention = SinkhornAttention(2, 4, 11, 1).double().eval()
-        masks = (None, Causal(), Padding(real), Causal() & Padding(real))
-        ours = [attention(q, k, v, mask) for mask in masks]
-        return torch.cat(ours), torch.cat([SoftmaxAttention()(q, k, v, mask) for mask in masks])
-
-    def explicit_and_fused() -> tuple[Tensor, Tensor]:
-        attention, mask = SinkhornAttention(2, 4, 3, 4).double().eval(), Causal() & Padding(real)
-        fused = attention(q, k, v, mask)
-        with record(attention, "weights"):
-            return attention(q, k, v, mask), fused
-
-    def doubly_stochastic() -> tuple[Tensor, Tensor]:
-        S = balance(random_rows(3, 5, 5), torch.ones(5, 5).bool(), 200)
-        return torch.cat([S.sum(-1), S.sum(-2)]), torch.ones(6, 5, dtype=S.dtype)
-
-    return mechanism_case(
-        lambda: SinkhornAttention(4, 4, 2, 4),
-        parity="the equation in loops",
-        limits={
-            "one block: SoftmaxAttention": one_block,
-            "the steps one by one: the fused kernel": explicit_and_fused,
-            "many iterations: rows and columns sum to 1": doubly_stochastic,
-        },
-        laws={
-            "order": Fails("blocks are cut by position"),
-            "cache": Refuses("a key for each query: blocks are sorted anew"),
-        },
-        refusals={
-            "no block": lambda: SinkhornAttention(2, 4, 0, 1),
-            "a text that is too long": lambda: SinkhornAttention(2, 4, 2, 3)(
-                *[torch.zeros(1, 2, 7, 4)] * 3
-            ),
-        },
-    )

@@ -14,11 +14,9 @@ from torch import Tensor
 from deepdive.attention.low_rank.redrawn import Redrawn
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.attention.mechanism import Mechanism
-from deepdive.attention.softmax import mechanism_case
 from deepdive.attention.structure import StructuredAttention, all_real, read_mask
 from deepdive.checks import positive
 from deepdive.fast.yoso_sampled import Sampled
-from deepdive.laws import Case, Refuses, case, random_rows
 from deepdive.masks import Mask, Padding
 
 
@@ -124,19 +122,14 @@ class YosoAttention(Redrawn, StructuredAttention):
 
     System: yoso
     Parent: transformer
-    Place: head
     What differs:
     - a weight is the chance that random planes leave query and key on one side
       (`ExpectedYosoAttention`), a power of their angle in place of a softmax
     - it is sampled by hashing into buckets, whose values are added up (`Sampled`)
     - no sum of weights divides the output; it is brought to length 1 (`unit`)
     - the gradient is that of a lower bound of the weight's slope, sampled too
-    Time: O(n_hashes d_model)
-    Memory: O(n_hashes d_model)
     Source: Zeng et al. 2021.
     Book: blog
-    Page: 05_efficient/04_low_rank_and_features#yoso-a-weight-is-a-collision
-    Checkpoints: YosoModel, such as uw-madison/yoso-4096, by `deepdive.models.efficient.yoso.load`
     """
 
     d_head: int
@@ -190,55 +183,3 @@ class YosoAttention(Redrawn, StructuredAttention):
         )
         mixed = F.normalize(mixed, dim=-1)
         return mixed if self.convolution is None else mixed + self.convolution(v, real)
-
-
-@case(ExpectedYosoAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-
-    def one_angle() -> tuple[Tensor, Tensor]:
-        """At one angle to all keys, all weights are equal: the mean, at length 1."""
-        same = k[:, :, :1].expand_as(k)
-        return ExpectedYosoAttention()(q, same, v), F.normalize(
-            v.mean(2, keepdim=True).expand_as(v), dim=-1
-        )
-
-    def sharp() -> tuple[Tensor, Tensor]:
-        """With very many bits only the key in the query's own direction is left."""
-        return ExpectedYosoAttention(2000)(3 * k, k, v), F.normalize(v, dim=-1)
-
-    return mechanism_case(
-        lambda: ExpectedYosoAttention(3),
-        parity="transformers YosoModel(use_expectation=True)",
-        limits={"one angle: the mean": one_angle, "many bits: the key itself": sharp},
-        laws={"hooks": Refuses("weights that sum to one do not exist: record says so")},
-    )
-
-
-@case(YosoAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 5, 4, seed=seed) for seed in range(3))
-    real = (torch.arange(5) < torch.tensor([[5], [3]])).expand(2, 5)
-
-    def counted() -> tuple[Tensor, Tensor]:
-        """The share of hashes that agree, written out as weights."""
-        attention = YosoAttention(4, 3, 7).double()
-        agree = attention.buckets(q)[..., :, None] == attention.buckets(k)[..., None, :]
-        weights = agree.double().mean(0) * real[:, None, None, :]
-        return attention(q, k, v, Padding(real)), F.normalize(weights @ v, dim=-1)
-
-    def make() -> YosoAttention:
-        return YosoAttention(4, 2, 16)
-
-    sums = "a bucket's sum holds what comes later"
-    return mechanism_case(
-        make,
-        parity="the share of agreeing hashes written out, its slope, and its error's rate",
-        limits={"the hashes counted": counted},
-        refusals={"buckets": lambda: YosoAttention(8, 40)},
-        laws={
-            "no_leak": Refuses(sums),
-            "cache": Refuses(sums),
-            "hooks": Refuses("weights that sum to one do not exist: record says so"),
-        },
-    )

@@ -6,13 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import positive
 from deepdive.fast.tiles import block_of
-from deepdive.inspect import LossPoint, collect_losses, record
-from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Padding, Window
+from deepdive.inspect import LossPoint
 
 
 class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
@@ -35,19 +33,13 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
 
     System: adaptive_span
     Parent: multi_head
-    Place: head
     What differs:
     - each head has a length z (`span`), learned with the rest, beyond which its weights fall to 0
     - on a ramp (`ramp`), so that z has a gradient
     - the loss grows with the mean of z (`span_loss`, `penalty`)
     - keys beyond the longest head's reach are not computed (`reach`)
-    Time: O(span d_model)
-    Memory: O(n_heads span)
     Source: Sukhbaatar et al. 2019, section 2.
     Book: 1.2.1.2
-    Page: 05_efficient/02_sparse_by_position#adaptive-span
-    Checkpoints: none
-    Example: AdaptiveSpanAttention(4, 64, ramp=8)
     """
 
     def __init__(
@@ -130,50 +122,3 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
 def _log(ramp: Tensor) -> Tensor:
     """Return log(ramp), 0 where the ramp is 0: a mask closes that."""
     return torch.where(ramp > 0, ramp, 1.0).log()
-
-
-@case(AdaptiveSpanAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[1, 5:11] = False
-
-    def make(start: float = 0.5, longest: int = 6) -> AdaptiveSpanAttention:
-        return AdaptiveSpanAttention(2, longest, ramp=3, start=start).double()
-
-    def long_spans() -> tuple[Tensor, Tensor]:
-        mask = Causal() & Padding(real)
-        return make(0.5, 60)(q, k, v, mask), SoftmaxAttention()(q, k, v, mask)
-
-    def short_spans() -> tuple[Tensor, Tensor]:
-        """Spans of nothing: a ramp over three keys, the own one whole."""
-        ours, ramp = make(1e-12), torch.tensor([1.0, 2 / 3, 1 / 3], dtype=torch.float64)
-        bias = torch.zeros(23, 23, dtype=torch.float64)
-        for back in range(3):
-            bias.diagonal(-back).fill_(ramp[back].log())
-        return ours(q, k, v), SoftmaxAttention()(q, k, v, Window(2), bias)
-
-    def written_out() -> tuple[Tensor, Tensor]:
-        ours, last = make(), q[:, :, -7:]
-        near = ours(last, k, v, Padding(real))
-        with record(ours, "weights"):
-            return ours(last, k, v, Padding(real)), near
-
-    def the_loss() -> tuple[Tensor, Tensor]:
-        ours = make()
-        with collect_losses(ours) as losses:
-            ours(q, k, v)
-        return torch.stack(list(losses)), 2e-6 * ours.lengths().mean().unsqueeze(0)
-
-    return mechanism_case(
-        lambda: AdaptiveSpanAttention(4, 4, ramp=2),
-        parity="the paper's equations, pair by pair, gradients of the spans included",
-        limits={
-            "spans over everything: the mask Causal": long_spans,
-            "spans of nothing: the ramp alone": short_spans,
-            "the steps written out: block by block": written_out,
-            "the loss: the mean length": the_loss,
-        },
-        refusals={"no ramp": lambda: AdaptiveSpanAttention(2, 4, ramp=0)},
-        laws={"order": Fails("who is near depends on the order")},
-    )

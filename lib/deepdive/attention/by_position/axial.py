@@ -9,11 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention, written_out
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.structure import all_real
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, of_queries
+from deepdive.masks import Mask, of_queries
 
 AXES = ("row", "column")
 
@@ -46,17 +44,11 @@ class AxialAttention(PatternAttention):
 
     System: axial
     Parent: transformer
-    Place: head
     What differs:
     - positions stand in a table, and a query meets its own row or its own column (`along`)
     - layers take turns: one along each axis
-    Time: O(sqrt(T) d_model)
-    Memory: O(n_heads sqrt(T))
     Source: Ho et al. 2019, section 3.
     Book: references
-    Page: 05_efficient/02_sparse_by_position#axial-attention
-    Checkpoints: none
-    Example: AxialAttention(4, "row")
     """
 
     queries = "last"
@@ -99,40 +91,3 @@ class AxialAttention(PatternAttention):
         if self.along == "column":
             mixed = mixed.transpose(2, 3)
         return mixed.flatten(2, 3)[:, :, front : front + T]
-
-
-@case(AxialAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[1, 5:11] = False
-
-    def its_mask() -> tuple[Tensor, Tensor]:
-        found = [AxialAttention(5, axis)(q, k, v, Padding(real)) for axis in AXES]
-        masks = [Padding(real) & SameLine(5, axis) for axis in AXES]
-        return torch.cat(found), torch.cat([SoftmaxAttention()(q, k, v, mask) for mask in masks])
-
-    def the_last_rows() -> tuple[Tensor, Tensor]:
-        last = q[:, :, -7:]
-        found = [AxialAttention(5, axis)(last, k, v, Causal()) for axis in AXES]
-        masks = [Causal() & SameLine(5, axis) for axis in AXES]
-        return torch.cat(found), torch.cat([SoftmaxAttention()(last, k, v, m) for m in masks])
-
-    def one_row() -> tuple[Tensor, Tensor]:
-        return AxialAttention(23)(q, k, v), SoftmaxAttention()(q, k, v)
-
-    def one_column() -> tuple[Tensor, Tensor]:
-        return AxialAttention(1, "column")(q, k, v), SoftmaxAttention()(q, k, v)
-
-    return mechanism_case(
-        lambda: AxialAttention(2, "column"),
-        parity="torch.nn.functional.scaled_dot_product_attention on each row and column",
-        limits={
-            "its mask, padding included": its_mask,
-            "the last rows": the_last_rows,
-            "one row: SoftmaxAttention": one_row,
-            "one column: SoftmaxAttention": one_column,
-        },
-        refusals={"an unknown axis": lambda: AxialAttention(2, "depth")},
-        laws={"order": Fails("who stands in a line depends on the order")},
-    )

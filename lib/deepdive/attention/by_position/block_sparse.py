@@ -11,12 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.structure import all_real
 from deepdive.checks import not_negative, positive
 from deepdive.fast.tiles import Tile, attend
-from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Dense, Mask, Padding, of_queries
+from deepdive.masks import Mask, Padding, of_queries
 
 Draw = Callable[[int, int], Tensor]
 TOGETHER = 4  # blocks of queries in one product: their keys still fit into a core's cache
@@ -177,43 +175,3 @@ class Blocks(Mask):
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         met = self.attention._whole(S, self.heads) > 0  # (H, S, S)
         return of_queries(met.mT, T, "Blocks").mT.unsqueeze(0).to(device)
-
-
-@case(BlockSparseAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[1, 5:11] = False
-
-    def its_mask() -> tuple[Tensor, Tensor]:
-        ours, mask = BlockSparseAttention(2, 2), Padding(real)
-        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask & ours.pattern(2))
-
-    def short() -> tuple[Tensor, Tensor]:
-        ours = BlockSparseAttention(4, 1)  # six blocks
-        return ours(q, k, v, Padding(real)), SoftmaxAttention()(q, k, v, Padding(real))
-
-    def nothing_drawn() -> tuple[Tensor, Tensor]:
-        """Blocks of one position: a window of three, and the two ends."""
-        near = torch.arange(23)
-        mask = (near - near.unsqueeze(1)).abs() <= 1
-        mask[[0, -1]] = mask[:, [0, -1]] = True
-        return BlockSparseAttention(1, 0)(q, k, v), SoftmaxAttention()(q, k, v, Dense(mask))
-
-    two_sided = Refuses("the first block sees all: there is no causal form, and no cache")
-    return mechanism_case(
-        lambda: BlockSparseAttention(1, 0),
-        parity="torch.nn.functional.scaled_dot_product_attention under its mask, transformers "
-        "BigBirdModel",
-        limits={
-            "its mask, padding included": its_mask,
-            "a short text: SoftmaxAttention": short,
-            "nothing drawn, blocks of one: window and ends": nothing_drawn,
-        },
-        refusals={"an empty block": lambda: BlockSparseAttention(0)},
-        laws={
-            "no_leak": two_sided,
-            "cache": two_sided,
-            "order": Fails("who is near depends on the order"),
-        },
-    )

@@ -7,12 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.patterns import written_out
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import not_negative, positive
-from deepdive.inspect import record
-from deepdive.laws import Case, Fails, Refuses, case, random_rows
-from deepdive.masks import Causal, Padding
 
 
 class ChunkAttention(StructuredAttention, SoftmaxAttention):
@@ -84,55 +81,3 @@ class ChunkAttention(StructuredAttention, SoftmaxAttention):
         n = chunks.shape[axis]
         near = [shift if abs(shift) <= n else 0 for shift in shifts]  # as released
         return torch.cat([chunks.roll(shift, axis) for shift in near], dim=axis + 1)
-
-
-def ring(T: int, chunk: int, before: int, after: int) -> Tensor:
-    """Return how often each query meets each key, (T, T)."""
-    at = torch.arange(T) // chunk
-    n = int(at[-1]) + 1
-    shifts = [shift if abs(shift) <= n else 0 for shift in range(-after, before + 1)]
-    back = (at[:, None] - at) % n
-    return torch.stack([back == shift % n for shift in shifts]).sum(0)
-
-
-@case(ChunkAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[1, 5:16] = False
-    masks = (None, Causal(), Padding(real), Causal() & Padding(real))
-
-    def its_mask(chunk: int, before: int, after: int) -> tuple[Tensor, Tensor]:
-        """A key that is met n times has a score that is raised by log n."""
-        attention, often = ChunkAttention(chunk, before, after), ring(23, chunk, before, after)
-        ours = [attention(q, k, v, mask) for mask in masks]
-        bias = often.double().log()
-        return torch.cat(ours), torch.cat(
-            [SoftmaxAttention()(q, k, v, mask, bias) for mask in masks]
-        )
-
-    def explicit_and_fused() -> tuple[Tensor, Tensor]:
-        attention = ChunkAttention(4, 1, 0)
-        fused = attention(q, k, v, masks[-1])
-        with record(attention, "weights"):
-            return attention(q, k, v, masks[-1]), fused
-
-    return mechanism_case(
-        lambda: ChunkAttention(2, 1, 0),
-        parity="transformers LocalSelfAttention",
-        limits={
-            "the ring of chunks as a mask": lambda: its_mask(4, 2, 1),
-            "a ring of three chunks, met four times": lambda: its_mask(8, 2, 1),
-            "a ring of two chunks, one step too far": lambda: its_mask(12, 3, 1),
-            "the steps one by one: the fused kernel": explicit_and_fused,
-            "one chunk: SoftmaxAttention": lambda: (
-                ChunkAttention(23)(q, k, v, masks[-1]),
-                SoftmaxAttention()(q, k, v, masks[-1]),
-            ),
-        },
-        refusals={"no chunk": lambda: ChunkAttention(0)},
-        laws={
-            "order": Fails("who is near depends on the order"),
-            "cache": Refuses("a key for each query: a chunk is met whole"),
-        },
-    )

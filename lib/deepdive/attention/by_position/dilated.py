@@ -7,11 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention, PerHead, one_each
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.checks import each_at_least, not_negative, positive
 from deepdive.fast.tiles import attend, block_of, window_tiles
-from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Mask, Window
 
 
 class DilatedAttention(PatternAttention):
@@ -97,39 +95,3 @@ def _every(rows: Tensor, gap: int) -> Tensor:
     """(B, H, T, d) -> (B * gap, H, ceil(T / gap), d), filled up in front with zeros."""
     rows = F.pad(rows, (0, 0, -rows.shape[2] % gap, 0)).unflatten(2, (-1, gap))
     return rows.permute(0, 3, 1, 2, 4).flatten(0, 1)
-
-
-@case(DilatedAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 3, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[1, 5:14] = False
-
-    def its_mask() -> tuple[Tensor, Tensor]:
-        ours = DilatedAttention(3, 1, dilations=(1, 3, 3), block=2)
-        mask = ours.pattern(3) & Padding(real)
-        return ours(q, k, v, Padding(real)), SoftmaxAttention()(q, k, v, mask)
-
-    def the_last_rows() -> tuple[Tensor, Tensor]:
-        ours, last = DilatedAttention(2, 1, dilations=(4,), block=2), q[:, :, -7:]
-        mask = Window(2, 0, 4) & Causal()
-        return ours(last, k, v, Causal()), SoftmaxAttention()(last, k, v, mask)
-
-    def no_gaps() -> tuple[Tensor, Tensor]:
-        return DilatedAttention(2, 1)(q, k, v), SoftmaxAttention()(q, k, v, Window(2, 1))
-
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    return mechanism_case(
-        lambda: DilatedAttention(1, 1, dilations=(1, 1, 2, 2), block=2),
-        parity="torch.nn.functional.scaled_dot_product_attention under its mask",
-        limits={
-            "the mask Window with dilation, one for each head": its_mask,
-            "the last rows": the_last_rows,
-            "no gaps: the mask Window": no_gaps,
-        },
-        refusals={
-            "dilations for other heads": lambda: DilatedAttention(1, 1, (1, 2, 3))(*zeros),
-            "a dilation of 0": lambda: DilatedAttention(1, 1, (0,)),
-        },
-        laws={"order": Fails("who is near depends on the order")},
-    )

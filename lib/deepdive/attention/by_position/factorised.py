@@ -9,12 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
 from deepdive.attention.structure import all_real
 from deepdive.checks import positive
 from deepdive.fast.tiles import Tile, attend, shut
-from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.masks import Mask
 
 
 @dataclass(frozen=True)
@@ -62,19 +60,12 @@ class StridedAttention(PatternAttention):
 
     System: sparse_transformer
     Parent: transformer
-    Place: head
     What differs:
     - a query meets some 2 sqrt(T) keys before it: the last ones, and every `stride`-th
       (`StridedAttention`)
     - or its chunk, and the last `summary` positions of each chunk before (`FixedAttention`)
-    Time: O(sqrt(T) d_model)
-    Memory: O(n_heads sqrt(T))
     Source: Child et al. 2019, section 4.
     Book: references
-    Page: 05_efficient/02_sparse_by_position#sparse-transformer
-    Oracle: torch.nn.functional.scaled_dot_product_attention under the paper's sets
-    Checkpoints: none
-    Example: StridedAttention(4)
     """
 
     queries = "last"
@@ -178,43 +169,3 @@ def _with_the_one_before(rows: Tensor) -> Tensor:
     """(B, H, chunks, l, d) -> (B, H, chunks, 2 l, d): each chunk behind the one before it."""
     before = F.pad(rows, (0, 0, 0, 0, 1, 0))[:, :, :-1]
     return torch.cat([before, rows], dim=3)
-
-
-def _case(make: type[StridedAttention] | type[FixedAttention], small: tuple[int, ...]) -> Case:
-    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[1, 5:11] = False
-    ours = make(*small)
-
-    def its_mask() -> tuple[Tensor, Tensor]:
-        mask = Padding(real)
-        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask & ours.pattern(2))
-
-    def the_last_rows() -> tuple[Tensor, Tensor]:
-        last = q[:, :, -6:]
-        return ours(last, k, v, Causal()), SoftmaxAttention()(last, k, v, ours.pattern(2))
-
-    def one_chunk() -> tuple[Tensor, Tensor]:
-        return make(23)(q, k, v), SoftmaxAttention()(q, k, v, Causal())
-
-    return mechanism_case(
-        lambda: make(*small),
-        parity="torch.nn.functional.scaled_dot_product_attention under the paper's sets",
-        limits={
-            "its mask, padding included": its_mask,
-            "the last rows": the_last_rows,
-            "a stride over everything: the mask Causal": one_chunk,
-        },
-        refusals={"no stride": lambda: make(0)},
-        laws={"order": Fails("who is met depends on the order")},
-    )
-
-
-@case(StridedAttention)
-def _() -> Case:
-    return _case(StridedAttention, (3,))
-
-
-@case(FixedAttention)
-def _() -> Case:
-    return _case(FixedAttention, (3, 2))

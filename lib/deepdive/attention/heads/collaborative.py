@@ -12,7 +12,6 @@ from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
 from deepdive.fast.linear import Linear
-from deepdive.laws import Case, case, random_rows
 
 
 class CollaborativeAttention(MultiHeadAttention):
@@ -34,19 +33,13 @@ class CollaborativeAttention(MultiHeadAttention):
 
     System: collaborative_heads
     Parent: multi_head
-    Place: layer
     What differs:
     - queries and keys are projected once for all heads, to `d_shared` columns
     - a head is a row of weights on these columns (`mixing`), so heads may share or split them
     - a trained layer becomes one of fewer columns by a tensor decomposition (`collaborative`)
-    Time: O(n_heads T d_shared + d_model (d_shared + d_model))
-    Memory: O(n_heads T + d_shared + d_model)
     Source: Cordonnier, Loukas and Jaggi 2020, "Multi-Head Attention: Collaborate Instead of
     Concatenate".
     Book: 1.2.1.2
-    Page: 05_efficient/06_better_heads#collaborative-heads-one-set-of-columns
-    Checkpoints: none
-    Example: CollaborativeAttention(16, 4, 8)
     """
 
     def __init__(
@@ -155,45 +148,3 @@ def collaborative(
     found.mixing.copy_(mixing)
     found.out.weight.copy_(layer.out.weight)
     return found.train(layer.training), error
-
-
-@case(CollaborativeAttention)
-def _() -> Case:
-    def plain() -> MultiHeadAttention:
-        layer = MultiHeadAttention(16, 4).double()
-        with torch.no_grad():
-            for i, parameter in enumerate(layer.parameters()):
-                parameter.add_(random_rows(*parameter.shape, seed=i), alpha=0.3)
-        return layer
-
-    def all_columns() -> tuple[Tensor, Tensor]:
-        x, layer = random_rows(2, 5, 16), plain()
-        found, _ = collaborative(layer, 16)
-        return found(x), layer(x)
-
-    def copied_heads() -> tuple[Tensor, Tensor]:
-        """Heads that ask one question at other strengths need the columns of the strongest."""
-        x, layer = random_rows(2, 5, 16), plain()
-        with torch.no_grad():
-            q, k = layer.q.weight[:4], layer.kv.weight[:4]
-            layer.q.weight.copy_(torch.cat([q, 50 * q, -q, 0.5 * q]) / 10)
-            layer.kv.weight[:16] = k.repeat(4, 1)
-        found, _ = collaborative(layer, 4)
-        return found(x), layer(x)
-
-    grouped = MultiHeadAttention(16, 4, n_kv_heads=2)
-    wide = MultiHeadAttention(16, 4, d_head=8)
-    return Case(
-        place="layer",
-        make=lambda: CollaborativeAttention(16, 4, 6),
-        parity="the equations of Cordonnier et al. 2020, entry by entry",
-        limits={
-            "as many columns as all heads: MultiHeadAttention": all_columns,
-            "heads with one question: the columns of one head": copied_heads,
-        },
-        refusals={
-            "no column": lambda: CollaborativeAttention(16, 4, 0),
-            "grouped heads": lambda: collaborative(grouped, 8),
-            "wide heads": lambda: collaborative(wide, 8),
-        },
-    )

@@ -9,10 +9,9 @@ from torch import Tensor, nn
 
 from deepdive.attention.by_position.window import WindowAttention
 from deepdive.attention.mechanism import Mechanism
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import each_at_least
-from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.masks import Causal, Mask, Padding
 
 
 class MultiScaleAttention(Mechanism):
@@ -33,13 +32,8 @@ class MultiScaleAttention(Mechanism):
     What differs:
     - each head has a window of its own (`reaches`); a layer mixes near and far
     - heads of one window are one banded product (`scales`), no score outside a window is made
-    Time: O(d_head (sum of windows))
-    Memory: O(sum of windows)
     Source: Guo et al. 2020, "Multi-Scale Self-Attention for Text Classification".
     Book: table 1.2
-    Page: 05_efficient/07_priors#a-scale-for-each-head-the-multi-scale-transformer-card
-    Checkpoints: none
-    Example: MultiScaleAttention((1, 1, 3, None))
     """
 
     honours = (Causal, Padding)
@@ -80,29 +74,3 @@ class MultiScaleAttention(Mechanism):
         ]
         order = torch.tensor([head for heads in self.groups for head in heads], device=q.device)
         return torch.cat(mixed, dim=1)[:, order.argsort()]
-
-
-@case(MultiScaleAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 4, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[1, 5:11] = False  # longer than a window: some rows have no key
-    reaches = (1, None, 4, 1)
-
-    def its_masks() -> tuple[Tensor, Tensor]:
-        ours = [MultiScaleAttention(reaches)(q, k, v, m) for m in (Padding(real), Causal())]
-        wide = [Window(23 if reach is None else reach, reach or 23) for reach in reaches]
-        own = torch.cat([window.dense(23) for window in wide], dim=1)  # (1, H, 23, 23)
-        masks = (Padding(real).dense(23) & own, Causal().dense(23) & own)
-        return torch.cat(ours), torch.cat([SoftmaxAttention()(q, k, v, m) for m in masks])
-
-    def no_window() -> tuple[Tensor, Tensor]:
-        return MultiScaleAttention([None] * 4)(q, k, v), SoftmaxAttention()(q, k, v)
-
-    return mechanism_case(
-        lambda: MultiScaleAttention((1, None, 2, 1)),
-        parity="the equations of Guo et al. 2020, row by row",
-        limits={"a mask for each head": its_masks, "no window: SoftmaxAttention": no_window},
-        refusals={"a negative reach": lambda: MultiScaleAttention((1, -2))},
-        laws={"order": Fails("who is near depends on the order")},
-    )

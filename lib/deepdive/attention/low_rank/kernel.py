@@ -9,13 +9,10 @@ from itertools import repeat
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from deepdive.attention.softmax import mechanism_case
 from deepdive.attention.structure import StructuredAttention
 from deepdive.checks import positive
-from deepdive.laws import Case, Refuses, case, random_rows
-from deepdive.masks import Causal, Padding
 
 ROWS = 512  # rows whose features are made at a time: they stay in a core's cache
 
@@ -108,30 +105,3 @@ class LinearAttention(StructuredAttention):
         sums = torch.cat([first.unsqueeze(2), sums[:, :, :-1]], dim=2).cumsum(2)
         near = (q @ k.transpose(-2, -1)).tril()  # (B, H, chunks, size, size)
         return (near @ v + q @ sums).flatten(2, 3)[:, :, :T]
-
-
-def its_mask(attention: nn.Module) -> tuple[Tensor, Tensor]:
-    """Return the causal form, padding included, and the weights written out, masked, divided by
-    their sum, times v.
-    """
-    q, k, v = (random_rows(2, 2, 23, 4, seed=seed) for seed in range(3))
-    real = torch.ones(2, 23).bool()
-    real[0, :4] = False  # the first rows have no key
-    weights = attention(q, k, torch.eye(23).double().expand(2, 2, 23, 23))
-    mask = Causal() & Padding(real)
-    weights = weights * mask.dense(23)
-    total = weights.sum(-1, keepdim=True)
-    return attention(q, k, v, mask), weights @ v / total.masked_fill(total == 0, 1.0)
-
-
-NO_WEIGHTS = Refuses("nothing of size T x S exists: record says that there are no weights")
-
-
-@case(LinearAttention)
-def _() -> Case:
-    return mechanism_case(
-        lambda: LinearAttention(chunk=4),
-        parity="each weight from its two features, in float64",
-        limits={"causal, in chunks: its mask": lambda: its_mask(LinearAttention(chunk=4))},
-        laws={"hooks": NO_WEIGHTS},
-    )

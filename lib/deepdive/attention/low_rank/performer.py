@@ -7,11 +7,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.attention.low_rank.kernel import NO_WEIGHTS, LinearAttention, its_mask, key_parts
+from deepdive.attention.low_rank.kernel import LinearAttention, key_parts
 from deepdive.attention.low_rank.redrawn import Redrawn
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
-from deepdive.laws import Case, case, random_rows
 
 
 def orthogonal(n: int, d: int) -> Tensor:
@@ -45,18 +44,13 @@ class PerformerAttention(Redrawn, LinearAttention):
 
     System: performer
     Parent: transformer
-    Place: head
     What differs:
     - a weight is estimated by a product of positive random features (`of_keys`), so that keys and
       values are summed up once for all queries (`LinearAttention`)
     - the directions are orthogonal (`orthogonal`), and drawn anew in training (`redraw_every`)
     - causal attention is a cumulative sum over chunks (`chunk`)
-    Time: O(n_features d_model)
-    Memory: O(n_heads n_features)
     Source: Choromanski et al. 2021, section 2.
     Book: 5.2.2.3
-    Page: 05_efficient/04_low_rank_and_features#performer-a-softmax-by-chance
-    Checkpoints: none
     """
 
     d_head: int
@@ -118,39 +112,3 @@ class PerformerAttention(Redrawn, LinearAttention):
 
     def _directions(self, scale: float) -> Tensor:
         return scale**0.5 * self.drawn.transpose(0, 1)
-
-
-@case(PerformerAttention)
-def _() -> Case:
-    def many() -> tuple[Tensor, Tensor]:
-        """At d_head = 1 the expectation is an integral, which a fine grid of directions gives."""
-        q, k, v = (random_rows(2, 2, 5, 1, seed=seed) for seed in range(3))
-        grid = torch.linspace(-16, 16, 2001, dtype=torch.float64).unsqueeze(-1)
-        attention = PerformerAttention(1, 2001).double()
-        attention.drawn = grid
-        plain = attention.of_queries
-
-        def weighed(rows: Tensor, scale: float) -> Tensor:
-            return plain(rows, scale) * (-(grid[:, 0] ** 2) / 2).exp()
-
-        attention.of_queries = weighed  # type: ignore[method-assign,assignment]
-        return attention(q, k, v), SoftmaxAttention()(q, k, v)
-
-    zeros = [torch.zeros(1, 2, 3, 4)] * 3
-    return mechanism_case(
-        lambda: PerformerAttention(4, 16, chunk=4),
-        parity="each weight from its two features, in float64",
-        limits={
-            "the expectation, by integration: SoftmaxAttention": many,
-            "causal, in chunks: its mask": lambda: its_mask(
-                PerformerAttention(4, 16, chunk=4).double()
-            ),
-        },
-        laws={"hooks": NO_WEIGHTS},
-        refusals={
-            "a negative scale": lambda: PerformerAttention(4, 16)(*zeros, scale=-1.0),
-            "another width": lambda: PerformerAttention(8, 16)(*zeros),
-            "no features": lambda: PerformerAttention(4, 0),
-            "a negative wait": lambda: PerformerAttention(4, 16, redraw_every=-1),
-        },
-    )

@@ -6,11 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, case, random_rows, set_weights
-from deepdive.masks import Causal, Padding
 
 
 class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
@@ -35,12 +33,8 @@ class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
     What differs:
     - `rate` neighbouring keys, and their values, become one by a learned convolution (`k`, `v`)
     - under a causal mask a group counts once it is complete, so the newest tokens are not seen
-    Time: O(T d_model / rate)
-    Memory: O(n_heads T / rate)
     Source: Liu et al. 2018, "memory-compressed attention".
     Book: table 1.2
-    Page: 05_efficient/05_prototypes_and_memories#memory-compressed-attention-neighbours-melt
-    Checkpoints: none
     """
 
     def __init__(self, n_heads: int, d_head: int, rate: int = 3, dropout: float = 0.0) -> None:
@@ -90,37 +84,3 @@ class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
         """(B, H, S, d) -> (B, H, ceil(S / rate), d)."""
         groups = F.pad(rows, (0, 0, 0, short)).unflatten(2, (-1, self.rate)).flatten(3)
         return groups @ weight
-
-
-@case(MemoryCompressedAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 7, 4, seed=seed) for seed in range(3))
-    real = torch.tensor([[1, 1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0, 0]]).bool()
-
-    def at_rate(rate: int) -> MemoryCompressedAttention:
-        """The mean of each group."""
-        mechanism = MemoryCompressedAttention(2, 4, rate)
-        mean = torch.eye(4).double().repeat(rate, 1) / rate
-        set_weights(mechanism, k_weight=mean, v_weight=mean)
-        return mechanism
-
-    def every_key() -> tuple[Tensor, Tensor]:
-        masks = (None, Padding(real), Causal() & Padding(real))
-        ours = [at_rate(1)(q, k, v, mask) for mask in masks]
-        return torch.cat(ours), torch.cat([SoftmaxAttention()(q, k, v, mask) for mask in masks])
-
-    def equal_neighbours() -> tuple[Tensor, Tensor]:
-        """Keys that come in threes lose nothing by being melted in threes."""
-        threes = [rows.repeat_interleave(3, dim=2) for rows in (k, v)]
-        return at_rate(3)(q, *threes), SoftmaxAttention()(q, k, v)
-
-    return mechanism_case(
-        lambda: MemoryCompressedAttention(4, 4, 2),
-        parity="torch.nn.Conv1d, then torch.nn.functional.scaled_dot_product_attention",
-        limits={
-            "rate 1, no weights: SoftmaxAttention": every_key,
-            "keys that repeat `rate` times: SoftmaxAttention": equal_neighbours,
-        },
-        refusals={"no rate": lambda: MemoryCompressedAttention(2, 4, 0)},
-        laws={"order": Fails("which keys share a group depends on the order")},
-    )

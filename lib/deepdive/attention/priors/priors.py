@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, case, random_rows
-from deepdive.masks import Causal, Mask, Padding, as_mask
+from deepdive.masks import Mask, as_mask
 from deepdive.positions import Position
 from deepdive.positions.base import BELOW, outside
 
@@ -28,18 +26,12 @@ class GaussianPrior(Position):
 
     System: gaussian_transformer
     Parent: self_attention
-    Place: head
     What differs:
     - near words score higher before anything is read (`bias`): a Gaussian in the distance
     - its width and its dip at distance 0 are trained (`w`, `b`)
-    Time: O(T d_model)
-    Memory: O(n_heads T)
     Source: Guo, Zhang and Liu 2019, "Gaussian Transformer", the additive form; in these symbols
     Lin et al. 2022, "A Survey of Transformers".
     Book: 5.2.4; table 1.2
-    Page: 05_efficient/07_priors#four-priors
-    Checkpoints: none
-    Example: MultiHeadAttention(16, 4, position=GaussianPrior(4))
     """
 
     def __init__(self, n_heads: int = 1, w: float = 0.1, b: float = 0.0) -> None:
@@ -107,14 +99,9 @@ class LocalAttention(SoftmaxAttention):
     - a prior is added to the scores of the content: the two distributions multiply
     - each query predicts the centre and the width of its window (`LocalAttention`)
     - or the prior is a number for each pair of places (`TablePrior`); `GaussianPrior` is another
-    Time: O(T d_model)
-    Memory: O(n_heads T)
     Source: Yang et al. 2018, "Modeling Localness for Self-Attention Networks", the query-specific
     window; Lin et al. 2022, "A Survey of Transformers", attention with prior.
     Book: 5.2.4
-    Page: 05_efficient/07_priors#a-window-for-each-query-card
-    Checkpoints: none
-    Example: LocalAttention(4, 4)
     """
 
     def __init__(self, n_heads: int, d_head: int, *, dropout: float = 0.0) -> None:
@@ -152,109 +139,3 @@ class LocalAttention(SoftmaxAttention):
         # A query that sees nothing has width 0: any other number does, since its row is masked.
         width = width.masked_fill(seen == 0, 1.0)
         return -2 * ((place - center.unsqueeze(-1)) / width.unsqueeze(-1)).square()
-
-
-@case(GaussianPrior)
-def _() -> Case:
-    x = random_rows(2, 7, 16)
-
-    def flat() -> tuple[Tensor, Tensor]:
-        ours = MultiHeadAttention(16, 4, position=GaussianPrior(4, w=0.0)).double()
-        plain = MultiHeadAttention(16, 4).double()
-        plain.load_state_dict(ours.state_dict(), strict=False)
-        return ours(x), plain(x)
-
-    def a_product() -> tuple[Tensor, Tensor]:
-        """The weights are those of the content times a Gaussian, made to sum to one again."""
-        places, w = torch.arange(7), 0.25
-        q, k = (random_rows(2, 4, 7, 4, seed=i) for i in range(2))
-        bias = GaussianPrior(1, w).double().bias(q, k, places, places)
-        ours = SoftmaxAttention()(q, k, torch.eye(7).double().expand(2, 4, 7, 7), bias=bias)
-        bell = torch.exp(-w * (places[:, None] - places).double() ** 2)
-        content = (q @ k.mT / 2).softmax(-1) * bell
-        return ours, content / content.sum(-1, keepdim=True)
-
-    def narrow() -> tuple[Tensor, Tensor]:
-        ours = MultiHeadAttention(16, 4, position=GaussianPrior(1, w=1e4)).double()
-        alone = torch.eye(7).bool()
-        return ours(x), ours(x, mask=alone)
-
-    return Case(
-        place="layer",
-        make=lambda: MultiHeadAttention(16, 4, position=GaussianPrior(4, b=-0.5)),
-        parity="the equation of Guo, Zhang and Liu 2019, entry by entry",
-        limits={
-            "w = 0 and b = 0: MultiHeadAttention": flat,
-            "the content's weights times a Gaussian": a_product,
-            "w without end: each row sees itself": narrow,
-        },
-        refusals={"no head": lambda: GaussianPrior(0)},
-        laws={"order": Fails("who is near depends on the order")},
-    )
-
-
-@case(TablePrior)
-def _() -> Case:
-    def zeros() -> tuple[Tensor, Tensor]:
-        x, ours = random_rows(2, 7, 16), MultiHeadAttention(16, 4, position=TablePrior(4, 9))
-        plain = MultiHeadAttention(16, 4).double()
-        plain.load_state_dict(ours.state_dict(), strict=False)
-        return ours.double()(x), plain(x)
-
-    def alone() -> tuple[Tensor, Tensor]:
-        """Without products (scale 0) a table of logarithms gives its own weights."""
-        weights, places = random_rows(4, 7, 7).softmax(-1), torch.arange(7)
-        table, v = TablePrior(4, 7).double(), random_rows(2, 4, 7, 4)
-        table.table.data = weights.log()
-        return SoftmaxAttention()(v, v, v, None, table.bias(v, v, places, places), 0.0), weights @ v
-
-    places, q = torch.arange(10), torch.zeros(1, 4, 10, 4)
-    return Case(
-        place="layer",
-        make=lambda: MultiHeadAttention(16, 4, position=TablePrior(4, 12)),
-        parity="the equation of attention with a prior, entry by entry",
-        limits={"a table of zeros: MultiHeadAttention": zeros, "no content: the prior": alone},
-        refusals={
-            "beyond the table": lambda: TablePrior(4, 9).bias(q, q, places, places),
-            "no place": lambda: TablePrior(4, 0),
-        },
-        laws={"order": Fails("a row and a column of the table are places")},
-    )
-
-
-@case(LocalAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 2, 9, 4, seed=seed) for seed in range(3))
-
-    def prior_is_a_bias() -> tuple[Tensor, Tensor]:
-        ours = LocalAttention(2, 4).double()
-        with torch.no_grad():
-            ours.window.copy_(random_rows(2, 4, 2))
-        mask = Causal() & Padding(torch.ones(2, 9).bool())
-        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask, ours.prior(q, k, mask))
-
-    def even_start() -> tuple[Tensor, Tensor]:
-        """At the start the window is a Gaussian around the middle, of sigma = I / 4."""
-        offset = torch.arange(9).double() - 4.5
-        prior = LocalAttention(2, 4).double().prior(q, k)
-        return prior, (-offset.square() / (2 * (9 / 4) ** 2)).expand(2, 2, 9, 9)
-
-    def padding() -> tuple[Tensor, Tensor]:
-        """Padding on either side moves no window."""
-        ours = LocalAttention(2, 4).double()
-        with torch.no_grad():
-            ours.window.copy_(random_rows(2, 4, 2))
-        real = Padding(torch.tensor([[0, 0, 1, 1, 1, 1, 1, 0, 0]] * 2).bool())
-        inner = [rows[:, :, 2:7] for rows in (q, k, v)]
-        return ours(q, k, v, real)[:, :, 2:7], ours(*inner)
-
-    return mechanism_case(
-        lambda: LocalAttention(4, 4),
-        parity="the equations of Yang et al. 2018, query by query",
-        limits={
-            "its prior as a bias: SoftmaxAttention": prior_is_a_bias,
-            "at the start: a Gaussian around the middle": even_start,
-            "padding moves no window": padding,
-        },
-        laws={"order": Fails("a window stands at a place")},
-    )

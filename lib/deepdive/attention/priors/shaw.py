@@ -7,28 +7,17 @@ What differs:
 - a value is mixed with such a vector added (`ShawAttention.mix`)
 - offsets beyond `left` and `right` are clipped to them: positions have no end
 - there is nothing absolute: the embeddings carry no position
-Time: O(T d_model)
-Memory: O(n_heads T)
 Source: Shaw, Uszkoreit and Vaswani 2018, "Self-Attention with Relative Position Representations".
 Book: KAIST deck 3
-Page: 05_efficient/08_positions#shaw-a-vector-for-each-offset
-Test: tests/test_laws.py::test_law[ShawAttention-*] tests/test_laws.py::test_law[ShawPosition-*]
-  tests/test_parity.py::test_parity[*Shaw*]
-Checkpoints: none
-Example: MultiHeadAttention(16, 4, mechanism=ShawAttention(4, 3), position=ShawPosition(4, 3))
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention, mechanism_case
+from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, case, random_rows, set_weights
-from deepdive.positions import ShawPosition
 
 
 class ShawAttention(SoftmaxAttention):
@@ -79,32 +68,3 @@ class ShawAttention(SoftmaxAttention):
         named = (keys - keys[S - T :, None]).clamp(-self.left, self.right) + self.left  # (T, S)
         summed = weights.new_zeros(*weights.shape[:-1], self.left + 1 + self.right)
         return summed.scatter_add(-1, named.expand(weights.shape), weights)
-
-
-@case(ShawAttention)
-def _() -> Case:
-    q, k, v = (random_rows(2, 3, n, 4, seed=seed) for seed, n in enumerate((5, 7, 7)))
-    at = torch.arange(7)
-
-    def pair_by_pair() -> tuple[Tensor, Tensor]:
-        shaw, position = ShawAttention(4, 2, 1).double(), ShawPosition(4, 2, 1).double()
-        bias, named = position.bias(q, k, at[2:], at), (at - at[2:, None]).clamp(-2, 1) + 2
-        weights = ((q @ k.transpose(-2, -1)) / 2 + bias).softmax(-1)
-        by_hand = torch.einsum("bhts,tsd->bhtd", weights, shaw.values[named]) + weights @ v
-        return shaw(q, k, v, bias=bias), by_hand
-
-    def no_values() -> tuple[Tensor, Tensor]:
-        shaw = set_weights(ShawAttention(4, 2), values=0.0)
-        return shaw(q, k, v), SoftmaxAttention()(q, k, v)
-
-    plain = mechanism_case(
-        lambda: ShawAttention(4, 2),
-        parity="the equations, written out in loops",
-        limits={"a vector for each pair": pair_by_pair, "values 0: SoftmaxAttention": no_values},
-        laws={"order": Fails("the values tell who stands where")},
-    )
-    more = {
-        "a reach below 0": lambda: ShawAttention(4, -1),
-        "more queries than keys": lambda: ShawAttention(4, 2)(k.float(), *[q.float()] * 2),
-    }
-    return replace(plain, refusals={**plain.refusals, **more})

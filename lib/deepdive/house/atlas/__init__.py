@@ -1,25 +1,18 @@
 """The atlas: every system of the book, where it changes its parent, and what proves it.
 
-`python -m deepdive.house.atlas` (`make atlas`) writes atlas.csv from the headers of models, parts
-and pages (`headers`), and from planned.csv for what is not built yet (`rows`). Neither imports
-torch: the book is built without it. `compare("gnmt")` puts a system beside its parent, and does.
+`python -m deepdive.house.atlas` (`make atlas`) writes atlas.csv from the table of
+systems (systems.csv, `rows`) and the headers of models, parts and pages (`headers`). Neither
+imports torch: the book is built without it. `compare("gnmt")` puts a system beside its parent, and
+does.
 
 System: taxonomy
 Parent: none
-Place: other
 What differs:
 - a change is sorted by the place where it acts (`Row.place`): in a head, in a layer, between
   layers, around the stack
 - what is written in a header is written once (`headers`); what can be found is found (`rows`)
-Time: O(1)
-Memory: O(1)
 Source: Lin et al. 2022, section 3; Tay et al. 2022.
 Book: 1.2.
-Page: chapters/01_before/12_atlas#the-tables-of-the-book
-Test: tests/test_atlas.py::test_the_tables_name_systems_and_say_what_was_printed
-  tests/test_atlas.py::test_the_file_is_what_the_code_says
-Oracle: none: tables 1.1 to 1.4 as printed, row by row
-Checkpoints: none
 """
 
 from __future__ import annotations

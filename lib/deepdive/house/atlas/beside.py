@@ -9,6 +9,7 @@ from html import escape
 import torch
 
 from deepdive.house.atlas import diagrams
+from deepdive.house.atlas.examples import EXAMPLES
 from deepdive.house.atlas.rows import rows
 from deepdive.house.atlas.specimens import Specimen, code, header_of, specimen
 from deepdive.page.markup import Html, marked
@@ -139,7 +140,7 @@ def compare(system: str) -> Beside:
     """Return a built system beside its parent: what differs, the parent's diagram with the change
     lit, parameters and operations of one call, the same input through both, shapes and code.
 
-    Both are the small ones of their cases, with random weights of seed 0.
+    Both are the small ones of `examples`, with random weights of seed 0.
     Raises ValueError for a system that is not built, has no parent, or is no module to call.
     """
     return Beside(system)
@@ -149,11 +150,7 @@ def comparable() -> list[str]:
     """Return the built systems that `compare` can put beside a parent that is built too."""
     found = {row.id: row for row in rows() if row.built}
 
-    def calls(name: str) -> bool:
-        header = header_of(name)
-        return bool(header.example or header.cases)
-
-    return [n for n, r in found.items() if r.parent in found and calls(n) and calls(r.parent)]
+    return [n for n, r in found.items() if r.parent in found and {n, r.parent} <= set(EXAMPLES)]
 
 
 def gallery() -> Html:

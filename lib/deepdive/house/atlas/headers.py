@@ -7,15 +7,12 @@ A header is a block of `Key: value` lines in the docstring of a module or class:
     Parent: attention_seq2seq
     What differs:
     - at most five bullets, each naming the class or argument that makes the difference
-    Time: O(n_layers d_hidden^2)
-    Memory: O(d_hidden)
     Source: Wu et al. 2016, section 3.
     Book: 2.3.3.
-    Checkpoints: none
 
-Time and memory are per token. A docstring may hold several. A page whose system has no code in the
-library holds its header in a comment of its prose, from `# <!--` to `# -->`. KEYS has all keys in
-their order; REQUIRED those without which a header is refused.
+A docstring may hold several. A page whose system has no code in the library holds its header in a
+comment of its prose, from `# <!--` to `# -->`. What a docstring cannot say of a system (its page,
+its proof, what it costs) stands in systems.csv: `rows`.
 """
 
 from __future__ import annotations
@@ -27,13 +24,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-KEYS = (
-    "System", "Parent", "Place", "What differs", "Time", "Memory", "Source", "Book", "Page",
-    "Test", "Oracle", "Checkpoints", "Example",
-)  # fmt: skip
-REQUIRED = {"System", "Parent", "Time", "Memory", "Book", "Checkpoints"}
+KEYS = ("System", "Parent", "What differs", "Source", "Book")
+REQUIRED = {"System", "Parent", "Book"}
 MOST = 5  # bullets
-PLACES = ("head", "layer", "between", "around", "other")
 _KEY = re.compile(rf"({'|'.join(KEYS)}):(?:\s+(.*))?$")
 _COMMENT = re.compile(r"^# <!--\n(# System:.*?)^# -->", re.MULTILINE | re.DOTALL)
 
@@ -49,31 +42,15 @@ class Header:
     module     as imported ("deepdive.models.seq2seq.gnmt"), or a page's name
                ("chapters/02_.../15_...")
     part       the class whose docstring holds it, or "" for a module's and a page's
-    cases      the classes of the module (or this class alone) that the laws are tried on
-    compared   those of them that have a reference implementation
-    oracle     as the header says it, else as the cases do
-    example    what builds a small one, in the words of its module, where no case does
-    title      the first sentence of the docstring
     """
 
     system: str
     parent: str
     differs: tuple[str, ...]
-    time: str
-    memory: str
     source: str
     book: str
-    checkpoints: str
     module: str
-    place: str = ""
-    page: str = ""
-    test: str = ""
-    oracle: str = ""
-    example: str = ""
     part: str = ""
-    cases: tuple[str, ...] = ()
-    compared: tuple[str, ...] = ()
-    title: str = ""
 
 
 def blocks(text: str) -> Iterator[dict[str, list[str]]]:
@@ -100,7 +77,7 @@ def blocks(text: str) -> Iterator[dict[str, list[str]]]:
 
 def header(block: dict[str, list[str]], module: str) -> Header:
     """Return the header of a block. Raises HeaderError for keys that lack or stand in another
-    order, for too many bullets, and for an unknown place.
+    order, and for too many bullets.
     """
     name = " ".join(block["System"])
     if missing := sorted(REQUIRED - {key for key, lines in block.items() if lines}):
@@ -112,44 +89,8 @@ def header(block: dict[str, list[str]], module: str) -> Header:
     if len(differs) > MOST:
         raise HeaderError(f"{name}: {len(differs)} bullets, at most {MOST}: which matter most?")
     one = {key: " ".join(block.get(key, [])).strip().rstrip(".") for key in KEYS}
-    if one["Place"] and one["Place"] not in PLACES:
-        raise HeaderError(f"{name}: place {one['Place']!r}, expected one of {', '.join(PLACES)}")
-    return Header(
-        system=name,
-        parent="" if one["Parent"] == "none" else one["Parent"],
-        differs=differs,
-        time=one["Time"],
-        memory=one["Memory"],
-        source=one["Source"],
-        book=one["Book"],
-        checkpoints=one["Checkpoints"],
-        module=module,
-        place=one["Place"],
-        page=one["Page"],
-        test=one["Test"],
-        oracle=one["Oracle"],
-        example=one["Example"],
-    )
-
-
-def _oracle(function: ast.FunctionDef) -> str:
-    """The `parity=` of a case, where it is written out."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.keyword) and node.arg == "parity":
-            text = ast.unparse(node.value) if not isinstance(node.value, ast.Constant) else ""
-            return text or str(ast.literal_eval(node.value))
-    return ""
-
-
-def cases(tree: ast.Module) -> dict[str, str]:
-    """Class -> oracle, for the classes that have a `@case` in a module."""
-    found = {}
-    for node in tree.body:
-        for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
-            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "case":
-                assert isinstance(node, ast.FunctionDef)
-                found[ast.unparse(mark.args[0])] = _oracle(node)
-    return found
+    parent = "" if one["Parent"] == "none" else one["Parent"]
+    return Header(name, parent, differs, one["Source"], one["Book"], module)
 
 
 def _of_module(path: Path, package: Path) -> Iterator[Header]:
@@ -158,24 +99,10 @@ def _of_module(path: Path, package: Path) -> Iterator[Header]:
         return
     tree = ast.parse(text)
     module = ".".join([package.name, *path.relative_to(package).with_suffix("").parts])
-    module = module.removesuffix(".__init__")
-    proved = cases(tree)
-    nodes: list[ast.Module | ast.ClassDef] = [tree]
-    for node in nodes + [each for each in tree.body if isinstance(each, ast.ClassDef)]:
-        docstring = ast.get_docstring(node) or ""
+    for node in [tree, *(each for each in tree.body if isinstance(each, ast.ClassDef))]:
         part = node.name if isinstance(node, ast.ClassDef) else ""
-        own = {part: proved[part]} if part in proved else {} if part else proved
-        for block in blocks(docstring):
-            one = header(block, module)
-            oracles = dict.fromkeys(oracle for oracle in own.values() if oracle)
-            yield replace(
-                one,
-                part=part,
-                cases=tuple(own),
-                compared=tuple(n for n, o in own.items() if not o.startswith("none: ")),
-                oracle=one.oracle or "; ".join(oracles),
-                title=re.split(r"\.\s|\n\n|\.$", " ".join(docstring.split("\n\n")[0].split()))[0],
-            )
+        for block in blocks(ast.get_docstring(node) or ""):
+            yield replace(header(block, module.removesuffix(".__init__")), part=part)
 
 
 def _of_page(path: Path, root: Path) -> Iterator[Header]:

@@ -1,7 +1,8 @@
-"""The rows of the atlas: systems.csv, the bibliography, the headers and the plan, joined.
+"""The rows of the atlas: the table of systems, the bibliography and the headers, joined.
 
-A system that has a header is built; its place, page and proof are found from where its code
-stands. For one that has none `planned.csv` says what its paper tells. Needs no torch.
+systems.csv has a line for each system: what is planned, and of what is built that which no
+docstring can say: its page, its cost, its oracle, its proof. A system that has a header is built.
+Needs no torch.
 """
 
 from __future__ import annotations
@@ -14,26 +15,20 @@ from dataclasses import astuple, dataclass, fields
 from functools import cache
 from pathlib import Path
 
-from deepdive.house.atlas.headers import Header, headers
-from deepdive.house.atlas.pages import page_of
+from deepdive.house.atlas.headers import Header, HeaderError, headers
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE.parents[1]
 ROOT = LIBRARY.parents[1]
-SYSTEMS, PLANNED, TABLES = (HERE / f"{name}.csv" for name in ("systems", "planned", "tables"))
-_WHERE = {
-    "attention": "head", "positions": "head", "masks": "head",
-    "layers.stacks": "between", "layers.embeddings": "around", "layers.heads": "other",
-    "layers.reversible": "other", "layers": "layer", "models": "around", "tokenizers": "around",
-    "training.objectives": "around",
-}  # fmt: skip
+SYSTEMS, TABLES = HERE / "systems.csv", HERE / "tables.csv"
+PLACES = ("head", "layer", "between", "around", "other")
 _ENTRY = re.compile(r"^@\w+\{([^,]+),.*?year = \{(\d+)\}.*?systems = \{([^}]*)\}", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Row:
     """One system. `paper` holds keys of the bibliography, `test` patterns of tests, `differs`
-    bullets joined by " | "; status is "planned" or "proved".
+    bullets joined by " | "; time and memory are per token; status is "planned" or "proved".
     """
 
     id: str
@@ -80,65 +75,34 @@ def papers(bibliography: Path) -> dict[str, list[tuple[str, str]]]:
     return {name: sorted(each, key=lambda pair: pair[1]) for name, each in found.items()}
 
 
-def tests_of(header: Header) -> str:
-    """Patterns (shell wildcards, brackets literal) of the tests that prove a system."""
-    if header.test:
-        return header.test.replace(",", "")
-    if not header.module.startswith("deepdive"):
-        return f"{header.module}.ipynb::*"
-    laws = [f"tests/test_laws.py::test_law[{name}-*]" for name in header.cases]
-    return " ".join(laws + [f"tests/test_parity.py::test_parity[*{n}*]" for n in header.compared])
+def tests_of(system: Mapping[str, str]) -> str:
+    """Patterns (shell wildcards, brackets literal) of the tests that prove a built system: those
+    that the table names, else the laws and the parity of its case.
+    """
+    if system["test"]:
+        return system["test"]
+    laws = f"tests/test_laws.py::test_law[{system['id']}-*]"
+    if system["oracle"].startswith("none: "):
+        return laws
+    return f"{laws} tests/test_parity.py::test_parity[{system['id']}]"
 
 
-def _unlisted(header: Header) -> dict[str, str]:
-    """A system that the list does not have: what its header tells."""
-    unit = header.module.split(".")[1]
-    kind = {"models": "model", "positions": "position"}.get(unit, "mechanism")
-    chapter = re.search(r"\d", header.book)
-    return {"id": header.system, "name": header.title, "kind": kind,
-            "chapter": chapter[0] if chapter else ""}  # fmt: skip
-
-
-def built(system: Mapping[str, str], header: Header, root: Path) -> Row:
-    """Return the row of a system that has a header."""
-    known = papers(root / "book" / "references.bib").get(header.system, [])
-    dated = re.search(r"\b(?:18|19|20)\d\d\b", header.source)
-    room = header.module.removeprefix("deepdive.")
-    place = header.place or next(
-        (p for r, p in _WHERE.items() if f"{room}.".startswith(f"{r}.")), "other"
-    )
-    if system["chapter"] == "1":
-        place = "other"  # no Transformer yet, so no place in one
-    return Row(
-        **{key: system[key] for key in ("id", "name", "kind", "chapter")},
-        parent=header.parent,
-        paper=" ".join(key for key, _ in known),
-        year=dated[0] if dated else known[0][1] if known else "",
-        differs=" | ".join(header.differs),
-        place=place,
-        time=header.time,
-        memory=header.memory,
-        module=f"{header.module}:{header.part}" if header.part else header.module,
-        test=tests_of(header),
-        page=page_of(header, system["chapter"], root),
-        oracle=header.oracle,
-        checkpoints=header.checkpoints,
-        status="proved",
-    )
-
-
-def planned(system: Mapping[str, str], plan: Mapping[str, str], root: Path) -> Row:
-    """Return the row of a system that is not built yet."""
+def row(system: Mapping[str, str], header: Header | None, root: Path) -> Row:
+    """Return the row of a system, which is built where it has a header."""
     known = papers(root / "book" / "references.bib").get(system["id"], [])
-    expected = {key: plan.get(key, "") for key in ("parent", "place", "time", "memory")}
-    empty = dict.fromkeys(("differs", "module", "test", "page", "oracle", "checkpoints"), "")
+    told = re.search(r"\b(?:18|19|20)\d\d\b", header.source) if header else None
+    module = f"{header.module}:{header.part}".rstrip(":") if header else ""
     return Row(
-        **{key: system[key] for key in ("id", "name", "kind", "chapter")},
-        **expected,
-        **empty,
-        paper=" ".join(key for key, _ in known),
-        year=known[0][1] if known else "",
-        status="planned",
+        **{field.name: system[field.name] for field in fields(Row) if field.name in system}
+        | {
+            "parent": header.parent if header else system["parent"],
+            "paper": " ".join(key for key, _ in known),
+            "year": told[0] if told else known[0][1] if known else "",
+            "differs": " | ".join(header.differs) if header else "",
+            "module": module,
+            "test": tests_of(system) if header else "",
+            "status": "proved" if header else "planned",
+        }
     )
 
 
@@ -147,32 +111,27 @@ def systems(package: Path = LIBRARY) -> list[tuple[dict[str, str], str]]:
 
     A system whose header stands in a page is seen where the pages lie beside the library.
     """
-    proved = headers(package, ROOT)
-    listed = read_csv(SYSTEMS)
-    return [(each, "proved" if each["id"] in proved else "planned") for each in listed]
+    built = headers(package, ROOT)
+    return [(each, "proved" if each["id"] in built else "planned") for each in read_csv(SYSTEMS)]
 
 
 def rows(root: Path = ROOT, package: Path = LIBRARY) -> list[Row]:
-    """Return the atlas: the systems in the order of the list, then those that it does not have."""
-    proved = headers(package, root)
-    plan = {each["id"]: each for each in read_csv(PLANNED)}
-    listed = read_csv(SYSTEMS)
-    ids = {row["id"] for row in listed}
-    more = [_unlisted(header) for header in proved.values() if header.system not in ids]
-    return [
-        built(each, proved[each["id"]], root)
-        if each["id"] in proved
-        else planned(each, plan.get(each["id"], {}), root)
-        for each in [*listed, *more]
-    ]
+    """Return the atlas, in the order of the table.
+
+    Raises HeaderError for a header whose system has no line in the table.
+    """
+    built, listed = headers(package, root), read_csv(package / SYSTEMS.relative_to(LIBRARY))
+    for name in sorted(set(built) - {each["id"] for each in listed}):
+        raise HeaderError(f"{built[name].module}: {name} has no line in {SYSTEMS.name}: add one")
+    return [row(each, built.get(each["id"]), root) for each in listed]
 
 
-def table(atlas: Iterable[Row]) -> str:
+def table(found: Iterable[Row]) -> str:
     """Return rows as the text of atlas.csv."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([field.name for field in fields(Row)])
-    writer.writerows(astuple(row) for row in atlas)
+    writer.writerows(astuple(row) for row in found)
     return out.getvalue()
 
 

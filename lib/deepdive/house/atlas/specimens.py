@@ -7,22 +7,19 @@ import importlib
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from deepdive import masks
-from deepdive.attention import MultiHeadAttention
+from deepdive.house.atlas.examples import EXAMPLES, Example
 from deepdive.house.atlas.headers import Header, headers
 from deepdive.house.atlas.rows import LIBRARY, ROOT
-from deepdive.laws import CASES, Case
 from deepdive.page.trace import Row, Trace, trace
 
 
 @dataclass(frozen=True)
 class Specimen:
-    """A small one of a system, as its case builds it, with random weights from seed 0.
+    """A small one of a system, as its example builds it, with random weights from seed 0.
 
     kind     its class
     module   the module
@@ -51,35 +48,15 @@ class Specimen:
         return self.traced.top.operations
 
 
-def _heads(x: Tensor) -> Tensor:
-    """Rows (B, T, 16) as four heads (B, 4, T, 4)."""
-    return x.unflatten(-1, (4, 4)).transpose(1, 2)
-
-
-def _placed(module: Any, place: str | None, x: Tensor) -> Tensor:
-    """Call a part that stands in no model, as the model around it would."""
-    if place == "mechanism":
-        return module(_heads(x), _heads(x), _heads(x)).transpose(1, 2).flatten(2)
-    if place == "residual":
-        return module(x, lambda rows: rows)
-    if place == "position":
-        return module.embed(x, torch.arange(x.shape[1]))
-    return module(x)
-
-
 class _Call(nn.Module):
-    """One call of a module, as its case makes it."""
+    """One call of a module, as its example makes it."""
 
-    def __init__(self, module: nn.Module, case: Case, more: dict[str, Any]) -> None:
+    def __init__(self, module: nn.Module, example: Example) -> None:
         super().__init__()
-        self.module, self.case, self.more = module, case, more
+        self.module, self.example = module, example
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.more:
-            return self.module(x, **self.more)
-        if self.case.run is not None:
-            return self.case.run(self.module, x, None, None)
-        return _placed(self.module, self.case.place, x)
+        return self.example.call(self.module, x)
 
 
 def header_of(system: str) -> Header:
@@ -95,20 +72,12 @@ def header_of(system: str) -> Header:
 def specimen(system: str) -> Specimen:
     """Build a small one and call it once. Raises ValueError for a system that is no module."""
     header = header_of(system)
-    names = vars(importlib.import_module(header.module)) if header.module[0] == "d" else {}
-    torch.manual_seed(0)
-    more: dict[str, Any] = {}
-    if header.example:  # a module, or a module and with what it is called
-        around = {**vars(masks), "MultiHeadAttention": MultiHeadAttention}
-        made = eval(header.example, {**around, **names})
-        module, more = made if isinstance(made, tuple) else (made, {})
-        case = CASES[type(module)]()
-    elif header.cases:
-        case = CASES[names[header.cases[-1]]]()  # a model stands behind its parts
-        module = case.make()
-    else:
+    if system not in EXAMPLES:
         raise ValueError(f"system: {system!r} is no module that could be called: {header.module}")
-    call, x = _Call(module.eval(), case, more), case.inputs()
+    example = EXAMPLES[system]
+    torch.manual_seed(0)
+    module = example.make()
+    call, x = _Call(module.eval(), example), example.input()
     traced = trace(call, x)
     with torch.no_grad():
         output = call(x)
@@ -116,9 +85,7 @@ def specimen(system: str) -> Specimen:
 
 
 def code(system: str) -> list[str]:
-    """Return the lines of a system's class, or of its module without imports and cases; without
-    docstrings.
-    """
+    """Return the lines of a system's class, or of its module, without imports and docstrings."""
     header = header_of(system)
     module = importlib.import_module(header.module)
     text = Path(inspect.getsourcefile(module) or "").read_text("utf-8")
@@ -131,11 +98,9 @@ def code(system: str) -> list[str]:
             docstring = node.body[0]
             for i in range(docstring.lineno - 1, docstring.end_lineno or docstring.lineno):
                 lines[i] = ""
-    own_lines = []
+    kept = []
     for part in tree.body:
         named = isinstance(part, ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign)
-        if getattr(part, "name", "_") == "_" and not isinstance(part, ast.Assign | ast.AnnAssign):
-            continue
         if named and (not header.part or getattr(part, "name", "") == header.part):
-            own_lines += [line for line in lines[part.lineno - 1 : part.end_lineno] if line.strip()]
-    return own_lines
+            kept += [line for line in lines[part.lineno - 1 : part.end_lineno] if line.strip()]
+    return kept

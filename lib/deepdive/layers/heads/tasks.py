@@ -13,30 +13,18 @@ What differs:
   that is not there has its place at [CLS] (`best_span`)
 - one of several endings: each is read as a pair, and one score is left of each (`Chooser`)
 - all weights learn, the encoder's too, for a few epochs at a small rate
-Time: O(n_layers d_model (T + d_ff))
-Memory: O(n_layers (n_heads T + d_ff))
 Source: Devlin et al. 2019, section 4 and figure 4.
 Book: 3.1.3
-Page: 03_bert/07_finetuning#five-tasks
-Checkpoints: none; a head is trained for its task
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
 from deepdive.checks import positive
-from deepdive.laws import Case, NotApplicable, case, padding_of
-from deepdive.layers import Block, Dropout, FeedForward
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.layers import Dropout
 from deepdive.layers.heads.pretraining import Pooler, initialise
-from deepdive.layers.stacks import Stack
-from deepdive.masks import describe, padding
+from deepdive.masks import describe
 
 Mask = Tensor | None
 
@@ -93,84 +81,3 @@ class Chooser(nn.Module):
             )
         rows = (None if x is None else x.flatten(0, 1) for x in (tokens, mask, segments))
         return self.score(*rows).view(tokens.shape[:2])
-
-
-class _Reader(nn.Module):
-    """The smallest encoder: embedding and one block, without positions."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = TokenEmbedding(20, 16)
-        self.stack = Stack(lambda _: Block(MultiHeadAttention(16, 4), FeedForward(16, 32)), 1)
-
-    def forward(self, tokens: Tensor, mask: Mask = None, segments: Mask = None) -> Tensor:
-        rows = self.embedding(tokens)
-        if segments is not None:
-            rows = rows + segments.unsqueeze(-1)
-        return self.stack(rows, mask=padding(mask, tokens, "mask"))
-
-
-ROW = torch.tensor([[4, 9, 6]])
-ONE_ROW = NotApplicable("it gives one row for the whole input")
-TWO_SIDED = NotApplicable("every token sees every token, on purpose")
-ONE = {"no_leak": ONE_ROW, "padding": ONE_ROW, "cache": ONE_ROW, "order": ONE_ROW}
-
-
-def by_hand(model: Any, rows: Callable[[Any, Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-    """The head's logits, and `rows` of the encoder's states through its last layer."""
-    model = model.double().eval()
-    states = model.encoder(ROW)
-    return model(ROW), rows(model, states) @ model.out.weight.T + model.out.bias
-
-
-@case(Classifier)
-def _() -> Case:
-    def make() -> Classifier:
-        return Classifier(_Reader(), 16, 3)
-
-    return Case(
-        make=make,
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=20,
-        parity="transformers BertForSequenceClassification",
-        limits={"pooler, layer": lambda: by_hand(make(), lambda model, x: model.pooler(x))},
-        refusals={"an inverted mask": lambda: make()(ROW, ROW < 0)},
-        laws=ONE,
-    )
-
-
-@case(Tagger)
-def _() -> Case:
-    def make() -> Tagger:
-        return Tagger(_Reader(), 16, 5, dropout=0.0)
-
-    return Case(
-        make=make,
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=20,
-        parity="transformers BertForTokenClassification",
-        limits={"a layer on every state": lambda: by_hand(make(), lambda model, x: x)},
-        refusals={"an inverted mask": lambda: make()(ROW, ROW < 0)},
-        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED},
-    )
-
-
-@case(Chooser)
-def _() -> Case:
-    def make() -> Chooser:
-        return Chooser(_Reader(), 16)
-
-    def one_by_one() -> tuple[Tensor, Tensor]:
-        model, other = make().double().eval(), ROW + 1
-        both = torch.stack((ROW, other), dim=1)
-        return model(both), torch.cat([model(each[None]) for each in (ROW, other)], dim=1)
-
-    return Case(
-        make=make,
-        run=lambda model, x, mask=None, state=None: model(x[:, None]),
-        vocab=20,
-        parity="transformers BertForMultipleChoice",
-        limits={"each choice alone": one_by_one},
-        refusals={"no choices": lambda: make()(ROW)},
-        laws=ONE,
-    )

@@ -13,12 +13,8 @@ What differs:
 - weights are learned from many rows, not summed up once (`contrastive_divergence`)
 - machines over one another, each trained on what the one below makes of its rows (`pretrain`)
 - at last a plain network starts from their weights and is trained by labels (`classifier`)
-Time: O(n_visible n_hidden) per Gibbs step
-Memory: O(n_visible n_hidden)
 Source: Hinton 2002, sections 3 and 5; Hinton, Osindero and Teh 2006, section 4
 Book: 1.1
-Oracle: sklearn.neural_network.BernoulliRBM; all states of a small machine, one by one
-Checkpoints: none
 """
 
 from __future__ import annotations
@@ -31,7 +27,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, NotApplicable, case, random_rows
 
 MOST = 20  # units of the smaller side: a million states
 
@@ -215,46 +210,3 @@ def classifier(dbn: DBN, n_classes: int) -> nn.Sequential:
     nn.init.zeros_(output.weight)
     nn.init.zeros_(output.bias)
     return nn.Sequential(*parts, output)
-
-
-ALONE = NotApplicable("each row is alone: no other row is read")
-NO_WEIGHTS = NotApplicable("no attention: there are no attention weights to record")
-
-
-@case(RBM)
-def _() -> Case:
-    def brute_force() -> tuple[Tensor, Tensor]:
-        rbm, v, h = RBM(5, 3).double(), all_states(5), all_states(3)
-        return -rbm.free_energy(v), (-rbm.energy(v[:, None], h)).logsumexp(1)
-
-    return Case(
-        make=lambda: RBM(16, 6),
-        run=lambda module, x, mask, state: module.free_energy(x).unsqueeze(-1),
-        parity="sklearn.neural_network.BernoulliRBM",
-        limits={"the sum over all hidden states": brute_force},
-        refusals={
-            "a side without units": lambda: RBM(4, 0),
-            "rows of another width": lambda: RBM(4, 2)(torch.zeros(1, 3)),
-            "no Gibbs step": lambda: contrastive_divergence(RBM(4, 2), torch.zeros(1, 4), k=0),
-            "a sum over too many states": lambda: RBM(30, 30).log_partition(),
-        },
-        laws={"padding": ALONE, "cache": ALONE, "hooks": NO_WEIGHTS},
-    )
-
-
-@case(DBN)
-def _() -> Case:
-    def network() -> tuple[Tensor, Tensor]:
-        """Before any training by labels, the network's last but one layer is the DBN's top."""
-        dbn, x = DBN((16, 8, 6)).double(), random_rows(3, 16).sigmoid()
-        return classifier(dbn, 10)[:-1](x), dbn(x)
-
-    return Case(
-        make=lambda: DBN((16, 8, 6)),
-        run=lambda module, x, mask, state: module(x),
-        parity="sklearn.neural_network.BernoulliRBM, one over the other",
-        limits={"the network that fine-tuning starts from": network},
-        refusals={"one size": lambda: DBN((16,))},
-        silent={".b": "the visible side's bias is read when rows are drawn, not on the way up"},
-        laws={"padding": ALONE, "cache": ALONE, "hooks": NO_WEIGHTS},
-    )

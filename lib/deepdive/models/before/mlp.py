@@ -10,12 +10,8 @@ What differs:
 - a smooth function in the place of the threshold, so that a slope exists: `SIGMOID`
 - the chain rule hands each layer its share of the error: `backward`
 - a small step down the slope, for all examples, in the place of a correction at mistakes
-Time: O(sum of d[i] * d[i + 1])
-Memory: O(sum of d[i]), the units kept for the way back; O(sum of d[i] * d[i + 1]) weights
 Source: Rumelhart, Hinton and Williams 1986, equations 1 to 7.
 Book: 1.1
-Oracle: torch.nn.Sequential and its autograd
-Checkpoints: none
 """
 
 from __future__ import annotations
@@ -28,7 +24,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.laws import Case, NotApplicable, Refuses, case, random_rows
 from deepdive.layers.feed_forward import initialise
 
 
@@ -136,39 +131,3 @@ class MLP(nn.Module):
         apply: Any = _ByHand.apply  # it declares no types
         rows: Tensor = apply(x.reshape(-1, self.sizes[0]), self.f, *weights)
         return rows.view(*x.shape[:-1], self.sizes[-1])
-
-
-NO_ROWS_MEET = "each row is answered alone: no mask, no state"
-
-
-@case(MLP)
-def _() -> Case:
-    def one_layer() -> tuple[Tensor, Tensor]:
-        """Without a hidden layer: what a perceptron sums before its threshold."""
-        net, x = MLP((16, 3)).double(), random_rows(2, 5, 16)
-        return net(x), x @ net.linear[0].weight.T + net.linear[0].bias
-
-    def no_activation() -> tuple[Tensor, Tensor]:
-        plain = Activation(lambda a: a, torch.ones_like)
-        net, x = MLP((16, 8, 3), plain).double(), random_rows(2, 5, 16)
-        first, last = net.linear
-        return net(x), x @ (last.weight @ first.weight).T + last.weight @ first.bias + last.bias
-
-    return Case(
-        make=lambda: MLP((16, 12, 8, 5)),
-        run=lambda net, x, mask, state: net(x),
-        parity="torch.nn.Sequential of Linear and Sigmoid, Tanh or ReLU, with torch's autograd",
-        limits={
-            "one layer: a perceptron's sum": one_layer,
-            "no activation: one matrix": no_activation,
-        },
-        refusals={
-            "a wrong width": lambda: MLP((4, 2))(torch.zeros(3, 5)),
-            "no layer": lambda: MLP((4,)),
-        },
-        laws={
-            "padding": NotApplicable(NO_ROWS_MEET),
-            "cache": NotApplicable(NO_ROWS_MEET),
-            "hooks": Refuses("no attention: record says that there are no weights"),
-        },
-    )

@@ -24,7 +24,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, NotApplicable, case, padding_of
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.masks import padding
 
@@ -66,40 +65,3 @@ class NeuralLM(nn.Module):
 def tiny(vocab_size: int = 32) -> NeuralLM:
     """Return a model for tests and toys: rows 16 wide, three words, 12 hidden units."""
     return NeuralLM(vocab_size, d_model=16, d_hidden=12, n_words=3)
-
-
-@case(NeuralLM)
-def _() -> Case:
-    def one_word() -> tuple[Tensor, Tensor]:
-        """One word and no hidden layer: a table of logits, the bigram model."""
-        model, tokens = NeuralLM(8, 4, 3, 1).double(), torch.tensor([[5, 2, 7]])
-        nn.init.normal_(model.W.weight)
-        nn.init.zeros_(model.U.weight)
-        table = model.embedding.weight @ model.W.weight.T + model.U.bias
-        return model(tokens), table[tokens]
-
-    def far() -> tuple[Tensor, Tensor]:
-        """What stands before the window does not matter."""
-        model = tiny().double()
-        return (
-            model(torch.tensor([[4, 5, 6, 7, 8]]))[:, -1],
-            model(torch.tensor([[9, 1, 6, 7, 8]]))[:, -1],
-        )
-
-    return Case(
-        make=tiny,
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=32,
-        parity="torch.nn.Sequential of Embedding, Flatten, Linear and Tanh",
-        limits={"one word, no hidden layer: a table of bigrams": one_word, "a window": far},
-        refusals={
-            "an unknown token": lambda: tiny()(torch.tensor([[40]])),
-            "a float mask": lambda: tiny()(torch.tensor([[4]]), torch.ones(1, 1)),
-            "no words": lambda: NeuralLM(8, 4, 3, 0),
-        },
-        laws={
-            "order": Fails("each place in the window has weights of its own"),
-            "cache": NotApplicable("its whole state is the window: give the last tokens again"),
-            "hooks": NotApplicable("no attention: there are no weights to record"),
-        },
-    )

@@ -15,13 +15,8 @@ What differs:
 - weights and threshold are learned, from mistakes alone: `Perceptron.learn`
 - the threshold is one more weight, of an input that is always 1: `Perceptron.b`
 - two classes are -1 and +1, so that a mistake is a product below 0: `Perceptron.margin`
-Time: O(d)
-Memory: O(d)
 Source: Rosenblatt 1958; Novikoff 1962; Minsky and Papert 1969, chapter 11.
 Book: 1.1
-Test: tests/test_neurons.py::test_the_weights_are_scikit_learns_after_any_number_of_passes[*]
-Oracle: sklearn.linear_model.Perceptron
-Checkpoints: none
 """
 
 from __future__ import annotations

@@ -14,13 +14,8 @@ What differs:
 - a neuron is a sum and a threshold: `ThresholdUnit`
 - logic is a choice of threshold: `at_least`
 - one input can silence the unit: `veto`
-Time: O(d)
-Memory: O(d)
 Source: McCulloch and Pitts 1943, section 2.
 Book: 1.1
-Test: tests/test_neurons.py::test_three_units_are_xor
-Oracle: none; the truth tables of all units, written out
-Checkpoints: none
 """
 
 from __future__ import annotations
@@ -96,14 +91,8 @@ class Hebb:
     - the weights come from what was seen: `Hebb.learn`
     - no teacher and no error enter: two activities that meet are enough
     - units answer with numbers, without a threshold: `Hebb.recall`
-    Time: O(d_in * d_out)
-    Memory: O(d_in * d_out)
     Source: Hebb 1949, chapter 4; its limit: Oja 1982.
     Book: 1.1
-    Page: 01_before/01_neurons#hebb-what-is-active-together-grows-together
-    Test: tests/test_neurons.py::test_hebb_is_the_sum_of_outer_products_in_any_order
-    Oracle: none; the sum of outer products, and for `oja` the eigenvector of numpy.linalg.eigh
-    Checkpoints: none
     """
 
     def __init__(self, d_in: int, d_out: int, lr: float = 1.0) -> None:

@@ -14,12 +14,8 @@ What differs:
 - the drawn words come from counts to the power 3/4 (`noise`)
 - it guesses the words on both sides, each alone (`skip_gram_pairs`), not the next from a window
 - frequent words are left out at random (`keep_probability`)
-Time: O(k d_model) per pair of words
-Memory: O(V d_model) weights
 Source: Mikolov et al. 2013, Distributed Representations, sections 2.2 and 2.3
 Book: 1.1
-Oracle: none: a direct double loop, gradcheck, and the optimum of Levy and Goldberg 2014
-Checkpoints: none
 """
 
 from __future__ import annotations
@@ -29,7 +25,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, NotApplicable, case
 from deepdive.masks import describe
 
 
@@ -172,37 +167,3 @@ def _check_counts(counts: Tensor) -> None:
         raise ValueError(
             f"counts: came as {describe(counts)}; expected (V,) counts of 0 or more, not all 0"
         )
-
-
-@case(SkipGram)
-def _() -> Case:
-    def run(model: SkipGram, x: Tensor, mask: object = None, state: object = None) -> Tensor:
-        return model(x, torch.stack([x, (x + 1) % 32], dim=-1))
-
-    def make() -> SkipGram:
-        return SkipGram(32, 16)
-
-    def all_scores() -> tuple[Tensor, Tensor]:
-        model, ids = SkipGram(6, 4).double(), torch.arange(6)
-        nn.init.normal_(model.contexts)
-        return model(ids, ids.expand(6, 6)), model.words @ model.contexts.T
-
-    alone = NotApplicable("a pair of words has no order, no padding and no state")
-    return Case(
-        make=make,
-        run=run,
-        vocab=32,
-        parity="the double loop over pairs and drawn words, over torch.nn.Embedding",
-        limits={"all pairs: the product of the two tables": all_scores},
-        refusals={
-            "an unknown word": lambda: make()(torch.tensor([40]), torch.tensor([[1]])),
-            "floats": lambda: make()(torch.zeros(1), torch.zeros(1, 2)),
-            "contexts of another batch": lambda: make()(torch.tensor([4]), torch.tensor([1, 2])),
-            "no drawn words": lambda: negative_sampling_loss(torch.zeros(3), torch.zeros(3)),
-            "no counts": lambda: noise(torch.zeros(4)),
-            "no threshold": lambda: keep_probability(torch.ones(4), 0.0),
-            "a batch of sentences": lambda: skip_gram_pairs(torch.zeros(2, 3).long(), 2),
-            "another width": lambda: nearest(torch.zeros(4, 3), torch.zeros(2)),
-        },
-        laws={"padding": alone, "cache": alone, "hooks": alone},
-    )

@@ -10,13 +10,8 @@ What differs:
   (`FactorisedEmbeddings`): vocab_size d_embedding + d_embedding d_model for vocab_size d_model
 - the second head says which of two neighbouring texts came first (`next`, trained on SOP's pairs)
 - the activation is GELU's approximation by tanh (`activation`)
-Time: O(n_layers d_model (T + d_ff))
-Memory: O(n_layers (n_heads T + d_ff))
 Source: Lan et al. 2020, section 3, and their released code.
 Book: 3.2
-Page: 03_bert/10_albert_distilbert#albert-one-block-for-all-layers
-Checkpoints: AlbertModel and AlbertForPreTraining, such as albert/albert-base-v2, by `load`
-Example: tiny()
 """
 
 from __future__ import annotations
@@ -25,11 +20,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, NotApplicable, case, set_weights
 from deepdive.layers import gelu_tanh
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation
@@ -197,33 +190,4 @@ def tiny(vocab_size: int = 32) -> Bert:
     """Return a model for tests and toys: 3 calls, 32 wide from 8, 4 heads, 64 positions."""
     return albert(
         vocab_size, d_model=32, d_embedding=8, n_heads=4, n_layers=3, d_ff=64, max_length=64
-    )
-
-
-@case(FactorisedEmbeddings)
-def _() -> Case:
-    def make(d_model: int = 32) -> FactorisedEmbeddings:
-        return FactorisedEmbeddings(TokenEmbedding(32, 8), LearnedPosition(8, 8), d_model)
-
-    row, places = torch.tensor([[4, 9, 6]]), torch.arange(3)
-
-    def as_wide() -> tuple[Tensor, Tensor]:
-        part = make(8)
-        set_weights(part, project__weight=torch.eye(8), project__bias=0.0)
-        return part(row, None, places), BertEmbeddings.forward(part, row, None, places)
-
-    alone = NotApplicable("it looks at one token at a time; no mask or cache enters")
-    return Case(
-        make=make,
-        run=lambda part, x, mask=None, state=None: part(x, None, torch.arange(x.shape[1])),
-        vocab=32,
-        parity="transformers AlbertModel",
-        limits={"as wide as the stream, no projection: BertEmbeddings": as_wide},
-        refusals={"an unknown segment": lambda: make()(row, row, places)},
-        laws={
-            "padding": alone,
-            "cache": alone,
-            "hooks": alone,
-            "order": Fails("positions tell the tokens apart"),
-        },
     )

@@ -14,12 +14,8 @@ What differs:
 - the activation is GELU (`activation`), dropout acts on the attention weights too
 - it is trained to fill gaps (`MaskedHead`) and to say whether one text follows the other
   (`Pooler`, `next`)
-Time: O(n_layers d_model (T + d_ff))
-Memory: O(n_layers (n_heads T + d_ff))
 Source: Devlin et al. 2019, section 3, and their released code.
 Book: 3.1
-Page: 03_bert/02_architecture#the-whole-encoder
-Checkpoints: BertModel and BertForPreTraining, such as google-bert/bert-base-uncased, by `load`
 """
 
 from __future__ import annotations
@@ -33,7 +29,6 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.laws import Case, Fails, NotApplicable, case, padding_of
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.layers.feed_forward import Activation
@@ -225,67 +220,3 @@ def multilingual(vocab_size: int = 119_547) -> Bert:
 def tiny(vocab_size: int = 32) -> Bert:
     """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, 64 positions."""
     return bert(vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64, dropout=0.0)
-
-
-ROW = torch.tensor([[4, 9, 6]])
-ORDERED = Fails("positions tell the tokens apart")
-TWO_SIDED = NotApplicable("every token sees every token, on purpose")
-
-
-@case(Bert)
-def _() -> Case:
-    def no_layers() -> tuple[Tensor, Tensor]:
-        model = bert(32, d_model=8, n_heads=2, n_layers=0).double().eval()
-        return model(ROW), model.embeddings(ROW, None, torch.arange(3))
-
-    return Case(
-        make=tiny,
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=32,
-        parity="transformers BertModel",
-        limits={"no layers: the embeddings": no_layers},
-        refusals={
-            "an inverted mask": lambda: tiny()(ROW, torch.zeros(1, 3).bool()),
-            "a float mask": lambda: tiny()(ROW, torch.ones(1, 3)),
-            "longer than the table": lambda: tiny()(torch.full((1, 65), 4)),
-            "an unknown token": lambda: tiny()(ROW + 40),
-        },
-        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED, "order": ORDERED},
-    )
-
-
-@case(BertForMaskedLM)
-def _() -> Case:
-    def its_parts() -> tuple[Tensor, Tensor]:
-        model = for_masked_lm(tiny()).double()
-        return model(ROW), model.masked(model.bert(ROW))
-
-    return Case(
-        make=lambda: for_masked_lm(tiny()),
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=32,
-        parity="transformers RobertaForMaskedLM, DistilBertForMaskedLM",
-        limits={"encoder, head": its_parts},
-        refusals={"an inverted mask": lambda: for_masked_lm(tiny())(ROW, ROW < 0)},
-        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED, "order": ORDERED},
-    )
-
-
-@case(BertForPreTraining)
-def _() -> Case:
-    def follows() -> tuple[Tensor, Tensor]:
-        model = for_pretraining(tiny()).double()
-        states = model.bert(ROW)
-        return model.next_logits(states), model.next(model.pooler(states[:, :1]))
-
-    other = "the other head: `next_logits` reads the first state, whatever stands there"
-    return Case(
-        make=lambda: for_pretraining(tiny()),
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=32,
-        parity="transformers BertForPreTraining",
-        limits={"encoder, first state, head": follows},
-        silent={"pooler": other, "next": other},
-        refusals={"an inverted mask": lambda: for_pretraining(tiny())(ROW, ROW < 0)},
-        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED, "order": ORDERED},
-    )

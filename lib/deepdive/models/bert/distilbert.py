@@ -11,16 +11,8 @@ What differs:
 - half as many layers (`n_layers`), begun from every second one of the teacher's (`student`)
 - no segments (`n_segments` = 0), and no pooler
 - it learns from a teacher's scores and states, not from text alone (`deepdive.training.objectives`)
-Time: O(n_layers d_model (T + d_ff))
-Memory: O(n_layers (n_heads T + d_ff))
 Source: Sanh et al. 2019, sections 2 and 3.
 Book: 3.2
-Page: 03_bert/10_albert_distilbert#distilbert-half-the-layers-taught-by-the-whole
-Test: tests/test_parity_family.py::test_distilbert_agrees
-  tests/test_parity_family.py::test_a_student_begins_from_every_second_layer
-Oracle: transformers DistilBertModel and DistilBertForMaskedLM
-Checkpoints: DistilBertModel, such as distilbert/distilbert-base-uncased, by `load`
-Example: tiny()
 """
 
 from __future__ import annotations

@@ -14,13 +14,8 @@ What differs:
   (`RobertaEmbeddings`); the table's first `OFFSET` rows stay unused
 - words are cut into bytes (`deepdive.tokenizers.ByteBPETokenizer`), 50,265 pieces
 - the norms' `eps` is 1e-5, and training has more text, larger batches and more steps
-Time: O(n_layers d_model (T + d_ff))
-Memory: O(n_layers (n_heads T + d_ff))
 Source: Liu et al. 2019, sections 3 and 4, and their released code.
 Book: 3.2.1
-Page: 03_bert/09_roberta#what-differs
-Checkpoints: RobertaModel and RobertaForMaskedLM, such as FacebookAI/roberta-base, by `load`
-Example: for_masked_lm(tiny())
 """
 
 from __future__ import annotations
@@ -30,10 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from deepdive.laws import Case, Fails, NotApplicable, case
 from deepdive.layers import gelu
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation
@@ -148,33 +141,4 @@ def tiny(vocab_size: int = 32) -> Bert:
     """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, 64 positions."""
     return roberta(
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64, dropout=0.0
-    )
-
-
-@case(RobertaEmbeddings)
-def _() -> Case:
-    def padded_in_front() -> tuple[Tensor, Tensor]:
-        """The states of a text are the same wherever its padding stands."""
-        model = tiny().double()
-        before, real = torch.tensor([[1, 1, 4, 9, 6]]), torch.tensor([[0, 0, 1, 1, 1]]).bool()
-        return model(before, real)[:, 2:], model(before[:, 2:])
-
-    def make() -> BertEmbeddings:
-        return tiny().embeddings
-
-    row = torch.tensor([[4, 9, 6]])
-    alone = NotApplicable("it looks at one token at a time; no mask or cache enters")
-    return Case(
-        make=make,
-        run=lambda part, x, mask=None, state=None: part(x, None, part.positions(x, None)),
-        vocab=32,
-        parity="transformers RobertaModel",
-        limits={"padding in front: as without it": padded_in_front},
-        refusals={"a second text": lambda: make()(row, torch.ones_like(row), torch.arange(3))},
-        laws={
-            "padding": alone,
-            "cache": alone,
-            "hooks": alone,
-            "order": Fails("positions tell the tokens apart"),
-        },
     )

@@ -6,19 +6,14 @@ BERT's projections: global tokens have none of their own.
 
 System: bigbird
 Parent: longformer
-Place: head
 What differs:
 - positions meet in blocks of 64: a block meets its two neighbours (`BlockSparseAttention.block`)
 - and blocks drawn at random, other ones for each head, the same for each text (`draw`)
 - the first and the last block are global, whatever the task, with the shared projections
 - embeddings and weights are BERT's (`Bert`), the activation is GELU by its tanh form
 - a text of few blocks is attended in full (`in_full`)
-Time: O(n_layers d_model (window + n_global + n_random + d_ff))
-Memory: O(n_layers (n_heads (window + n_global + n_random) + d_ff))
 Source: Zaheer et al. 2020, section 2, and their released code.
 Book: 5.2.2.4
-Page: 05_efficient/02_sparse_by_position#bigbird
-Checkpoints: BigBirdModel, such as google/bigbird-roberta-base, by `load`
 """
 
 from __future__ import annotations
@@ -28,9 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from deepdive.attention import (
     BlockSparseAttention,
     DrawnBlocks,
@@ -38,13 +30,12 @@ from deepdive.attention import (
     MultiHeadAttention,
 )
 from deepdive.attention.by_position.block_sparse import Draw
-from deepdive.laws import Case, NotApplicable, case, padding_of
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu_tanh
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
-from deepdive.models.bert.bert import ORDERED, Bert
+from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.bert_embeddings import BertEmbeddings
 from deepdive.positions import LearnedPosition
 from deepdive.published.bert import COUNTED, HEADS, NAMES, numbers
@@ -144,46 +135,3 @@ def tiny(vocab_size: int = 32) -> BigBird:
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, block=2, n_random=1,
         max_length=64, dropout=0.0,
     )  # fmt: skip
-
-
-@case(BigBird)
-def _() -> Case:
-    row = torch.tensor([[4, 9, 6, 8, 5]])
-
-    def short() -> tuple[Tensor, Tensor]:
-        """Up to seven blocks here: a text so short is attended in full."""
-        from deepdive.models.bert.bert import bert
-
-        model = tiny().double()
-        plain = bert(
-            32, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64, activation=gelu_tanh
-        )
-        plain.double().load_state_dict(model.state_dict())
-        return model(row), plain.eval()(row)
-
-    two_sided = NotApplicable("every token sees both its sides, on purpose")
-    return Case(
-        make=tiny,
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=32,
-        parity="transformers BigBirdModel",
-        limits={"a short text: BERT": short},
-        refusals={
-            "an inverted mask": lambda: tiny()(row, torch.zeros(1, 5).bool()),
-            "longer than the table": lambda: tiny()(torch.full((1, 65), 4)),
-            "a config of full attention": lambda: from_config(
-                {
-                    **dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0),
-                    "model_type": "big_bird",
-                    "hidden_act": "gelu",
-                    "layer_norm_eps": 1e-5,
-                    **dict.fromkeys(("vocab_size", "hidden_size", "intermediate_size"), 8),
-                    **dict.fromkeys(("num_attention_heads", "num_hidden_layers"), 1),
-                    "max_position_embeddings": 8,
-                    "type_vocab_size": 2,
-                    "attention_type": "original_full",
-                }
-            ),
-        },
-        laws={"no_leak": two_sided, "cache": two_sided, "order": ORDERED},
-    )

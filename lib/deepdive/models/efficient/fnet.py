@@ -3,19 +3,13 @@ with Fourier Transforms".
 
 System: fnet
 Parent: bert
-Place: layer
 What differs:
 - the real part of a Fourier transform over positions and width stands for attention
   (`FourierMixing`): no weights, no heads, nothing to train
 - a matrix follows the norm of the embeddings (`FNetEmbeddings`)
 - nothing is dropped from what the mixing says; the activation is GELU's approximation by tanh
-Time: O(n_layers d_model (log T + d_ff))
-Memory: O(n_layers d_ff)
 Source: Lee-Thorp et al. 2022, section 3, and their released code.
 Book: blog
-Page: 05_efficient/04_low_rank_and_features#fnet-no-weights-at-all
-Checkpoints: FNetModel, such as google/fnet-base, by `load`
-Example: tiny()
 """
 
 from __future__ import annotations
@@ -25,12 +19,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from deepdive.fast.dropout import Dropout
 from deepdive.fast.linear import Linear
-from deepdive.laws import Case, Fails, NotApplicable, case, set_weights
 from deepdive.layers import Block, FeedForward, FourierMixing, LayerNorm, PostNorm, gelu_tanh
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation
@@ -153,32 +145,3 @@ def large(vocab_size: int = 32_000) -> Bert:
 def tiny(vocab_size: int = 32) -> Bert:
     """Return a model for tests and toys: 2 layers, 32 wide, 64 positions."""
     return fnet(vocab_size, d_model=32, n_layers=2, d_ff=64, max_length=64, dropout=0.0)
-
-
-@case(FNetEmbeddings)
-def _() -> Case:
-    def make() -> FNetEmbeddings:
-        return FNetEmbeddings(TokenEmbedding(32, 8), LearnedPosition(8, 8))
-
-    row, places = torch.tensor([[4, 9, 6]]), torch.arange(3)
-
-    def no_projection() -> tuple[Tensor, Tensor]:
-        part = make()
-        set_weights(part, project__weight=torch.eye(8), project__bias=0.0)
-        return part(row, None, places), BertEmbeddings.forward(part, row, None, places)
-
-    alone = NotApplicable("it looks at one token at a time; no mask or cache enters")
-    return Case(
-        make=make,
-        run=lambda part, x, mask=None, state=None: part(x, None, torch.arange(x.shape[1])),
-        vocab=32,
-        parity="transformers FNetModel",
-        limits={"the identity matrix: BertEmbeddings": no_projection},
-        refusals={"an unknown segment": lambda: make()(row, row, places)},
-        laws={
-            "padding": alone,
-            "cache": alone,
-            "hooks": alone,
-            "order": Fails("positions tell the tokens apart"),
-        },
-    )

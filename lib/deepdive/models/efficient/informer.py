@@ -13,12 +13,8 @@ What differs:
 - a convolution and a pooling between two layers of the encoder halve the row (`Distil`)
 - all steps to come are predicted in one pass, from placeholders (`Informer.forward`)
 - what enters is numbers, by one matrix (`RowEmbedding`)
-Time: O(log T d_model)
-Memory: O(n_heads log T)
 Source: Zhou et al. 2021, and the released code.
 Book: table 1.2
-Page: 05_efficient/05_prototypes_and_memories#lazy-queries-probsparse-attention
-Checkpoints: InformerModel's encoder and decoder, by `load`
 """
 
 from __future__ import annotations
@@ -26,17 +22,15 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.attention.by_content.prob_sparse import ProbSparseAttention
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import not_negative
-from deepdive.laws import Case, Fails, NotApplicable, case, random_rows
 from deepdive.layers import Block, FeedForward, PostNorm, gelu
 from deepdive.masks import Causal
-from deepdive.models.efficient.informer_parts import NO_MASK, SILENT, WHOLE, Distil, RowEmbedding
+from deepdive.models.efficient.informer_parts import Distil, RowEmbedding
 from deepdive.published.weights import Join, Rule, adopt, check_config, read, read_config
 
 
@@ -185,53 +179,3 @@ def load(folder: str | Path) -> Informer:
     )
     adopt(model, tensors, NAMES, leave_out=TABLES)
     return model.eval()
-
-
-NORMED = "the same for all rows: batch norm, two steps on, takes it away"
-
-
-@case(InformerEncoder)
-def _() -> Case:
-    def plain() -> tuple[Tensor, Tensor]:
-        """All queries active and nothing distilled: a Transformer's encoder."""
-        sizes = {"d_model": 16, "n_heads": 4, "d_ff": 32}
-        model = informer(3, factor=9, distil=False, dropout=0.0, **sizes).double().encoder
-        x = random_rows(2, 9, 3)
-        rows = model.embedding(x)
-        ours = model(x)
-        for block in model.blocks:
-            block.get_submodule("attn").mechanism = SoftmaxAttention()
-            rows = block(rows)
-        return ours, rows
-
-    return Case(
-        make=lambda: tiny().encoder,
-        run=lambda module, x, mask, state: module(x),
-        parity="transformers InformerModel, its encoder",
-        limits={"all queries active, no distilling: the Transformer's encoder": plain},
-        refusals={"other features": lambda: tiny().encoder(torch.zeros(1, 2, 4))},
-        silent={**SILENT, "blocks.0.ff_residual.norm.bias": NORMED},
-        laws=dict.fromkeys(("no_leak", "padding", "order", "cache"), WHOLE),
-    )
-
-
-@case(Informer)
-def _() -> Case:
-    def its_parts() -> tuple[Tensor, Tensor]:
-        model, past, steps = tiny().double().eval(), random_rows(2, 9, 16), random_rows(2, 5, 16)
-        return model(past, steps), model.decode(steps, model.encoder(past), 9)
-
-    return Case(
-        make=tiny,
-        run=lambda module, x, mask, state: module(x, x),
-        parity="transformers InformerModel, its decoder",
-        limits={"encoder, decoder": its_parts},
-        refusals={"other features": lambda: tiny()(torch.zeros(1, 2, 4), torch.zeros(1, 2, 16))},
-        silent={**SILENT, "encoder.blocks.0.ff_residual.norm.bias": NORMED},
-        laws={
-            "no_leak": Fails("all steps come in one pass; the encoder reads the whole past"),
-            "padding": NO_MASK,
-            "order": Fails("a step's place is added to it"),
-            "cache": NotApplicable("all steps come in one pass"),
-        },
-    )

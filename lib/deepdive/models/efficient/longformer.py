@@ -7,19 +7,14 @@ global tokens: `deepdive.attention.DilatedAttention`.
 
 System: longformer
 Parent: roberta
-Place: head
 What differs:
 - a token sees `window` / 2 tokens on each side (`LongformerAttention`, layer by layer)
 - a few tokens, chosen by the task, see all and are seen by all (`global_tokens`)
 - what global tokens ask and are told goes through projections of their own (`global_q`,
   `global_kv`), which start as copies
 - the table of positions is longer, 4,096 (`max_length`), and starts as copies of RoBERTa's
-Time: O(n_layers d_model (window + n_global n_heads + d_ff))
-Memory: O(n_layers (n_heads (window + n_global) + d_ff))
 Source: Beltagy et al. 2020, sections 3 and 5, and their released code.
 Book: 5.2.2.1
-Page: 05_efficient/02_sparse_by_position#longformer
-Checkpoints: LongformerModel, such as allenai/longformer-base-4096, by `load`
 """
 
 from __future__ import annotations
@@ -29,19 +24,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from deepdive.attention import GlobalTokens, LongformerAttention
 from deepdive.checks import not_negative
-from deepdive.laws import Case, NotApplicable, case, padding_of
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
 from deepdive.masks import both, describe, padding
-from deepdive.models.bert.bert import ORDERED, Bert
+from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.roberta import OFFSET, RobertaEmbeddings
 from deepdive.positions import LearnedPosition
 from deepdive.published.bert import EMBEDDINGS, LAYERS, numbers
@@ -198,37 +191,3 @@ def tiny(vocab_size: int = 32) -> Longformer:
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, window=(4, 2), max_length=64,
         dropout=0.0,
     )  # fmt: skip
-
-
-@case(Longformer)
-def _() -> Case:
-    row = torch.tensor([[4, 9, 6, 8, 5]])
-
-    def everyone() -> tuple[Tensor, Tensor]:
-        """All tokens global, and projections as they start: an encoder without windows."""
-        from deepdive.models.bert.roberta import roberta
-
-        model = tiny().double()
-        plain = roberta(32, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64).double()
-        state = {n: t for n, t in model.state_dict().items() if ".global_" not in n}
-        plain.load_state_dict(state)
-        return model(row, global_tokens=row > 0), plain.eval()(row)
-
-    two_sided = NotApplicable("every token sees both its sides, on purpose")
-    unasked = "no token is global here; with global tokens tests/test_parity_longformer.py sees it"
-    return Case(
-        make=tiny,
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=32,
-        parity="transformers LongformerModel",
-        limits={"all tokens global, projections as they start: RoBERTa": everyone},
-        silent={"global_q": unasked, "global_kv": unasked},
-        refusals={
-            "an inverted mask": lambda: tiny()(row, torch.zeros(1, 5).bool()),
-            "longer than the table": lambda: tiny()(torch.full((1, 65), 4)),
-            "marks of another shape": lambda: tiny()(row, global_tokens=row[:, :2] > 0),
-            "an odd window": lambda: longformer(32, d_model=8, n_heads=2, n_layers=1, window=3),
-            "windows for other layers": lambda: longformer(32, n_layers=3, window=(2, 2)),
-        },
-        laws={"no_leak": two_sided, "cache": two_sided, "order": ORDERED},
-    )

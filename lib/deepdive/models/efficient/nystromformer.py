@@ -3,23 +3,14 @@ Nystrom-Based Algorithm for Approximating Self-Attention".
 
 System: nystromformer
 Parent: bert
-Place: head
 What differs:
 - a few means of queries and of keys stand for all (`NystromAttention`, `n_landmarks`); three small
   softmax matrices and a pseudo-inverse replace the T x T one
 - a depthwise convolution of the values is added in each head (`ValueConvolution`, `kernel`)
 - positions are counted from 2 (`OFFSET`), the activation is GELU's approximation by tanh, `eps` of
   the norms 1e-5
-Time: O(n_layers d_model (n_landmarks + kernel + d_ff))
-Memory: O(n_layers (n_heads n_landmarks + d_ff))
 Source: Xiong et al. 2021, section 3, and their released code.
 Book: table 1.2
-Page: 05_efficient/04_low_rank_and_features#nystrom-landmarks
-Test: tests/test_laws.py::test_law[NystromAttention-*]
-  tests/test_parity.py::test_parity[NystromAttention]
-Oracle: transformers NystromformerModel
-Checkpoints: NystromformerModel, such as uw-madison/nystromformer-512, by `load`
-Example: tiny()
 """
 
 from __future__ import annotations

@@ -11,12 +11,8 @@ What differs:
 - pre-norm layers, the input normalised by its own norm; a block of layers may be used again
   (`n_blocks`)
 - keys and values may have widths of their own (`d_scores`, `d_values`)
-Time: O(n_latents d_model)
-Memory: O(n_latents)
 Source: Jaegle et al. 2021, section 3; Jaegle et al. 2022 for the layers.
 Book: table 1.2
-Page: 05_efficient/05_prototypes_and_memories#perceiver-the-memory-is-the-model
-Checkpoints: PerceiverModel's latents and encoder, by `load`
 """
 
 from __future__ import annotations
@@ -28,12 +24,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import divides, not_negative, positive
-from deepdive.laws import Case, NotApplicable, case, padding_of, random_rows, set_weights
-from deepdive.masks import Mask, padding
+from deepdive.masks import padding
 from deepdive.models.efficient.perceiver_layers import ChannelAttention, LatentLayer
 from deepdive.published.weights import Join, Rule, adopt, check_config, read, read_config
-
-WHOLE = NotApplicable("the latents have read the whole input")
 
 
 class Perceiver(nn.Module):
@@ -172,32 +165,3 @@ def load(folder: str | Path) -> Perceiver:
     )
     adopt(model, tensors, NAMES)
     return model.eval()
-
-
-@case(Perceiver)
-def _() -> Case:
-    def copies() -> tuple[Tensor, Tensor]:
-        """An input that repeats itself is read as it is."""
-        model, x = tiny().double(), random_rows(2, 5, 16)
-        return model(x.repeat(1, 3, 1)), model(x)
-
-    def deaf() -> tuple[Tensor, Tensor]:
-        model, x = set_weights(tiny(), cross__attn__out__weight=0.0), random_rows(2, 5, 16)
-        return model(x), model(torch.zeros_like(x))
-
-    def run(module: Perceiver, x: Tensor, mask: Mask | None, state: object) -> Tensor:
-        latents = module(x, padding_of(mask))
-        return latents.mean(1, keepdim=True).expand(-1, x.shape[1], -1)
-
-    x = torch.zeros(1, 3, 16)
-    return Case(
-        make=tiny,
-        run=run,
-        parity="transformers PerceiverModel",
-        limits={"an input that repeats itself: that input": copies, "a deaf cross-attention": deaf},
-        refusals={
-            "an inverted mask": lambda: tiny()(x, torch.zeros(1, 3).bool()),
-            "another width": lambda: tiny(8)(x),
-        },
-        laws={"no_leak": WHOLE, "cache": WHOLE},
-    )

@@ -3,44 +3,35 @@ all. Wang, Ma, Liu and Tang 2019, "R-Transformer: Recurrent Neural Network Enhan
 
 System: r_transformer
 Parent: transformer
-Place: layer
 What differs:
 - below each attention a recurrent network reads the last `window` rows of every row (`LocalRNN`)
 - so a row knows the order of those before it: there are no positions (`Position` does nothing)
 - a layer has three sublayers, each with its residual and norm (`RBlock`)
 - it is a decoder alone: a language model (`r_transformer`)
-Time: O(n_layers d_model (T + d_ff + window d_model))
-Memory: O(n_layers (n_heads T + d_ff + window d_model))
 Source: Wang, Ma, Liu and Tang 2019, the model's three sublayers.
 Book: table 1.3
-Page: 05_efficient/08_positions#r-transformer-read-what-is-near-then-attend
-Checkpoints: none
-Example: tiny()
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import KVCache, MultiHeadAttention, Slot
 from deepdive.attention.structure import all_real, read_mask
 from deepdive.checks import positive
-from deepdive.laws import Case, Fails, NotApplicable, case, random_rows, set_weights
 from deepdive.layers import Block, FeedForward, PostNorm, relu
 from deepdive.layers.block import Residual
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask, Window
+from deepdive.masks import Mask
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
 from deepdive.positions import Position
-from deepdive.recurrent import GRU, LSTM, RNN
+from deepdive.recurrent import GRU, RNN
 from deepdive.recurrent.state import RecurrentState
 
 
@@ -154,91 +145,4 @@ def tiny(vocab_size: int = 32) -> DecoderOnly:
     """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, windows of 3."""
     return r_transformer(
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, window=3, rnn=RNN, dropout=0.0
-    )
-
-
-NO_WEIGHTS = NotApplicable("no weights of attention exist in it")
-ORDERED = Fails("it reads the rows of a window in their order")
-
-
-@case(LocalRNN)
-def _() -> Case:
-    def far_enough() -> tuple[Tensor, Tensor]:
-        x, rnn = random_rows(2, 7, 16), LSTM(16, 16).double()
-        return LocalRNN(rnn, 7)(x), rnn(x)
-
-    def one_row() -> tuple[Tensor, Tensor]:
-        x, rnn = random_rows(2, 7, 16), RNN(16, 16).double()
-        return LocalRNN(rnn, 1)(x), torch.tanh(rnn.W(x) + rnn.U.bias)
-
-    def make() -> LocalRNN:
-        return LocalRNN(RNN(16, 16), 3)
-
-    return Case(
-        place="layer",
-        make=make,
-        parity="torch.nn.RNN, LSTM and GRU on every window",
-        limits={"a window over everything: the network": far_enough, "of one row": one_row},
-        refusals={
-            "no row": lambda: LocalRNN(RNN(4, 4), 0),
-            "another width": lambda: LocalRNN(RNN(4, 8), 2),
-            "another mask": lambda: make()(torch.zeros(1, 3, 16), Window(1)),
-        },
-        laws={"order": ORDERED, "hooks": NO_WEIGHTS},
-    )
-
-
-@case(RBlock)
-def _() -> Case:
-    def make() -> RBlock:
-        local = LocalRNN(RNN(16, 16), 3)
-        return RBlock(local, MultiHeadAttention(16, 4), FeedForward(16, 32))
-
-    def run(block: RBlock, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        near, far = (None, None) if state is None else (state[0], state[1])
-        return block(block.near(x, mask, near), mask=mask, cache=far)
-
-    def silent() -> tuple[Tensor, Tensor]:
-        x, block = random_rows(2, 5, 16), make()
-        set_weights(block, local__rnn__W__weight=0.0, local__rnn__U__weight=0.0)
-        return block.near(x, None, None), block.local_residual(x, torch.zeros_like)
-
-    return Case(
-        make=make,
-        run=run,
-        begin=lambda _: KVCache(),
-        parity="torch.nn.RNN, MultiheadAttention and LayerNorm, put together",
-        limits={"a silent network: the stream, normalised": silent},
-        refusals={
-            "another mask": lambda: make().near(torch.zeros(1, 3, 16), Window(1), None),
-            "a memory": lambda: make()(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16)),
-        },
-        laws={"order": ORDERED},
-    )
-
-
-@case(RStack)
-def _() -> Case:
-    def make() -> RStack:
-        return RStack(
-            lambda _: RBlock(
-                LocalRNN(GRU(16, 16), 2), MultiHeadAttention(16, 4), FeedForward(16, 32)
-            ),
-            2,
-        )
-
-    def in_a_row() -> tuple[Tensor, Tensor]:
-        x, stack = random_rows(2, 5, 16), make().double()
-        first, second = stack.blocks
-        assert isinstance(first, RBlock)
-        assert isinstance(second, RBlock)
-        return stack(x), second(second.near(first(first.near(x, None, None)), None, None))
-
-    return Case(
-        place="stack",
-        make=make,
-        parity="none: what it does beside `RBlock`, which is proved, is to hand out slots",
-        limits={"its blocks in a row": in_a_row},
-        refusals={"a memory": lambda: make()(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16))},
-        laws={"order": ORDERED},
     )

@@ -15,13 +15,8 @@ What differs:
 - the feed-forward layer can work on a few rows at a time (`ff_rows`, `ChunkedFeedForward`)
 - published models alternate hashed with local layers (`layers`, `ChunkAttention`) and fold their
   table of positions (`AxialPosition`)
-Time: O(n_layers d_model (rounds chunk + d_ff))
-Memory: O(d_model + n_heads rounds + d_ff)
 Source: Kitaev et al. 2020, sections 2 and 3, and the released code.
 Book: 5.2.2.2
-Page: 05_efficient/03_sparse_by_content#what-differs-reformer
-Oracle: transformers ReformerModel
-Checkpoints: ReformerModel and ReformerModelWithLMHead, such as google/reformer-enwik8, by `load`
 """
 
 from __future__ import annotations
@@ -37,12 +32,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.attention.by_content.lsh import LEAKS, LSHAttention, ReleasedLSHAttention
-from deepdive.attention.by_content.shared_qk import SQUARE, SharedQKMultiHeadAttention
+from deepdive.attention.by_content.lsh import LSHAttention, ReleasedLSHAttention
+from deepdive.attention.by_content.shared_qk import SharedQKMultiHeadAttention
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.checks import not_negative, positive
 from deepdive.fast.dropout import Dropout
-from deepdive.laws import Case, Fails, NotApplicable, case, padding_of
 from deepdive.layers import FeedForward, LayerNorm, relu
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
@@ -207,40 +201,3 @@ def tiny(vocab_size: int = 32, kind: type[Reformer] = Reformer) -> Reformer:
         local_chunk=4,
         kind=kind,
     )
-
-
-ROW = torch.tensor([[4, 9, 6]])
-
-
-def reformer_case(kind: type[Reformer], **laws: Any) -> Case:
-    def whole_chunks() -> tuple[Tensor, Tensor]:
-        """With padding up to a whole number of chunks, and without."""
-        model = tiny(kind=kind).double().eval()
-        tokens = torch.arange(4, 10)[None]
-        real = (torch.arange(8) < 6)[None]
-        return model(tokens), model(F.pad(tokens, (0, 2), value=9), real)[:, :6]
-
-    return Case(
-        make=lambda: tiny(kind=kind),
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
-        vocab=32,
-        parity="transformers ReformerModel",
-        limits={"padded by hand": whole_chunks},
-        refusals={
-            "an inverted mask": lambda: tiny(kind=kind)(ROW, torch.zeros(1, 3).bool()),
-            "longer than the table": lambda: tiny(kind=kind)(torch.full((1, 65), 4)),
-            "an unknown kind of layer": lambda: reformer(layers=("full",), kind=kind),
-        },
-        laws={"order": Fails("positions tell the tokens apart"), **laws},
-    )
-
-
-@case(Reformer)
-def _() -> Case:
-    two_sided = NotApplicable("every token may meet every token, on purpose")
-    return reformer_case(Reformer, no_leak=two_sided, cache=two_sided)
-
-
-@case(CausalReformer)
-def _() -> Case:
-    return reformer_case(CausalReformer, no_leak=LEAKS, cache=NotApplicable(SQUARE.reason))

@@ -17,32 +17,23 @@ What differs:
 - `LuongDecoder`: the current state asks, after the recurrence, so that all steps are trained at
   once
 - the scores over the vocabulary are read from context and state together
-Time: O(d_hidden^2 + S d_hidden)
-Memory: O(d_hidden + S)
 Source: Bahdanau, Cho and Bengio 2015, section 3; Luong, Pham and Manning 2015, section 3.
 Book: 2.3.3
-Page: 02_transformer/04_alignment#in-code-ask-read-write
-Checkpoints: none
-Example: tiny_rnnsearch()
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAttention
-from deepdive.laws import Case, Fails, case
 from deepdive.masks import padding
 from deepdive.models.seq2seq.attention_decoders import AttentionState, BahdanauDecoder, LuongDecoder
 from deepdive.models.seq2seq.seq2seq import (
-    SOURCE,
     Reader,
     check_pairs,
     embeddings,
-    run_pairs,
     tied_head,
 )
 from deepdive.recurrent import GRU, LSTM, RecurrentState, bidirectional, stacked
@@ -170,33 +161,3 @@ def tiny(vocab_size: int = 32) -> AttentionSeq2Seq:
 def tiny_rnnsearch(vocab_size: int = 32) -> AttentionSeq2Seq:
     """Return Bahdanau's model for tests and toys: one vocabulary, rows 16 wide, states 12."""
     return rnnsearch(vocab_size, None, d_model=16, d_hidden=12)
-
-
-@case(AttentionSeq2Seq)
-def _() -> Case:
-    def deaf() -> tuple[Tensor, Tensor]:
-        """Deaf to the context, the decoder knows the encoder's end state only."""
-        model, tgt = tiny().double(), SOURCE.flip(1)
-        decoder = model.decoder
-        assert isinstance(decoder, LuongDecoder)
-        with torch.no_grad():
-            decoder.W_c.weight[:, :24] = 0.0
-        h = decoder.reader(tgt, None, model.begin(SOURCE).recurrent)
-        states = torch.tanh(h @ decoder.W_c.weight[:, 24:].T + decoder.W_c.bias)
-        return model(SOURCE, tgt), model.head(states)
-
-    return Case(
-        make=tiny,
-        run=run_pairs,
-        begin=lambda model: model.begin(SOURCE[:2]),
-        vocab=32,
-        parity="the equations, written out with einsum, over torch.nn.GRU",
-        limits={"no weight on the context: the plain encoder-decoder": deaf},
-        refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
-            "an odd width": lambda: attention_seq2seq(32, d_hidden=25),
-        },
-        laws={"order": Fails("a recurrence reads in order")},
-    )

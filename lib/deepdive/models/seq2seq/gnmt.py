@@ -15,18 +15,13 @@ What differs:
 - the decoder's bottom layer asks, with its previous state, and what it gets goes to all layers,
   not to the bottom one only (`GNMTDecoder`): the layers above then run over all tokens at once
 - word pieces for words, one vocabulary for both sides (`deepdive.tokenizers.WordPieceTokenizer`)
-Time: O(n_layers d_hidden^2 + S d_hidden)
-Memory: O(n_layers d_hidden + S)
 Source: Wu et al. 2016, section 3.
 Book: 2.3.3
-Page: 02_transformer/17_gnmt#the-network-in-a-picture
-Checkpoints: none
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -36,24 +31,18 @@ from deepdive.attention import AdditiveAttention
 from deepdive.checks import not_negative
 from deepdive.fast.dropout import Dropout
 from deepdive.inspect import HookPoint
-from deepdive.laws import Case, Fails, case, random_rows
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.masks import Padding, padding
 from deepdive.models.seq2seq.attention_decoders import (
     AttentionState,
-    BahdanauDecoder,
-    over_one_memory,
 )
-from deepdive.models.seq2seq.multilingual_gnmt import ask_for
 from deepdive.models.seq2seq.seq2seq import (
-    SOURCE,
     Reader,
     check_pairs,
     embeddings,
-    run_pairs,
 )
 from deepdive.recurrent import LSTM, RNN, Bidirectional, RecurrentState
-from deepdive.recurrent.residual import FIRST, ResidualStack, check_widths, say_nothing
+from deepdive.recurrent.residual import FIRST, ResidualStack, check_widths
 
 
 class GNMTDecoder(nn.Module):
@@ -215,72 +204,3 @@ def base(src_vocab: int = 32_000, tgt_vocab: int | None = None) -> GNMT:
 def tiny(vocab_size: int = 32) -> GNMT:
     """Return a model for tests and toys: one vocabulary, rows 16 wide, states 12, 3 + 3 layers."""
     return gnmt(vocab_size, d_model=16, d_hidden=12, n_layers=3)
-
-
-@case(GNMTDecoder)
-def _() -> Case:
-    def make(n_layers: int = 3) -> GNMTDecoder:
-        layers = [LSTM(36 if i else 40, 12) for i in range(n_layers)]
-        return GNMTDecoder(TokenEmbedding(32, 16), layers, AdditiveAttention(12, 24))
-
-    def bahdanau() -> tuple[Tensor, Tensor]:
-        """One layer; the parent starts from zeros too, and shows its state only."""
-        ours, memory = make(1).double(), random_rows(3, 4, 24)
-        parent = BahdanauDecoder(ours.embedding, ours.bottom, ours.attention, 12).double()
-        with torch.no_grad():
-            for parameter in (*parent.W_s.parameters(), *parent.W_o.parameters()):
-                parameter.zero_()
-            parent.W_o.weight[:, 24:36] = torch.eye(12).repeat_interleave(2, dim=0)
-        return ours(SOURCE, ours.begin(memory)), parent(SOURCE, parent.begin(memory))
-
-    def table(*layers: RNN) -> GNMTDecoder:
-        return GNMTDecoder(TokenEmbedding(8, 16), layers, AdditiveAttention(12, 24))
-
-    plain = over_one_memory(make)  # type: ignore[arg-type]
-    return replace(
-        plain,
-        parity="the equations, written out over torch.nn.LSTMCell",
-        limits={**plain.limits, "one layer: Bahdanau's decoder": bahdanau},
-        refusals={
-            **plain.refusals,
-            "a bottom layer without room for the context": lambda: table(LSTM(16, 12)),
-            "an upper layer without room for the context": lambda: table(
-                LSTM(40, 12), LSTM(12, 12)
-            ),
-            "a residual layer of another width": lambda: table(
-                LSTM(40, 12), LSTM(36, 12), LSTM(36, 10)
-            ),
-        },
-    )
-
-
-@case(GNMT)
-def _() -> Case:
-    def shallow() -> tuple[Tensor, Tensor]:
-        """Layers from the third on that say nothing: the model of two layers."""
-        deep = gnmt(32, d_model=16, d_hidden=12, n_layers=4).double()
-        two = gnmt(32, d_model=16, d_hidden=12, n_layers=2).double()
-        two.load_state_dict(deep.state_dict(), strict=False)
-        for layer in (*deep.encoder.recurrent.layers[2:], *deep.decoder.upper[1:]):
-            say_nothing(layer)
-        return deep(SOURCE, SOURCE.flip(1)), two(SOURCE, SOURCE.flip(1))
-
-    return Case(
-        make=tiny,
-        run=run_pairs,
-        begin=lambda model: model.begin(SOURCE[:2]),
-        vocab=32,
-        parity="the equations, written out over torch.nn.LSTM and torch.nn.LSTMCell",
-        limits={"upper layers that say nothing: two layers": shallow},
-        refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
-            "no layers": lambda: gnmt(32, n_layers=0),
-            "a residual on the second layer, which reads both directions": lambda: gnmt(
-                32, first=1
-            ),
-            "languages for other rows": lambda: ask_for(torch.tensor([4, 5]), SOURCE),
-        },
-        laws={"order": Fails("a recurrence reads in order")},
-    )

@@ -6,16 +6,8 @@ Parent: gnmt
 What differs:
 - many languages by one network, which stays as it is: the source begins with a token that names
   the language wanted (`ask_for`)
-Time: O(n_layers d_hidden^2 + S d_hidden)
-Memory: O(n_layers d_hidden + S)
 Source: Johnson et al. 2017, section 3.
 Book: 2.3.3
-Page: 02_transformer/17_gnmt#one-network-many-languages
-Test: tests/test_gnmt.py::test_the_token_of_the_language_stands_first
-  tests/test_gnmt.py::test_the_output_depends_on_the_token
-  tests/test_gnmt.py::test_one_model_learns_two_languages
-Oracle: none: the network is its parent; what is new is one token, tested on its own
-Checkpoints: none
 """
 
 from __future__ import annotations

@@ -10,25 +10,17 @@ What differs:
   the source is in that vector
 - in training it reads the right target tokens, not its own (teacher forcing)
 - a layer of scores over the vocabulary, tied to the target's embedding (`tied_head`)
-Time: O(n_layers d_hidden^2)
-Memory: O(n_layers d_hidden)
 Source: Sutskever et al. 2014, section 2.
 Book: 2.1-2.2
-Page: 02_transformer/01_seq2seq#in-code-two-loops-and-a-bridge
-Checkpoints: none
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
 from deepdive.fast.dropout import Dropout
 from deepdive.inspect import HookPoint
-from deepdive.laws import Case, Fails, Refuses, case, padding_of
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.masks import padding
 from deepdive.recurrent import GRU, LSTM, RecurrentStack, RecurrentState, stacked
@@ -170,66 +162,3 @@ def sutskever(src_vocab: int = 160_000, tgt_vocab: int = 80_000) -> Seq2Seq:
 def tiny(vocab_size: int = 32) -> Seq2Seq:
     """Return a model for tests and toys: one vocabulary, rows 16 wide, states 24."""
     return seq2seq(vocab_size, d_model=16, d_hidden=24)
-
-
-SOURCE = torch.tensor([[7, 5, 9, 11], [4, 12, 6, 8], [10, 4, 13, 5]])
-
-
-def run_pairs(model: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-    """Run a model on target tokens x and a fixed source, for cases."""
-    if state is not None:
-        return model.step(x, state)
-    return model(SOURCE[: x.shape[0]], x, None, padding_of(mask))
-
-
-@case(Reader)
-def _() -> Case:
-    def rows() -> tuple[Tensor, Tensor]:
-        reader = tiny().encoder.double()
-        return reader(SOURCE), reader.recurrent(reader.embedding(SOURCE))
-
-    return Case(
-        make=lambda: tiny().encoder,
-        run=lambda reader, x, mask=None, state=None: reader(x, padding_of(mask), state),
-        begin=lambda reader: RecurrentState(),
-        vocab=32,
-        parity="torch.nn.Embedding and torch.nn.GRU",
-        limits={"the network on the embedded rows": rows},
-        refusals={
-            "a float mask": lambda: tiny().encoder(SOURCE, torch.ones(3, 4)),
-            "an inverted mask": lambda: tiny().encoder(SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny().encoder(SOURCE + 40),
-            "no tokens": lambda: tiny().encoder(SOURCE[:, :0]),
-        },
-        laws={
-            "order": Fails("a recurrence reads in order"),
-            "hooks": Refuses("no attention: record says that there are no weights"),
-        },
-    )
-
-
-@case(Seq2Seq)
-def _() -> Case:
-    def one_sequence() -> tuple[Tensor, Tensor]:
-        """With one reader for both, the target is read as if it followed the source."""
-        model, tgt = tiny().double(), SOURCE.flip(1)
-        model.encoder = model.decoder
-        return model(SOURCE, tgt), model.head(model.decoder(torch.cat([SOURCE, tgt], 1)))[:, 4:]
-
-    return Case(
-        make=tiny,
-        run=run_pairs,
-        begin=lambda model: model.begin(SOURCE[:2]),
-        vocab=32,
-        parity="torch.nn.Embedding, torch.nn.GRU and torch.nn.Linear, composed",
-        limits={"one reader for both: source and target are one sequence": one_sequence},
-        refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
-        },
-        laws={
-            "order": Fails("a recurrence reads in order"),
-            "hooks": Refuses("no attention: record says that there are no weights"),
-        },
-    )

@@ -13,13 +13,10 @@ decoding.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
-from deepdive.laws import Case, Fails, case, padding_of
 from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm, gelu_tanh
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers.stacks import Stack
@@ -79,28 +76,4 @@ def tiny(vocab_size: int = 32) -> DecoderOnly:
     """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, 64 positions."""
     return decoder_only(
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64, dropout=0.0
-    )
-
-
-@case(DecoderOnly)
-def _() -> Case:
-    def the_decoder() -> tuple[Tensor, Tensor]:
-        model, tokens = tiny().double(), torch.tensor([[4, 9, 6]])
-        return model(tokens), model.decoder(tokens) @ model.decoder.embedding.weight.T
-
-    def run(model: DecoderOnly, tokens: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return model.step(tokens, state) if state else model(tokens, padding_of(mask))
-
-    return Case(
-        make=tiny,
-        run=run,
-        begin=lambda model: model.begin(),
-        vocab=32,
-        parity="transformers GPT2LMHeadModel",
-        limits={"its decoder's states times the embedding": the_decoder},
-        refusals={
-            "longer than the table": lambda: tiny()(torch.full((1, 65), 4)),
-            "a float mask": lambda: tiny()(torch.full((1, 3), 4), torch.ones(1, 3)),
-        },
-        laws={"order": Fails("positions and the causal mask tell the tokens apart")},
     )

@@ -13,15 +13,8 @@ What differs:
   as in tensor2tensor (`BlockedSinusoidalPosition(steps=d_model / 2 - 1, offset=2)`)
 - the feed-forward layers are twice as wide (`base`), and the two sides may differ (`Side`)
 - decoding begins with the end token (`decoding.published`)
-Time: O(n_layers d_model (T + d_ff))
-Memory: O(n_layers (n_heads T + d_ff))
 Source: Ng et al. 2019, section 3.
 Book: 2.4
-Page: 02_transformer/08_positions#two-layouts-of-one-table
-Test: tests/test_parity_transformer.py::test_fsmt_has_the_same_logits_and_gradients
-Oracle: transformers FSMTForConditionalGeneration, with its own weights
-Checkpoints: FSMTForConditionalGeneration, such as facebook/wmt19-en-de, by `load`
-Example: tiny()
 """
 
 from __future__ import annotations

@@ -10,19 +10,14 @@ What differs:
 - each sublayer has a residual connection and a norm (`PostNorm`), and is followed by a
   position-wise `FeedForward`
 - all target positions are trained at once, under a `Causal` mask
-Time: O(n_layers d_model (T + d_ff))
-Memory: O(n_layers (n_heads T + d_ff))
 Source: Vaswani et al. 2017, section 3.
 Book: 2.4
-Page: 02_transformer/12_decoder#the-whole-transformer
-Checkpoints: FSMT and Marian, through their own model files (see `deepdive.published.weights`)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +25,6 @@ from torch import Tensor, nn
 from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
 from deepdive.checks import positive
 from deepdive.inspect import HookPoint
-from deepdive.laws import Case, Fails, NotApplicable, case, padding_of, random_rows, set_weights
 from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, relu
 from deepdive.layers.block import Residual
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
@@ -202,91 +196,3 @@ def big(vocab_size: int = 37_000) -> Transformer:
 def tiny(vocab_size: int = 32) -> Transformer:
     """Return a model for tests and toys: 2 + 2 layers, 32 wide, 4 heads."""
     return transformer(vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0)
-
-
-SOURCE = torch.tensor([[5, 9, 7, 4], [8, 6, 11, 10], [7, 7, 5, 9]])
-
-
-@case(Encoder)
-def _() -> Case:
-    def no_layers() -> tuple[Tensor, Tensor]:
-        encoder, tokens = tiny().encoder.double(), torch.tensor([[4, 9, 6]])
-        encoder.stack = Stack(lambda i: nn.Identity(), 0)
-        embedded = encoder.embedding(tokens)
-        return encoder(tokens), encoder.position.embed(embedded, torch.arange(3))
-
-    return Case(
-        make=lambda: tiny().encoder,
-        run=lambda encoder, x, mask=None, state=None: encoder(x, padding_of(mask)),
-        vocab=32,
-        parity="torch.nn.TransformerEncoder",
-        limits={"no layers: embeddings with positions": no_layers},
-        refusals={
-            "a float mask": lambda: tiny().encoder(SOURCE, torch.ones(3, 4)),
-            "an inverted mask": lambda: tiny().encoder(SOURCE, torch.zeros(3, 4).bool()),
-            "a mask of another shape": lambda: tiny().encoder(SOURCE, torch.ones(3, 5).bool()),
-        },
-        laws={
-            "no_leak": NotApplicable("every token sees every token, on purpose"),
-            "cache": NotApplicable("a new token changes the states of all"),
-            "order": Fails("positions tell the tokens apart"),
-        },
-    )
-
-
-@case(Decoder)
-def _() -> Case:
-    def independent() -> tuple[Tensor, Tensor]:
-        """A cross-attention that returns 0 leaves a decoder that knows no source."""
-        decoder, tokens = tiny().decoder.double(), torch.tensor([[4, 9, 6]])
-        for i in range(2):
-            set_weights(decoder, **{f"stack__blocks__{i}__cross__out__weight": 0.0})
-        memories = (random_rows(1, 4, 32, seed=seed) for seed in range(2))
-        first, second = (decoder(tokens, memory) for memory in memories)
-        return first, second
-
-    def run(decoder: Decoder, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        memory = random_rows(3, 4, 32)[: x.shape[0]].to(next(decoder.parameters()).dtype)
-        rows = memory[:1].expand(
-            x.shape[0], -1, -1
-        )  # one memory for all rows: rows may be reordered
-        return decoder(x, rows, padding_of(mask), cache=state)
-
-    return Case(
-        make=lambda: tiny().decoder,
-        run=run,
-        begin=lambda _: KVCache(),
-        vocab=32,
-        parity="torch.nn.TransformerDecoder",
-        limits={"a silent cross-attention: any memory gives the same": independent},
-        refusals={"no memory": lambda: tiny().decoder(SOURCE)},
-        laws={"order": Fails("positions and the causal mask tell the tokens apart")},
-    )
-
-
-@case(Transformer)
-def _() -> Case:
-    def its_parts() -> tuple[Tensor, Tensor]:
-        model, tgt = tiny().double(), SOURCE.flip(1)
-        states = model.decoder(tgt, model.encoder(SOURCE))
-        return model(SOURCE, tgt), states @ model.decoder.embedding.weight.T
-
-    def run(model: Transformer, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        if state is not None:
-            return model.step(x, state)
-        return model(SOURCE[: x.shape[0]], x, None, padding_of(mask))
-
-    return Case(
-        make=tiny,
-        run=run,
-        begin=lambda model: model.begin(SOURCE[:2]),
-        vocab=32,
-        parity="torch.nn.Transformer, transformers MarianMTModel",
-        limits={"encoder, decoder, embedding": its_parts},
-        refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
-        },
-        laws={"order": Fails("positions and the causal mask tell the tokens apart")},
-    )

@@ -26,7 +26,6 @@ from torch import Tensor, nn
 from deepdive.attention import MultiHeadAttention
 from deepdive.data.long_range import LISTOPS, list_ops, look_up
 from deepdive.data.memory import SILENT, copy_memory
-from deepdive.laws import Case, Fails, NotApplicable, case
 from deepdive.layers import Block, FeedForward, LayerNorm
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.stacks import Stack
@@ -273,27 +272,3 @@ def counts(full: float, bag: float, chance: float) -> bool:
     and a bag of words gets less than half of that gain. All three are accuracies.
     """
     return full - chance >= 0.1 and bag - chance < (full - chance) / 2
-
-
-@case(LongModel)
-def _() -> Case:
-    def make(n: int = 2) -> LongModel:
-        task, sizes = copying(24, 4, 4), {"d_model": 16, "n_layers": n}
-        return LongModel(task, lambda _: MultiHeadAttention(16, 4), **sizes, places=n > 0)
-
-    def no_layers() -> tuple[Tensor, Tensor]:
-        model, tokens = make(0).double(), torch.tensor([[4, 5, 4]])
-        return model(tokens), model.out(model.stack.norm(model.tokens(tokens)))  # type: ignore[misc]
-
-    return Case(
-        make=make,
-        run=lambda model, x, mask, state: model(x, mask),
-        vocab=6,
-        parity="none: proved blocks between a table and a linear layer",
-        limits={"no layers: the table, a norm, a linear layer": no_layers},
-        laws={
-            "cache": NotApplicable("it classifies whole rows"),
-            "order": Fails("positions tell the tokens apart"),
-            "refusal": NotApplicable("its attention refuses"),
-        },
-    )

@@ -1,18 +1,21 @@
 """What each part declares about itself, so that the library's laws can be tested on all of them.
 
-A part (mechanism, position, norm, layer, stack, model) stands with a case beside its class:
+The cases stand in folders like the library's, and each has a name: a system's, as in systems.csv,
+or a part's, `bert/BertEmbeddings`, or `Block` where it is no one system's.
 
-    @case(RMSNorm)
+    @case("RMSNorm", RMSNorm)
     def _() -> Case:
         return Case(place="norm", make=lambda: RMSNorm(16), parity="torch.nn.RMSNorm")
 
-`tests/test_laws.py` finds the cases by importing the library, puts each part in its place in a
+`tests/test_laws.py` finds the cases by importing this package, puts each part in its place in a
 small model (`tests/scaffold.py`), and tries every law on it. A law holds unless `laws` says
 otherwise, and what it says is tested too: `Refuses` must raise, `Fails` must fail.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,17 +101,32 @@ class Case:
         return torch.randn(B, T, self.d_model, generator=generator)
 
 
-CASES: dict[type[nn.Module], Callable[[], Case]] = {}
+CASES: dict[str, Callable[[], Case]] = {}
+PARTS: dict[str, type[nn.Module]] = {}
 
 
-def case(part: type[nn.Module]) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
-    """Register the decorated function as the case of `part`."""
+def case(name: str, part: type[nn.Module]) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
+    """Register the decorated function as the case `name`, whose module is a `part`."""
 
     def register(build: Callable[[], Case]) -> Callable[[], Case]:
-        CASES[part] = build
+        if name in CASES:
+            raise ValueError(f"name: there are two cases of {name!r}")
+        CASES[name], PARTS[name] = build, part
         return build
 
     return register
+
+
+def by_part() -> dict[type[nn.Module], Callable[[], Case]]:
+    """Return the first case of each part, of all cases."""
+    import_cases()
+    return {part: CASES[name] for name, part in reversed(PARTS.items())}
+
+
+def import_cases() -> None:
+    """Import every module of this package, so that `CASES` has all cases."""
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
 
 
 def set_weights(module: nn.Module, **values: Tensor | float) -> nn.Module:

@@ -1,4 +1,4 @@
-"""What the laws need to know of every recurrent layer; each refines it beside its class."""
+"""Cases of `deepdive.recurrent.cases`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.inspect import record
-from deepdive.laws import Case, Fails, Refuses, random_rows
 from deepdive.masks import Window
 from deepdive.recurrent.state import RecurrentState
+from laws import Case, Fails, Refuses, random_rows
 
 
 def loop_and_kernel(layer: nn.Module) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,248 @@
+"""A small one of each built system, with random weights: what `compare` puts side by side, and what
+the laws are tried on.
+
+An example makes the module and calls it as the model around it would; what it reads are rows 16
+wide, or tokens where it names a vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import (
+    AdaptiveSpanAttention,
+    AdditiveAttention,
+    AxialAttention,
+    CollaborativeAttention,
+    DenseScores,
+    DisagreeingAttention,
+    DotAttention,
+    GaussianPrior,
+    ImprovedClusteredAttention,
+    LengthProjection,
+    LinformerAttention,
+    LocalAttention,
+    MemoryCompressedAttention,
+    MultiHeadAttention,
+    MultiScaleAttention,
+    PerformerAttention,
+    RoutingAttention,
+    ShawAttention,
+    SinkhornAttention,
+    SoftmaxAttention,
+    StridedAttention,
+    SynthesizedAttention,
+    TalkingHeadsAttention,
+    TiledAttention,
+    YosoAttention,
+)
+from deepdive.layers import FeedForward, GatedFeedForward, SandwichNorm, gelu
+from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.layers.heads import Chooser
+from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
+from deepdive.masks import Causal
+from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2vec
+from deepdive.models.bert import albert, bert, distilbert, roberta, sbert
+from deepdive.models.efficient import (
+    bigbird,
+    fnet,
+    informer,
+    longformer,
+    luna,
+    nystromformer,
+    perceiver,
+    r_transformer,
+    reformer,
+    set_transformer,
+)
+from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
+from deepdive.models.transformer import fsmt, transformer
+from deepdive.positions import (
+    LearnedPosition,
+    MusicPosition,
+    RotaryPosition,
+    ShawPosition,
+    SinusoidalPosition,
+    StructuralPosition,
+)
+from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
+from deepdive.recurrent.grid import GridLSTM
+
+Make = Callable[[], nn.Module]
+
+
+@dataclass(frozen=True)
+class Example:
+    """How one is made and called: `call(module, x)`; tokens x below `vocab`, or rows (None)."""
+
+    make: Make
+    call: Callable[[Any, Tensor], Tensor] = lambda module, x: module(x)
+    vocab: int | None = None
+    width: int = 16
+
+    def input(self, B: int = 2, T: int = 6, seed: int = 0) -> Tensor:
+        """Return random rows (B, T, width), or tokens (B, T) where it reads tokens."""
+        generator = torch.Generator().manual_seed(seed)
+        if self.vocab is not None:
+            return torch.randint(4, self.vocab, (B, T), generator=generator)
+        return torch.randn(B, T, self.width, generator=generator)
+
+
+def _in_heads(module: Any, x: Tensor) -> Tensor:
+    """Call a mechanism on rows (B, T, 16) as four heads (B, 4, T, 4)."""
+    heads = x.unflatten(-1, (4, 4)).transpose(1, 2)
+    return module(heads, heads, heads).transpose(1, 2).flatten(2)
+
+
+def _of_pairs(source: list[list[int]]) -> Callable[[Any, Tensor], Tensor]:
+    """Call an encoder-decoder on a fixed source, with x as its target."""
+    return lambda model, x: model(torch.tensor(source)[: x.shape[0]], x)
+
+
+def _structural(attention: Any, x: Tensor) -> Tensor:
+    """Call attention on rows of one chain: each token's head is the one before it."""
+    heads = torch.tensor([1, 2, 3, 3, 3, 4, 5, 6])[: x.shape[1]]
+    return attention(attention.position.embed(x, heads), positions=heads)
+
+
+def _stored(rows: int) -> Tensor:
+    """Return rows 16 wide, the same at each call."""
+    generator = torch.Generator().manual_seed(5)
+    return torch.randn(rows, 16, generator=generator, dtype=torch.float64).float()
+
+
+def _reversible() -> ReversibleStack:
+    return ReversibleStack(
+        lambda _layer: ReversibleBlock(MultiHeadAttention(16, 4), FeedForward(16, 32)), 3
+    )
+
+
+def _linformer() -> LinformerAttention:
+    return LinformerAttention(*(LengthProjection(4, 8, 3) for _ in range(2)))
+
+
+def _mechanism(make: Make) -> Example:
+    return Example(make, _in_heads)
+
+
+def _position(make: Make) -> Example:
+    return Example(make, lambda scheme, x: scheme.embed(x, torch.arange(x.shape[1])))
+
+
+def _tokens(make: Make, vocab: int = 32) -> Example:
+    return Example(make, vocab=vocab)
+
+
+SEQ2SEQ = _of_pairs([[7, 5, 9, 11], [4, 12, 6, 8]])
+TRANSFORMER = _of_pairs([[5, 9, 7, 4], [8, 6, 11, 10]])
+
+EXAMPLES: dict[str, Example] = {
+    # before attention
+    "mlp": Example(lambda: mlp.MLP((16, 12, 8, 5))),
+    "lenet": Example(
+        lenet.lenet, lambda net, x: net(x.reshape(-1, 8, 8)).view(*x.shape[:2], 10), width=64
+    ),
+    "hopfield": Example(lambda: hopfield.ModernHopfield(_stored(5), 0.7)),
+    "dbn": Example(lambda: boltzmann.DBN((16, 8, 6))),
+    "word2vec": Example(
+        lambda: word2vec.SkipGram(32, 16),
+        lambda model, x: model(x, torch.stack([x, (x + 1) % 32], dim=-1)),
+        32,
+    ),
+    "word_embedding": _tokens(lambda: TokenEmbedding(20, 16, scale=4.0), 20),
+    "rnn": Example(lambda: RNN(16, 12)),
+    "lstm": Example(lambda: LSTM(16, 12)),
+    "gru": Example(lambda: GRU(16, 12)),
+    "stacked_lstm": Example(lambda: stacked(LSTM, 16, 12, 2)),
+    "birnn": Example(lambda: Bidirectional(GRU(16, 12), GRU(16, 12))),
+    "grid_lstm": Example(lambda: GridLSTM(16, 12, 2)),
+    "elmo": _tokens(elmo.tiny),
+    # sequence to sequence
+    "seq2seq": Example(seq2seq.tiny, SEQ2SEQ, 32),
+    "attention_seq2seq": Example(attention_seq2seq.tiny_rnnsearch, SEQ2SEQ, 32),
+    "gnmt": Example(gnmt.tiny, SEQ2SEQ, 32),
+    # attention
+    "dot_attention": _mechanism(DotAttention),
+    "additive_attention": _mechanism(lambda: AdditiveAttention(4)),
+    "scaled_dot_attention": _mechanism(SoftmaxAttention),
+    "flash_attention": _mechanism(lambda: TiledAttention(4)),
+    "self_attention": Example(lambda: MultiHeadAttention(16, 1)),
+    "multi_head": Example(lambda: MultiHeadAttention(16, 4)),
+    "multi_query": Example(lambda: MultiHeadAttention(16, 4, n_kv_heads=1)),
+    "cross_attention": Example(
+        lambda: MultiHeadAttention(16, 4), lambda layer, x: layer(x, torch.ones(2, 3, 16))
+    ),
+    "masked_attention": Example(
+        lambda: MultiHeadAttention(16, 4), lambda layer, x: layer(x, mask=Causal())
+    ),
+    # positions
+    "learned_position": _position(lambda: LearnedPosition(8, 16)),
+    "sinusoidal": _position(lambda: SinusoidalPosition(16)),
+    "shaw_relative": Example(
+        lambda: MultiHeadAttention(
+            16, 4, mechanism=ShawAttention(4, 3), position=ShawPosition(4, 3)
+        )
+    ),
+    "music_relative": Example(lambda: MultiHeadAttention(16, 4, position=MusicPosition(4, 4, 3))),
+    "rope": Example(lambda: MultiHeadAttention(16, 4, position=RotaryPosition(4))),
+    "structural_position": Example(
+        lambda: MultiHeadAttention(16, 4, position=StructuralPosition(16, 4, 3)), _structural
+    ),
+    # layers
+    "ffn": Example(lambda: FeedForward(16, 32, gelu)),
+    "glu_variants": Example(lambda: GatedFeedForward(16, 24)),
+    "residual_norm": Example(
+        lambda: SandwichNorm(16), lambda joint, x: joint(x, lambda rows: rows)
+    ),
+    "reversible": Example(_reversible),
+    # the Transformer
+    "transformer": Example(transformer.tiny, TRANSFORMER, 32),
+    "fsmt": Example(fsmt.tiny, TRANSFORMER, 32),
+    # BERT
+    "bert": _tokens(lambda: bert.for_pretraining(bert.tiny())),
+    "bert_finetune": Example(
+        lambda: Chooser(bert.tiny(), 32), lambda model, x: model(x[:, None]), 32
+    ),
+    "roberta": _tokens(lambda: bert.for_masked_lm(roberta.tiny())),
+    "albert": _tokens(albert.tiny),
+    "distilbert": _tokens(distilbert.tiny),
+    "sbert": Example(lambda: sbert.whitening(_stored(64))),
+    # attention that costs less
+    "sparse_transformer": _mechanism(lambda: StridedAttention(4)),
+    "adaptive_span": _mechanism(lambda: AdaptiveSpanAttention(4, 64, ramp=8)),
+    "axial": _mechanism(lambda: AxialAttention(4, "row")),
+    "clustered": _mechanism(lambda: ImprovedClusteredAttention(4, 3, top=2)),
+    "routing": _mechanism(lambda: RoutingAttention(4, 4, 2, 4)),
+    "sinkhorn": _mechanism(lambda: SinkhornAttention(4, 4, 2, 4)),
+    "yoso": _mechanism(lambda: YosoAttention(4, 2, 16)),
+    "linformer": _mechanism(_linformer),
+    "performer": _mechanism(lambda: PerformerAttention(4, 16, chunk=4)),
+    "memory_compressed": _mechanism(lambda: MemoryCompressedAttention(4, 4, 2)),
+    "talking_heads": _mechanism(lambda: TalkingHeadsAttention(4)),
+    "collaborative_heads": Example(lambda: CollaborativeAttention(16, 4, 8)),
+    "multi_scale": _mechanism(lambda: MultiScaleAttention((1, 1, 3, None))),
+    "disagreement": _mechanism(lambda: DisagreeingAttention(subspace=1.0)),
+    "attention_priors": _mechanism(lambda: LocalAttention(4, 4)),
+    "gaussian_transformer": Example(lambda: MultiHeadAttention(16, 4, position=GaussianPrior(4))),
+    "synthesizer": Example(lambda: SynthesizedAttention(16, 4, DenseScores(16, 4, 8))),
+    "longformer": _tokens(longformer.tiny),
+    "bigbird": _tokens(bigbird.tiny),
+    "reformer": _tokens(partial(reformer.tiny, kind=reformer.CausalReformer)),
+    "nystromformer": _tokens(nystromformer.tiny),
+    "fnet": _tokens(fnet.tiny),
+    "luna": Example(luna.tiny),
+    "informer": Example(informer.tiny, lambda model, x: model(x, x)),
+    "perceiver": Example(
+        perceiver.tiny, lambda model, x: model(x).mean(1, keepdim=True).expand(-1, x.shape[1], -1)
+    ),
+    "r_transformer": _tokens(r_transformer.tiny),
+    "set_transformer": Example(
+        set_transformer.tiny, lambda model, x: model(x)[:, :1].expand(-1, x.shape[1], -1)
+    ),
+}

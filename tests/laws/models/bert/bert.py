@@ -1,0 +1,84 @@
+"""Cases of `deepdive.models.bert.bert`."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from deepdive.models.bert.bert import (
+    Bert,
+    BertForMaskedLM,
+    BertForPreTraining,
+    bert,
+    for_masked_lm,
+    for_pretraining,
+    tiny,
+)
+from laws import Case, Fails, NotApplicable, case, padding_of
+
+ROW = torch.tensor([[4, 9, 6]])
+
+
+ORDERED = Fails("positions tell the tokens apart")
+
+
+TWO_SIDED = NotApplicable("every token sees every token, on purpose")
+
+
+@case("bert/Bert", Bert)
+def _() -> Case:
+    def no_layers() -> tuple[Tensor, Tensor]:
+        model = bert(32, d_model=8, n_heads=2, n_layers=0).double().eval()
+        return model(ROW), model.embeddings(ROW, None, torch.arange(3))
+
+    return Case(
+        make=tiny,
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
+        vocab=32,
+        parity="transformers BertModel",
+        limits={"no layers: the embeddings": no_layers},
+        refusals={
+            "an inverted mask": lambda: tiny()(ROW, torch.zeros(1, 3).bool()),
+            "a float mask": lambda: tiny()(ROW, torch.ones(1, 3)),
+            "longer than the table": lambda: tiny()(torch.full((1, 65), 4)),
+            "an unknown token": lambda: tiny()(ROW + 40),
+        },
+        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED, "order": ORDERED},
+    )
+
+
+@case("bert/BertForMaskedLM", BertForMaskedLM)
+def _() -> Case:
+    def its_parts() -> tuple[Tensor, Tensor]:
+        model = for_masked_lm(tiny()).double()
+        return model(ROW), model.masked(model.bert(ROW))
+
+    return Case(
+        make=lambda: for_masked_lm(tiny()),
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
+        vocab=32,
+        parity="transformers RobertaForMaskedLM, DistilBertForMaskedLM",
+        limits={"encoder, head": its_parts},
+        refusals={"an inverted mask": lambda: for_masked_lm(tiny())(ROW, ROW < 0)},
+        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED, "order": ORDERED},
+    )
+
+
+@case("bert", BertForPreTraining)
+def _() -> Case:
+    def follows() -> tuple[Tensor, Tensor]:
+        model = for_pretraining(tiny()).double()
+        states = model.bert(ROW)
+        return model.next_logits(states), model.next(model.pooler(states[:, :1]))
+
+    other = "the other head: `next_logits` reads the first state, whatever stands there"
+    return Case(
+        make=lambda: for_pretraining(tiny()),
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
+        vocab=32,
+        parity="transformers BertForPreTraining",
+        limits={"encoder, first state, head": follows},
+        silent={"pooler": other, "next": other},
+        refusals={"an inverted mask": lambda: for_pretraining(tiny())(ROW, ROW < 0)},
+        laws={"no_leak": TWO_SIDED, "cache": TWO_SIDED, "order": ORDERED},
+    )

@@ -1,0 +1,84 @@
+"""Cases of `deepdive.models.bert.sbert`."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from deepdive.models.bert.sbert import (
+    SentenceEncoder,
+    Whitening,
+    cls,
+    maximum,
+    mean,
+    tiny,
+    whitening,
+)
+from laws import Case, Fails, NotApplicable, case, padding_of, random_rows
+
+ROW = torch.tensor([[4, 9, 6]])
+
+
+@case("sbert/SentenceEncoder", SentenceEncoder)
+def _() -> Case:
+    def one_token() -> tuple[Tensor, Tensor]:
+        model = tiny().double()
+        return model(ROW[:, :1]), model.encoder(ROW[:, :1])[:, 0]
+
+    def equal_states() -> tuple[Tensor, Tensor]:
+        states = random_rows(2, 1, 5).expand(2, 4, 5)
+        mask = torch.tensor([[0, 1, 1, 0], [1, 1, 1, 1]]).bool()
+        each = [pooling(states, mask) for pooling in (cls, mean, maximum)]
+        return torch.stack(each), states[:, 0].expand(3, 2, 5)
+
+    whole = NotApplicable("the vector is of the whole text, on purpose")
+    return Case(
+        make=tiny,
+        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask))[:, None].expand(
+            -1, x.shape[1], -1
+        ),
+        vocab=32,
+        parity="sentence-transformers Transformer + Pooling",
+        limits={"one token: its state": one_token, "equal states: each pooling": equal_states},
+        refusals={
+            "an inverted mask": lambda: tiny()(ROW, ROW < 0),
+            "an unknown token": lambda: tiny()(ROW + 40),
+        },
+        laws={"no_leak": whole, "cache": whole, "order": Fails("positions tell tokens apart")},
+    )
+
+
+@case("sbert", Whitening)
+def _() -> Case:
+    def measured() -> Whitening:
+        return whitening(random_rows(64, 16).float())
+
+    def white() -> tuple[Tensor, Tensor]:
+        vectors = random_rows(50, 6) @ random_rows(6, 6, seed=6) + 3.0
+        found = whitening(vectors)(vectors)
+        measured = torch.cat((found.mean(0)[None], found.T @ found / len(found)))
+        return measured, torch.cat((torch.zeros(1, 6), torch.eye(6))).double()
+
+    def no_change() -> tuple[Tensor, Tensor]:
+        x = random_rows(4, 6)
+        return Whitening(torch.zeros(6).double(), torch.eye(6).double())(x), x
+
+    alone = NotApplicable("it works on each row alone, and knows no tokens")
+    measure = NotApplicable("what it holds is measured, not learned by gradient")
+    return Case(
+        make=measured,
+        run=lambda module, x, mask=None, state=None: module(x),
+        parity="sklearn PCA(whiten=True)",
+        limits={"mean 0, covariance 1": white, "centre 0, matrix 1: nothing": no_change},
+        refusals={
+            "too few vectors": lambda: whitening(random_rows(6, 6)),
+            "a flat direction": lambda: whitening(random_rows(9, 2).repeat(1, 2)),
+            "shapes that do not fit": lambda: Whitening(torch.zeros(3), torch.eye(4)),
+        },
+        laws={
+            "cache": alone,
+            "padding": alone,
+            "hooks": NotApplicable("it has no hook point: there are no weights of attention"),
+            "gradient": measure,
+        },
+    )

@@ -1,0 +1,34 @@
+"""Cases of `deepdive.training.tasks.long_range`."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.training.tasks.long_range import LongModel, copying
+from laws import Case, Fails, NotApplicable, case
+
+
+@case("LongModel", LongModel)
+def _() -> Case:
+    def make(n: int = 2) -> LongModel:
+        task, sizes = copying(24, 4, 4), {"d_model": 16, "n_layers": n}
+        return LongModel(task, lambda _: MultiHeadAttention(16, 4), **sizes, places=n > 0)
+
+    def no_layers() -> tuple[Tensor, Tensor]:
+        model, tokens = make(0).double(), torch.tensor([[4, 5, 4]])
+        return model(tokens), model.out(model.stack.norm(model.tokens(tokens)))  # type: ignore[misc]
+
+    return Case(
+        make=make,
+        run=lambda model, x, mask, state: model(x, mask),
+        vocab=6,
+        parity="none: proved blocks between a table and a linear layer",
+        limits={"no layers: the table, a norm, a linear layer": no_layers},
+        laws={
+            "cache": NotApplicable("it classifies whole rows"),
+            "order": Fails("positions tell the tokens apart"),
+            "refusal": NotApplicable("its attention refuses"),
+        },
+    )
