@@ -12,7 +12,9 @@ import nbformat
 import pytest
 from browser import Reader
 from bs4 import BeautifulSoup
+from click.testing import CliRunner
 
+from deepdive import cli
 from deepdive.course.assignment.build import build_all
 from deepdive.course.assignment.forms import released, self_study, solved
 from deepdive.course.assignment.variants import standard
@@ -315,6 +317,22 @@ def test_the_other_forms_are_written_with_links_that_lead_there(tmp_path: Path) 
         assert link
         assert (target.parent / link[1]).is_file()
         assert "(https://example.org)" in first
+
+
+@pytest.mark.parametrize("arguments", [[], ["--all"]])
+def test_the_command_writes_the_forms_of_the_checkout(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, MANUAL)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli.main, ["exercises", *arguments])
+    assert result.exit_code == 0, result.output
+    targets = [line.removeprefix("written: ") for line in result.output.splitlines()]
+    assert targets[0] == "chapters/01_demo/exercises.ipynb"
+    assert len(targets) == (4 if arguments else 1)
+    assert all((tmp_path / target).is_file() for target in targets)
+    students = nbformat.read(path.with_suffix(".ipynb"), as_version=4)
+    assert "Because" not in "\n".join(cell.source for cell in students.cells)
 
 
 # -- in a browser
