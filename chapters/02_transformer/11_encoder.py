@@ -295,7 +295,7 @@ from deepdive.objectives import cross_entropy
 from deepdive.optim import adam, cosine
 from deepdive.profile import pick
 from deepdive.stacks import Stack
-from deepdive.training import fit
+from deepdive.training import Validation, fit
 
 
 class Tagger(nn.Module):
@@ -370,7 +370,7 @@ def keep(model):
 steps = pick(ci=600, laptop=900, gpu=900)
 models = {2: Tagger(2)}
 keep(models[2])
-history = teach(models[2], steps, validate=keep, validate_every=50)
+history = teach(models[2], steps, validate=Validation(keep, every=50))
 two = accuracy(models[2])
 assert two > 0.85
 f"{two:.1%} of the x named rightly, by chance a third"

@@ -33,7 +33,7 @@ from deepdive.masks import Causal, Mask, Padding
 from deepdive.optim import adam
 from deepdive.positions import SinusoidalPosition
 from deepdive.stacks import Stack
-from deepdive.training import fit
+from deepdive.training import Limit, fit
 
 PAD, ASK = 0, 1  # of the tasks that ask for the class of a whole text
 Rows = tuple[Tensor, Tensor]  # tokens, targets (N, T)
@@ -259,8 +259,7 @@ def learn(
         task.batches(size, seed),
         lambda model, batch: task_loss(task, model, batch),
         steps=steps,
-        minutes=minutes,
-        clock=time.process_time,
+        limit=Limit(minutes, clock=time.process_time),
         optimizer=adam(model, rate),
         seed=seed,
         progress=progress,
