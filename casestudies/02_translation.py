@@ -220,7 +220,7 @@ import torch
 
 from deepdive.page.cost import measure
 from deepdive.page.profile import workdir
-from deepdive.training import fit
+from deepdive.training import Validation, fit
 from deepdive.training.optim import adam, cosine
 from deepdive.training.translation import mean_cross_entropy
 
@@ -239,8 +239,7 @@ def train_model(name, steps, columns=columns, folder=None):
             model, batches(columns=columns), partial(loss, smoothing=0.1), steps=steps,
             optimizer=adam(model, lr=rate[name], weight_decay=0.01),
             schedule=cosine(rate[name], warmup=min(500, steps // 4), total=steps),
-            validate=lambda m: mean_cross_entropy(m, checks),
-            validate_every=max(1, steps // 8),
+            validate=Validation(lambda m: mean_cross_entropy(m, checks), every=max(1, steps // 8)),
             folder=workdir() / "translation" / (folder or name),
         )
         card.count(partial(one_pass, model), times=steps / len(sample))

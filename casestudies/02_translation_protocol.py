@@ -195,7 +195,7 @@ from functools import partial
 
 from deepdive.page.cost import measure
 from deepdive.page.profile import workdir
-from deepdive.training import fit
+from deepdive.training import Update, Validation, fit
 from deepdive.training.optim import EMA, adam, cosine
 from deepdive.training.translation import loss, mean_cross_entropy
 
@@ -209,10 +209,11 @@ def run(name, make, pairs, epochs, lr, size, checks=checks, seed=0):
     with measure() as card:
         history = fit(
             model, data, partial(loss, smoothing=0.06), steps=steps, seed=seed,
-            optimizer=adam(model, lr=lr, weight_decay=0.01), ema=EMA(model, 0.99),
+            optimizer=adam(model, lr=lr, weight_decay=0.01), update=Update(ema=EMA(model, 0.99)),
             schedule=cosine(lr, warmup=min(300, steps // 3), total=steps, floor=0.02 * lr),
-            validate=lambda m: mean_cross_entropy(m, checks["choose"]),
-            validate_every=min(len(data), steps),
+            validate=Validation(
+                lambda m: mean_cross_entropy(m, checks["choose"]), every=min(len(data), steps)
+            ),
             folder=workdir() / "translation_protocol" / name,
         )
         card.count(lambda: loss(model, next(iter(batches(pairs, size)))).backward(), times=steps)

@@ -210,7 +210,7 @@ ask(
 from functools import partial
 
 from deepdive.page.profile import workdir
-from deepdive.training import fit
+from deepdive.training import Validation, fit
 from deepdive.training.optim import adam
 from deepdive.training.optim import linear as falling
 from deepdive.training.tasks.classification import freeze, loss, mean_loss
@@ -228,8 +228,8 @@ def fine_tune(model, n, epochs, rate=RATE, seed=0, folder=None, checks=4, ids=id
         model, lessons, partial(loss, pad=pad), steps=steps, seed=seed, folder=folder,
         optimizer=adam(model, lr=rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
         schedule=falling(rate, warmup=steps // 10, total=steps + 1),
-        validate=partial(mean_loss, ids=ids["valid"], labels=valid.labels, pad=pad),
-        validate_every=max(1, steps // checks),
+        validate=Validation(partial(mean_loss, ids=ids["valid"], labels=valid.labels, pad=pad),
+                            every=max(1, steps // checks)),
     )
 
 

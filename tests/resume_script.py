@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from deepdive.data.batches import BucketBatches
-from deepdive.training import fit
+from deepdive.training import Keep, Limit, Update, Validation, fit
 from deepdive.training.objectives import cross_entropy
 from deepdive.training.optim import EMA, adam, inverse_sqrt
 
@@ -64,12 +64,12 @@ def train(folder, case):
         torch.rand(3)
         return sum(float(cross_entropy(model(x), y)) for x, y in valid)
 
-    more = {name: case[name] for name in ("accumulate", "minutes", "patience") if name in case}
+    more = {}
     if case.get("minutes"):  # a clock that counts readings: every step takes a second
         readings = iter(range(10**6))
-        more["clock"] = lambda: float(next(readings))
+        more["limit"] = Limit(case["minutes"], clock=lambda: float(next(readings)))
     if case.get("validate"):
-        more |= {"validate": validate, "validate_every": 4}
+        more["validate"] = Validation(validate, every=4, patience=case.get("patience"))
     history = fit(
         model,
         data(),
@@ -77,9 +77,8 @@ def train(folder, case):
         steps=STEPS,
         optimizer=adam(model, weight_decay=0.01),
         schedule=inverse_sqrt(8, 10, case.get("factor", 1.0)),
-        ema=ema,
-        folder=folder,
-        save_every=3,
+        update=Update(accumulate=case.get("accumulate", 1), ema=ema),
+        folder=Keep(folder, every=3),
         progress=False,
         **more,
     )

@@ -487,8 +487,9 @@ def test_an_http_mirror_without_the_file_is_warned_of(
 ) -> None:
     monkeypatch.setenv("DEEPDIVE_MIRROR", f"{server.address}/m")
     server.say("body", Answer(BODY))
-    with pytest.warns(UserWarning, match="the mirror did not give toy/body.bin"):
+    with pytest.warns(UserWarning, match="the mirror did not give toy/body.bin") as caught:
         assert get_toy().read_bytes() == BODY
+    assert caught[0].filename == __file__  # a warning points at who asked for the data
 
 
 def test_a_wrong_file_in_an_http_mirror_is_refused(
@@ -574,6 +575,43 @@ def test_a_whole_data_set_lies_in_one_folder(
     assert (folder / "body.bin").read_bytes() == BODY
     assert gzip.decompress((folder / "text.txt.gz").read_bytes()) == TEXT
     assert all(good for _, good, _ in verify("toy"))
+
+
+def test_what_the_mirror_gave_a_whole_data_set_is_copied_once(
+    mirror: Path, register: Callable[..., None], server: LyingServer
+) -> None:
+    register(
+        entry("body.bin", BODY),
+        entry("text.txt.gz", TEXT, server.say("text", Answer(TEXT))),
+    )
+    mirror.write_bytes(BODY)
+    copied = fetch("toy", progress=False, policy=QUICK) / "body.bin"
+    os.utime(copied, ns=(1, 1))
+    assert fetch("toy", progress=False, policy=QUICK) == copied.parent
+    assert copied.stat().st_mtime_ns == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "names"),
+    [
+        ("", ["cache", "download"]),
+        ("{mirror}", ["mirror", "cache", "download"]),
+        ("http://localhost/m", ["cache", "mirror", "download"]),
+    ],
+)
+def test_one_list_says_where_a_file_is_looked_for(
+    mirror: Path, monkeypatch: pytest.MonkeyPatch, setting: str, names: list[str]
+) -> None:
+    module = importlib.import_module("deepdive.data.stores")
+    monkeypatch.setenv("DEEPDIVE_MIRROR", setting.format(mirror=mirror.parents[1]))
+    found = module.stores()
+    assert [store.name for store in found] == names
+    assert module.folders() == found[: len(module.folders())]
+    monkeypatch.setattr(module.Remote, "get", lambda *_: pytest.fail("the network was asked"))
+    first = module.folders()[0].path(get("toy"), get("toy").files[0])
+    first.parent.mkdir(parents=True, exist_ok=True)
+    first.write_bytes(BODY)
+    assert get_toy() == where("toy", "body.bin") == first
 
 
 def test_a_gz_is_known_by_what_it_holds(

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import deepdive
-from deepdive.training import TrainingDiverged, fit
+from deepdive.training import Keep, Limit, TrainingDiverged, Update, Validation, fit
 from deepdive.training.optim import adam, constant
 
 SCRIPT = Path(__file__).with_name("resume_script.py")
@@ -73,12 +73,12 @@ def model(width=2, dropout=0.1):
 def run(folder, net=None, **more):
     net = net or model()
     given = {"batches": batches(), "loss": squared, "steps": 7, "progress": False, **more}
-    return net, fit(net, folder=folder, save_every=3, **given)
+    return net, fit(net, folder=Keep(folder, every=3), **given)
 
 
 def test_a_finished_run_returns_at_once_with_the_best_weights(tmp_path):
     values = iter([2.0, 1.0, 3.0, 4.0])
-    more = {"validate": lambda m: next(values), "validate_every": 2}
+    more = {"validate": Validation(lambda m: next(values), every=2)}
     net, history = run(tmp_path, **more)
     after = torch.rand(1)
     fresh = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.1), nn.Linear(2, 2))
@@ -101,13 +101,14 @@ def test_a_fresh_start_does_not_depend_on_what_ran_before(tmp_path):
     ("more", "words"),
     [
         ({"steps": 8}, "steps: was 7, is 8"),
-        ({"clip": 0.5}, "clip: was 1.0, is 0.5"),
+        ({"update": Update(clip=0.5)}, "clip: was 1.0, is 0.5"),
         ({"seed": 1}, "seed: was 0, is 1"),
-        ({"accumulate": 2}, "accumulate: was 1, is 2"),
+        ({"update": Update(accumulate=2)}, "accumulate: was 1, is 2"),
         ({"batches": batches(6)}, "data length: was 5, is 6"),
         ({"schedule": constant(0.1)}, "schedule"),
-        ({"validate": lambda m: 1.0}, "validate"),
-        ({"minutes": 3.0}, "minutes: was None, is 3.0"),
+        ({"validate": lambda m: 1.0}, "validate: was None, is .*lambda"),
+        ({"validate": Validation(len, every=3)}, "validate_every: was None, is 3"),
+        ({"limit": Limit(3.0)}, "minutes: was None, is 3.0"),
         ({"loss": lambda m, b: squared(m, b)}, "loss: was 'squared"),
         ({"net": model(width=5)}, r"tensors: 0.weight: was .*\[2, 3\].*is .*\[5, 3\]"),
         ({"net": model(dropout=0.4)}, r"modules.*Dropout\(p=0.1.*Dropout\(p=0.4"),

@@ -1,5 +1,6 @@
 """`fit`, schedules, the average, seeds, weights on disk: what they compute and refuse."""
 
+import inspect
 import json
 import math
 import os
@@ -15,8 +16,12 @@ from torch import nn
 from deepdive.data.batches import BucketBatches
 from deepdive.inspect import HookPoint, LossPoint
 from deepdive.training import (
+    Keep,
+    Limit,
     TrainingDiverged,
     TrainingInterrupted,
+    Update,
+    Validation,
     fit,
     seed_everything,
     steps,
@@ -67,7 +72,7 @@ def test_a_step_equals_the_equations_by_hand():
         lr = 16**-0.5 * min(t**-0.5, t * 3**-1.5)
         w -= lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.98**t)).sqrt() + 1e-9)
     schedule = inverse_sqrt(16, warmup=3)
-    history = run(model, batches, steps=2, accumulate=2, clip=0.5, schedule=schedule)
+    history = run(model, batches, steps=2, schedule=schedule, update=Update(0.5, 2))
     torch.testing.assert_close(model.weight.detach(), w, rtol=1e-9, atol=1e-12)
     assert history.norms == pytest.approx(norms)
     assert history.lrs == [schedule(1), schedule(2)]
@@ -77,7 +82,7 @@ def test_clip_none_leaves_the_gradient():
     a, b = nn.Linear(3, 1), nn.Linear(3, 1)
     b.load_state_dict(a.state_dict())
     for model, clip in ((a, None), (b, 1e9)):
-        run(model, clip=clip, optimizer=torch.optim.SGD(model.parameters(), lr=0.1))
+        run(model, update=Update(clip), optimizer=torch.optim.SGD(model.parameters(), lr=0.1))
     assert torch.equal(a.weight, b.weight)
 
 
@@ -129,7 +134,7 @@ def test_epochs_and_tokens_of_real_batches():
     loss = lambda m, b: cross_entropy(m(b[0]), b[0])  # noqa: E731
     history = run(model, data, loss, epochs=3, steps=None)
     assert (history.stopped, history.steps, history.tokens) == ("epochs", 9, 27)
-    history = run(model, data, loss, epochs=3, steps=None, accumulate=2)
+    history = run(model, data, loss, epochs=3, steps=None, update=Update(accumulate=2))
     assert history.steps == 4
 
 
@@ -144,7 +149,8 @@ def test_same_seed_same_weights_and_validation_has_no_say():
     assert torch.equal(once, trained())
     assert not torch.equal(once, trained(seed=1))
     falling = iter(range(100, 0, -1))  # each is the best, so the last weights are kept
-    noisy = trained(validate=lambda m: next(falling) + 0 * torch.rand(3).sum(), validate_every=2)
+    measure = lambda m: next(falling) + 0 * torch.rand(3).sum()  # noqa: E731
+    noisy = trained(validate=Validation(measure, every=2))
     assert torch.equal(once, noisy)
 
 
@@ -177,7 +183,7 @@ def test_best_weights_are_in_the_model_at_the_end():
         return next(values)
 
     model = small()
-    history = run(model, steps=9, validate=validate, validate_every=2)
+    history = run(model, steps=9, validate=Validation(validate, every=2))
     assert history.validations == [(2, 3.0), (4, 1.0), (6, 2.0), (8, 5.0), (9, 4.0)]
     assert (history.best, history.best_step) == (1.0, 4)
     assert torch.equal(model[0].weight, seen[1])
@@ -186,9 +192,8 @@ def test_best_weights_are_in_the_model_at_the_end():
 
 def test_patience_counts_validations_without_a_new_best():
     values = iter([3.0, 1.0, 1.0, 2.0, 0.0])
-    history = run(
-        small(), steps=None, validate=lambda m: next(values), validate_every=1, patience=2
-    )
+    watched = Validation(lambda m: next(values), every=1, patience=2)
+    history = run(small(), steps=None, validate=watched)
     assert (history.steps, history.stopped) == (4, "patience")
 
 
@@ -199,7 +204,7 @@ def test_validates_every_epoch_by_default():
 
 def test_minutes_end_a_run():
     ticks = iter(range(10**6))  # a step takes a second
-    history = run(small(), steps=None, minutes=0.5, clock=lambda: float(next(ticks)))
+    history = run(small(), steps=None, limit=Limit(0.5, clock=lambda: float(next(ticks))))
     assert (history.steps, history.stopped, history.seconds) == (30, "minutes", 30.0)
 
 
@@ -287,7 +292,7 @@ def test_late_looks_find_the_same_step(monkeypatch):
 
 def test_a_validation_that_is_not_finite():
     with pytest.raises(TrainingDiverged, match="validate: returned nan after step 2"):
-        run(small(), validate=lambda m: math.nan, validate_every=2)
+        run(small(), validate=Validation(lambda m: math.nan, every=2))
 
 
 # ---- refusals
@@ -299,9 +304,10 @@ def test_a_validation_that_is_not_finite():
         ({"steps": 0}, ValueError, "steps: came as 0"),
         ({"steps": None}, ValueError, "steps: give"),
         ({"epochs": 2}, ValueError, "steps, epochs"),
-        ({"patience": 2}, ValueError, "patience: needs validate"),
-        ({"clip": -1.0}, ValueError, "clip"),
-        ({"accumulate": 0}, ValueError, "accumulate"),
+        ({"validate": 3}, TypeError, "validate: came as int"),
+        ({"limit": 3}, TypeError, r"limit: came as 3, expected a Limit .*limit=Limit\("),
+        ({"update": {"clip": 1.0}}, TypeError, r"update: came as .*clip.*update=Update\("),
+        ({"folder": 3}, TypeError, "folder: came as 3, expected a path"),
         ({"batches": []}, ValueError, "batches: came empty"),
         ({"batches": iter([])}, ValueError, "batches: gave no batch"),
         ({"batches": iter([1]), "folder": "x"}, TypeError, "batches: .*state_dict"),
@@ -317,6 +323,35 @@ def test_refusals(more, error, words, tmp_path, monkeypatch):
     given = {"batches": regression(), "loss": squared, "steps": 4, "progress": False, **more}
     with pytest.raises(error, match=words):
         fit(small(), **given)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Limit(0), ValueError, "minutes: came as 0, expected a number above 0"),
+        (lambda: Update(clip=-1.0), ValueError, "clip: came as -1.0"),
+        (lambda: Update(accumulate=0), ValueError, "accumulate: came as 0"),
+        (lambda: Validation(len, every=0), ValueError, "every: came as 0"),
+        (lambda: Validation(len, patience=0), ValueError, "patience: came as 0"),
+        (lambda: Validation(0.5), TypeError, "validate: came as float, expected a function"),
+        (lambda: Keep("x", every=0), ValueError, "every: came as 0"),
+        (lambda: Keep(None), TypeError, "folder: came as None, expected a path"),
+    ],
+)
+def test_a_group_of_settings_refuses_what_makes_no_sense(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_validation_without_epochs_says_what_to_give():
+    endless = iter(regression())
+    with pytest.raises(TypeError, match=r"validate: .*Validation\(measure, every=steps\)"):
+        run(small(), endless, validate=lambda m: 1.0)
+
+
+def test_what_fit_takes_fits_on_one_screen():
+    """Rare arguments stand in groups, so that a reader finds the common ones."""
+    assert len(inspect.signature(fit).parameters) <= 13
 
 
 def test_ctrl_c_ends_after_the_step_with_a_checkpoint(tmp_path):
@@ -419,7 +454,9 @@ def test_average_equals_its_definition_and_swaps():
 def test_validation_and_best_weights_are_the_averages():
     model = small()
     ema = EMA(model, 0.9)
-    history = run(model, ema=ema, validate=lambda m: m[0].weight.sum(), validate_every=4)
+    history = run(
+        model, update=Update(ema=ema), validate=Validation(lambda m: m[0].weight.sum(), every=4)
+    )
     assert history.best == pytest.approx(model[0].weight.sum().item())
     assert ema.updates == 4
 

@@ -141,7 +141,7 @@ print(f"data {kind}: {len(tokens):,} words, {len(names):,} different")
 print(f"of 'the' {keep[place['the']]:.0%} stay in")
 
 # %%
-from deepdive.training import fit
+from deepdive.training import Update, fit
 from deepdive.training.optim import adam
 
 k, size, draw = 5, pick(ci=512, laptop=4096, gpu=4096), torch.Generator().manual_seed(0)
@@ -163,8 +163,8 @@ def loss(model, batch):
 
 
 model = SkipGram(len(names), pick(ci=16, laptop=64, gpu=128))
-rate, steps = pick(ci=1e-2, laptop=5e-3, gpu=5e-3), pick(ci=800, laptop=1000, gpu=4000)
-history = fit(model, batches(), loss, steps=steps, optimizer=adam(model, lr=rate), clip=None)
+history = fit(model, batches(), loss, steps=pick(ci=800, laptop=1000, gpu=4000),
+              optimizer=adam(model, pick(ci=1e-2, laptop=5e-3, gpu=5e-3)), update=Update(clip=None))
 f"loss {history.losses[0]:.2f} at first, {sum(history.losses[-50:]) / 50:.2f} at the end"
 
 # %% [markdown]

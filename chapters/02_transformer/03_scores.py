@@ -275,7 +275,7 @@ f"no rotation: dot finds {accuracy(DotAttention(), draw(500, torch.eye(d))):.1%}
 
 # %%
 from deepdive.page.profile import pick
-from deepdive.training import fit
+from deepdive.training import Validation, fit
 from deepdive.training.optim import adam, constant
 
 
@@ -294,8 +294,8 @@ def train(mechanism, turn, equal_lengths=True, lr=1e-2, every=10):
         curve.append(accuracy(mechanism, test))
         return 1 - curve[-1]
 
-    options = {"optimizer": adam(mechanism), "schedule": constant(lr), "validate_every": every}
-    fit(mechanism, batches, loss, steps=200, validate=validate, progress=False, **options)
+    options = {"optimizer": adam(mechanism), "schedule": constant(lr), "progress": False}
+    fit(mechanism, batches, loss, steps=200, validate=Validation(validate, every=every), **options)
     return curve
 
 

@@ -452,7 +452,7 @@ with_alt(
 # %%
 from deepdive.page.experiments import kept, share, sweep
 from deepdive.page.profile import profile
-from deepdive.training import fit
+from deepdive.training import Update, fit
 from deepdive.training.optim import adam, constant
 
 JOINTS, models = {"post-norm": PostNorm, "pre-norm": PreNorm}, {}
@@ -465,7 +465,7 @@ def train(placement, n_layers, warmup, steps, seed, lr, d_model=32):
     models.setdefault((placement, n_layers, warmup), model)  # the live grid's come first
     history = fit(
         model, mirrored(seed + 1, steps), lambda m, pair: cross_entropy(m(pair[0]), pair[1]),
-        steps=steps, optimizer=adam(model), schedule=constant(lr, warmup), clip=None,
+        steps=steps, optimizer=adam(model), schedule=constant(lr, warmup), update=Update(clip=None),
         seed=seed, progress=False,
     )  # fmt: skip
     curve = history.curve(max(1, steps // 10))["loss"]

@@ -293,7 +293,7 @@ from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.stacks import Stack
 from deepdive.models.transformer.transformer import Encoder
 from deepdive.page.profile import pick
-from deepdive.training import fit
+from deepdive.training import Validation, fit
 from deepdive.training.objectives import cross_entropy
 from deepdive.training.optim import adam, cosine
 
@@ -370,7 +370,7 @@ def keep(model):
 steps = pick(ci=600, laptop=900, gpu=900)
 models = {2: Tagger(2)}
 keep(models[2])
-history = teach(models[2], steps, validate=keep, validate_every=50)
+history = teach(models[2], steps, validate=Validation(keep, every=50))
 two = accuracy(models[2])
 assert two > 0.85
 f"{two:.1%} of the x named rightly, by chance a third"

@@ -1,19 +1,17 @@
-"""Find a data set's files: mirror, then cache, then download. Nothing unverified is handed out."""
+"""Find a data set's files in the stores, one after the other. Nothing unverified is handed out."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import warnings
 from functools import partial
 from pathlib import Path
 
 from deepdive.data import places
-from deepdive.data.check import refusal, remembered_refusal
-from deepdive.data.download import POLICY, Policy, download, replace
-from deepdive.data.errors import DataRefused, DataUnavailable
-from deepdive.data.make import make
+from deepdive.data.check import refusal
+from deepdive.data.download import POLICY, Policy
+from deepdive.data.errors import DataUnavailable
 from deepdive.data.registry import DataFile, Dataset, get
+from deepdive.data.stores import Folder, Store, cache, copy, folders, stores
 
 
 def fetch(
@@ -29,17 +27,14 @@ def fetch(
     DataUnavailable, which says what was tried and what to do, where a file cannot be had. A
     refused file in the cache is moved aside to `.FILE.refused`, with a warning, and replaced.
     """
-    data = get(name)
+    data, asked = get(name), stores(progress, policy)
     if file is not None:
-        return _one(data, data.file(file), progress, policy)
-    folder = _mirror_folder(data)
-    if folder is not None and all((folder / entry.file).exists() for entry in data.files):
-        for entry in data.files:
-            _from_mirror(folder, entry)
-        return folder
-    for entry in data.files:
-        _into_cache(data, entry, _one(data, entry, progress, policy))
-    return _cache_folder(data)
+        return _first(asked, data, data.file(file))
+    found = [_first(asked, data, entry) for entry in data.files]
+    if len({path.parent for path in found}) > 1:  # some in the mirror, some in the cache
+        for i, entry in enumerate(data.files):
+            found[i] = cache().fill(data, entry, partial(copy, found[i]))
+    return found[0].parent
 
 
 def where(name: str, file: str | None = None) -> Path | None:
@@ -49,19 +44,19 @@ def where(name: str, file: str | None = None) -> Path | None:
     """
     data = get(name)
     entries = data.files if file is None else (data.file(file),)
-    for folder in (_mirror_folder(data), _cache_folder(data)):
-        if folder is not None and all(_usable(folder / entry.file, entry) for entry in entries):
-            return folder if file is None else folder / file
+    for folder in folders():
+        if all(_usable(folder, data, entry) for entry in entries):
+            path = folder.path(data, entries[0])
+            return path.parent if file is None else path
     return None
 
 
 def verify(name: str) -> list[tuple[str, bool, str]]:
     """(file, whether it is the registered one, what was found), hashing every byte again."""
     data = get(name)
-    folders = [folder for folder in (_mirror_folder(data), _cache_folder(data)) if folder]
     found = []
     for entry in data.files:
-        paths = [folder / entry.file for folder in folders]
+        paths = [folder.path(data, entry) for folder in folders()]
         path = next((path for path in paths if path.exists()), None)
         if path is None:
             looked = ", ".join(str(path) for path in paths)
@@ -72,119 +67,26 @@ def verify(name: str) -> list[tuple[str, bool, str]]:
     return found
 
 
-def _one(data: Dataset, entry: DataFile, progress: bool, policy: Policy) -> Path:
-    folder = _mirror_folder(data)
-    if folder is not None and (folder / entry.file).exists():
-        return _from_mirror(folder, entry)
-    target = _cache_folder(data) / entry.file
-    if target.exists() and remembered_refusal(target, entry) is None:
-        return target
-    tried = ["mirror: none (DEEPDIVE_MIRROR)"] if places.mirror() is None else []
-    if folder is not None:
-        tried.append(f"mirror: no {folder / entry.file}")
-    with places.locked(target.parent):
-        # Looked at again: another process may have brought it while this one waited.
-        _set_aside_if_refused(target, entry)
-        if target.exists() or _download(data, entry, target, tried, progress, policy):
-            return target
-    raise DataUnavailable(_unavailable(data, entry, target, tried))
-
-
-def _download(
-    data: Dataset,
-    entry: DataFile,
-    target: Path,
-    tried: list[str],
-    progress: bool,
-    policy: Policy,
-) -> bool:
-    """Bring the file to `target`, from an http mirror or from its parts; note what was tried."""
-    tried.append(f"cache: no {target}")
-    mirror = places.mirror()
-    if isinstance(mirror, str):
-        address = f"{mirror}/{data.name}/{entry.file}"
-        check = partial(refusal, entry=entry)
-        try:
-            download(address, target, check, progress=progress, policy=policy)
-            return True
-        except DataUnavailable as error:
-            tried.append(f"mirror: {error}")
-            warnings.warn(
-                f"the mirror did not give {data.name}/{entry.file}: {error}", stacklevel=4
-            )
-    if not entry.downloads:
-        tried.append(
-            f"download: no public address gives this very file. {entry.by_hand} Rule: {data.made}"
-        )
-        return False
-    try:
-        make(data, entry, target, progress=progress, policy=policy)
-        return True
-    except DataUnavailable as error:
-        tried.append(f"download: {error}")
-        return False
-
-
-def _from_mirror(folder: Path, entry: DataFile) -> Path:
-    path = folder / entry.file
-    reason = remembered_refusal(path, entry)
-    if reason is not None:
-        raise DataRefused(
-            f"{path}: refused, {reason}. Replace it in the mirror, or point {places.MIRROR} "
-            "elsewhere (empty for no mirror)"
-        )
-    return path
-
-
-def _into_cache(data: Dataset, entry: DataFile, found: Path) -> None:
-    target = _cache_folder(data) / entry.file
-    if found == target:
-        return
-    with places.locked(target.parent):
-        copied = target.with_name(f".{target.name}.copy")
-        try:
-            shutil.copyfile(found, copied)
-            replace(copied, target)
-        finally:
-            copied.unlink(missing_ok=True)
-
-
-def _set_aside_if_refused(target: Path, entry: DataFile) -> None:
-    reason = remembered_refusal(target, entry) if target.exists() else None
-    if reason is not None:
-        aside = target.with_name(f".{target.name}.refused")
-        os.replace(target, aside)
-        warnings.warn(
-            f"{target}: refused, {reason}; moved to {aside.name}, a new one is fetched",
-            stacklevel=4,
-        )
-
-
-def _usable(path: Path, entry: DataFile) -> bool:
-    if not path.exists():
-        return False
-    reason = remembered_refusal(path, entry)
+def _usable(folder: Folder, data: Dataset, entry: DataFile) -> bool:
+    path, reason = folder.path(data, entry), folder.refused(data, entry)
     if reason is not None:
         warnings.warn(f"{path}: refused, {reason}", stacklevel=4)
-    return reason is None
+    return reason is None and path.exists()
 
 
-def _mirror_folder(data: Dataset) -> Path | None:
-    mirror = places.mirror()
-    return mirror / data.name if isinstance(mirror, Path) else None
-
-
-def _cache_folder(data: Dataset) -> Path:
-    return places.cache() / data.name
-
-
-def _unavailable(data: Dataset, entry: DataFile, target: Path, tried: list[str]) -> str:
-    lines = "".join(f"\n  {line}" for line in tried)
+def _first(asked: list[Store], data: Dataset, entry: DataFile) -> Path:
+    """The file from the first store that has it."""
+    tried = [] if places.mirror() else [f"\n  mirror: none ({places.MIRROR})"]
+    for store in asked:
+        try:
+            return store.get(data, entry)
+        except DataUnavailable as error:
+            tried.append(f"\n  {store.name}: {error}")
     online = "go online, or " if entry.downloads else ""
-    return (
-        f"{data.name}/{entry.file} cannot be had. Tried:{lines}\n"
+    raise DataUnavailable(
+        f"{data.name}/{entry.file} cannot be had. Tried:{''.join(tried)}\n"
         f"Two ways out:\n"
         f"  1. {online}set {places.MIRROR} to a folder or address laid out <data set>/<file> "
-        f"that has it (or put it at {target})\n"
+        f"that has it (or put it at {cache().path(data, entry)})\n"
         f"  2. choose the ci profile (DEEPDIVE_PROFILE=ci), which works on generated data"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deepdive.data.check import file_sha256, refusal
 from deepdive.data.download import POLICY, Policy, download, replace
-from deepdive.data.errors import DataRefused
+from deepdive.data.errors import DataRefused, DataUnavailable
 from deepdive.data.parts import Parts
 from deepdive.data.recipes import RECIPES
 from deepdive.data.registry import DataFile, Dataset, Part
@@ -26,9 +26,13 @@ def make(
     """Make the file `entry` at `target`. The caller holds the lock of the target's folder.
 
     Parts wait in `.source/` beside the target until every file that needs them is there. Raises
-    DataUnavailable where a part cannot be had, DataRefused where a part, or what the recipe makes
-    of the parts, is not what is registered.
+    DataUnavailable where a part cannot be had or no recipe is registered, DataRefused where a part,
+    or what the recipe makes of the parts, is not what is registered.
     """
+    if not entry.downloads:
+        raise DataUnavailable(
+            f"no public address gives this very file. {entry.by_hand} Rule: {data.made}"
+        )
     source = target.parent / ".source"
     source.mkdir(parents=True, exist_ok=True)
     loose = {part.path: _bring(source, part, progress, policy) for part in entry.parts}

@@ -17,5 +17,16 @@ from deepdive.training.fit import fit
 from deepdive.training.history import History
 from deepdive.training.interrupt import TrainingInterrupted
 from deepdive.training.seeds import seed_everything
+from deepdive.training.settings import Keep, Limit, Update, Validation
 
-__all__ = ["History", "TrainingDiverged", "TrainingInterrupted", "fit", "seed_everything"]
+__all__ = [
+    "History",
+    "Keep",
+    "Limit",
+    "TrainingDiverged",
+    "TrainingInterrupted",
+    "Update",
+    "Validation",
+    "fit",
+    "seed_everything",
+]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,28 @@ from deepdive.training.checkpoint import Checkpoints
 from deepdive.training.history import Bar, History
 from deepdive.training.interrupt import interrupts
 from deepdive.training.loop import Run
-from deepdive.training.optim import EMA, Schedule, adam
+from deepdive.training.optim import Schedule, adam
 from deepdive.training.resume import Ordered, Resumable, configuration
 from deepdive.training.seeds import deterministic
+from deepdive.training.settings import (
+    LIMIT,
+    UPDATE,
+    Keep,
+    Limit,
+    Update,
+    Validation,
+    check_kind,
+    check_positive,
+)
 
 
-def _positive(**numbers: float | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and not value > 0:
-            raise ValueError(f"{name}: came as {value}, expected a number above 0")
-
-
-def _as_batches(batches: Any, folder: Any) -> Any:
+def _as_batches(batches: Any, keep: Keep | None) -> Any:
     """Return batches whose place can be saved, where a folder asks for that."""
     if isinstance(batches, Resumable):
         found: Any = batches
     elif hasattr(batches, "__getitem__") and hasattr(batches, "__len__"):
         found = Ordered(batches)
-    elif folder is not None:
+    elif keep is not None:
         raise TypeError(
             f"batches: {type(batches).__name__} has no state_dict and load_state_dict, so training "
             "in a folder could not resume it; give a list of batches or deepdive.data's batches"
@@ -55,13 +59,40 @@ def _planned(batches: Any, steps: int | None, epochs: float | None, accumulate: 
     return max(1, math.floor(epochs * len(batches) / accumulate))
 
 
-def _check_ends(
-    total: int | None, minutes: float | None, patience: int | None, validate: object
-) -> None:
-    if patience is not None and validate is None:
-        raise ValueError("patience: needs validate, a function model -> float, lower is better")
-    if total is None and minutes is None and patience is None:
-        raise ValueError("steps: give steps, epochs, minutes or patience, or training never ends")
+def _watched(validate: Any, batches: Any, accumulate: int) -> Validation | None:
+    """Return how often what is measured: once an epoch, where `validate` does not say."""
+    if validate is None:
+        return None
+    asked = validate if isinstance(validate, Validation) else Validation(validate)
+    if asked.every is not None:
+        return asked
+    if not hasattr(batches, "__len__"):
+        raise TypeError(
+            "validate: these batches have no length, so that nobody knows when an epoch is over; "
+            "give Validation(measure, every=steps)"
+        )
+    return replace(asked, every=max(1, len(batches) // accumulate))
+
+
+def _check_ends(total: int | None, limit: Limit, validation: Validation | None) -> None:
+    patience = None if validation is None else validation.patience
+    if total is None and limit.minutes is None and patience is None:
+        raise ValueError(
+            "steps: give steps, epochs, limit=Limit(minutes) or validate=Validation(measure, "
+            "patience=2), or training never ends"
+        )
+
+
+def _described(update: Update, validation: Validation | None, limit: Limit) -> dict[str, Any]:
+    """Return what a run that goes on must share, under the names that checkpoints hold."""
+    return {
+        "clip": update.clip,
+        "accumulate": update.accumulate,
+        "ema": None if update.ema is None else update.ema.decay,
+        "validate_every": None if validation is None else validation.every,
+        "patience": None if validation is None else validation.patience,
+        "minutes": limit.minutes,
+    }
 
 
 def fit(
@@ -71,49 +102,49 @@ def fit(
     *,
     steps: int | None = None,
     epochs: float | None = None,
+    limit: Limit = LIMIT,
     optimizer: Optimizer | None = None,
     schedule: Schedule | None = None,
-    clip: float | None = 1.0,
-    validate: Callable[[Any], float] | None = None,
-    validate_every: int | None = None,
-    patience: int | None = None,
-    folder: str | Path | None = None,
-    save_every: int | None = None,
+    update: Update = UPDATE,
+    validate: Callable[[Any], float] | Validation | None = None,
+    folder: str | Path | Keep | None = None,
     seed: int = 0,
-    ema: EMA | None = None,
-    minutes: float | None = None,
-    clock: Callable[[], float] = time.perf_counter,
-    accumulate: int = 1,
     progress: bool = True,
 ) -> History:
     """Train `model` to minimise `loss` over `batches`, and return what happened.
 
-    Step t draws `accumulate` batches, and with g the gradient of the mean of
+    Step t draws `update.accumulate` batches, and with g the gradient of the mean of
     loss(model, batch) + auxiliary losses (`deepdive.inspect.collect_losses`) updates
 
         g = g * min(1, clip / |g|),   lr = schedule(t),   optimizer step
 
+    **What**
     batches         iterated again and again; a list keeps its order. To resume, other kinds need
                     `state_dict()` and `load_state_dict()` (`deepdive.training.resume.Resumable`).
                     Tensors are moved to the model's device.
     loss            loss(model, batch) -> scalar tensor
-    steps, epochs   how long: updates, or passes over batches (epochs * len(batches) / accumulate
-                    updates, rounded down); `minutes` of training time and `patience`, validations
-                    in a row without a new best, end it earlier
-    clock           seconds, read before and after each step for `minutes` and `history.seconds`;
-                    `time.process_time` counts the processor's work on this run alone, which is fair
-                    where other work goes on beside it
+
+    **How long**
+    steps, epochs   updates, or passes over batches (epochs * len(batches) / accumulate updates,
+                    rounded down)
+    limit           `Limit(minutes, clock)` ends training earlier, by any clock
+
+    **How each step is made**
     optimizer       default: `deepdive.training.optim.adam(model)`
     schedule        step (from 1) -> learning rate of the first parameter group; the others keep
                     their ratio to it. Default: the optimizer's own rate
-    clip            largest norm of the whole gradient; None: no clipping
+    update          `Update(clip, accumulate, ema)`; by default the norm of the gradient is clipped
+                    at 1
+
+    **How it is watched, and where it is kept**
     validate        model -> float, lower is better; called in eval mode without gradients, with
-                    the averaged weights when `ema` is given, every `validate_every` steps (default:
-                    an epoch) and after the last. **The best weights are in the model at the end**,
-                    not the last. What it draws from random generators leaves training as it was
-    folder          where checkpoints go; every `save_every` steps, by default about once a minute
+                    the averaged weights when there is an `ema`, after each epoch and after the
+                    last step; `Validation(measure, every, patience)` says when else, and when to
+                    give up. **The best weights are in the model at the end**, not the last. What it
+                    draws from random generators leaves training as it was
+    folder          where checkpoints go, about once a minute; `Keep(folder, every)` says when else
     seed            seeds Python, numpy and torch at the start of a run (not when it resumes)
-    ema             a `deepdive.training.optim.EMA` of this model, updated after each step
+    progress        whether a bar is shown
 
     **Exact resume.** Killed at any moment and called again with the same arguments and the same
     folder, training ends in the same weights, bit for bit on the same machine, torch version and
@@ -127,59 +158,38 @@ def fit(
     TypeError for arguments that do not fit, for empty batches, and for a folder that holds a run
     of another configuration.
     """
-    _positive(steps=steps, epochs=epochs, clip=clip, validate_every=validate_every)
-    _positive(patience=patience, save_every=save_every, minutes=minutes, accumulate=accumulate)
-    source = _as_batches(batches, folder)
-    total = _planned(source, steps, epochs, accumulate)
-    _check_ends(total, minutes, patience, validate)
-    if validate is not None and validate_every is None:
-        if not hasattr(source, "__len__"):
-            raise TypeError("validate_every: give it; these batches have no length")
-        validate_every = max(1, len(source) // accumulate)
+    check_positive(steps=steps, epochs=epochs)
+    check_kind("limit", limit, Limit)
+    check_kind("update", update, Update)
+    keep = folder if folder is None or isinstance(folder, Keep) else Keep(folder)
+    source = _as_batches(batches, keep)
+    total = _planned(source, steps, epochs, update.accumulate)
+    validation = _watched(validate, source, update.accumulate)
+    _check_ends(total, limit, validation)
     optimizer = adam(model) if optimizer is None else optimizer
-    settings = configuration(
-        model,
-        source,
-        loss,
-        optimizer,
-        schedule,
-        validate,
-        total,
-        steps=steps,
-        epochs=epochs,
-        clip=clip,
-        validate_every=validate_every,
-        patience=patience,
-        minutes=minutes,
-        accumulate=accumulate,
-        seed=seed,
-        ema=None if ema is None else ema.decay,
-    )
+    plan = {"steps": steps, "epochs": epochs, "seed": seed, **_described(update, validation, limit)}
+    measure = None if validation is None else validation.measure
     run = Run(
         model=model,
         batches=source,
         loss=loss,
         optimizer=optimizer,
         schedule=schedule,
-        clip=clip,
-        accumulate=accumulate,
-        ema=ema,
-        validate=validate,
-        validate_every=validate_every or 0,
-        patience=patience,
+        update=update,
+        validation=validation,
         total=total,
-        clock=clock,
-        limit=None if minutes is None else 60.0 * minutes,
+        limit=limit,
         ended="steps" if epochs is None else "epochs",
-        configuration=settings,
-        store=None if folder is None else Checkpoints(folder),
-        save_every=save_every,
+        configuration=configuration(
+            model, source, loss, optimizer, schedule, measure, total, **plan
+        ),
+        store=None if keep is None else Checkpoints(keep.folder),
+        save_every=None if keep is None else keep.every,
     )
     with deterministic():
         run.begin(seed)
         if progress and run.step:
-            kept = "finished already" if run.history.stopped else "goes on"
-            print(f"{folder}: training {kept}, after step {run.step}")
+            run.report()
         if not run.history.stopped:
             bar = Bar(total, run.step, progress)
             with interrupts(bar) as pressed:

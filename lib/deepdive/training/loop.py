@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from deepdive.training.resume import (
     unpack,
 )
 from deepdive.training.seeds import random_state, seed_everything, set_random_state, undisturbed
+from deepdive.training.settings import Limit, Validation
 from deepdive.training.steps import Stepper
 
 SAVE_SECONDS = 60.0  # between checkpoints, when `save_every` does not say
@@ -36,14 +36,11 @@ SERIES = ("losses", "lrs", "norms")
 class Run(Stepper):
     """One training run: its steps, its limits, its best weights, its checkpoints."""
 
-    validate: Callable[[Any], float] | None
-    validate_every: int
-    patience: int | None
+    validation: Validation | None
     total: int | None
-    limit: float | None
+    limit: Limit
     ended: str
     configuration: dict[str, Any]
-    clock: Callable[[], float]
     store: Checkpoints | None
     save_every: int | None
     best: Tensors | None = None
@@ -56,10 +53,10 @@ class Run(Stepper):
         """Step until a limit is reached or Ctrl-C was pressed."""
         self.model.train()
         while not (reason := self.reason()):
-            start = self.clock()
+            start = self.limit.clock()
             self.train_step()
-            self.history.seconds += self.clock() - start
-            if self.validate is not None and self.step % self.validate_every == 0:
+            self.history.seconds += self.limit.clock() - start
+            if self.validation is not None and self.validation.due(self.step):
                 self.check()
             if self.save_due():
                 self.save()
@@ -67,7 +64,7 @@ class Run(Stepper):
             if pressed:
                 self.interrupted()
         self.look()
-        if self.validate is not None and self.validated() < self.step:
+        if self.validation is not None and self.validated() < self.step:
             self.check()
         self.history.stopped = reason
         self.save()
@@ -76,12 +73,13 @@ class Run(Stepper):
         """Say why training ends here, "" when it goes on."""
         if self.total is not None and self.step >= self.total:
             return self.ended
-        if self.limit is not None and self.history.seconds >= self.limit:
+        if self.limit.minutes is not None and self.history.seconds >= 60.0 * self.limit.minutes:
             return "minutes"
+        patience = None if self.validation is None else self.validation.patience
         values = [value for _, value in self.history.validations]
-        if self.patience is not None and values:
+        if patience is not None and values:
             since = len(values) - 1 - values.index(min(values))
-            return "patience" if since >= self.patience else ""
+            return "patience" if since >= patience else ""
         return ""
 
     def validated(self) -> int:
@@ -90,9 +88,9 @@ class Run(Stepper):
 
     def time_left(self) -> str:
         """Say how much of `minutes` is left."""
-        if self.limit is None:
+        if self.limit.minutes is None:
             return ""
-        left = max(0.0, self.limit - self.history.seconds)
+        left = max(0.0, 60.0 * self.limit.minutes - self.history.seconds)
         return f"{int(left // 60)}:{int(left % 60):02d} left"
 
     def interrupted(self) -> None:
@@ -110,12 +108,13 @@ class Run(Stepper):
 
     def check(self) -> None:
         """Validate, and keep the weights when they are the best so far."""
-        assert self.validate is not None
+        assert self.validation is not None
         self.look()
         self.model.eval()
-        averaged = self.ema.swap() if self.ema is not None else nullcontext()
+        ema = self.update.ema
+        averaged = ema.swap() if ema is not None else nullcontext()
         with torch.no_grad(), undisturbed(), averaged:
-            value = float(self.validate(self.model))
+            value = float(self.validation.measure(self.model))
             if not math.isfinite(value):
                 raise TrainingDiverged(
                     f"validate: returned {value} after step {self.step}, expected a finite "
@@ -164,7 +163,7 @@ class Run(Stepper):
         groups = {
             "model": self.model.state_dict(),
             "optimizer": moments,
-            "ema": self.ema.state_dict() if self.ema is not None else {},
+            "ema": self.update.ema.state_dict() if self.update.ema is not None else {},
             "best": self.best or {},
             "random": drawn,
             "data": place,
@@ -198,6 +197,12 @@ class Run(Stepper):
         check_same(self.store.folder, body, self.configuration, environment(self.model))
         self.restore(tensors, body)
 
+    def report(self) -> None:
+        """Say where a run that was taken up goes on."""
+        assert self.store is not None
+        kept = "finished already" if self.history.stopped else "goes on"
+        print(f"{self.store.folder}: training {kept}, after step {self.step}")
+
     def restore(self, tensors: Tensors, body: dict[str, Any]) -> None:
         """Take over everything that `save` wrote."""
 
@@ -206,8 +211,8 @@ class Run(Stepper):
 
         self.copy_weights(part("model"))
         load_optimizer(self.optimizer, part("optimizer"), body["optimizer"])
-        if self.ema is not None:
-            self.ema.load_state_dict(part("ema"))
+        if self.update.ema is not None:
+            self.update.ema.load_state_dict(part("ema"))
         self.best = part("best") or None
         self.batches.load_state_dict({**body["data"], **part("data")})
         self.step = body["step"]

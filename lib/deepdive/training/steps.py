@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from deepdive.inspect import Losses, LossPoint, collect_losses
 from deepdive.training.diagnose import TrainingDiverged, diagnose, tensors_in
 from deepdive.training.history import History
-from deepdive.training.optim import EMA, Schedule
+from deepdive.training.optim import Schedule
+from deepdive.training.settings import Update
 
 LOOK_EVERY = 16  # steps between looks at the losses on a GPU: a look waits for the device
 
@@ -65,9 +66,7 @@ class Stepper:
     loss: Callable[[Any, Any], Tensor]
     optimizer: torch.optim.Optimizer
     schedule: Schedule | None
-    clip: float | None
-    accumulate: int
-    ema: EMA | None
+    update: Update
     step: int = 0
     history: History = field(default_factory=History)
 
@@ -122,13 +121,13 @@ class Stepper:
         """Make one update."""
         self.step += 1
         lr = self.set_lr()
-        taken = [self.draw() for _ in range(self.accumulate)]
+        taken = [self.draw() for _ in range(self.update.accumulate)]
         losses = []
         for batch in taken:
             value = self.compute(batch)
-            (value / self.accumulate).backward()
+            (value / self.update.accumulate).backward()
             losses.append(value.detach())
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip or math.inf)
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.update.clip or math.inf)
         loss = torch.stack(losses).mean()
         tokens = torch.stack([count_tokens(batch) for batch in taken]).sum()
         self.window.append(Pending(self.step, taken, lr, loss, norm, tokens))
@@ -140,8 +139,8 @@ class Stepper:
             self.look()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        if self.ema is not None:
-            self.ema.update()
+        if self.update.ema is not None:
+            self.update.ema.update()
         if len(self.window) >= LOOK_EVERY:
             self.look()
 
@@ -169,10 +168,9 @@ class Stepper:
             "none when the batch was run again: it depends on dropout or on sampling",
             "a lower learning rate, a longer warm-up, a smaller clip",
         )
-        last = pending.step * self.accumulate
-        count = (
-            f"batch {last}" if self.accumulate == 1 else f"one of the {self.accumulate} to {last}"
-        )
+        drawn = len(pending.taken)
+        last = pending.step * drawn
+        count = f"batch {last}" if drawn == 1 else f"one of the {drawn} to {last}"
         return TrainingDiverged(
             f"training diverged at step {pending.step} ({count}, counted from 1): loss {loss}, "
             f"gradient norm {norm}, learning rate {pending.lr:.3g}.\n"

@@ -31,7 +31,7 @@ from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Mask, Padding
 from deepdive.positions import SinusoidalPosition
-from deepdive.training import fit
+from deepdive.training import Limit, fit
 from deepdive.training.optim import adam
 
 PAD, ASK = 0, 1  # of the tasks that ask for the class of a whole text
@@ -258,8 +258,7 @@ def learn(
         task.batches(size, seed),
         lambda model, batch: task_loss(task, model, batch),
         steps=steps,
-        minutes=minutes,
-        clock=time.process_time,
+        limit=Limit(minutes, clock=time.process_time),
         optimizer=adam(model, rate),
         seed=seed,
         progress=progress,
