@@ -168,7 +168,7 @@ class Stage:
         """A page as it was committed; of exercises, the form for those who work alone."""
         if path in self.exercises:
             source = library("course.exercises").source(path.with_suffix(".py"), self.root)
-            return library("assignment.forms").self_study(source)
+            return library("course.assignment.forms").self_study(source)
         return nbformat.read(path, as_version=4)
 
     def _line(self, notebook: Any, path: Path) -> str:

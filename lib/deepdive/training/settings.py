@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepdive.optim import EMA
+from deepdive.training.optim import EMA
 
 
 def check_positive(**numbers: float | None) -> None:
@@ -43,8 +43,8 @@ class Update:
 
     clip         largest norm of the whole gradient; None: no clipping
     accumulate   batches whose mean gradient makes one update
-    ema          a `deepdive.optim.EMA` of the model, updated after each step; the averaged weights
-                 are the ones that are validated
+    ema          a `deepdive.training.optim.EMA` of the model, updated after each step; the averaged
+                 weights are the ones that are validated
 
     Raises ValueError for a clip or a number of batches that is not above 0.
     """
