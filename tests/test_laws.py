@@ -18,6 +18,9 @@ from scaffold import placed
 from torch import Tensor, nn
 
 import deepdive
+from deepdive.house.atlas.examples import EXAMPLES
+from deepdive.house.atlas.headers import headers
+from deepdive.house.atlas.rows import LIBRARY, ROOT, SYSTEMS, read_csv
 from deepdive.inspect import hook_points, record
 from deepdive.masks import Causal, Mask, Padding
 from deepdive.training.checkpoint import load_weights, save_weights
@@ -253,6 +256,16 @@ def test_every_part_has_a_case() -> None:
             ):
                 missing.append(thing.__qualname__)
     assert not missing, f"no case of {missing}"
+
+
+def test_every_proved_system_has_a_case() -> None:
+    """A system that can be built and called has a case of its own; another names its proof."""
+    kinds = {"model", "mechanism", "position", "objective"}
+    for row in (row for row in read_csv(SYSTEMS) if row["id"] in headers(LIBRARY, ROOT)):
+        if row["id"] in EXAMPLES:
+            assert row["id"] in CASES, f"{row['id']}: no case in tests/laws"
+        elif row["kind"] in kinds:
+            assert row["test"], f"{row['id']}: neither an example, and so a case, nor a test named"
 
 
 def test_laws_can_fail() -> None:

@@ -51,7 +51,7 @@ PADDED = SRC.masked_fill(~MASK, 1)  # RoBERTa's padding is 1
 FRONT = PADDED.flip(1), MASK.flip(1)
 
 
-@parity(roberta.RobertaEmbeddings, bert.BertForMaskedLM)
+@parity("roberta", roberta.RobertaEmbeddings, bert.BertForMaskedLM)
 def roberta_agrees() -> None:
     theirs = reference(RobertaForMaskedLM, RobertaConfig, **SIZES, **ROBERTA)
     ours = saved_and_loaded(theirs, roberta.load_for_masked_lm)
@@ -65,7 +65,7 @@ def roberta_agrees() -> None:
     equal(saved_and_loaded(whole, roberta.load)(row), whole(row).last_hidden_state)
 
 
-@parity(albert.FactorisedEmbeddings)
+@parity("albert", albert.FactorisedEmbeddings)
 def albert_agrees() -> None:
     settings = {**SIZES, "num_hidden_layers": 3, "embedding_size": 8}
     theirs = reference(AlbertForPreTraining, AlbertConfig, **settings)
@@ -81,6 +81,7 @@ def albert_agrees() -> None:
     equal(saved_and_loaded(whole, albert.load)(SRC), whole(SRC).last_hidden_state)
 
 
+@parity("distilbert")
 def distilbert_agrees() -> None:
     theirs = reference(DistilBertForMaskedLM, DistilBertConfig, **DISTIL)
     ours = saved_and_loaded(theirs, distilbert.load_for_masked_lm)

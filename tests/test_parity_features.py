@@ -45,7 +45,7 @@ def nystrom_at(length: int) -> PreTrainedModel:
     return reference(NystromformerModel, NystromformerConfig, **settings)
 
 
-@parity(NystromAttention)
+@parity("nystromformer", NystromAttention)
 def nystromformer_agrees() -> None:
     theirs = nystrom_at(12)
     ours = saved_and_loaded(theirs, nystromformer.load)
@@ -101,7 +101,7 @@ def yoso_agrees() -> None:
         alike(ours, theirs, ours(SRC, mask, SEGMENTS)[seen], expected[seen], yoso.NAMES)
 
 
-@parity(FourierMixing, fnet.FNetEmbeddings)
+@parity("fnet", FourierMixing, fnet.FNetEmbeddings)
 def fnet_agrees() -> None:
     """Theirs has no mask: a text between padding, in ours, is the text alone in theirs."""
     sizes = {name: size for name, size in SIZES.items() if name != "num_attention_heads"}

@@ -122,7 +122,9 @@ def additive() -> None:
     mechanisms_agree(ours, oracle, 1.0)
 
 
-@parity(MultiHeadAttention)
+@parity(
+    *("self_attention", "multi_query", "masked_attention", "cross_attention"), MultiHeadAttention
+)
 def multi_head() -> None:
     for bias, d_context in ((True, None), (False, None), (True, 10)):
         torch.manual_seed(0)

@@ -48,7 +48,7 @@ def local() -> None:
         equal(LocalRNN(ours, 3)(x.roll(4, 1), Padding(keys.flip(1)))[1:, 4:], alone)
 
 
-@parity(RBlock)
+@parity("r_transformer", RBlock)
 def block() -> None:
     """Three sublayers, each norm(x + sublayer(x)), as the paper has them."""
     local = nn.RNN(8, 8, batch_first=True)

@@ -238,6 +238,7 @@ MARIANS: list[dict[str, Any]] = [
 ]
 
 
+@parity("marian")
 def marian_agrees() -> None:
     table = closed_form(40, 16, steps=8, blocks=True)
     for settings in MARIANS:
@@ -250,6 +251,7 @@ def marian_agrees() -> None:
         published_agree(theirs, marian.load, names, silent=("head.bias",))  # theirs is a buffer
 
 
+@parity("fsmt")
 def fsmt_agrees() -> None:
     table = closed_form(42, 16, steps=7, blocks=True)
     table[1] = 0.0  # padding's row

@@ -10,9 +10,10 @@ from torch import Tensor
 from deepdive.attention import KVCache, MultiHeadAttention
 from deepdive.layers import FeedForward
 from deepdive.masks import Window
-from deepdive.models.efficient.r_transformer import LocalRNN, RBlock, RStack
+from deepdive.models.efficient.r_transformer import LocalRNN, RBlock, RStack, r_transformer, tiny
+from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.recurrent import GRU, LSTM, RNN
-from laws import Case, Fails, NotApplicable, case, random_rows, set_weights
+from laws import Case, Fails, NotApplicable, case, padding_of, random_rows, set_weights
 
 NO_WEIGHTS = NotApplicable("no weights of attention exist in it")
 
@@ -100,4 +101,29 @@ def _() -> Case:
         limits={"its blocks in a row": in_a_row},
         refusals={"a memory": lambda: make()(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16))},
         laws={"order": ORDERED},
+    )
+
+
+@case("r_transformer", DecoderOnly)
+def _() -> Case:
+    def no_layers() -> tuple[Tensor, Tensor]:
+        sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "window": 3, "rnn": RNN}
+        model, tokens = (
+            r_transformer(32, n_layers=0, **sizes).double().eval(),
+            torch.tensor([[4, 9, 6]]),
+        )
+        return model(tokens), model.decoder(tokens) @ model.decoder.embedding.weight.T
+
+    def run(model: DecoderOnly, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        return model.step(x, state) if state else model(x, padding_of(mask))
+
+    return Case(
+        make=tiny,
+        run=run,
+        begin=lambda model: model.begin(),
+        vocab=32,
+        parity="the paper's local networks and blocks, by loops",
+        limits={"no layers: the embeddings times themselves": no_layers},
+        refusals={"a float mask": lambda: tiny()(torch.full((1, 3), 4), torch.ones(1, 3))},
+        laws={"order": Fails("local networks and the causal mask tell the tokens apart")},
     )
