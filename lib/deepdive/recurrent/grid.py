@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
+from deepdive.fast.recurrent import Values
 from deepdive.masks import Mask, describe
 from deepdive.recurrent.grid_block import GridBlock, MemorySide, PlainSide
 from deepdive.recurrent.layers import LSTM
 from deepdive.recurrent.stacked import RecurrentStack, stacked
-from deepdive.recurrent.state import RecurrentState, Values, real_tokens
+from deepdive.recurrent.state import RecurrentState, real_tokens
 
 TIME, DEPTH = 0, 1
 

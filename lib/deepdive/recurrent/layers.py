@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from deepdive.checks import positive
 from deepdive.fast import recurrent as fused
+from deepdive.fast.recurrent import Values
 from deepdive.inspect import HookPoint
 from deepdive.masks import Mask, describe
-from deepdive.recurrent.state import RecurrentState, Values, real_tokens
+from deepdive.recurrent.state import RecurrentState, real_tokens
 
 
 class RNN(nn.Module):

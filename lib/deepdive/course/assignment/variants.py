@@ -50,7 +50,8 @@ T = TypeVar("T")
 
 SHORTEST_SECRET = 16
 MENTION = re.compile(r"\{\{([A-Z][A-Z0-9_]*)((?:\[-?\d+\])*)\}\}")
-IMPORT = re.compile(r"from deepdive\.course\.assignment\.variants import [^\n]*\Z")  # a cell of its own
+# The import of these, a cell of its own.
+IMPORT = re.compile(r"from deepdive\.course\.assignment\.variants import [^\n]*\Z")
 BUG_OF = re.compile(r"\{\{bug of ([\w-]+)\}\}")
 # What may stand beside the offers: nothing that depends on the run or on the version of Python.
 PLAIN = {f.__name__: f for f in (dict, len, list, max, min, range, round, sorted, sum, tuple, zip)}

@@ -105,7 +105,8 @@ def _difference(parent: str, child: str) -> list[str]:
     """Lines of both, each with "+", "-", " ", or "@" where lines are left out; none for systems of
     one file, which differ by an argument.
     """
-    if header_of(parent).module == header_of(child).module and header_of(child).example:
+    a, b = header_of(parent), header_of(child)
+    if a.module == b.module and (not a.part or not b.part or a.part == b.part):
         return []
     found = difflib.unified_diff(code(parent), code(child), n=2, lineterm="")
     return [line if line[0] != "@" else "@" for line in list(found)[2:]]

@@ -99,7 +99,8 @@ def _of_module(path: Path, package: Path) -> Iterator[Header]:
         return
     tree = ast.parse(text)
     module = ".".join([package.name, *path.relative_to(package).with_suffix("").parts])
-    for node in [tree, *(each for each in tree.body if isinstance(each, ast.ClassDef))]:
+    nodes: list[ast.Module | ast.ClassDef] = [tree]
+    for node in nodes + [each for each in tree.body if isinstance(each, ast.ClassDef)]:
         part = node.name if isinstance(node, ast.ClassDef) else ""
         for block in blocks(ast.get_docstring(node) or ""):
             yield replace(header(block, module.removesuffix(".__init__")), part=part)
