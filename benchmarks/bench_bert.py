@@ -29,8 +29,8 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.data import fetch
-from deepdive.models.bert import bert
 from deepdive.models.unpadded import batches, sentence_vectors
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 SHAPES = ((32, 32), (16, 128))
@@ -66,7 +66,7 @@ def models() -> tuple[nn.Module, nn.Module]:
 
     logging.set_verbosity_error()
     kind = {"attn_implementation": "sdpa", "add_pooling_layer": False}
-    return bert.load(minilm()), BertModel.from_pretrained(minilm(), **kind).eval()
+    return load(minilm()), BertModel.from_pretrained(minilm(), **kind).eval()
 
 
 def set_dropout(model: nn.Module, p: float) -> int:
@@ -209,7 +209,7 @@ def encoders() -> tuple[Callable[[list[str]], Tensor], Callable[[list[str]], Ten
     logging.set_verbosity_error()
     theirs = SentenceTransformer(str(minilm()), device="cpu")
     assert theirs.max_seq_length == MAX_LENGTH
-    model, tokenizer = bert.load(minilm()), minilm_tokenizer()
+    model, tokenizer = load(minilm()), minilm_tokenizer()
     return (
         lambda texts: sentence_vectors(
             model, tokenizer, texts, batch_tokens=BATCH_TOKENS, max_length=MAX_LENGTH
@@ -239,7 +239,7 @@ def without_padding(mix: str) -> list[Row]:
     assert apart < 1e-5, f"{name}: the vectors differ by {apart}"
     ours, theirs = encoders()
     taken = in_pairs(lambda: ours(texts), lambda: theirs(texts), ROUNDS["texts"])
-    bound = in_pairs(products(bert.load(minilm()), lengths), lambda: ours(texts), 3)
+    bound = in_pairs(products(load(minilm()), lengths), lambda: ours(texts), 3)
     row: Row = {
         "name": "texts", "mix": name, "texts": len(texts), "tokens": sum(lengths),
         "longest": max(lengths), "padding_share": padding_share(texts, lengths),

@@ -344,7 +344,7 @@ from deepdive.models.bert.bert import bert
 
 
 def scratch():
-    encoder = bert(len(tokenizer), d_model=128, n_heads=4, n_layers=2, d_ff=512)
+    encoder = bert(vocab_size=len(tokenizer), d_model=128, n_heads=4, n_layers=2, d_ff=512)
     return Classifier(encoder, 128, len(every.names))
 
 
@@ -428,7 +428,7 @@ def point(n=1000, steps_share=1.0, rate=RATE, frozen=0, seed=0, start="MiniLM"):
 
 def unread():
     """MiniLM's shape with random weights."""
-    from deepdive.models.bert.bert import from_config
+    from deepdive.published import from_config
     from deepdive.published.weights import read_config
 
     config = read_config(folder)
@@ -731,7 +731,7 @@ assert 0.8 < one.flops / rule < 1.2
 
 # %%
 with torch.device("meta"):  # shapes alone: no memory, no numbers
-    larger = Classifier(roberta.base(), 768, len(every.names))
+    larger = Classifier(roberta.roberta(), 768, len(every.names))
 passes, texts_read = 3, min(8000, len(train))
 read_tokens = passes * sum(map(len, ids["train"][:texts_read]))
 plan = CostCard(flops=6 * in_layers(larger) * read_tokens)

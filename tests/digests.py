@@ -18,7 +18,8 @@ import inspect
 import json
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +91,27 @@ def record(case: Case, seed: int) -> dict[str, Any]:
     return found
 
 
+def builders(module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Name and maker of each size in a model's file: functions without arguments, and the records
+    of sizes (`BASE`) with the builder that has the file's name.
+    """
+    build = vars(module).get(module.__name__.split(".")[-1])
+    for name, thing in vars(module).items():
+        if name.isupper() and hasattr(thing, "but") and build is not None:
+            yield name.lower(), partial(build, thing)
+        elif inspect.isfunction(thing) and thing.__module__ == module.__name__:
+            wants = inspect.signature(thing).parameters.values()
+            if not name.startswith("_") and not any(
+                p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in wants
+            ):
+                yield name, thing
+
+
 def sizes(modules: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """Every function of a model's file that builds a model from nothing, `file.function`."""
-    told: dict[str, dict[str, Any]] = {}
+    """Every size in a model's file, `file.size`."""
+    found: dict[str, dict[str, Any]] = {}
     for module in modules:
-        for name, build in vars(module).items():
-            if not inspect.isfunction(build) or build.__module__ != module.__name__:
-                continue
-            wants = inspect.signature(build).parameters.values()
-            if name.startswith("_") or any(p.default is p.empty for p in wants):
-                continue
+        for name, build in builders(module):
             with torch.device("meta"):
                 model = build()
             if not isinstance(model, nn.Module):
@@ -107,8 +119,8 @@ def sizes(modules: Iterable[Any]) -> dict[str, dict[str, Any]]:
             one: dict[str, Any] = {"names": names(model)}
             if sum(p.numel() for p in model.parameters()) < 200_000:
                 one |= {str(seed): called(build, seed) for seed in SEEDS}
-            told[f"{module.__name__.split('.')[-1]}.{name}"] = one
-    return told
+            found[f"{module.__name__.split('.')[-1]}.{name}"] = one
+    return found
 
 
 def called(build: Callable[[], nn.Module], seed: int) -> dict[str, Any]:

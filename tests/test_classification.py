@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from deepdive.models.bert.bert import tiny
+from deepdive.models.bert.bert import TINY, bert
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.tasks.classification import (
     batches,
@@ -88,7 +88,7 @@ def test_the_loss_is_the_cross_entropy() -> None:
 
 
 def test_features_do_not_see_the_padding_and_leave_the_mode() -> None:
-    encoder, ids = tiny().double().train(), random_ids(9)
+    encoder, ids = bert(TINY).double().train(), random_ids(9)
     found = features(encoder, ids, max_tokens=10_000)
     assert encoder.training
     encoder.eval()
@@ -100,7 +100,7 @@ def test_features_do_not_see_the_padding_and_leave_the_mode() -> None:
 
 @pytest.mark.parametrize("layers", [-1, 0, 1, 2])
 def test_what_is_frozen_gets_no_gradient_and_the_rest_does(layers: int) -> None:
-    encoder = tiny()
+    encoder = bert(TINY)
     freeze(encoder, 2)
     freeze(encoder, layers)
     frozen = {name for name, p in encoder.named_parameters() if not p.requires_grad}

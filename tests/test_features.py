@@ -210,7 +210,7 @@ def test_a_text_of_padding_is_zero_with_finite_gradients() -> None:
 
 def test_hashing_estimates_the_model_of_expectations() -> None:
     torch.manual_seed(0)
-    model = yoso.tiny().double().eval()
+    model = yoso.yoso(yoso.TINY).double().eval()
     row = torch.randint(4, 32, (2, 20))
     exact = model(row)
     off = [(yoso.sampled(yoso_copy(model), n)(row) - exact).norm().item() for n in (4, 400)]
@@ -220,7 +220,7 @@ def test_hashing_estimates_the_model_of_expectations() -> None:
 
 
 def yoso_copy(model: nn.Module) -> yoso.Bert:
-    other = yoso.tiny().double().eval()
+    other = yoso.yoso(yoso.TINY).double().eval()
     other.load_state_dict(model.state_dict())
     return other
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -18,9 +19,9 @@ from transformers import BertConfig, BertForPreTraining, BertModel, PreTrainedMo
 
 from deepdive.layers import gelu_tanh
 from deepdive.layers.heads import MaskedHead, Pooler
-from deepdive.models.bert import bert
-from deepdive.models.bert.bert_embeddings import BertEmbeddings
-from deepdive.published.bert import NAMES, PRETRAINING
+from deepdive.models.bert import bert, pretraining
+from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.published import family, from_config, load
 from deepdive.published.weights import adopt
 
 
@@ -28,12 +29,12 @@ from deepdive.published.weights import adopt
 def bert_agrees() -> None:
     for settings in ({}, {"hidden_act": "gelu_new", "layer_norm_eps": 1e-3, "type_vocab_size": 3}):
         theirs = reference(BertModel, BertConfig, **SIZES, **settings)
-        ours = saved_and_loaded(theirs, bert.load)
+        ours = saved_and_loaded(theirs, load)
         body = Unpooled(theirs)
         for row, mask in ((SRC, MASK), (SRC.flip(1), MASK.flip(1))):  # padding at end, at start
             output = ours(row, mask, SEGMENTS)
             expected = theirs(row, mask.long(), SEGMENTS).last_hidden_state
-            alike(ours, body, output[mask], expected[mask], NAMES)
+            alike(ours, body, output[mask], expected[mask], [family("bert").names])
         equal(ours(SRC), theirs(SRC).last_hidden_state)
 
 
@@ -54,16 +55,16 @@ def pooler_agrees() -> None:
     alike(ours, theirs.pooler, ours(states), theirs.pooler(states), inputs=[(states, states)])
 
 
-@parity(bert.BertForPreTraining, MaskedHead)
+@parity(pretraining.BertForPreTraining, MaskedHead)
 def pretraining_agrees() -> None:
     theirs = reference(BertForPreTraining, BertConfig, **SIZES)
-    ours = saved_and_loaded(theirs, bert.load_for_pretraining)
+    ours = saved_and_loaded(theirs, partial(load, head="pretraining"))
     expected = theirs(SRC, MASK.long(), SEGMENTS)
     states = ours.bert(SRC, MASK, SEGMENTS)
     equal(ours(SRC, MASK, SEGMENTS)[MASK], expected.prediction_logits[MASK])
     both = torch.cat((ours.masked_logits(states)[MASK].flatten(), ours.next_logits(states).ravel()))
     logits = (expected.prediction_logits[MASK].flatten(), expected.seq_relationship_logits.ravel())
-    alike(ours, theirs, both, torch.cat(logits), PRETRAINING)
+    alike(ours, theirs, both, torch.cat(logits), [family("bert").table("pretraining")])
 
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
@@ -74,12 +75,12 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "the form of GELU": (
         bert_agrees,
-        "deepdive.published.bert.ACTIVATIONS",
+        "deepdive.published.encoders.ACTIVATIONS",
         dict.fromkeys(("gelu", "gelu_new"), gelu_tanh),
     ),
     "positions from 1": (
         bert_agrees,
-        "deepdive.models.bert.bert_embeddings.BertEmbeddings.positions",
+        "deepdive.models.bert.embeddings.BertEmbeddings.positions",
         lambda self, tokens, mask: torch.arange(1, tokens.shape[1] + 1),
     ),
     "the pooler's tanh": (
@@ -115,7 +116,7 @@ def test_old_names_and_what_is_not_the_encoder(tmp_path: Path) -> None:
     """Norms by their TensorFlow names, counted positions, a pooler, heads: the encoder is found."""
     theirs = reference(BertForPreTraining, BertConfig, **SIZES)
     theirs.float().save_pretrained(tmp_path)
-    expected = bert.load(tmp_path)(SRC, MASK, SEGMENTS)
+    expected = load(tmp_path)(SRC, MASK, SEGMENTS)
 
     def older(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         renamed = {
@@ -133,25 +134,25 @@ def test_old_names_and_what_is_not_the_encoder(tmp_path: Path) -> None:
         }
 
     rewritten(tmp_path, older)
-    assert torch.equal(bert.load(tmp_path)(SRC, MASK, SEGMENTS), expected)
-    both = bert.load_for_pretraining(tmp_path)
+    assert torch.equal(load(tmp_path)(SRC, MASK, SEGMENTS), expected)
+    both = load(tmp_path, "pretraining")
     assert torch.equal(both.bert(SRC, MASK, SEGMENTS), expected)
 
 
 def test_tensors_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     reference(BertModel, BertConfig, **SIZES).float().save_pretrained(tmp_path)
     rewritten(tmp_path, lambda tensors: {**tensors, "encoder.layer.2.surprise": torch.ones(3)})
-    with pytest.raises(ValueError, match=r"unknown to the model: stack\.blocks\.2\.surprise"):
-        bert.load(tmp_path)
+    with pytest.raises(ValueError, match=r"unknown to the model: encoder\.layer\.2\.surprise"):
+        load(tmp_path)
     name = "encoder.layer.1.output.LayerNorm.bias"
     rewritten(
         tmp_path,
         lambda tensors: {n: t for n, t in tensors.items() if n[-8:] != "surprise" and n != name},
     )
     with pytest.raises(ValueError, match=r"missing in the source: stack\.blocks\.1\.ff_residual"):
-        bert.load(tmp_path)
+        load(tmp_path)
     with pytest.raises(ValueError, match=r"missing in the source: masked"):
-        bert.load_for_pretraining(tmp_path)
+        load(tmp_path, "pretraining")
 
 
 def test_settings_that_are_not_built_are_refused() -> None:
@@ -164,7 +165,7 @@ def test_settings_that_are_not_built_are_refused() -> None:
         ({"tie_word_embeddings": False}, "tie_word_embeddings"),
     ):
         with pytest.raises(ValueError, match=message):
-            bert.from_config({**config, **change})
+            from_config({**config, **change})
 
 
 def test_published_sizes() -> None:
@@ -172,14 +173,14 @@ def test_published_sizes() -> None:
     many = {"vocab_size": 119_547}
     with torch.device("meta"):
         pairs = [
-            (bert.base(), BertModel(BertConfig(), add_pooling_layer=False)),
+            (bert.bert(), BertModel(BertConfig(), add_pooling_layer=False)),
             (
-                bert.large(),
+                bert.bert(bert.LARGE),
                 BertModel(BertConfig(num_hidden_layers=24, **wide), add_pooling_layer=False),
             ),
-            (bert.multilingual(), BertModel(BertConfig(**many), add_pooling_layer=False)),
+            (bert.bert(bert.MULTILINGUAL), BertModel(BertConfig(**many), add_pooling_layer=False)),
         ]
-        trained = (bert.for_pretraining(bert.base()), BertForPreTraining(BertConfig()))
+        trained = (pretraining.for_pretraining(bert.bert()), BertForPreTraining(BertConfig()))
     for ours, theirs in [*pairs, trained]:
         assert sum(p.numel() for p in ours.parameters()) == sum(
             p.numel() for p in theirs.parameters()
@@ -187,7 +188,7 @@ def test_published_sizes() -> None:
 
 
 def test_weights_begin_as_in_the_released_code() -> None:
-    model = bert.for_pretraining(bert.tiny(vocab_size=500))
+    model = pretraining.for_pretraining(bert.bert(bert.TINY, vocab_size=500))
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             assert parameter.abs().max() <= 0.04, name

@@ -22,8 +22,7 @@ from deepdive.fast.tiles import Tile
 from deepdive.inspect import record
 from deepdive.masks import Padding
 from deepdive.models.efficient import bigbird as ours_in
-from deepdive.models.efficient.bigbird import BigBird, load
-from deepdive.published.bert import NAMES
+from deepdive.published import family, load
 
 SIZES: dict[str, Any] = {
     "vocab_size": 28,
@@ -108,8 +107,8 @@ def theirs_and_drawn() -> tuple[Any, list[Tensor]]:
     return theirs, drawn
 
 
-def with_blocks(drawn: list[Tensor]) -> Callable[[int], Draw]:
-    return lambda layer: lambda n_blocks, n_heads: drawn[layer]
+def with_blocks(drawn: list[Tensor]) -> Callable[[Any, int], Draw]:
+    return lambda _config, layer: lambda n_blocks, n_heads: drawn[layer]
 
 
 def compare(ours: nn.Module, theirs: nn.Module, n: int) -> None:
@@ -121,16 +120,16 @@ def compare(ours: nn.Module, theirs: nn.Module, n: int) -> None:
     segments = (ids % 2) * keys
     expected = theirs(ids, keys.long(), token_type_ids=segments).last_hidden_state
     output = ours(ids, keys, segments)
-    alike(ours, theirs, output[keys], expected[keys], NAMES)
+    alike(ours, theirs, output[keys], expected[keys], [family("bert").names])
 
 
-@parity(BigBird)
+@parity("bigbird")
 def bigbird() -> None:
     from transformers import BigBirdConfig, BigBirdModel
 
     for n in (41, 48):  # 14 blocks, the last with two tokens; 16 blocks
         theirs, drawn = theirs_and_drawn()
-        ours = saved_and_loaded(theirs, lambda folder, d=drawn: load(folder, with_blocks(d)))
+        ours = saved_and_loaded(theirs, lambda folder, d=drawn: load(folder, draw=with_blocks(d)))
         compare(ours, theirs, n)
         assert drawn[0].shape == (4, -(-n // 3) - 2, 2)
         assert len(drawn) == 2
@@ -162,4 +161,6 @@ def test_a_pattern_without_its_ends_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_load_draws_where_it_is_told_to() -> None:
-    assert ours_in.tiny().stack.blocks[1].attn.mechanism.draw == DrawnBlocks(1, seed=1)
+    assert ours_in.bigbird(ours_in.TINY).stack.blocks[1].attn.mechanism.draw == DrawnBlocks(
+        1, seed=1
+    )

@@ -33,8 +33,10 @@ from deepdive.attention.low_rank.performer import PerformerAttention
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.layers import FourierMixing, gelu
 from deepdive.masks import Causal, Padding
-from deepdive.models.efficient import fnet, nystromformer, yoso
-from deepdive.published.weights import adopt
+from deepdive.models.efficient import fnet
+from deepdive.positions import LearnedPosition
+from deepdive.published import family, load
+from deepdive.published.weights import Change, adopt
 
 NYSTROM: dict[str, Any] = {**SIZES, "num_landmarks": 4, "conv_kernel_size": 3}
 
@@ -48,10 +50,10 @@ def nystrom_at(length: int) -> PreTrainedModel:
 @parity("nystromformer", NystromAttention)
 def nystromformer_agrees() -> None:
     theirs = nystrom_at(12)
-    ours = saved_and_loaded(theirs, nystromformer.load)
+    ours = saved_and_loaded(theirs, load)
     row, segments = tokens(3, 12, vocab=28), tokens(3, 12, vocab=6) - 4
     expected = theirs(row, token_type_ids=segments).last_hidden_state
-    alike(ours, theirs, ours(row, None, segments), expected, nystromformer.NAMES)
+    alike(ours, theirs, ours(row, None, segments), expected, [family("nystromformer").names])
     # Theirs counts padding in its landmarks, ours does not: a text between padding, in ours, is the
     # text alone in a model of theirs that is made for its length.
     short, place = nystrom_at(8), torch.arange(8)[None]
@@ -60,7 +62,13 @@ def nystromformer_agrees() -> None:
         mask[:, before : before + 8] = True
         alone = row[:1, before : before + 8]
         expected = short(alone, position_ids=place + 2 + before).last_hidden_state
-        alike(ours, short, ours(row[:1, :11], mask)[mask], expected[0], nystromformer.NAMES)
+        alike(
+            ours,
+            short,
+            ours(row[:1, :11], mask)[mask],
+            expected[0],
+            [family("nystromformer").names],
+        )
     own_start()
     full_where_landmarks_are_many()
 
@@ -68,21 +76,21 @@ def nystromformer_agrees() -> None:
 def own_start() -> None:
     """The paper's start, one number a matrix. Theirs has it behind a setting that cannot be set."""
     theirs = nystrom_at(12)
-    ours = saved_and_loaded(theirs, nystromformer.load)
+    ours = saved_and_loaded(theirs, load)
     for block, layer in zip(ours.stack.blocks, theirs.encoder.layer, strict=True):
         block.attn.mechanism.start = by_head
         layer.attention.self.init_option = "exact"
     row = tokens(3, 12, vocab=28)
     expected = theirs(row).last_hidden_state
-    alike(ours, theirs, ours(row), expected, nystromformer.NAMES, silent=())
+    alike(ours, theirs, ours(row), expected, [family("nystromformer").names], silent=())
 
 
 def full_where_landmarks_are_many() -> None:
     settings = {**NYSTROM, "segment_means_seq_len": 4, "conv_kernel_size": 5}
     theirs = reference(NystromformerModel, NystromformerConfig, **settings)
-    ours = saved_and_loaded(theirs, nystromformer.load)
+    ours = saved_and_loaded(theirs, load)
     row = tokens(2, 11, vocab=28)
-    alike(ours, theirs, ours(row), theirs(row).last_hidden_state, nystromformer.NAMES)
+    alike(ours, theirs, ours(row), theirs(row).last_hidden_state, [family("nystromformer").names])
 
 
 @parity(ExpectedYosoAttention)
@@ -94,11 +102,11 @@ def yoso_agrees() -> None:
     keys = real([7, 5, 3], 7)
     for more, mask in (({}, keys), ({}, keys.flip(1)), ({"conv_window": 3}, None)):
         theirs = reference(YosoModel, YosoConfig, **settings, **more, type_vocab_size=2)
-        ours = saved_and_loaded(theirs, yoso.load)
+        ours = saved_and_loaded(theirs, load)
         told = None if mask is None else (mask.double() - 1) * 10_000
         seen = torch.ones_like(keys) if mask is None else mask
         expected = theirs(SRC, told, SEGMENTS).last_hidden_state
-        alike(ours, theirs, ours(SRC, mask, SEGMENTS)[seen], expected[seen], yoso.NAMES)
+        alike(ours, theirs, ours(SRC, mask, SEGMENTS)[seen], expected[seen], [family("yoso").names])
 
 
 @parity("fnet", FourierMixing, fnet.FNetEmbeddings)
@@ -106,11 +114,11 @@ def fnet_agrees() -> None:
     """Theirs has no mask: a text between padding, in ours, is the text alone in theirs."""
     sizes = {name: size for name, size in SIZES.items() if name != "num_attention_heads"}
     theirs = reference(FNetModel, FNetConfig, **sizes)
-    ours, body = saved_and_loaded(theirs, fnet.load), Unpooled(theirs)
+    ours, body = saved_and_loaded(theirs, load), Unpooled(theirs)
     for T in (7, 8):
         row, segments = tokens(3, T, vocab=28), tokens(3, T, vocab=8, seed=1) - 4
         expected = theirs(row, token_type_ids=segments).last_hidden_state
-        alike(ours, body, ours(row, None, segments), expected, fnet.NAMES)
+        alike(ours, body, ours(row, None, segments), expected, [family("fnet").names])
     mask = real([7, 4, 7], 8)
     for i, n in enumerate((7, 4, 7)):
         equal(ours(row, mask)[i, :n], theirs(row[i : i + 1, :n]).last_hidden_state[0])
@@ -130,7 +138,7 @@ def value_convolution() -> None:
         theirs = nn.Conv2d(3, 3, (kernel, 1), padding=(kernel // 2, 0), bias=False, groups=3)
         perturb(theirs.double())
         ours = ValueConvolution(3, kernel).double()
-        rules = [nystromformer.Change(r"weight$", nystromformer.by_line)]
+        rules = [Change(r"weight$", lambda weight: weight.flatten(1))]
         adopt(ours, theirs.state_dict(), rules)
         x, y, keys = rows(2, 3, T, 4), rows(2, 3, T, 4), real([T, T - 2], T)
         expected = theirs(y * keys[:, None, :, None])
@@ -249,10 +257,14 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "the form of GELU": (
         nystromformer_agrees,
-        "deepdive.published.bert.ACTIVATIONS",
+        "deepdive.published.encoders.ACTIVATIONS",
         dict.fromkeys(("gelu", "gelu_new"), gelu),
     ),
-    "positions from 0": (yoso_agrees, "deepdive.models.efficient.yoso.OFFSET", 1),
+    "positions from 1": (
+        yoso_agrees,
+        "deepdive.models.bert.embeddings.LearnedPosition",
+        lambda length, d_model, unused: LearnedPosition(length + 1, d_model, unused - 1),
+    ),
     "the derivative of YOSO's weights": (
         yoso_agrees,
         "deepdive.attention.by_content.yoso.Expected.apply",

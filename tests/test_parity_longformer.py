@@ -22,7 +22,8 @@ from deepdive.attention import (
 from deepdive.attention.by_position import global_window as pattern
 from deepdive.inspect import record
 from deepdive.masks import Causal, Mask, Padding
-from deepdive.models.efficient.longformer import NAMES, Longformer, load
+from deepdive.models.efficient.longformer import Longformer
+from deepdive.published import family, from_config, load
 from deepdive.published.weights import translate
 
 KEYS = real([13, 9, 5], 13)
@@ -127,7 +128,7 @@ def alike(
         for name, g in zip(list(model), grads, strict=True):
             model[name] = torch.zeros_like(model[name]) if g is None else g
     left_out = [name for name in other if name.startswith("pooler")]
-    found = translate(other, NAMES, left_out)
+    found = translate(other, [family("longformer").names], left_out)
     assert set(found) == set(mine)
     for name, source in found.items():
         unasked = silent and ".global_" in name
@@ -153,7 +154,5 @@ def test_a_global_token_that_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_config_of_another_padding_is_refused() -> None:
-    from deepdive.models.efficient.longformer import from_config
-
     with pytest.raises(ValueError, match="pad_token_id"):
-        from_config({"pad_token_id": 3})
+        from_config({"model_type": "longformer", "pad_token_id": 3})

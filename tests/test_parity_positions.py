@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -29,7 +30,6 @@ from deepdive.attention import MultiHeadAttention, ShawAttention, Slot
 from deepdive.layers import Block, FeedForward, LayerNorm
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Padding
-from deepdive.models.efficient import roformer
 from deepdive.positions import (
     ALiBi,
     CausalT5Bias,
@@ -45,6 +45,7 @@ from deepdive.positions import (
     slopes,
     tree_offsets,
 )
+from deepdive.published import family, from_config, load
 from deepdive.published.weights import Join, Rule
 
 KEYS = real([13, 9, 5], 13)
@@ -245,16 +246,16 @@ def roformer_agrees() -> None:
     settings = {**SIZES, "rotary_value": False}
     for width in (16, 8):
         theirs = reference(RoFormerForMaskedLM, RoFormerConfig, embedding_size=width, **settings)
-        ours = saved_and_loaded(theirs, roformer.load_for_masked_lm)
+        ours = saved_and_loaded(theirs, partial(load, head="masked_lm"))
         in_float64(theirs.roformer)
         for row, mask in ((SRC, MASK), (SRC.flip(1), MASK.flip(1))):
             output = ours.masked_logits(ours.bert(row, mask, SEGMENTS))[mask]
             expected = theirs(row, mask.long(), SEGMENTS).logits[mask]
-            alike(ours, theirs, output, expected, roformer.MASKED_NAMES)
-        body = saved_and_loaded(theirs, roformer.load)
+            alike(ours, theirs, output, expected, [family("roformer").table("masked_lm")])
+        body = saved_and_loaded(theirs, load)
         equal(body(SRC, MASK, SEGMENTS), ours.bert(SRC, MASK, SEGMENTS))
         whole = reference(RoFormerModel, RoFormerConfig, embedding_size=width, **settings)
-        mine = saved_and_loaded(whole, roformer.load)
+        mine = saved_and_loaded(whole, load)
         in_float64(whole)
         equal(mine(SRC[:1]), whole(SRC[:1]).last_hidden_state)
 
@@ -272,8 +273,8 @@ def in_float64(model: RoFormerModel) -> None:
 def test_a_roformer_that_turns_values_is_refused() -> None:
     config = RoFormerConfig(**SIZES, rotary_value=True).to_dict()
     with pytest.raises(ValueError, match="rotary_value"):
-        roformer.from_config(config)
-    assert roformer.from_config({**config, "rotary_value": False}).stack.blocks[0].attn.position
+        from_config(config)
+    assert from_config({**config, "rotary_value": False}).stack.blocks[0].attn.position
 
 
 # Equations in loops

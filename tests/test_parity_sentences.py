@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel, BertTokenizer
 
 from deepdive.models.bert import sbert
-from deepdive.published.bert import NAMES
+from deepdive.published import family
 from deepdive.training import objectives
 from deepdive.training.objectives import (
     cosine_regression,
@@ -68,7 +68,7 @@ class Unpooled(nn.Module):
         self.embeddings, self.encoder = model.embeddings, model.encoder
 
 
-RULES = (*NAMES, (r"^(embeddings|stack)\.", r"encoder.\1."))
+RULES = (family("bert").names, (r"^(embeddings|stack)\.", r"encoder.\1."))
 
 
 @parity(sbert.SentenceEncoder)

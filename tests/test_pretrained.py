@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import BertModel
 
 from deepdive.models.bert import bert
-from deepdive.published import pretrained
+from deepdive.published import load, pretrained
 
 TEXTS = [
     "A lion.",
@@ -28,7 +28,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def encoder() -> bert.Bert:
-    return bert.load(pretrained.minilm())
+    return load(pretrained.minilm())
 
 
 def batch(texts: list[str]) -> tuple[Tensor, Tensor]:
@@ -55,7 +55,7 @@ def test_embeddings_are_those_of_sentence_transformers(encoder: bert.Bert) -> No
     found = embed(encoder, TEXTS)
     assert (found - F.normalize(expected, dim=-1)).abs().max() < 1e-5
     assert expected.norm(dim=-1) == pytest.approx(1.0, abs=1e-4)
-    shifted = bert.load(pretrained.minilm())  # and the test can fail
+    shifted = load(pretrained.minilm())  # and the test can fail
     with torch.no_grad():
         shifted.embeddings.position.table.weight.copy_(
             encoder.embeddings.position.table.weight.roll(1, 0)
@@ -65,7 +65,7 @@ def test_embeddings_are_those_of_sentence_transformers(encoder: bert.Bert) -> No
 
 def test_states_are_those_of_transformers_in_float64(encoder: bert.Bert) -> None:
     theirs = BertModel.from_pretrained(pretrained.minilm(), dtype=torch.float64).eval()
-    ours = bert.load(pretrained.minilm()).double()
+    ours = load(pretrained.minilm()).double()
     tokens, mask = batch(TEXTS[:5])
     segments = (tokens.cumsum(1) % 2) * mask
     with torch.no_grad():

@@ -5,7 +5,8 @@ import torch
 from parity_registry import perturb
 
 from deepdive.data.documents import TOPICS, generated_documents, web_documents
-from deepdive.models.bert.bert import bert, for_pretraining
+from deepdive.models.bert.bert import bert
+from deepdive.models.bert.pretraining import for_pretraining
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.objectives import cross_entropy, mask_tokens, next_sentence_pairs
 from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
@@ -18,7 +19,9 @@ PAIRS = next_sentence_pairs(DOCUMENTS)
 
 
 def model():
-    encoder = bert(len(TOKENIZER), d_model=16, n_heads=2, n_layers=1, d_ff=32, dropout=0.0)
+    encoder = bert(
+        vocab_size=len(TOKENIZER), d_model=16, n_heads=2, n_layers=1, d_ff=32, dropout=0.0
+    )
     return perturb(for_pretraining(encoder).double())
 
 

@@ -34,7 +34,9 @@ def segments() -> list[Tensor]:
 
 def model(dropout: float = 0.0) -> bert.Bert:
     torch.manual_seed(1)
-    made = bert.bert(32, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_length=12, dropout=dropout)
+    made = bert.bert(
+        vocab_size=32, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_length=12, dropout=dropout
+    )
     return perturb(made.double())  # type: ignore[return-value]
 
 

@@ -247,10 +247,10 @@ x[0, 3]
 # layers and 384 dimensions whose weights come inside a package. Our function gets its tables:
 
 # %%
-from deepdive.models.bert import bert
+from deepdive.published import load
 from deepdive.published.pretrained import minilm
 
-model = bert.load(minilm())
+model = load(minilm())
 parts = model.embeddings
 tables = parts.tokens.weight, parts.segments.weight, parts.position.table.weight
 tokens, kinds = torch.tensor([ids]), torch.tensor([segments])

@@ -94,7 +94,7 @@ def count(module):
     return sum(p.numel() for p in module.parameters())
 
 
-toy = bert(10, d_model=4, n_heads=2, n_layers=1, d_ff=8, max_length=8)
+toy = bert(vocab_size=10, d_model=4, n_heads=2, n_layers=1, d_ff=8, max_length=8)
 assert count(toy) == formula(10, 4, 1, 8, T=8) == 260
 assert count(toy.embeddings) == 88
 assert count(toy.stack) == 172
@@ -108,10 +108,11 @@ f"toy: {count(toy)} parameters"
 
 # %%
 from deepdive.models.bert import bert as berts
+from deepdive.models.bert.pretraining import for_pretraining
 
 with torch.device("meta"):
-    sizes = {"base": berts.base(), "large": berts.large(), "multilingual": berts.multilingual()}
-    trained = {name: count(berts.for_pretraining(model)) for name, model in sizes.items()}
+    sizes = {"base": bert(), "large": bert(berts.LARGE), "multilingual": bert(berts.MULTILINGUAL)}
+    trained = {name: count(for_pretraining(model)) for name, model in sizes.items()}
 for name, model in sizes.items():
     encoder, d = count(model), model.embeddings.tokens.d_model
     print(f"{name:>12}: encoder {encoder / 1e6:6.2f} M", end=", ")
@@ -227,7 +228,7 @@ def encode(model, tokens, mask, segments):
 
 # %%
 torch.manual_seed(0)
-model = berts.tiny().eval()
+model = bert(berts.TINY).eval()
 tokens = torch.randint(4, 32, (2, 7))
 mask = torch.tensor([[1] * 7, [1, 1, 1, 1, 0, 0, 0]]).bool()
 segments = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0] * 7])
@@ -274,7 +275,9 @@ TEXTS = [
     "Shares lost value this morning.", "How do I bake bread?", "A recipe for a loaf.",
     "The cat sleeps on the sofa.", "It will rain tomorrow.",
 ]  # fmt: skip
-tokenizer, encoder = minilm_tokenizer(), berts.load(minilm())
+from deepdive.published import load
+
+tokenizer, encoder = minilm_tokenizer(), load(minilm())
 rows = [torch.tensor(tokenizer.encode(text, bos=True, eos=True)) for text in TEXTS]
 tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
 mask = tokens != tokenizer.pad

@@ -65,7 +65,7 @@ import torch
 from deepdive.masks import Causal
 from deepdive.models.bert.bert import bert
 
-net = bert(12, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_length=8, dropout=0.0)
+net = bert(vocab_size=12, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_length=8, dropout=0.0)
 tokens = torch.randint(12, (1, 6))
 
 
@@ -293,7 +293,7 @@ print(f"copying: {everywhere:.2f} nats over all places, {in_gaps:.2f} over the g
 # BERT, trained for a moment with masks, tell `hen` from `hens`?
 
 # %%
-from deepdive.models.bert.bert import for_pretraining
+from deepdive.models.bert.pretraining import for_pretraining
 from deepdive.training import fit
 from deepdive.training.optim import adam
 
@@ -301,7 +301,7 @@ toys = [sentence for document in generated_documents(150, seed=1) for sentence i
 words = WordPieceTokenizer.train(toys, 400, specials=BERT_SPECIALS)
 encoded = [words.encode(sentence, bos=True, eos=True) for sentence in toys]
 ids = torch.tensor([row for row in encoded if len(row) == 10])  # each word one piece
-model = for_pretraining(bert(len(words), d_model=48, n_heads=4, n_layers=2, d_ff=96,
+model = for_pretraining(bert(vocab_size=len(words), d_model=48, n_heads=4, n_layers=2, d_ff=96,
                              max_length=16, dropout=0.0))  # fmt: skip
 
 

@@ -126,7 +126,8 @@ print(f"{len(batches):,} batches, {tokens:,} tokens; {len(checks)} batches held 
 # %%
 from torch import nn
 
-from deepdive.models.bert.bert import bert, for_pretraining
+from deepdive.models.bert.bert import bert
+from deepdive.models.bert.pretraining import for_pretraining
 
 
 class Traced(nn.Module):
@@ -146,7 +147,7 @@ class Traced(nn.Module):
 
 def small(steps, seed=0):
     torch.manual_seed(seed)
-    return Traced(bert(len(pieces), d_model=128, n_heads=4, n_layers=2, d_ff=512,
+    return Traced(bert(vocab_size=len(pieces), d_model=128, n_heads=4, n_layers=2, d_ff=512,
                        max_length=48, dropout=0.0), steps)  # fmt: skip
 
 

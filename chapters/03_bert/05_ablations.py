@@ -141,7 +141,8 @@ print(f"{len(pieces):,} pieces; {len(batches['next'])} batches of 32 pairs a pas
 
 # %%
 from deepdive.masks import Causal, Padding
-from deepdive.models.bert.bert import Bert, bert, for_pretraining
+from deepdive.models.bert.bert import Bert, bert
+from deepdive.models.bert.pretraining import for_pretraining
 from deepdive.training.objectives import cross_entropy
 
 
@@ -175,8 +176,8 @@ from deepdive.training.optim import adam, linear
 
 def pretrain(variant, steps, seed):
     torch.manual_seed(seed)
-    encoder = bert(len(pieces), d_model=64, n_heads=2, n_layers=2, d_ff=256, max_length=64,
-                   dropout=0.0)  # fmt: skip
+    encoder = bert(vocab_size=len(pieces), d_model=64, n_heads=2, n_layers=2, d_ff=256,
+                   max_length=64, dropout=0.0)  # fmt: skip
     to_the_right = variant.startswith("left")
     if to_the_right:
         encoder = LeftToRight(encoder.embeddings, encoder.stack)

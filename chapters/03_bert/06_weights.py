@@ -110,16 +110,17 @@ torch.cat((w_k, w_v)) @ x
 # The library's rules for BERT, applied to the file. Left: our name. Right: what it was made of.
 
 # %%
-from deepdive.published.bert import COUNTED, NAMES, POOLER
+from deepdive.published import family
 from deepdive.published.weights import translate
 
-ours = translate(tensors, NAMES, leave_out=(*COUNTED, *POOLER))
+bert = family("bert")
+left_out = [name for name in tensors if name.startswith(bert.unused)]
+ours = translate(tensors, [bert.names], leave_out=left_out)
 for name, source in ours.items():
     if name.startswith("embeddings.") or ".blocks.0." in name:
         shape = "×".join(map(str, source.tensor.shape))
         short = source.names.replace("encoder.layer.0.", "…").replace("attention.", "att.")
         print(f"{name.replace('stack.blocks.0.', '…'):<33} {shape:>9}  {short}")
-left_out = [name for name in tensors if name in (*COUNTED, *POOLER)]
 print("left out:", *left_out)
 assert len(tensors) - len(left_out) - len(ours) == 6 * 2  # six layers, two joins each
 
@@ -133,16 +134,16 @@ assert len(tensors) - len(left_out) - len(ours) == 6 * 2  # six layers, two join
 # found its place and every place its tensor. Two accidents, made on purpose:
 
 # %%
-from deepdive.models.bert import bert
+from deepdive.published import from_config, load
 from deepdive.published.weights import adopt
 
-encoder = bert.load(folder)
+encoder = load(folder)
 missing = dict(tensors)
 missing.pop("encoder.layer.5.output.dense.bias")
 unknown = {**tensors, "encoder.layer.6.output.dense.bias": torch.zeros(384)}
 for broken in (missing, unknown):
     try:
-        adopt(bert.from_config(config), broken, NAMES, leave_out=(*COUNTED, *POOLER))
+        adopt(from_config(config), broken, [bert.names], leave_out=left_out)
         raise AssertionError("it should have been refused")
     except ValueError as error:
         print(error)
@@ -250,7 +251,7 @@ figure
 
 # %%
 torch.manual_seed(0)
-lost = bert.from_config(config).eval()
+lost = from_config(config).eval()
 lost.load_state_dict(tensors, strict=False)  # wrong: no error, and nothing was loaded
 with torch.no_grad():
     random = embed(lost(tokens, mask), mask)

@@ -305,7 +305,7 @@ for name in N:
 # because there are few steps; [the next page](08_advice.ipynb) looks at that choice.
 
 # %%
-from deepdive.models.bert import bert
+from deepdive.published import load
 from deepdive.published.pretrained import minilm
 from deepdive.training.tasks.finetuning import finetune, predict
 
@@ -326,7 +326,7 @@ HEADS = {
 def learn(name, change=None):
     """Fine-tune MiniLM's last two layers with a head; return test items and their logits."""
     torch.manual_seed(0)
-    encoder = bert.load(minilm())
+    encoder = load(minilm())
     if change is not None:
         change(encoder)
     for part in (encoder.embeddings, *encoder.stack.blocks[:4]):

@@ -69,7 +69,7 @@ show(figure, "Three triangles over the steps: a short rise to 3e-5, then a strai
 # %%
 import torch
 
-from deepdive.models.bert import bert
+from deepdive.published import load
 from deepdive.published.pretrained import minilm
 
 
@@ -82,7 +82,7 @@ def reach(rate, n, size, epochs):
 
 assert abs(reach(3e-5, 640, 16, 3) - 0.0018) < 0.00005
 assert abs(reach(3e-5, 392_702, 32, 3) - 0.55) < 0.01
-matrices = [p for p in bert.load(minilm()).stack.parameters() if p.ndim == 2]
+matrices = [p for p in load(minilm()).stack.parameters() if p.ndim == 2]
 spread = torch.cat([p.flatten() for p in matrices]).std().item()
 f"MiniLM's weights have a deviation of {spread:.3f}; reach {reach(3e-5, 640, 16, 3):.5f}"
 
@@ -141,7 +141,7 @@ coded = [[encode(tokenizer, row, 40) for row in part] for part in (train[:1000],
 def measure(rate, epochs, size, n, seed):
     """Fine-tune on n rows; return accuracy on the test rows and how far the weights moved."""
     torch.manual_seed(seed)
-    encoder = bert.load(minilm())
+    encoder = load(minilm())
     start = [p.detach().clone() for p in encoder.stack.parameters() if p.ndim == 2]
     model = Classifier(encoder, 384, 2)
     finetune(model, coded[0][:n], lr=rate, epochs=epochs, size=size, seed=seed, progress=False)

@@ -88,11 +88,12 @@ import torch
 
 from deepdive.masks import Padding
 from deepdive.models.bert import roberta
-from deepdive.models.bert.bert import BertForPreTraining, bert, for_masked_lm, for_pretraining
+from deepdive.models.bert.bert import bert
+from deepdive.models.bert.pretraining import BertForPreTraining, for_masked_lm, for_pretraining
 
 sizes = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0}
-ours = roberta.roberta(50, max_length=16, **sizes).eval()
-plain = bert(50, max_length=16 + 2, n_segments=1, eps=1e-5, **sizes).eval()
+ours = roberta.roberta(vocab_size=50, max_length=16, **sizes).eval()
+plain = bert(vocab_size=50, max_length=16 + 2, n_segments=1, eps=1e-5, **sizes).eval()
 plain.load_state_dict(ours.state_dict())  # the same names and shapes
 tokens = torch.tensor([[1, 1, 0, 7, 8, 2], [0, 9, 7, 7, 8, 2], [0, 5, 2, 1, 1, 1]])
 mask = tokens != 1
@@ -252,8 +253,8 @@ def run(recipe, tokens, seed):
     batches = feed(documents, fed, size, seed)
     batches = with_masks(batches, masks) if masks else batches
     steps = round(tokens * len(batches) / sum(int(b[1].sum()) for b in batches))
-    model = (for_pretraining(bert(len(pieces), **SIZE)) if fed == "pairs"
-             else for_masked_lm(roberta.roberta(len(pieces), **SIZE)))  # fmt: skip
+    model = (for_pretraining(bert(vocab_size=len(pieces), **SIZE)) if fed == "pairs"
+             else for_masked_lm(roberta.roberta(vocab_size=len(pieces), **SIZE)))  # fmt: skip
     initialise(model, 0.02 * (768 / SIZE["d_model"]) ** 0.5)
     rate = pick(ci=3e-3, laptop=1e-3, gpu=1e-3) * (size / 32) ** 0.5
     name = f"{recipe.replace(' ', '-')}-{tokens}-{seed}"
@@ -346,7 +347,7 @@ one = with_masks(few, 1)
 steps, asked_anew = 150, {}
 for name, batches in (("1 mask", one), ("dynamic", few)):
     torch.manual_seed(0)
-    model = for_masked_lm(roberta.roberta(len(pieces), **SIZE))
+    model = for_masked_lm(roberta.roberta(vocab_size=len(pieces), **SIZE))
     train(model, batches, steps, 3e-3)
     asked_anew[name] = score(model, few * 4)
     print(f"{name:>8}: behind the first mask {score(model, one):.2f}, "
@@ -535,7 +536,7 @@ with_alt(figure, told + "87.3 and 89.0 at 4.2e11, up to 89.4 and 90.2 at 2.1e12.
 
 # %%
 with torch.device("meta"):  # shapes only, no memory
-    counts = [sum(p.numel() for p in net.parameters()) for net in (bert(), roberta.base())]
+    counts = [sum(p.numel() for p in net.parameters()) for net in (bert(), roberta.roberta())]
 more = (50_265 - 30_522) * 768
 assert counts[1] - counts[0] == more + 2 * 768 - 768  # two places more, one segment less
 print(f"base: {more / 1e6:.1f} M weights more for pieces; large: {more / 768 * 1024 / 1e6:.1f} M")
@@ -585,7 +586,7 @@ ids = [known.encode(sentence, bos=True, eos=True) for sentence in toys]
 lines = torch.tensor([row for row in ids if len(row) == 10])
 small = {"d_model": 48, "n_heads": 4, "n_layers": 1, "d_ff": 96, "dropout": 0.0}
 torch.manual_seed(0)
-right = for_masked_lm(roberta.roberta(len(known), max_length=16, **small))
+right = for_masked_lm(roberta.roberta(vocab_size=len(known), max_length=16, **small))
 
 
 def toy_loss(model, batch):
@@ -595,12 +596,12 @@ def toy_loss(model, batch):
 
 fit(right, lines[128:].split(64), toy_loss, steps=250, optimizer=adam(right, lr=3e-3),
     progress=False)  # fmt: skip
-wrong = bert(len(known), max_length=18, n_segments=1, eps=1e-5, **small).eval()
+wrong = bert(vocab_size=len(known), max_length=18, n_segments=1, eps=1e-5, **small).eval()
 wrong.load_state_dict(right.bert.state_dict())  # not a word of complaint
 print("loaded: a table of", wrong.embeddings.position.table.num_embeddings, "places")
 
 # %%
-from deepdive.models.bert.roberta import OFFSET
+from deepdive.models.bert.roberta import BASE
 
 inputs, _, chosen = mask_tokens(lines[:128], known, generator=torch.Generator().manual_seed(0))
 places, read = torch.arange(10), {}
@@ -608,7 +609,7 @@ with torch.no_grad():
     for name, states in (
         ("RoBERTa", right.bert(inputs)),
         ("places from 0", wrong(inputs)),
-        ("mended", wrong.stack(wrong.embeddings(inputs, None, places + OFFSET))),
+        ("mended", wrong.stack(wrong.embeddings(inputs, None, places + BASE.unused_positions))),
     ):
         logits = right.masked_logits(states[chosen])
         read[name] = cross_entropy(logits, lines[:128][chosen], pad=None).item()
@@ -625,8 +626,8 @@ except ValueError as error:
 # the place of the one two before it, and the first two read rows that were never trained. Our toy
 # depends on absolute places; in long text neighbours move together, which hides the mistake and
 # does not undo it. The other face of it: a text of 513 or 514 tokens, allowed by
-# `max_position_embeddings`, fails in a proper RoBERTa. **Mend:** `roberta.load(folder)`, or places
-# from `OFFSET` = 2 on, counted over the real tokens; and cut texts at 512.
+# `max_position_embeddings`, fails in a proper RoBERTa. **Mend:** `load(folder)`, or places
+# from `unused_positions` = 2 on, counted over the real tokens; and cut texts at 512.
 #
 # ## The experiment
 #

@@ -65,9 +65,12 @@ show(svg(590, 300, drawing), told + "DistilBERT: every second block of BERT on w
 import torch
 
 from deepdive.models.bert import albert, bert, distilbert
+from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
+from deepdive.published import load
 
 with torch.device("meta"):
-    sizes = {"BERT": bert.base(30_000), "ALBERT": albert.base(), "DistilBERT": distilbert.base()}
+    sizes = {"BERT": bert.bert(vocab_size=30_000), "ALBERT": albert.albert(),
+             "DistilBERT": distilbert.distilbert()}  # fmt: skip
 for name, model in sizes.items():
     print(f"{name:>10}: {sum(p.numel() for p in model.parameters()):>11,} weights")
 block = sum(p.numel() for p in sizes["ALBERT"].stack.blocks[0].parameters())
@@ -82,9 +85,9 @@ from deepdive.page.flops import count_flops
 
 toy = {"d_model": 96, "n_heads": 4, "d_ff": 384}
 toys = {
-    "BERT": bert.bert(100, n_layers=4, **toy),
-    "ALBERT": albert.albert(100, n_layers=4, d_embedding=16, **toy),
-    "DistilBERT": bert.bert(100, n_layers=2, n_segments=0, **toy),
+    "BERT": bert.bert(vocab_size=100, n_layers=4, **toy),
+    "ALBERT": albert.albert(vocab_size=100, n_layers=4, d_embedding=16, **toy),
+    "DistilBERT": bert.bert(vocab_size=100, n_layers=2, n_segments=0, **toy),
 }
 row, work = torch.zeros(1, 128, dtype=torch.long), {}
 for name, model in toys.items():
@@ -114,7 +117,7 @@ def shared(model, tokens):
     return x
 
 
-model, tokens = albert.tiny().eval(), torch.randint(4, 32, (2, 7))
+model, tokens = albert.albert(albert.TINY).eval(), torch.randint(4, 32, (2, 7))
 with torch.no_grad():
     assert (shared(model, tokens) - model(tokens)).abs().max() < 1e-6
 print("by hand = library")
@@ -175,8 +178,8 @@ assert abs(guess["order"] - 0.5) < 0.06
 # count.
 
 # %%
-built = bert.bert(32, d_model=16, n_heads=2, n_layers=4, d_ff=32)
-once = albert.albert(32, d_model=16, d_embedding=16, n_heads=2, n_layers=4, d_ff=32)
+built = bert.bert(vocab_size=32, d_model=16, n_heads=2, n_layers=4, d_ff=32)
+once = albert.albert(vocab_size=32, d_model=16, d_embedding=16, n_heads=2, n_layers=4, d_ff=32)
 same = [len({id(block) for block in model.stack.blocks}) for model in (built, once)]
 assert same == [4, 1]
 print("different blocks:", same)
@@ -269,7 +272,6 @@ print(f"{len(pieces):,} pieces; {len(batches):,} batches of 32 rows, {len(checks
 
 # %%
 from deepdive.layers.heads import MaskedHead, initialise
-from deepdive.models.bert.bert import BertForMaskedLM
 
 size = {"d_model": 64, "n_heads": 4, "d_ff": 256, "max_length": T, "dropout": 0.0}
 
@@ -278,9 +280,10 @@ def fresh(form, seed):
     """A model with its head: BERT, narrow, shared or ALBERT of two layers, or alone, of one."""
     torch.manual_seed(seed)
     layers = 1 if form in ("alone", "random") else 2
-    encoder = bert.bert(len(pieces), n_layers=layers, n_segments=0, **size)
+    encoder = bert.bert(vocab_size=len(pieces), n_layers=layers, n_segments=0, **size)
     if form in ("narrow", "ALBERT"):
-        slim = albert.albert(len(pieces), d_embedding=16, n_layers=1, n_segments=0, **size)
+        slim = albert.albert(vocab_size=len(pieces), d_embedding=16, n_layers=1, n_segments=0,
+                             **size)  # fmt: skip
         encoder.embeddings = slim.embeddings
     if form in ("shared", "ALBERT"):
         encoder.stack.blocks = torch.nn.ModuleList([encoder.stack.blocks[0]] * layers)
@@ -325,7 +328,7 @@ WEIGHTS = {"triple": (5, 2, 1), "no soft": (0, 2, 1), "no cosine": (5, 2, 0),
 
 def student(teacher):
     """One layer, begun from the teacher: its embeddings, first block, and head."""
-    net = bert.for_masked_lm(distilbert.student(teacher.bert))
+    net = for_masked_lm(distilbert.student(teacher.bert))
     net.masked.load_state_dict(teacher.masked.state_dict())
     return net
 
@@ -486,7 +489,7 @@ wide = {"d_model": 128, "d_embedding": 128, "n_heads": 4, "n_layers": 2, "d_ff":
 def second(name, steps, seed):
     """Per cent right of both tasks after learning one."""
     torch.manual_seed(seed)
-    net = albert.for_pretraining(albert.albert(len(pieces), max_length=48, **wide))
+    net = albert.for_pretraining(albert.albert(vocab_size=len(pieces), max_length=48, **wide))
     initialise(net, 0.02 * (768 / 128) ** 0.5)
     pairs = []
     for draw in range(pick(ci=1, laptop=1, gpu=4, experiment=4)):
@@ -683,7 +686,7 @@ with_alt(
 # %%
 from deepdive.published import pretrained
 
-minilm, words = bert.load(pretrained.minilm()), pretrained.minilm_tokenizer()
+minilm, words = load(pretrained.minilm()), pretrained.minilm_tokenizer()
 line = torch.tensor([words.encode("the old house stood beside a quiet river", bos=True, eos=True)])
 angles = {name: of(name, "moves")[0] for name in ("BERT", "shared", "ALBERT") if of(name, "moves")}
 angles["MiniLM"] = moves(minilm, line)

@@ -56,11 +56,11 @@ show(svg(600, 195, drawing), told)
 import torch
 
 from deepdive.evaluate import similarity
-from deepdive.models.bert import bert, sbert
+from deepdive.models.bert import sbert
 from deepdive.page.flops import count_flops
-from deepdive.published import pretrained
+from deepdive.published import load, pretrained
 
-encoder, tokenizer = bert.load(pretrained.minilm()), pretrained.minilm_tokenizer()
+encoder, tokenizer = load(pretrained.minilm()), pretrained.minilm_tokenizer()
 one, pair = torch.full((1, 12), 1037), torch.full((1, 23), 1037)  # lengths: a question, a pair
 with torch.no_grad():
     work = {"pair": count_flops(lambda: encoder(pair)), "one": count_flops(lambda: encoder(one))}

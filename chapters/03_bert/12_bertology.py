@@ -147,11 +147,11 @@ right(words, [(0, 2), (1, 2)])  # rows: the two ways; columns: the pairs
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import RELATIONS, relation_pairs, treebank
 from deepdive.explain.words import cut, read
-from deepdive.models.bert import bert
 from deepdive.page.profile import pick, profile
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
-model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
+model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
     trees = list(tree_sentences(120))
 else:
@@ -588,7 +588,7 @@ assert float(change.abs().max()) < 0.5 * float(chance)
 #
 #    <details><summary>Answer</summary>
 #
-#    Let `model` be `bert.bert(30_522, d_model=384, n_layers=6, d_ff=1536).eval()` and run `survey`.
+#    Let `model` be `bert.bert(d_model=384, n_layers=6, d_ff=1536).eval()` and run `survey`.
 #    The offset is what it was. The best head, scored on the other half, has every tenth pair of the
 #    real sentences or fewer: without training, weights are nearly even and follow the noise of the
 #    embeddings. So it is not the architecture that parses.

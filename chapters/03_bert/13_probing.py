@@ -119,12 +119,13 @@ from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read, word_states
 from deepdive.models.bert import bert
 from deepdive.page.profile import pick, profile
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 tokenizer = minilm_tokenizer()
-trained = bert.load(minilm()).eval()
+trained = load(minilm()).eval()
 torch.manual_seed(0)
-untrained = bert.bert(30_522, d_model=384, n_heads=12, n_layers=6, d_ff=1536).eval()
+untrained = bert.bert(vocab_size=30_522, d_model=384, n_heads=12, n_layers=6, d_ff=1536).eval()
 
 
 def some(part, n, seed):

@@ -43,7 +43,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 #   ([3.13](13_probing.ipynb)).
 #
 # **Not seen here:** GLUE, SQuAD 1.1 and the other published scores. They need the published
-# checkpoints and test sets. `deepdive.models.bert.bert.load` reads those checkpoints as they are.
+# checkpoints and test sets. `deepdive.published.load` reads those checkpoints as they are.
 #
 # ## What comes next
 #

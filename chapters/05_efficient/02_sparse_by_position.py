@@ -205,10 +205,10 @@ for block in (16, 32, 64, 128, 256, 512):
 # %%
 from deepdive.data.documents import generated_documents, web_documents
 from deepdive.inspect import record
-from deepdive.models.bert import bert
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
-model, tokenizer = bert.load(minilm()), minilm_tokenizer()
+model, tokenizer = load(minilm()), minilm_tokenizer()
 documents = generated_documents(200) if profile() == "ci" else web_documents()
 print(banner("generated documents" if profile() == "ci" else "ud_english_ewt (real)"))
 n, texts = 256, pick(ci=2, laptop=6, gpu=6)
@@ -529,7 +529,8 @@ print("row 0: its own projections; rows 1-19: the mask Window | Global, with the
 # %%
 from deepdive.models.efficient import longformer
 
-small = longformer.tiny(40).eval()  # two layers; 2 and 1 tokens on each side: reach 3
+# Two layers; 2 and 1 tokens on each side: reach 3.
+small = longformer.longformer(longformer.TINY, vocab_size=40).eval()
 said = torch.randint(4, 40, (1, 12))
 other = said.clone()
 other[0, 0] = 4 + (said[0, 0] - 3) % 36

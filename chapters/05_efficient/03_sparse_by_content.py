@@ -288,11 +288,11 @@ from deepdive.data.reviews import movie_reviews
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.explain.words import cut
 from deepdive.inspect import record
-from deepdive.models.bert import bert
 from deepdive.page.profile import banner, pick, profile
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
-model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
+model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
     read = [word for tree in tree_sentences(60) for word in tree.words]
 else:

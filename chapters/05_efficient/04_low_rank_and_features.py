@@ -102,11 +102,11 @@ short_way
 # %%
 from deepdive.data import fetch
 from deepdive.data.tree_grammar import tree_sentences
-from deepdive.models.bert import bert
 from deepdive.page.profile import banner, pick, profile
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
-model, tokenizer = bert.load(minilm()), minilm_tokenizer()
+model, tokenizer = load(minilm()), minilm_tokenizer()
 if profile() == "ci":
     story = " ".join(" ".join(tree.words) + " ." for tree in tree_sentences(60))
 else:

@@ -157,9 +157,10 @@ from deepdive.data.lines import text_lines
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.models.bert import bert
 from deepdive.page.profile import banner, pick, profile
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
-model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
+model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 n = pick(ci=128, laptop=256, gpu=512)
 if profile() == "ci":
     text = " ".join(" ".join(tree.words) + " ." for tree in tree_sentences(120))
@@ -579,7 +580,7 @@ from deepdive.page.flops import count_flops
 reader = perceiver(
     32, n_latents=16, d_latents=64, n_layers=6, n_heads=4, n_cross_heads=4, dropout=0.0
 )
-plain = bert.bert(99, d_model=64, n_heads=4, n_layers=6, d_ff=64, max_length=4096).eval()
+plain = bert.bert(vocab_size=99, d_model=64, n_heads=4, n_layers=6, d_ff=64, max_length=4096).eval()
 row = torch.randn(1, 512, 32)
 assert torch.allclose(reader(row[:, torch.randperm(512)]), reader(row), atol=1e-4)
 print("million operations, 16 latents against an encoder of 6 layers, as wide:")

@@ -448,10 +448,10 @@ f"largest difference from the library's: {(seen['mechanism.scores'][0] - ours).a
 # %%
 from deepdive.attention.by_content.shared_columns import beside, by_head, relative_error
 from deepdive.attention.heads.collaborative import collaborative
-from deepdive.models.bert import bert
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
-model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
+model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 layers = pick(ci=[3], laptop=[1, 3, 5], gpu=[1, 2, 3, 4, 5])  # counted from 0
 widths, rounds = [48, 96, 192, 288], pick(ci=5, laptop=15, gpu=30)
 

@@ -413,11 +413,11 @@ assert work["random"] < work["plain"] == work["Gaussian"]
 from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read
-from deepdive.models.bert import bert
 from deepdive.page.profile import banner, profile
+from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
-model, tokenizer = bert.load(minilm()).eval(), minilm_tokenizer()
+model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
     trees = list(tree_sentences(40))
 else:

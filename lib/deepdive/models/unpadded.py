@@ -6,7 +6,7 @@ for attention nearly all of it in products that look at one token at a time. So 
 tokens of all texts, one after the other in a single row, and attention on texts of one length
 together (`deepdive.attention.Texts`). The states are those of the padded batch, to rounding.
 
-    vectors = sentence_vectors(bert.load(minilm()), minilm_tokenizer(), texts)
+    vectors = sentence_vectors(load(minilm()), minilm_tokenizer(), texts)
 """
 
 from __future__ import annotations

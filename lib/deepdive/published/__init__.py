@@ -1,4 +1,10 @@
 """Published checkpoints: their names, settings and weights, read and written.
 
-Start with `weights`: adopt tensors under other names, strictly. No pickle is opened.
+Start with `load(folder)`: config.json says which family it is; `save(model, folder)` writes it
+back in the published form. `encoders` has the tables, `names` reads them in both directions, and
+`weights` adopts tensors strictly. No pickle is opened.
 """
+
+from deepdive.published.folders import family, from_config, load, save
+
+__all__ = ["family", "from_config", "load", "save"]

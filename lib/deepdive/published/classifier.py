@@ -12,9 +12,8 @@ with config.json (which names the classes), model.safetensors, and the tokeniser
 from __future__ import annotations
 
 import json
-import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from deepdive.layers.heads import Classifier
-from deepdive.models.bert import bert, roberta
-from deepdive.models.bert.bert import Bert
-from deepdive.published.bert import COUNTED, HEADS, NAMES
-from deepdive.published.weights import Rule, adopt, read, read_config
+from deepdive.published.folders import family, from_config
+from deepdive.published.names import Names
+from deepdive.published.weights import adopt, read, read_config
 
 TOKENIZER = (
     "tokenizer.json",
@@ -36,58 +34,29 @@ TOKENIZER = (
     "vocab.json",
     "merges.txt",
 )
-# From our names to the published ones; the joined keys and values are cut before.
-BACK = (
-    (r"^encoder\.embeddings\.tokens\.", "MODEL.embeddings.word_embeddings."),
-    (r"^encoder\.embeddings\.position\.table\.", "MODEL.embeddings.position_embeddings."),
-    (r"^encoder\.embeddings\.segments\.", "MODEL.embeddings.token_type_embeddings."),
-    (r"^encoder\.embeddings\.norm\.", "MODEL.embeddings.LayerNorm."),
-    (r"^encoder\.stack\.blocks\.", "MODEL.encoder.layer."),
-    (r"\.attn\.q\.", ".attention.self.query."),
-    (r"\.attn\.out\.", ".attention.output.dense."),
-    (r"\.attn_residual\.norm\.", ".attention.output.LayerNorm."),
-    (r"\.ff\.inner\.", ".intermediate.dense."),
-    (r"\.ff\.out\.", ".output.dense."),
-    (r"\.ff_residual\.norm\.", ".output.LayerNorm."),
-)
 
 
 @dataclass(frozen=True)
 class Form:
-    """How one family publishes a classifier: `rules` to our names, `leave_out` beside them, `new`
-    what an encoder's folder lacks, `back` the head's names, and the class that reads it.
+    """How one family publishes a classifier: its class, the names of what stands on the encoder,
+    and which of our parts an encoder's folder lacks.
     """
 
-    encoder: Callable[[Mapping[str, Any]], Bert]
-    rules: tuple[Rule, ...]
-    leave_out: tuple[str, ...]
+    architecture: str
+    head: Names
     new: tuple[str, ...]
-    back: tuple[tuple[str, str], ...]
-    reader: str
 
 
-INSIDE: Rule = (r"^(embeddings|stack)\.", r"encoder.\1.")
 FORMS = {
     "bert": Form(
-        bert.from_config,
-        (*NAMES, INSIDE, (r"^classifier\.", "out.")),
-        (*COUNTED, *HEADS),
-        ("out.",),
-        ((r"^pooler\.", "MODEL.pooler."), (r"^out\.", "classifier.")),
         "BertForSequenceClassification",
+        Names({"bert.pooler": "pooler", "classifier": "out"}),
+        ("out.",),
     ),
     "roberta": Form(
-        roberta.from_config,
-        (
-            (r"^classifier\.dense\.", "pooler.dense."),
-            *roberta.NAMES,
-            INSIDE,
-            (r"^classifier\.out_proj\.", "out."),
-        ),
-        (*roberta.BESIDE, *roberta.HEADS),
-        ("out.", "pooler."),
-        ((r"^pooler\.", "classifier."), (r"^out\.", "classifier.out_proj.")),
         "RobertaForSequenceClassification",
+        Names({"classifier.dense": "pooler.dense", "classifier.out_proj": "out"}),
+        ("out.", "pooler."),
     ),
 }
 
@@ -101,8 +70,17 @@ def begin(folder: str | Path, n_classes: int, dropout: float = 0.1) -> Classifie
     config = read_config(folder)
     form, model = form_of(config), _empty(config, n_classes, dropout)
     fresh = {name: x for name, x in model.state_dict().items() if name.startswith(form.new)}
-    given = {name: x for name, x in read(folder).items() if name not in form.leave_out}
-    adopt(model, {**given, **fresh}, form.rules)
+    kind, table = family(config["model_type"]), _table(config["model_type"])
+    tensors = read(folder)
+    if not any(name.startswith(kind.prefix) for name in tensors):
+        tensors = {kind.prefix + name: tensor for name, tensor in tensors.items()}
+    given = {
+        name: tensor
+        for name, tensor in tensors.items()
+        if (table.knows(name) and not table.ours(name).startswith(form.new))
+        or not name.removeprefix(kind.prefix).startswith(kind.unused)
+    }
+    adopt(model, {**given, **fresh}, [*kind.older, table])
     return model.train()
 
 
@@ -115,7 +93,9 @@ def load(folder: str | Path) -> Classifier:
     if not labels:
         raise ValueError(f"folder: {folder}/config.json names no classes (id2label): not tuned yet")
     model = _empty(config, len(labels), config["hidden_dropout_prob"])
-    adopt(model, read(folder), form_of(config).rules, leave_out=COUNTED)
+    kind = family(config["model_type"])
+    counted = [f"{prefix}embeddings.position_ids" for prefix in ("", kind.prefix)]
+    adopt(model, read(folder), [_table(kind.model_type)], leave_out=counted)
     return model.eval()
 
 
@@ -137,7 +117,7 @@ def save(model: Classifier, folder: str | Path, *, like: str | Path, names: Sequ
     for name in TOKENIZER:
         if (Path(like) / name).is_file():
             shutil.copyfile(Path(like) / name, target / name)
-    config["architectures"] = [form_of(config).reader]
+    config["architectures"] = [form_of(config).architecture]
     config["id2label"] = {str(k): name for k, name in enumerate(names)}
     config["label2id"] = {name: k for k, name in enumerate(names)}
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -146,18 +126,13 @@ def save(model: Classifier, folder: str | Path, *, like: str | Path, names: Sequ
 
 def published(model: Classifier, model_type: str = "bert") -> dict[str, Tensor]:
     """Return the weights under their published names, keys and values apart."""
-    back = (*BACK, *form_of({"model_type": model_type}).back)
-    found = {}
-    for name, tensor in model.state_dict().items():
-        parts = {name: tensor}
-        if ".attn.kv." in name:
-            halves = zip(("key", "value"), tensor.chunk(2), strict=True)
-            parts = {name.replace("attn.kv", f"attention.self.{k}"): half for k, half in halves}
-        for new, part in parts.items():
-            for pattern, replacement in back:
-                new = re.sub(pattern, replacement.replace("MODEL", model_type), new)
-            found[new] = part.contiguous().clone()
-    return found
+    return _table(model_type).theirs(model.state_dict())
+
+
+def _table(model_type: str) -> Names:
+    """Return the names of encoder and head."""
+    kind = family(model_type)
+    return kind.names.within(kind.prefix, "encoder.") | form_of({"model_type": model_type}).head
 
 
 def form_of(config: Mapping[str, Any]) -> Form:
@@ -169,7 +144,8 @@ def form_of(config: Mapping[str, Any]) -> Form:
 
 
 def _empty(config: Mapping[str, Any], n_classes: int, dropout: float) -> Classifier:
-    return Classifier(form_of(config).encoder(config), config["hidden_size"], n_classes, dropout)
+    form_of(config)  # it refuses another family
+    return Classifier(from_config(config), config["hidden_size"], n_classes, dropout)
 
 
 def _check_sizes(

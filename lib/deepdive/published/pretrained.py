@@ -4,7 +4,7 @@ MiniLM (all-MiniLM-L6-v2) is a BERT of 6 layers, 384 wide, with 12 heads: distil
 one (Wang et al. 2020), then trained on a thousand million pairs of sentences (Reimers and Gurevych
 2019 say how) so that the mean of its states stands for a sentence. Apache License 2.0.
 
-    encoder, tokenizer = bert.load(minilm()), minilm_tokenizer()
+    encoder, tokenizer = load(minilm()), minilm_tokenizer()
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Change:
         }
 
 
-Rule = tuple[str, str] | Join | Split | Change
+Rule = tuple[str, str] | Callable[[Sources], Sources]
 
 
 def adopt(

@@ -49,6 +49,7 @@ from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal
 from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2vec
 from deepdive.models.bert import albert, bert, distilbert, roberta, sbert
+from deepdive.models.bert.pretraining import for_masked_lm, for_pretraining
 from deepdive.models.efficient import (
     bigbird,
     fnet,
@@ -205,13 +206,13 @@ EXAMPLES: dict[str, Example] = {
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
     "fsmt": Example(fsmt.tiny, TRANSFORMER, 32),
     # BERT
-    "bert": _tokens(lambda: bert.for_pretraining(bert.tiny())),
+    "bert": _tokens(lambda: for_pretraining(bert.bert(bert.TINY))),
     "bert_finetune": Example(
-        lambda: Chooser(bert.tiny(), 32), lambda model, x: model(x[:, None]), 32
+        lambda: Chooser(bert.bert(bert.TINY), 32), lambda model, x: model(x[:, None]), 32
     ),
-    "roberta": _tokens(lambda: bert.for_masked_lm(roberta.tiny())),
-    "albert": _tokens(albert.tiny),
-    "distilbert": _tokens(distilbert.tiny),
+    "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
+    "albert": _tokens(lambda: albert.albert(albert.TINY)),
+    "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "sbert": Example(lambda: sbert.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: StridedAttention(4)),
@@ -231,11 +232,11 @@ EXAMPLES: dict[str, Example] = {
     "attention_priors": _mechanism(lambda: LocalAttention(4, 4)),
     "gaussian_transformer": Example(lambda: MultiHeadAttention(16, 4, position=GaussianPrior(4))),
     "synthesizer": Example(lambda: SynthesizedAttention(16, 4, DenseScores(16, 4, 8))),
-    "longformer": _tokens(longformer.tiny),
-    "bigbird": _tokens(bigbird.tiny),
+    "longformer": _tokens(lambda: longformer.longformer(longformer.TINY)),
+    "bigbird": _tokens(lambda: bigbird.bigbird(bigbird.TINY)),
     "reformer": _tokens(partial(reformer.tiny, kind=reformer.CausalReformer)),
-    "nystromformer": _tokens(nystromformer.tiny),
-    "fnet": _tokens(fnet.tiny),
+    "nystromformer": _tokens(lambda: nystromformer.nystromformer(nystromformer.TINY)),
+    "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
     "informer": Example(informer.tiny, lambda model, x: model(x, x)),
     "perceiver": Example(

@@ -30,6 +30,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.models.bert import bert
+from deepdive.published.folders import load as load_encoder
 from deepdive.tokenizers import Tokenizer, padded
 
 Pooling = Callable[[Tensor, Tensor], Tensor]  # states (B, T, d), mask (B, T) -> (B, d)
@@ -186,7 +187,7 @@ def load(folder: str | Path) -> SentenceEncoder:
         )
     config = json.loads((folder / steps[1]["path"] / "config.json").read_text(encoding="utf-8"))
     after = normalise if kinds[-1] == "Normalize" else None
-    encoder = bert.load(folder / steps[0]["path"])
+    encoder = load_encoder(folder / steps[0]["path"])
     return SentenceEncoder(encoder, pooling_of(config), after).eval()
 
 
@@ -207,5 +208,5 @@ def pooling_of(config: dict[str, Any]) -> Pooling:
 
 
 def tiny(vocab_size: int = 32) -> SentenceEncoder:
-    """Return a model for tests and toys: `bert.tiny` and the mean."""
-    return SentenceEncoder(bert.tiny(vocab_size), mean)
+    """Return a model for tests and toys: BERT's `TINY` and the mean."""
+    return SentenceEncoder(bert.bert(bert.TINY, vocab_size=vocab_size), mean)

@@ -47,9 +47,8 @@ def pretraining_losses(
 ) -> tuple[Tensor, Tensor]:
     """Return the masked and the next-sentence loss of a batch, in nats; BERT minimises their sum.
 
-    model: a `deepdive.models.bert.bert.BertForPreTraining`, or what has its `bert`, `masked_logits`
-    and
-        `next_logits`. The text is masked anew at each call (dynamic masking).
+    model: a `deepdive.models.bert.pretraining.BertForPreTraining`, or what has its `bert`,
+        `masked_logits` and `next_logits`. The text is masked anew at each call (dynamic masking).
     masking: for `deepdive.training.objectives.mask_tokens`: rate, mask, random, generator.
 
     Logits are computed for the chosen places only. Source: Devlin et al. 2019, appendix A.2.

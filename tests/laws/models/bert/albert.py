@@ -5,17 +5,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.models.bert.albert import FactorisedEmbeddings
-from deepdive.models.bert.bert_embeddings import BertEmbeddings
-from deepdive.positions import LearnedPosition
+from deepdive.models.bert.albert import TINY, FactorisedEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings
 from laws import Case, Fails, NotApplicable, case, set_weights
 
 
 @case("albert/FactorisedEmbeddings", FactorisedEmbeddings)
 def _() -> Case:
     def make(d_model: int = 32) -> FactorisedEmbeddings:
-        return FactorisedEmbeddings(TokenEmbedding(32, 8), LearnedPosition(8, 8), d_model)
+        return FactorisedEmbeddings.of(TINY.but(d_model=d_model, max_length=8))
 
     row, places = torch.tensor([[4, 9, 6]]), torch.arange(3)
 

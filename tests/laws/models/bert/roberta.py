@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.models.bert.bert_embeddings import BertEmbeddings
-from deepdive.models.bert.roberta import RobertaEmbeddings, tiny
+from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.roberta import TINY, RobertaEmbeddings, roberta
 from laws import Case, Fails, NotApplicable, case
 
 
@@ -14,12 +14,12 @@ from laws import Case, Fails, NotApplicable, case
 def _() -> Case:
     def padded_in_front() -> tuple[Tensor, Tensor]:
         """The states of a text are the same wherever its padding stands."""
-        model = tiny().double()
+        model = roberta(TINY).double()
         before, real = torch.tensor([[1, 1, 4, 9, 6]]), torch.tensor([[0, 0, 1, 1, 1]]).bool()
         return model(before, real)[:, 2:], model(before[:, 2:])
 
     def make() -> BertEmbeddings:
-        return tiny().embeddings
+        return roberta(TINY).embeddings
 
     row = torch.tensor([[4, 9, 6]])
     alone = NotApplicable("it looks at one token at a time; no mask or cache enters")

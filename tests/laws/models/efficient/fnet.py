@@ -5,17 +5,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.models.bert.bert_embeddings import BertEmbeddings
-from deepdive.models.efficient.fnet import FNetEmbeddings
-from deepdive.positions import LearnedPosition
+from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.efficient.fnet import TINY, FNetEmbeddings
 from laws import Case, Fails, NotApplicable, case, set_weights
 
 
 @case("fnet/FNetEmbeddings", FNetEmbeddings)
 def _() -> Case:
     def make() -> FNetEmbeddings:
-        return FNetEmbeddings(TokenEmbedding(32, 8), LearnedPosition(8, 8))
+        return FNetEmbeddings.of(TINY.but(d_model=8, max_length=8))
 
     row, places = torch.tensor([[4, 9, 6]]), torch.arange(3)
 

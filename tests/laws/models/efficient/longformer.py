@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.models.efficient.longformer import Longformer, longformer, tiny
+from deepdive.models.efficient.longformer import TINY, Longformer, longformer
 from laws import Case, NotApplicable, case, padding_of
 from laws.models.bert.bert import ORDERED
 
@@ -16,10 +16,11 @@ def _() -> Case:
 
     def everyone() -> tuple[Tensor, Tensor]:
         """All tokens global, and projections as they start: an encoder without windows."""
+        from deepdive.models.bert.roberta import TINY as roberta_tiny
         from deepdive.models.bert.roberta import roberta
 
-        model = tiny().double()
-        plain = roberta(32, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64).double()
+        model = longformer(TINY).double()
+        plain = roberta(roberta_tiny).double()
         state = {n: t for n, t in model.state_dict().items() if ".global_" not in n}
         plain.load_state_dict(state)
         return model(row, global_tokens=row > 0), plain.eval()(row)
@@ -27,18 +28,18 @@ def _() -> Case:
     two_sided = NotApplicable("every token sees both its sides, on purpose")
     unasked = "no token is global here; with global tokens tests/test_parity_longformer.py sees it"
     return Case(
-        make=tiny,
+        make=lambda: longformer(TINY),
         run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),
         vocab=32,
         parity="transformers LongformerModel",
         limits={"all tokens global, projections as they start: RoBERTa": everyone},
         silent={"global_q": unasked, "global_kv": unasked},
         refusals={
-            "an inverted mask": lambda: tiny()(row, torch.zeros(1, 5).bool()),
-            "longer than the table": lambda: tiny()(torch.full((1, 65), 4)),
-            "marks of another shape": lambda: tiny()(row, global_tokens=row[:, :2] > 0),
-            "an odd window": lambda: longformer(32, d_model=8, n_heads=2, n_layers=1, window=3),
-            "windows for other layers": lambda: longformer(32, n_layers=3, window=(2, 2)),
+            "an inverted mask": lambda: longformer(TINY)(row, torch.zeros(1, 5).bool()),
+            "longer than the table": lambda: longformer(TINY)(torch.full((1, 65), 4)),
+            "marks of another shape": lambda: longformer(TINY)(row, global_tokens=row[:, :2] > 0),
+            "an odd window": lambda: longformer(TINY, window=3),
+            "windows for other layers": lambda: longformer(TINY, n_layers=3),
         },
         laws={"no_leak": two_sided, "cache": two_sided, "order": ORDERED},
     )

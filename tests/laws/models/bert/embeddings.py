@@ -1,4 +1,4 @@
-"""Cases of `deepdive.models.bert.bert_embeddings`."""
+"""Cases of `deepdive.models.bert.embeddings`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.models.bert.bert_embeddings import BertEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.positions import LearnedPosition
 from laws import Case, Fails, NotApplicable, case, set_weights
 

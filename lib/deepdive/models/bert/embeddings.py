@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import torch
 from torch import Tensor, nn
 
@@ -10,7 +12,7 @@ from deepdive.inspect import HookPoint
 from deepdive.layers import Dropout, LayerNorm
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.masks import describe
-from deepdive.positions import Position
+from deepdive.positions import LearnedPosition, Position
 
 
 class BertEmbeddings(nn.Module):
@@ -36,6 +38,13 @@ class BertEmbeddings(nn.Module):
         self.norm, self.dropout = LayerNorm(tokens.d_model, eps), Dropout(dropout)
         self.embedded = HookPoint()
 
+    @classmethod
+    def of(cls, config: Any) -> Self:
+        """Build them from the numbers of an `EncoderConfig`."""
+        tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        place = config.position(config)
+        return cls(tokens, place, config.n_segments, config.dropout, config.eps)
+
     def positions(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
         """Return where each token stands, (T,) or (B, T): here 0 .. T - 1, padding included."""
         return torch.arange(tokens.shape[1], device=tokens.device)
@@ -54,6 +63,16 @@ class BertEmbeddings(nn.Module):
             check_segments(segments, tokens, self.n_segments)
             rows = rows + self.segments(segments)
         return self.dropout(self.embedded(self.norm(self.position.embed(rows, positions))))
+
+
+def learned(config: Any) -> LearnedPosition:
+    """Return a learned table of positions."""
+    return LearnedPosition(config.max_length, config.d_model, config.unused_positions)
+
+
+def nowhere(config: Any) -> Position:
+    """Return the scheme that adds nothing to the embeddings."""
+    return Position()
 
 
 def check_segments(segments: Tensor, tokens: Tensor, n_segments: int) -> None:

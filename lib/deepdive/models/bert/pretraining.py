@@ -1,0 +1,62 @@
+"""What BERT's family is trained with, on the states of an encoder."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from deepdive.layers.heads import MaskedHead, Pooler, initialise
+from deepdive.models.bert.bert import Bert
+
+
+class BertForMaskedLM(nn.Module):
+    """An encoder with a head that scores the whole vocabulary at each place."""
+
+    def __init__(self, bert: Bert, masked: MaskedHead) -> None:
+        super().__init__()
+        self.bert, self.masked = bert, masked
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """Return the logits (B, T, V) of all tokens. Training needs only those of the gaps:
+        `masked_logits(bert(...)[chosen])`.
+        """
+        return self.masked_logits(self.bert(tokens, mask, segments))
+
+    def masked_logits(self, states: Tensor) -> Tensor:
+        """Return logits (..., V) for states (..., d_model)."""
+        return self.masked(states)
+
+
+class BertForPreTraining(BertForMaskedLM):
+    """An encoder with both of BERT's heads: `masked`, and `next`, which scores whether the second
+    text follows the first (0) or not (1).
+    """
+
+    def __init__(self, bert: Bert, masked: MaskedHead, pooler: Pooler, next: nn.Linear) -> None:
+        super().__init__(bert, masked)
+        self.pooler, self.next = pooler, next
+
+    def next_logits(self, states: Tensor) -> Tensor:
+        """Return logits (B, 2) for states (B, T, d_model)."""
+        return self.next(self.pooler(states))
+
+
+def masked_head(encoder: Bert) -> MaskedHead:
+    """Return the head that fills gaps; the encoder's own embedding scores the tokens."""
+    config = encoder.config
+    return MaskedHead(encoder.embeddings.tokens, config.d_model, config.activation, config.eps)
+
+
+def for_masked_lm(encoder: Bert) -> BertForMaskedLM:
+    """Put the head that fills gaps on an encoder."""
+    return BertForMaskedLM(encoder, masked_head(encoder))
+
+
+def for_pretraining(encoder: Bert) -> BertForPreTraining:
+    """Put both heads of the paper on an encoder."""
+    follows = nn.Linear(encoder.config.d_model, 2)
+    initialise(follows)
+    return BertForPreTraining(
+        encoder, masked_head(encoder), Pooler(encoder.config.d_model), follows
+    )

@@ -1,0 +1,92 @@
+"""Folders in the published form, read and written: config.json and safetensors.
+
+model = load("a/folder")                       # config.json says which family it is
+model = load("a/folder", head="masked_lm")     # with the head that fills gaps
+save(model, "another/folder")                  # transformers reads it; so does `load`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from deepdive.published.encoders import FAMILIES
+from deepdive.published.form import Family
+from deepdive.published.weights import adopt, read, read_config
+from deepdive.training.checkpoint import unshared
+
+
+def family(model_type: Any) -> Family:
+    """Return the family of a config.json's model_type. Raises ValueError for one unknown here."""
+    if model_type not in FAMILIES:
+        raise ValueError(
+            f"config is of a model of type {model_type!r}; known here: {', '.join(FAMILIES)}"
+        )
+    return FAMILIES[model_type]
+
+
+def from_config(config: Mapping[str, Any], head: str | None = None, **changes: Any) -> Any:
+    """Build the model of a config.json, with random weights; `head`: one of its family's, such as
+    "masked_lm"; `changes`: fields of our record to have otherwise. Raises ValueError for a setting
+    that is not built here.
+    """
+    kind = family(config.get("model_type"))
+    model = kind.build(kind.config(config).but(**changes))
+    return model if head is None else kind.head(head).build(model)
+
+
+def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
+    """Return the model of a folder that holds config.json and safetensors, in evaluation mode.
+
+    Without `head` what stands on the encoder stays in the file. `changes` are fields of our record
+    to have otherwise, such as `dropout=0.0`. Raises ValueError for tensors that
+    are unknown or missing, by name, and for a family or a setting that is not built here.
+    """
+    config = read_config(folder)
+    kind = family(config.get("model_type"))
+    model = _empty(kind, kind.config(config).but(**changes))
+    model = model if head is None else kind.head(head).build(model)
+    adopt(model, kind.wanted(read(folder), head), [*kind.older, kind.table(head)])
+    return model.eval()
+
+
+def _empty(kind: Family, config: Any) -> nn.Module:
+    """Build an encoder with memory that nothing was written to, where nothing is computed that no
+    file holds: to draw weights that are replaced at once takes longer than to read them.
+    """
+    with torch.device("meta"):
+        model = kind.build(config)
+    if next(model.buffers(), None) is not None:
+        return kind.build(config)
+    return model.to_empty(device="cpu")
+
+
+def save(model: nn.Module, folder: str | Path) -> Path:
+    """Write a model as its family publishes it: config.json and model.safetensors, which
+    transformers reads, and `load`. Returns the folder.
+    """
+    encoder: Any = getattr(model, "bert", model)
+    kind = family(encoder.config.family)
+    head = None if encoder is model else _head_of(kind, model)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    tensors = kind.table(head).theirs(unshared(model.state_dict())[0])
+    save_file(tensors, target / "model.safetensors", {"format": "pt"})
+    config = json.dumps(kind.published(encoder.config, head), indent=2)
+    (target / "config.json").write_text(config + "\n", encoding="utf-8")
+    return target
+
+
+def _head_of(kind: Family, model: nn.Module) -> str:
+    """Return the head whose names are those of the model."""
+    parts = {name for name, _ in model.named_children()} - {"bert"}
+    for name, head in kind.heads.items():
+        if {ours.split(".")[0] for ours in head.names.pairs.values()} == parts:
+            return name
+    raise ValueError(f"model: {kind.model_type} publishes no head of {', '.join(sorted(parts))}")

@@ -1,0 +1,127 @@
+"""How a family's tensors are called, in its files and here: one table, read in both directions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from deepdive.published.weights import Source, Sources
+
+Layout = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
+
+
+@dataclass(frozen=True)
+class Names:
+    """Beginnings of names, theirs -> ours; `{}` stands for a number, the same on both sides.
+
+        Names({
+            "embeddings.word_embeddings": "embeddings.tokens",
+            ("layer.{}.key", "layer.{}.value"): "blocks.{}.attn.kv",     # joined, row under row
+        })
+
+    What follows the beginning (`.weight`, `.bias`) stays. `layouts` maps a beginning of ours to the
+    pair of functions (to ours, to theirs) for tensors that lie otherwise in their files.
+    Used as a rule of `deepdive.published.weights.adopt` it goes from theirs to ours.
+    """
+
+    pairs: Mapping[str | tuple[str, ...], str]
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+
+    def __or__(self, other: Names) -> Names:
+        """Return both tables as one; a name of ours that both have is the other's."""
+        mine = {t: o for t, o in self.pairs.items() if o not in other.pairs.values()}
+        return Names({**mine, **other.pairs}, {**self.layouts, **other.layouts})
+
+    def within(self, theirs: str, ours: str) -> Names:
+        """Return the table for the same module as a part of another, below these names."""
+        pairs: dict[str | tuple[str, ...], str] = {
+            tuple(theirs + name for name in _several(names)): ours + name
+            for names, name in self.pairs.items()
+        }
+        return Names(pairs, {ours + name: layout for name, layout in self.layouts.items()})
+
+    def knows(self, name: str) -> bool:
+        """Whether the table has this name of theirs."""
+        return any(pattern.match(name) for pattern, *_ in self._patterns)
+
+    def ours(self, name: str) -> str:
+        """Return our name for one of theirs; a name that the table does not have stays."""
+        return self._to_ours(name)[0]
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], str, int, int]]:
+        """Pattern of a name of theirs, its name here, and which of how many joined parts it is."""
+        return [
+            (_pattern(name), ours, i, len(_several(names)))
+            for names, ours in self.pairs.items()
+            for i, name in enumerate(_several(names))
+        ]
+
+    def __call__(self, sources: Sources) -> Sources:
+        """Return tensors under our names; a name that the table does not have stays.
+
+        Raises ValueError where a part of a joined tensor is missing, or two become one.
+        """
+        found: Sources = {}
+        joined: dict[str, dict[int, Source]] = {}
+        for name, source in sources.items():
+            ours, part, parts = self._to_ours(name)
+            if parts > 1:
+                joined.setdefault(ours, {})[part] = source
+                source = Source(source.tensor, ", ".join(s.names for s in joined[ours].values()))
+                if len(joined[ours]) == parts:
+                    whole = [joined[ours][i].tensor for i in range(parts)]
+                    found[ours] = Source(torch.cat(whole), source.names)
+                    del joined[ours]
+            elif ours in found:
+                raise ValueError(f"two tensors become {ours}: {found[ours].names}, {name}")
+            else:
+                found[ours] = source
+        for ours, half in joined.items():
+            there = ", ".join(source.names for source in half.values())
+            raise ValueError(f"{ours} is joined from several tensors, but there is only {there}")
+        return {n: Source(self._laid(n, 0)(s.tensor), s.names) for n, s in found.items()}
+
+    def theirs(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return tensors under their names, joined ones cut apart. Raises KeyError for a name that
+        the table does not have.
+        """
+        found: dict[str, Tensor] = {}
+        for name, tensor in tensors.items():
+            names = self._to_theirs(name)
+            parts = self._laid(name, 1)(tensor).chunk(len(names))
+            found.update(zip(names, (part.contiguous().clone() for part in parts), strict=True))
+        return found
+
+    def _to_ours(self, name: str) -> tuple[str, int, int]:
+        for pattern, ours, part, parts in self._patterns:
+            if match := pattern.match(name):
+                return ours.format(*match.groups()) + name[match.end() :], part, parts
+        return name, 0, 1
+
+    def _to_theirs(self, name: str) -> list[str]:
+        for theirs, ours in self.pairs.items():
+            if match := _pattern(ours).match(name):
+                rest = name[match.end() :]
+                return [each.format(*match.groups()) + rest for each in _several(theirs)]
+        raise KeyError(f"{name} has no published name")
+
+    def _laid(self, name: str, direction: int) -> Callable[[Tensor], Tensor]:
+        for beginning, layout in self.layouts.items():
+            if _pattern(beginning).match(name):
+                return layout[direction]
+        return lambda tensor: tensor
+
+
+def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
+
+
+def _pattern(beginning: str) -> re.Pattern[str]:
+    """The beginning of a name, up to its end or a dot."""
+    return re.compile(re.escape(beginning).replace(r"\{\}", r"(\d+)") + r"(?=\.|$)")
