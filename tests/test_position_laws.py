@@ -369,4 +369,4 @@ def test_shaw_s_values_want_queries_among_the_keys() -> None:
 def test_roformer_names_the_number_of_heads() -> None:
     for n_heads, says in ((3, "n_heads=3.*d_model=16"), (16, "n_heads=16.*d_model=16"), (0, "n_h")):
         with pytest.raises(ValueError, match=says):
-            roformer(16, d_model=16, n_heads=n_heads, n_layers=1, d_ff=16)
+            roformer(vocab_size=16, d_model=16, n_heads=n_heads, n_layers=1, d_ff=16)

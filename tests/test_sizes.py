@@ -67,13 +67,16 @@ SMALL: dict[str, Any] = {
     "block": 2,
     "n_landmarks": 4,
     "bits": 3,
+    "block_size": 2,
+    "kernel": 3,
+    "d_embedding": 8,
 }
 # A model of one vocabulary hands its size on as the source's.
 ALSO = {"vocab_size": "src_vocab"}
 # What is given for arguments that are no number.
 GIVEN: dict[str, Callable[[], Any]] = {
     "dbn": lambda: boltzmann.DBN((16, 8)),
-    "model": yoso.tiny,
+    "model": lambda: yoso.yoso(yoso.TINY),
     "vectors": lambda: random_rows(64, 16).float(),
     "kind": lambda: GRU,
     "embedding": lambda: TokenEmbedding(20, 16),
@@ -99,6 +102,7 @@ ZERO_SAYS_SOMETHING = {
     "left",
     "right",
     "padding",
+    "unused_positions",
 }
 
 
@@ -110,6 +114,11 @@ def builders() -> Iterator[Callable[..., nn.Module]]:
         for name, build in vars(module).items():
             if not inspect.isfunction(build) or build.__module__ != module.__name__:
                 continue
+            config = inspect.signature(build).parameters.get("config")
+            if config is not None:  # of a record of sizes; without a default it builds a part
+                if config.default is not config.empty:
+                    yield by_fields(build)
+                continue
             hints = typing.get_type_hints(build)
             told = hints.get("return")
             is_module = inspect.isclass(told) and issubclass(told, nn.Module)
@@ -117,6 +126,25 @@ def builders() -> Iterator[Callable[..., nn.Module]]:
                 continue
             if is_module and not name.startswith("_") and any(map(holds_numbers, hints.values())):
                 yield build
+
+
+def by_fields(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+    """A builder from a record of sizes, as one from the record's numbers."""
+    config = inspect.signature(build).parameters["config"].default
+    kinds = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
+    kinds = {name: kind for name, kind in kinds.items() if kind in (int, tuple)}
+    numbers = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(config, name))
+        for name in kinds
+    ]
+
+    def build_from(**given: Any) -> nn.Module:
+        return build(config.but(**given))
+
+    build_from.__signature__ = inspect.Signature(numbers)  # type: ignore[attr-defined]
+    build_from.__annotations__ = dict(kinds)
+    build_from.__module__, build_from.__qualname__ = build.__module__, build.__qualname__
+    return build_from
 
 
 def holds_numbers(hint: Any) -> bool:

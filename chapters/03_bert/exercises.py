@@ -173,7 +173,7 @@ def built(vocab_size, d_model, n_layers, d_ff, max_length):
     """The same, counted in a model without memory for its numbers."""
     with torch.device("meta"):
         model = bert(
-            vocab_size,
+            vocab_size=vocab_size,
             d_model=d_model,
             n_heads=4,
             n_layers=n_layers,

@@ -28,7 +28,9 @@ from typing import Any, Self
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import not_negative, positive
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
+from deepdive.layers.embeddings import check_tokens
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
@@ -50,6 +52,7 @@ class Bert(nn.Module):
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
         (B, T), None = all 0.
         """
+        check_tokens(tokens)
         allowed = padding(mask, tokens, "mask")
         places = self.embeddings.positions(tokens, mask)
         return self.stack(self.embeddings(tokens, segments, places), mask=allowed)
@@ -73,6 +76,9 @@ def block(config: EncoderConfig, layer: int) -> Block:
 def blocks(config: EncoderConfig) -> Stack:
     """Return the layers one after the other, each with weights of its own."""
     return Stack(lambda layer: config.block(config, layer), config.n_layers)
+
+
+MAY_BE_NONE = ("n_layers", "n_segments", "n_random", "unused_positions")
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,14 @@ class EncoderConfig:
     stack: Callable[[Any], Stack] = blocks
     model: type[Bert] = Bert
     family: str = "bert"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError, naming it, for a size below 1; below 0 where there may be none."""
+        sizes = {field.name: getattr(self, field.name) for field in fields(self)}
+        sizes = {name: size for name, size in sizes.items() if isinstance(size, int)}
+        may_be_none = {name: sizes.pop(name) for name in MAY_BE_NONE if name in sizes}
+        positive(**sizes)
+        not_negative(**may_be_none)
 
     @property
     def weights_dropout(self) -> float:

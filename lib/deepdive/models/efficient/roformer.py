@@ -43,8 +43,16 @@ TINY = BASE.but(**TOY)
 
 
 def roformer(config: RoformerConfig = BASE, **changes: Any) -> Bert:
-    """Build an encoder; defaults are the size of the published base model."""
+    """Build an encoder; defaults are the size of the published base model.
+
+    Raises ValueError unless n_heads cuts d_model into heads of an even width.
+    """
     config = config.but(**changes)
+    if config.n_heads < 1 or config.d_model % (2 * config.n_heads):
+        raise ValueError(
+            f"n_heads={config.n_heads} does not cut d_model={config.d_model} into heads of an even "
+            "width, whose entries can be turned in pairs: choose a divisor of d_model / 2"
+        )
     if config.d_embedding not in (None, config.d_model):
         config = config.but(embeddings=FactorisedEmbeddings)
     return bert(config)
