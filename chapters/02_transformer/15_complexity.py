@@ -610,23 +610,18 @@ def seconds(layer, x):
         runs.append(thread_time() - start)
     return min(runs)
 
-
 threads = torch.get_num_threads()
 torch.set_num_threads(1)
-x = torch.randn(1, 512, 64)
-rows, rate = [], {}
+x, rows, rate = torch.randn(1, 512, 64), [], {}
 for name, layer in between_words(64).items():
     took, made = seconds(layer, x), operations(layer, x)
     rate[name] = made / took
     rows.append((name, made / 1e6, 1000 * took, rate[name] / 1e9))
 assert rate["self-attention"] > 4 * rate["recurrent"]
-table(
-    rows,
-    ["layer", "operations", "time", "speed"],
-    units={"operations": "millions", "time": "ms", "speed": "billions a second"},
-    formats={"operations": ".1f", "time": ".2f", "speed": ".1f"},
-    best={"operations": min, "time": min, "speed": max},
-)
+table(rows, ["layer", "operations", "time", "speed"],
+      units={"operations": "millions", "time": "ms", "speed": "billions a second"},
+      formats={"operations": ".1f", "time": ".2f", "speed": ".1f"},
+      best={"operations": min, "time": min, "speed": max})  # fmt: skip
 
 # %% [markdown]
 # *Speed: the recurrent layer reaches a small part of what the same core does in self-attention.*

@@ -142,7 +142,6 @@ print(f"{len(pieces):,} pieces; {len(batches['next'])} batches of 32 pairs a pas
 # %%
 from deepdive.masks import Causal, Padding
 from deepdive.models.bert.bert import Bert, bert
-from deepdive.models.bert.pretraining import for_pretraining
 from deepdive.training.objectives import cross_entropy
 
 
@@ -169,6 +168,7 @@ def masked_loss(model, batch, variant):
 
 
 # %%
+from deepdive.models.bert.pretraining import for_pretraining
 from deepdive.page.experiments import checkpoints
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear

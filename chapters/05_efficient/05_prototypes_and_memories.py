@@ -155,7 +155,6 @@ from itertools import islice
 from deepdive.attention import SoftmaxAttention
 from deepdive.data.lines import text_lines
 from deepdive.data.tree_grammar import tree_sentences
-from deepdive.models.bert import bert
 from deepdive.page.profile import banner, pick, profile
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
@@ -574,6 +573,7 @@ assert largest["ISAB, PMA"][0] < 0.6 * largest["mean of members"][0]
 # $$Z = \mathrm{cross}(Z_0, X) \qquad Z = \mathrm{layer}_i(Z), \quad i = 1 \dots L$$
 
 # %%
+from deepdive.models.bert import bert
 from deepdive.models.efficient.perceiver import perceiver
 from deepdive.page.flops import count_flops
 
