@@ -180,7 +180,7 @@ def pretrain(variant, steps, seed):
                    max_length=64, dropout=0.0)  # fmt: skip
     to_the_right = variant.startswith("left")
     if to_the_right:
-        encoder = LeftToRight(encoder.embeddings, encoder.stack)
+        encoder = LeftToRight(encoder.embeddings, encoder.stack, encoder.config)
     model = for_pretraining(encoder)
     loss = next_token_loss if to_the_right else lambda m, batch: masked_loss(m, batch, variant)
     name = f"{variant.replace('/', '-').replace(' ', '-')}-{steps}-{seed}"
