@@ -496,17 +496,17 @@ view
 # %%
 from deepdive.attention import LongformerAttention, MultiHeadAttention
 
-layer = LongformerAttention(16, 4, window=2, at=(0,))
+layer = LongformerAttention(16, 4, window=2, at=(0,)).double()
 torch.nn.init.normal_(layer.global_kv.weight, std=0.3)  # no longer copies
 torch.nn.init.normal_(layer.global_q.weight, std=0.3)
-x = torch.randn(1, 20, 16)
+x = torch.randn(1, 20, 16).double()
 q_new = layer.global_q(x[:, 0]).view(4, 4)  # heads, width
 k_new, v_new = layer.global_kv(x[0]).view(20, 2, 4, 4).unbind(1)
 weights = torch.einsum("hd, shd -> hs", q_new, k_new).div(4**0.5).softmax(-1)
 row = torch.einsum("hs, shd -> hd", weights, v_new).flatten()
 assert (layer.out(row) - layer(x)[0, 0]).abs().max() < 1e-6
 
-plain = MultiHeadAttention(16, 4)
+plain = MultiHeadAttention(16, 4).double()
 for name in ("q", "kv", "out"):
     setattr(plain, name, getattr(layer, name))
 others = plain(x, mask=Window(2, 2) | Global((0,)))
