@@ -166,42 +166,57 @@ ENCODERS: dict[str, Pair] = {
 AT = "deepdive.attention."
 MECHANISMS: dict[str, Entry] = {
     "tiles": Entry(AT + "tiled", lambda m, n: m.TiledAttention(), claim="n^2"),
-    "window": Entry(AT + "window", lambda m, n: m.WindowAttention(SIDE, SIDE)),
-    "block-sparse": Entry(AT + "block_sparse", lambda m, n: m.BlockSparseAttention(BLOCK, RANDOM)),
-    "LSH": Entry(
-        AT + "lsh", lambda m, n: m.LSHAttention(BUCKET, ROUNDS), claim="n log n", shared=True
+    "window": Entry(AT + "by_position.window", lambda m, n: m.WindowAttention(SIDE, SIDE)),
+    "block-sparse": Entry(
+        AT + "by_position.block_sparse", lambda m, n: m.BlockSparseAttention(BLOCK, RANDOM)
     ),
-    "axial": Entry(AT + "axial", lambda m, n: m.AxialAttention(isqrt(n)), claim="n^1.5"),
+    "LSH": Entry(
+        AT + "by_content.lsh",
+        lambda m, n: m.LSHAttention(BUCKET, ROUNDS),
+        claim="n log n",
+        shared=True,
+    ),
+    "axial": Entry(
+        AT + "by_position.axial", lambda m, n: m.AxialAttention(isqrt(n)), claim="n^1.5"
+    ),
     "routing": Entry(
-        AT + "routing", lambda m, n: m.RoutingAttention(N_HEADS, D_HEAD, isqrt(n)), claim="n^1.5"
+        AT + "by_content.routing",
+        lambda m, n: m.RoutingAttention(N_HEADS, D_HEAD, isqrt(n)),
+        claim="n^1.5",
     ),
     "Sinkhorn": Entry(
-        AT + "sinkhorn",
+        AT + "by_content.sinkhorn",
         lambda m, n: m.SinkhornAttention(N_HEADS, D_HEAD, BLOCK, -(-n // BLOCK)),
         learned=True,
     ),
-    "ProbSparse": Entry(AT + "prob_sparse", lambda m, n: m.ProbSparseAttention(), claim="n log n"),
-    "YOSO": Entry(AT + "yoso", lambda m, n: m.YosoAttention(D_HEAD)),
-    "linear": Entry(AT + "kernel", lambda m, n: m.LinearAttention()),
-    "Performer": Entry(AT + "performer", lambda m, n: m.PerformerAttention(D_HEAD, FEATURES)),
+    "ProbSparse": Entry(
+        AT + "by_content.prob_sparse", lambda m, n: m.ProbSparseAttention(), claim="n log n"
+    ),
+    "YOSO": Entry(AT + "by_content.yoso", lambda m, n: m.YosoAttention(D_HEAD)),
+    "linear": Entry(AT + "low_rank.kernel", lambda m, n: m.LinearAttention()),
+    "Performer": Entry(
+        AT + "low_rank.performer", lambda m, n: m.PerformerAttention(D_HEAD, FEATURES)
+    ),
     "Linformer": Entry(
-        AT + "linformer",
+        AT + "low_rank.linformer",
         lambda m, n: m.LinformerAttention(m.LengthProjection(1, n, PROJECTED)),
         learned=True,
     ),
-    "Nystrom": Entry(AT + "nystrom", lambda m, n: m.NystromAttention(LANDMARKS)),
+    "Nystrom": Entry(AT + "low_rank.nystrom", lambda m, n: m.NystromAttention(LANDMARKS)),
     "Luna": Entry(
-        AT + "nested", lambda m, n: m.NestedAttention(N_HEADS, SLOTS, D_HEAD), learned=True
+        AT + "memories.nested", lambda m, n: m.NestedAttention(N_HEADS, SLOTS, D_HEAD), learned=True
     ),
     "memory-compressed": Entry(
-        AT + "compressed",
+        AT + "memories.compressed",
         lambda m, n: m.MemoryCompressedAttention(N_HEADS, D_HEAD),
         claim="n^2 / 3",
         learned=True,
     ),
-    "clustered": Entry(AT + "clustered", lambda m, n: m.ClusteredAttention(D_HEAD, SLOTS)),
+    "clustered": Entry(
+        AT + "by_content.clustered", lambda m, n: m.ClusteredAttention(D_HEAD, SLOTS)
+    ),
     "improved clustered": Entry(
-        AT + "clustered", lambda m, n: m.ImprovedClusteredAttention(D_HEAD, SLOTS)
+        AT + "by_content.clustered", lambda m, n: m.ImprovedClusteredAttention(D_HEAD, SLOTS)
     ),
 }
 CLAIMS = {"full attention": "n^2", **{name: entry.claim for name, entry in MECHANISMS.items()}}

@@ -65,112 +65,132 @@ VARIANTS: dict[str, Variant] = {
     FULL: Variant("exact", AT + "softmax", _heads(lambda m, t, i: m.SoftmaxAttention())),
     "tiles": Variant("exact", AT + "tiled", _heads(lambda m, t, i: m.TiledAttention(64))),
     "window": Variant(
-        POSITION, AT + "window", _heads(lambda m, t, i: m.WindowAttention(SIDE, SIDE))
+        POSITION, AT + "by_position.window", _heads(lambda m, t, i: m.WindowAttention(SIDE, SIDE))
     ),
     "window, first token global": Variant(
         POSITION,
-        AT + "longformer",
+        AT + "by_position.longformer",
         lambda m, t, i: m.LongformerAttention(D_MODEL, N_HEADS, SIDE, (0,)),
     ),
     "dilated window": Variant(
         POSITION,
-        AT + "dilated",
+        AT + "by_position.dilated",
         _heads(lambda m, t, i: m.DilatedAttention(SIDE, SIDE, (1, 2, 4, 8))),
     ),
     "block-sparse": Variant(
-        POSITION, AT + "block_sparse", _heads(lambda m, t, i: m.BlockSparseAttention(SIDE // 2, 1))
+        POSITION,
+        AT + "by_position.block_sparse",
+        _heads(lambda m, t, i: m.BlockSparseAttention(SIDE // 2, 1)),
     ),
     "chunks": Variant(
-        POSITION, AT + "chunk", _heads(lambda m, t, i: m.ChunkAttention(BLOCK, 1, 0))
+        POSITION, AT + "by_position.chunk", _heads(lambda m, t, i: m.ChunkAttention(BLOCK, 1, 0))
     ),
     "strided": Variant(
-        POSITION, AT + "factorised", _heads(lambda m, t, i: m.StridedAttention(BLOCK))
+        POSITION, AT + "by_position.factorised", _heads(lambda m, t, i: m.StridedAttention(BLOCK))
     ),
-    "fixed": Variant(POSITION, AT + "factorised", _heads(lambda m, t, i: m.FixedAttention(BLOCK))),
+    "fixed": Variant(
+        POSITION, AT + "by_position.factorised", _heads(lambda m, t, i: m.FixedAttention(BLOCK))
+    ),
     "axial": Variant(
         POSITION,
-        AT + "axial",
+        AT + "by_position.axial",
         _heads(lambda m, t, i: m.AxialAttention(BLOCK, ("row", "column")[i % 2])),
     ),
     "LSH": Variant(
         CONTENT,
-        AT + "lsh",
-        lambda m, t, i: import_module(AT + "shared_qk").SharedQKMultiHeadAttention(
+        AT + "by_content.lsh",
+        lambda m, t, i: import_module(AT + "by_content.shared_qk").SharedQKMultiHeadAttention(
             D_MODEL, N_HEADS, mechanism=m.LSHAttention(BLOCK, ROUNDS)
         ),
     ),
     "routing": Variant(
         CONTENT,
-        AT + "routing",
+        AT + "by_content.routing",
         _heads(lambda m, t, i: m.RoutingAttention(N_HEADS, D_HEAD, max(1, t.length // ROWS))),
     ),
     "Sinkhorn": Variant(
         CONTENT,
-        AT + "sinkhorn",
+        AT + "by_content.sinkhorn",
         _heads(lambda m, t, i: m.SinkhornAttention(N_HEADS, D_HEAD, BLOCK, -(-t.length // BLOCK))),
     ),
-    "linear": Variant(RANK, AT + "kernel", _heads(lambda m, t, i: m.LinearAttention())),
+    "linear": Variant(RANK, AT + "low_rank.kernel", _heads(lambda m, t, i: m.LinearAttention())),
     "Performer": Variant(
-        RANK, AT + "performer", _heads(lambda m, t, i: m.PerformerAttention(D_HEAD, ROWS))
+        RANK, AT + "low_rank.performer", _heads(lambda m, t, i: m.PerformerAttention(D_HEAD, ROWS))
     ),
     "Linformer": Variant(
         RANK,
-        AT + "linformer",
+        AT + "low_rank.linformer",
         _heads(lambda m, t, i: m.LinformerAttention(m.LengthProjection(1, t.length, ROWS))),
     ),
-    "Nystrom": Variant(RANK, AT + "nystrom", _heads(lambda m, t, i: m.NystromAttention(LANDMARKS))),
-    "YOSO": Variant(RANK, AT + "yoso", _heads(lambda m, t, i: m.YosoAttention(D_HEAD, 6, 8))),
+    "Nystrom": Variant(
+        RANK, AT + "low_rank.nystrom", _heads(lambda m, t, i: m.NystromAttention(LANDMARKS))
+    ),
+    "YOSO": Variant(
+        RANK, AT + "by_content.yoso", _heads(lambda m, t, i: m.YosoAttention(D_HEAD, 6, 8))
+    ),
     "FNet": Variant(RANK, "deepdive.layers.fourier", lambda m, t, i: m.FourierMixing(D_MODEL)),
     "Luna": Variant(
-        MEMORY, AT + "nested", _heads(lambda m, t, i: m.NestedAttention(N_HEADS, ROWS, D_HEAD))
+        MEMORY,
+        AT + "memories.nested",
+        _heads(lambda m, t, i: m.NestedAttention(N_HEADS, ROWS, D_HEAD)),
     ),
     "memory-compressed": Variant(
         MEMORY,
-        AT + "compressed",
+        AT + "memories.compressed",
         _heads(lambda m, t, i: m.MemoryCompressedAttention(N_HEADS, D_HEAD, 4)),
     ),
     "clustered": Variant(
-        MEMORY, AT + "clustered", _heads(lambda m, t, i: m.ClusteredAttention(D_HEAD, ROWS))
+        MEMORY,
+        AT + "by_content.clustered",
+        _heads(lambda m, t, i: m.ClusteredAttention(D_HEAD, ROWS)),
     ),
     "improved clustered": Variant(
-        MEMORY, AT + "clustered", _heads(lambda m, t, i: m.ImprovedClusteredAttention(D_HEAD, ROWS))
+        MEMORY,
+        AT + "by_content.clustered",
+        _heads(lambda m, t, i: m.ImprovedClusteredAttention(D_HEAD, ROWS)),
     ),
     "ProbSparse": Variant(
-        MEMORY, AT + "prob_sparse", _heads(lambda m, t, i: m.ProbSparseAttention(ROWS // 5))
+        MEMORY,
+        AT + "by_content.prob_sparse",
+        _heads(lambda m, t, i: m.ProbSparseAttention(ROWS // 5)),
     ),
     "talking heads": Variant(
-        HEADS, AT + "talking_heads", _heads(lambda m, t, i: m.TalkingHeadsAttention(N_HEADS))
+        HEADS, AT + "heads.talking_heads", _heads(lambda m, t, i: m.TalkingHeadsAttention(N_HEADS))
     ),
     "collaborative heads": Variant(
         HEADS,
-        AT + "collaborative",
+        AT + "heads.collaborative",
         lambda m, t, i: m.CollaborativeAttention(D_MODEL, N_HEADS, ROWS),
     ),
     "disagreeing heads": Variant(
-        HEADS, AT + "disagreement", _heads(lambda m, t, i: m.DisagreeingAttention(output=0.1))
+        HEADS, AT + "heads.disagreement", _heads(lambda m, t, i: m.DisagreeingAttention(output=0.1))
     ),
     "adaptive span": Variant(
         HEADS,
-        AT + "adaptive_span",
+        AT + "by_position.adaptive_span",
         _heads(lambda m, t, i: m.AdaptiveSpanAttention(N_HEADS, t.length)),
     ),
     "multi-scale": Variant(
         HEADS,
-        AT + "multi_scale",
+        AT + "heads.multi_scale",
         _heads(lambda m, t, i: m.MultiScaleAttention((1, SIDE, 64, None))),
     ),
     "dense Synthesizer": Variant(
         PRIOR,
-        AT + "synthesizer",
+        AT + "priors.synthesizer",
         _synthesized(lambda m, t, i: m.DenseScores(D_MODEL, N_HEADS, t.length)),
     ),
     "random Synthesizer": Variant(
-        PRIOR, AT + "synthesizer", _synthesized(lambda m, t, i: m.RandomScores(N_HEADS, t.length))
+        PRIOR,
+        AT + "priors.synthesizer",
+        _synthesized(lambda m, t, i: m.RandomScores(N_HEADS, t.length)),
     ),
     "predicted window": Variant(
-        PRIOR, AT + "priors", _heads(lambda m, t, i: m.LocalAttention(N_HEADS, D_HEAD))
+        PRIOR, AT + "priors.priors", _heads(lambda m, t, i: m.LocalAttention(N_HEADS, D_HEAD))
     ),
-    "Gaussian prior": Variant(PRIOR, AT + "priors", _at(lambda m, t, i: m.GaussianPrior(N_HEADS))),
+    "Gaussian prior": Variant(
+        PRIOR, AT + "priors.priors", _at(lambda m, t, i: m.GaussianPrior(N_HEADS))
+    ),
 }
 
 
