@@ -100,7 +100,7 @@ def encoder(name: str, **more: Any) -> Build:
     def build(module: Any, n: int) -> nn.Module:
         given = {key: value(n) if callable(value) else value for key, value in more.items()}
         kept = {key: value for key, value in (sizes | given).items() if value is not None}
-        model: nn.Module = getattr(module, name)(VOCAB, **kept)
+        model: nn.Module = getattr(module, name)(vocab_size=VOCAB, **kept)
         return model
 
     return build
@@ -120,7 +120,7 @@ ENCODERS: dict[str, Pair] = {
     ),
     "BigBird": Pair(
         "deepdive.models.efficient.bigbird",
-        encoder("bigbird", block=BLOCK, n_random=RANDOM, max_length=length),
+        encoder("bigbird", block_size=BLOCK, n_random=RANDOM, max_length=length),
         theirs(
             "BigBird",
             attention_type="block_sparse",

@@ -177,12 +177,12 @@ VARIANTS: dict[str, Variant] = {
     ),
     "dense Synthesizer": Variant(
         PRIOR,
-        AT + "priors.synthesizer",
+        "deepdive.attention",
         _synthesized(lambda m, t, i: m.DenseScores(D_MODEL, N_HEADS, t.length)),
     ),
     "random Synthesizer": Variant(
         PRIOR,
-        AT + "priors.synthesizer",
+        "deepdive.attention",
         _synthesized(lambda m, t, i: m.RandomScores(N_HEADS, t.length)),
     ),
     "predicted window": Variant(
