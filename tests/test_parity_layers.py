@@ -367,8 +367,8 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "another W": (
         general,
-        "deepdive.attention.scores.GeneralAttention.forward",
-        SoftmaxAttention.forward,
+        "deepdive.attention.scores.GeneralAttention.compute",
+        SoftmaxAttention.compute,
     ),
     "no tanh": (additive, "torch.tanh", torch.sin),
     "keys and values exchanged": (
