@@ -252,19 +252,10 @@ def test_no_circle_of_imports() -> None:
         pytest.fail(f"units that import each other at their top: {' -> '.join(error.args[1])}")
 
 
-# The packages whose `__init__` gathers parts that use each other's packages; no other file may.
-GATHERED = {"attention", "positions"}
-
-
 def test_no_circle_of_imports_between_files_not_even_inside_a_function() -> None:
     """An import inside a function hides a circle and does not remove it."""
-    files = {
-        module: imports
-        for module, imports in file_graph().items()
-        if unit_of(module) not in GATHERED
-    }
     try:
-        TopologicalSorter(files).prepare()
+        TopologicalSorter(file_graph()).prepare()
     except CycleError as error:
         pytest.fail(
             f"files that import each other: {' -> '.join(error.args[1])}; "
