@@ -56,6 +56,6 @@ def _at_least(least: int, sizes: dict[str, int | None]) -> None:
         except TypeError:
             raise TypeError(f"{name}={size!r}: expected a whole number, {least} or more") from None
         if size < least:
-            beside = ", ".join(f"{n}={s}" for n, s in given.items() if n != name)
-            came = f" (beside {beside})" if beside else ""
-            raise ValueError(f"{name}={size}: expected a whole number, {least} or more{came}")
+            others = ", ".join(f"{n}={s}" for n, s in given.items() if n != name)
+            context = f" (beside {others})" if others else ""
+            raise ValueError(f"{name}={size}: expected a whole number, {least} or more{context}")

@@ -50,13 +50,14 @@ def entity_f1(predicted: Sequence[Sequence[str]], right: Sequence[Sequence[str]]
     Source: Tjong Kim Sang and De Meulder 2003, section 2.3; Derczynski et al. 2017, "F1 (entity)".
     """
     _check(predicted, right)
-    hits = said = there = 0
+    hits = n_predicted = n_right = 0
     for i, (tags, gold) in enumerate(zip(predicted, right, strict=True)):
         if len(tags) != len(gold):
             raise ValueError(f"predicted[{i}]: {len(tags)} tags for {len(gold)} words")
         mine, theirs = set(entities(tags)), set(entities(gold))
-        hits, said, there = hits + len(mine & theirs), said + len(mine), there + len(theirs)
-    return _f1(hits, said, there)
+        hits += len(mine & theirs)
+        n_predicted, n_right = n_predicted + len(mine), n_right + len(theirs)
+    return _f1(hits, n_predicted, n_right)
 
 
 def normalised(answer: str) -> str:
@@ -85,15 +86,15 @@ def answer_f1(answer: str, right: str) -> float:
     >>> answer_f1("the blue car", "car")
     0.6666666666666666
     """
-    said, there = normalised(answer).split(), normalised(right).split()
-    if not said or not there:
-        return float(said == there)
-    return _f1((Counter(said) & Counter(there)).total(), len(said), len(there)).f1
+    predicted, expected = normalised(answer).split(), normalised(right).split()
+    if not predicted or not expected:
+        return float(predicted == expected)
+    return _f1((Counter(predicted) & Counter(expected)).total(), len(predicted), len(expected)).f1
 
 
-def _f1(hits: int, said: int, there: int) -> F1:
-    precision, recall = hits / max(1, said), hits / max(1, there)
-    return F1(precision, recall, 2 * hits / max(1, said + there))
+def _f1(hits: int, n_predicted: int, n_right: int) -> F1:
+    precision, recall = hits / max(1, n_predicted), hits / max(1, n_right)
+    return F1(precision, recall, 2 * hits / max(1, n_predicted + n_right))
 
 
 def _check(predicted: Sequence[object], right: Sequence[object]) -> None:

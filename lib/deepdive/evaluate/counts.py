@@ -26,10 +26,12 @@ def classes_of(name: str, values: Any) -> Whole:
 
 def both_of(predicted: Any, true: Any) -> tuple[Whole, Whole]:
     """Return both as class numbers; raises where they differ in length."""
-    said, are = classes_of("predicted", predicted), classes_of("true", true)
-    if len(said) != len(are):
-        raise ValueError(f"predicted, true: {len(said)} and {len(are)} classes, expected as many")
-    return said, are
+    predictions, truths = classes_of("predicted", predicted), classes_of("true", true)
+    if len(predictions) != len(truths):
+        raise ValueError(
+            f"predicted, true: {len(predictions)} and {len(truths)} classes, expected as many"
+        )
+    return predictions, truths
 
 
 def accuracy(predicted: Any, true: Any) -> float:
@@ -37,8 +39,8 @@ def accuracy(predicted: Any, true: Any) -> float:
     if any(isinstance(name, str) for name in predicted):
         numbers = {name: i for i, name in enumerate(sorted({*predicted, *true}))}
         predicted, true = ([numbers[name] for name in names] for names in (predicted, true))
-    said, are = both_of(predicted, true)
-    return float((said == are).mean())
+    predictions, truths = both_of(predicted, true)
+    return float((predictions == truths).mean())
 
 
 def confusion(predicted: Any, true: Any, n_classes: int) -> Whole:
@@ -48,19 +50,19 @@ def confusion(predicted: Any, true: Any, n_classes: int) -> Whole:
 
     Raises ValueError for a class that is not below `n_classes`.
     """
-    said, are = both_of(predicted, true)
-    top = int(max(said.max(), are.max()))
+    predictions, truths = both_of(predicted, true)
+    top = int(max(predictions.max(), truths.max()))
     if top >= n_classes:
         raise ValueError(f"n_classes: came as {n_classes}, but class {top} occurs")
     counts = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(counts, (are, said), 1)
+    np.add.at(counts, (truths, predictions), 1)
     return counts
 
 
 def macro_f1(predicted: Any, true: Any, n_classes: int) -> float:
     """The mean over classes of F1, each class counting the same however rare.
 
-    F1[k] = 2 hit[k] / (said[k] + are[k]),   0 for a class neither said nor there
+    F1[k] = 2 hit[k] / (predicted[k] + true[k]),   0 for a class that is in neither
     """
     counts = confusion(predicted, true, n_classes)
     both = counts.sum(0) + counts.sum(1)

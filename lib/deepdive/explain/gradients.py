@@ -86,9 +86,9 @@ def _checked(numbers: Tensor) -> Tensor:
 def _only(seen: dict[str, list[Tensor]]) -> Tensor:
     calls = [rows for values in seen.values() for rows in values]
     if len(calls) != 1 or calls[0].ndim != 3 or calls[0].shape[0] != 1:
-        came = ", ".join(str(tuple(rows.shape)) for rows in calls)
+        shapes = ", ".join(str(tuple(rows.shape)) for rows in calls)
         raise ValueError(
-            f"the hook point must pass one tensor (1, S, d) in one call; got {came}: explain one "
+            f"the hook point must pass one tensor (1, S, d) in one call; got {shapes}: explain one "
             "input at a time, and name one point"
         )
     return calls[0]

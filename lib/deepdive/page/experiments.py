@@ -125,9 +125,9 @@ def _write(path: Path, document: dict[str, Any], data: str) -> None:
     document["threads"] = torch.get_num_threads()
     document["seconds"] = round(_spent(document["rows"]), 1)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(f".{os.getpid()}.part")
-    beside.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(beside, path)
+    partial = path.with_suffix(f".{os.getpid()}.part")
+    partial.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(partial, path)
 
 
 def _commit() -> str:

@@ -75,8 +75,13 @@ def save(picture: Picture) -> None:
     _describe(root, path.stem, title, picture.alt)
     path.write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
     if single and not isinstance(first, str):
-        told = {"Title": title, "Subject": picture.alt, "Keywords": LICENCE, "CreationDate": None}
-        path.with_suffix(".pdf").write_bytes(_drawn(first, "pdf", told))
+        metadata = {
+            "Title": title,
+            "Subject": picture.alt,
+            "Keywords": LICENCE,
+            "CreationDate": None,
+        }
+        path.with_suffix(".pdf").write_bytes(_drawn(first, "pdf", metadata))
     entry = {"svg": path.name, "alt": picture.alt, "cell": _cell(), "prefix": prefix}
     _saved[digest] = entry
     kept = [{k: v for k, v in e.items() if k != "prefix"} for e in [*earlier, entry]]
@@ -92,7 +97,7 @@ def _cell() -> int:
     return len(shell.history_manager.input_hist_raw) - 1 if shell else 0
 
 
-def _drawn(figure: Any, kind: str, told: dict[str, Any], tight: bool = True) -> bytes:
+def _drawn(figure: Any, kind: str, metadata: dict[str, Any], tight: bool = True) -> bytes:
     """A copy of the figure as a file: drawing moves what the layout places, if only a little."""
     import matplotlib as mpl
 
@@ -100,7 +105,7 @@ def _drawn(figure: Any, kind: str, told: dict[str, Any], tight: bool = True) -> 
     box = "tight" if tight else None
     with mpl.rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "deepdive"}):
         twin = copy.deepcopy(figure)
-        twin.savefig(buffer, format=kind, bbox_inches=box, dpi=300, metadata=told)
+        twin.savefig(buffer, format=kind, bbox_inches=box, dpi=300, metadata=metadata)
     return buffer.getvalue()
 
 
@@ -168,12 +173,12 @@ def _describe(root: ET.Element, name: str, title: str, alt: str) -> None:
     """Put title, alternative text and licence first into the file, where readers look for them."""
     for old in root.findall(f"{{{SVG}}}metadata"):
         root.remove(old)
-    told = ET.Element(f"{{{SVG}}}metadata")
-    rdf = ET.SubElement(told, f"{{{RDF}}}RDF")
+    metadata = ET.Element(f"{{{SVG}}}metadata")
+    rdf = ET.SubElement(metadata, f"{{{RDF}}}RDF")
     about = ET.SubElement(rdf, f"{{{RDF}}}Description", {f"{{{RDF}}}about": ""})
     for key, value in (("title", title), ("description", alt), ("rights", LICENCE)):
         ET.SubElement(about, f"{{{DC}}}{key}").text = value
-    parts = [told]
+    parts = [metadata]
     for key, value in (("desc", alt), ("title", title)):
         part = ET.Element(f"{{{SVG}}}{key}", {"id": f"figure-{name}-{key}"})
         part.text = value

@@ -270,10 +270,10 @@ def _html(columns: list[_Column], caption: str) -> str:
         f"<tr>{''.join(_td(c, row, not at, sortable) for at, c in enumerate(columns))}</tr>"
         for row in rows
     )
-    told = [marked_formulas(caption)] if caption else []
+    sentences = [marked_formulas(caption)] if caption else []
     if any(any(column.best) for column in columns):
-        told.append("Bold: the best of its column.")
-    above = f"<caption>{' '.join(told)}</caption>" if told else ""
+        sentences.append("Bold: the best of its column.")
+    above = f"<caption>{' '.join(sentences)}</caption>" if sentences else ""
     kind = "dd-table sortable" if sortable else "dd-table"
     return (
         f'{_STYLE}<table class="{kind}">{above}<thead><tr>{head}</tr></thead>'

@@ -76,7 +76,8 @@ def trace(model: nn.Module, inputs: Any) -> Trace:
       1: ReLU        (2, 5)  (2, 5)           0           0
     """
     names = {module: name for name, module in model.named_modules()}
-    held: dict[str, set[nn.Parameter]] = {}  # by a row's name: what it and those inside it have
+    # By a row's name: what it and those inside it have.
+    parameters_of: dict[str, set[nn.Parameter]] = {}
     above: list[Row] = []
     tops: list[Row] = []
 
@@ -87,7 +88,7 @@ def trace(model: nn.Module, inputs: Any) -> Trace:
             siblings.append(
                 row := Row(names[module], type(module).__name__, list(_shapes((args, kwargs))))
             )
-            held.setdefault(row.name, set(module.parameters()))
+            parameters_of.setdefault(row.name, set(module.parameters()))
         else:
             row.calls += 1
         row.operations -= counter.get_total_flops()
@@ -97,8 +98,8 @@ def trace(model: nn.Module, inputs: Any) -> Trace:
         row = above.pop()
         row.operations += counter.get_total_flops()
         row.shapes_out = row.shapes_out or list(_shapes(output))
-        held[row.name].update(*(held[inner.name] for inner in row.inside))
-        row.parameters = sum(parameter.numel() for parameter in held[row.name])
+        parameters_of[row.name].update(*(parameters_of[inner.name] for inner in row.inside))
+        row.parameters = sum(parameter.numel() for parameter in parameters_of[row.name])
 
     handles = []
     try:
@@ -163,12 +164,12 @@ def _page(top: Row) -> str:
     def element(row: Row, above: str, depth: int) -> str:
         name, *cells = _cells(row, above)
         share = f" ({row.operations / top.operations:.0%})" if top.operations and depth else ""
-        said = [f'<b style="padding-left:{1.1 * depth + 1.3:.1f}em">{escape(name)}</b>']
+        spans = [f'<b style="padding-left:{1.1 * depth + 1.3:.1f}em">{escape(name)}</b>']
         for label, cell in zip(HEAD[1:], cells, strict=True):
             more = share if label == "operations" else ""
             whole = re.sub(r"(?<=\d), (?=\d)", ",\u00a0", cell)  # a shape stays on one line
-            said.append(f'<span><i class="label">{label} </i>{escape(whole)}{more}</span>')
-        line = "".join(said)
+            spans.append(f'<span><i class="label">{label} </i>{escape(whole)}{more}</span>')
+        line = "".join(spans)
         if not row.inside:
             return f'<div class="line">{line}</div>'
         inner = "".join(element(one, row.name, depth + 1) for one in row.inside)

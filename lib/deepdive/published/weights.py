@@ -134,8 +134,8 @@ def adopt(
             problems.append(f"unknown to the model: {name}, from {source.names}")
             continue
         if source.tensor.shape != state[name].shape:
-            came, wanted = tuple(source.tensor.shape), tuple(state[name].shape)
-            problems.append(f"shape of {name}: expected {wanted}, got {came} from {source.names}")
+            shape, wanted = tuple(source.tensor.shape), tuple(state[name].shape)
+            problems.append(f"shape of {name}: expected {wanted}, got {shape} from {source.names}")
             continue
         first = found.setdefault(aliases.get(name, name), source)
         if not torch.equal(first.tensor, source.tensor):

@@ -63,7 +63,7 @@ class Result:
             "missing": self.missing,
             "double": self.double,
         }
-        return [word for word, said in given.items() if said]
+        return [word for word, answer in given.items() if answer]
 
 
 def result_of(course: Course, student: str, chapter: str) -> Result | None:

@@ -153,9 +153,11 @@ def unproven(measure: Part, letter: str) -> str:
     there = [float(measure(patient.look)) for patient in others]
     own = float(measure(admit(letter).look))
     margin = 0.25 * (max(there) - min(there)) + 1e-6
-    said = ", ".join(f"{value:.3g}" for value in there)
+    theirs = ", ".join(f"{value:.3g}" for value in there)
     if min(there) - margin <= own <= max(there) + margin:
-        return f"it gives {own:.3g}, and healthy models give {said} (the last has learned nothing)"
+        return (
+            f"it gives {own:.3g}, and healthy models give {theirs} (the last has learned nothing)"
+        )
     door = "ABCDEF"["BADCFE".index(letter)]
     near = float(measure(admit(door).look))
     if abs(near - own) <= 0.1 * min(abs(value - own) for value in there):

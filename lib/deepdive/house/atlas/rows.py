@@ -90,14 +90,14 @@ def tests_of(system: Mapping[str, str]) -> str:
 def row(system: Mapping[str, str], header: Header | None, root: Path) -> Row:
     """Return the row of a system, which is built where it has a header."""
     known = papers(root / "book" / "references.bib").get(system["id"], [])
-    told = re.search(r"\b(?:18|19|20)\d\d\b", header.source) if header else None
+    printed = re.search(r"\b(?:18|19|20)\d\d\b", header.source) if header else None
     module = f"{header.module}:{header.part}".rstrip(":") if header else ""
     return Row(
         **{field.name: system[field.name] for field in fields(Row) if field.name in system}
         | {
             "parent": header.parent if header else system["parent"],
             "paper": " ".join(key for key, _ in known),
-            "year": told[0] if told else known[0][1] if known else "",
+            "year": printed[0] if printed else known[0][1] if known else "",
             "differs": " | ".join(header.differs) if header else "",
             "module": module,
             "test": tests_of(system) if header else "",

@@ -76,11 +76,11 @@ def _sides(part: Maps, source: list[str], target: list[str]) -> tuple[list[str],
     for queries, keys in [choices[kind]] if kind in choices else choices.values():
         if (len(queries), len(keys)) == (T, S):
             return queries, keys
-    came = f"{len(source)}"
+    counts = f"{len(source)}"
     if source != target:
-        came = f"{len(source)} (source) and {len(target)} (target)"
+        counts = f"{len(source)} (source) and {len(target)} (target)"
     raise ValueError(
-        f"tokens: came {came}, but {part.name} has {T} queries and {S} keys: give one string a "
+        f"tokens: came {counts}, but {part.name} has {T} queries and {S} keys: give one string a "
         "position, special tokens included"
     )
 

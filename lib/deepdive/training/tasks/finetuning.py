@@ -60,8 +60,8 @@ def encode(
             ids, segments = encode_pair(tokenizer, question, context, max_length)
             begin = segments.index(1)
             pieces = _pieces(tokenizer, context, ids, begin)
-            held = answer_pieces(pieces, start, start + len(answer)) if answer else None
-            target = [0, 0] if held is None else [begin + held[0], begin + held[1]]
+            span = answer_pieces(pieces, start, start + len(answer)) if answer else None
+            target = [0, 0] if span is None else [begin + span[0], begin + span[1]]
             return Item([(ids, segments)], target)
         case Choice(question, options, label):
             both = [encode_pair(tokenizer, question, option, max_length) for option in options]
@@ -155,9 +155,9 @@ def read_tags(
     tokenizer: WordPieceTokenizer, row: Tagged, logits: Tensor, tags: Sequence[str]
 ) -> list[str]:
     """The tag of each word: what its first piece says; the last of `tags` where none is left."""
-    said = [tags[k] for k in logits.argmax(-1)[1:-1].tolist()]
-    pieces = tokenizer.spans(row.text)[: len(said)]
-    return word_values(pieces, row.extents, said, tags[-1])
+    predicted = [tags[k] for k in logits.argmax(-1)[1:-1].tolist()]
+    pieces = tokenizer.spans(row.text)[: len(predicted)]
+    return word_values(pieces, row.extents, predicted, tags[-1])
 
 
 def read_answer(tokenizer: WordPieceTokenizer, row: Span, item: Item, first: int, last: int) -> str:
