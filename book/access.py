@@ -1,7 +1,7 @@
 """What readers with a screen reader need and the theme does not give; a Sphinx extension.
 
-What is mended here is what axe-core names in the built pages (tests/test_reading.py); the search
-button, which hides part of its text behind another name, is written anew in `_templates`.
+What is mended here is what axe-core names in the built pages (tests/book/test_reading.py); the
+search button, which hides part of its text behind another name, is written anew in `_templates`.
 """
 
 from typing import Any

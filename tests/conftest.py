@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from checkout import ROOT
+
 # Before torch is imported anywhere: workers that share the cores must not each take all of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from browser import Reader
     from playwright.sync_api import Browser
 
-ROOT = Path(__file__).resolve().parent.parent
 
 # No deadline: how long a case takes on a shared machine says nothing about the code.
 settings.register_profile(

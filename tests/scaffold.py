@@ -1,4 +1,6 @@
-"""A part in its place: the smallest model that uses it, 16 wide with 4 heads, for the laws."""
+"""A part in its place: the smallest model that uses it, 16 wide with 4 heads, for the laws; and
+what those who try the laws share.
+"""
 
 from __future__ import annotations
 
@@ -69,3 +71,21 @@ def placed(case: Case) -> Case:
     return replace(
         case, make=lambda: PLACES[case.place](part), run=run, begin=lambda module: state()
     )
+
+
+def perturbed(case: Case, seed: int = 1, dtype: torch.dtype = torch.float64) -> nn.Module:
+    """The case's module with every weight moved off its special values (zero biases, unit
+    gains).
+    """
+    torch.manual_seed(seed)
+    module = case.make().to(dtype).eval()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return module
+
+
+def close(a: Tensor, b: Tensor, tolerance: float = 1e-9) -> None:
+    assert a.shape == b.shape, f"{tuple(a.shape)} against {tuple(b.shape)}"
+    error = ((a - b).abs().max() / b.abs().max().clamp(min=1)).item()
+    assert error < tolerance, f"differs by {error:.1e}"

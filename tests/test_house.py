@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from checkout import ROOT
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -23,7 +24,6 @@ from packaging.version import Version
 
 import deepdive
 
-ROOT = Path(__file__).resolve().parent.parent
 LIB = ROOT / "lib" / "deepdive"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]

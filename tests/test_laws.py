@@ -8,13 +8,13 @@ import copy
 import importlib
 import inspect
 import pkgutil
-import sys
 from pathlib import Path
 
 import pytest
 import torch
-from laws import CASES, LAWS, PARTS, Case, Fails, NotApplicable, Refuses, import_cases
-from scaffold import placed
+from laws import CASES, LAWS, PARTS, Case, Fails, NotApplicable, Refuses
+from parity_registry import proofs
+from scaffold import close, perturbed, placed
 from torch import Tensor, nn
 
 import deepdive
@@ -25,7 +25,7 @@ from deepdive.inspect import hook_points, record
 from deepdive.masks import Causal, Mask, Padding
 from deepdive.training.checkpoint import load_weights, save_weights
 
-import_cases()
+PROOFS = proofs()
 
 # Modules that are no part of their own: each is inside a part that has a case.
 WITHIN = {
@@ -39,18 +39,6 @@ WITHIN = {
     "LossPoint": "the identity; tested with collect_losses",
     "Scores": "the base class of what SynthesizedAttention is given",
 }
-
-
-def perturbed(case: Case, seed: int = 1, dtype: torch.dtype = torch.float64) -> nn.Module:
-    """The case's module with every weight moved off its special values (zero biases, unit
-    gains).
-    """
-    torch.manual_seed(seed)
-    module = case.make().to(dtype).eval()
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-    return module
 
 
 def inputs(
@@ -67,12 +55,6 @@ def changed(case: Case, x: Tensor, at: int | Tensor) -> Tensor:
         other = torch.where(other == x, (x - 4 + 1) % (case.vocab - 4) + 4, other)
     where = torch.arange(x.shape[1]).expand(x.shape[:2]) == at if isinstance(at, int) else at
     return torch.where(where if case.vocab is not None else where.unsqueeze(-1), other, x)
-
-
-def close(a: Tensor, b: Tensor, tolerance: float = 1e-9) -> None:
-    assert a.shape == b.shape, f"{tuple(a.shape)} against {tuple(b.shape)}"
-    error = ((a - b).abs().max() / b.abs().max().clamp(min=1)).item()
-    assert error < tolerance, f"differs by {error:.1e}"
 
 
 def no_leak(case: Case) -> None:
@@ -215,8 +197,6 @@ def test_law(name: str, law: str, tmp_path: Path) -> None:
     verdict = case.laws.get(law)
     if law == "parity":
         assert case.parity, f"{name} names neither an oracle nor why there is none"
-        from test_parity import PROOFS
-
         if case.parity.startswith("none: "):
             assert len(case.parity) > 20
             assert name not in PROOFS
@@ -283,7 +263,6 @@ def test_laws_can_fail() -> None:
 
 def test_the_table_in_the_book_is_what_the_cases_say() -> None:
     """`python tools/laws_table.py` writes it."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
     import laws_table
 
     assert laws_table.PAGE.read_text(encoding="utf-8") == laws_table.page()

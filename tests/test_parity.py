@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
-from laws import PARTS, import_cases
-from parity_registry import ORACLES
+from parity_registry import proofs
 
-for path in sorted(Path(__file__).parent.glob("test_parity_*.py")):
-    importlib.import_module(path.stem)
-
-import_cases()
-PROOFS: dict[str, Callable[[], None]] = {
-    name: ORACLES[name if name in ORACLES else part]
-    for name, part in PARTS.items()
-    if name in ORACLES or part in ORACLES
-}
+PROOFS = proofs()
 
 
 @pytest.mark.parametrize("name", sorted(PROOFS))

@@ -1,6 +1,6 @@
 // The Transformer's forward pass as deepdive.models.transformer.transformer defines it, one row at a time: the
 // newest row of the decoder asks, and the keys and values of earlier rows are kept. Weights come as
-// one flat array, cut by given names and shapes; `tests/test_live.py` holds it to PyTorch.
+// one flat array, cut by given names and shapes; `tests/page/test_live.py` holds it to PyTorch.
 
 const bytes = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 

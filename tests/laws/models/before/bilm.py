@@ -60,7 +60,7 @@ def _() -> Case:
             ),
         },
         laws={
-            "no_leak": Fails("half of it reads from the end; tests/test_words.py tries each half"),
+            "no_leak": Fails("half of it reads from the end; test_words.py tries each half"),
             "order": Fails("a recurrence reads in order"),
             "cache": NotApplicable("it reads from both ends, and needs the whole sentence"),
             "hooks": Refuses("no attention: record says that there are no weights"),

@@ -26,7 +26,7 @@ def _() -> Case:
         return model(row, global_tokens=row > 0), plain.eval()(row)
 
     two_sided = NotApplicable("every token sees both its sides, on purpose")
-    unasked = "no token is global here; with global tokens tests/test_parity_longformer.py sees it"
+    unasked = "no token is global here; with global tokens test_parity_longformer.py sees it"
     return Case(
         make=lambda: longformer(TINY),
         run=lambda model, x, mask=None, state=None: model(x, padding_of(mask)),

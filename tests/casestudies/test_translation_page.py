@@ -1,0 +1,59 @@
+"""The translation study runs on what a reader names: a file of pairs, or the other direction."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+import deepdive
+from deepdive.data import number_translation
+
+PAGE = ROOT / "casestudies" / "02_translation.py"
+
+
+def run(folder: Path, source: str, **settings: str) -> str:
+    """Run the page as a plain script from `folder`; return what it printed."""
+    page = folder / "page.py"
+    page.write_text(source, encoding="utf-8")
+    env = os.environ | {
+        "DEEPDIVE_PROFILE": "ci",
+        "DEEPDIVE_OUT": str(folder / "out"),
+        "PYTHONPATH": str(Path(deepdive.__file__).parents[1]),
+        "TQDM_DISABLE": "1",
+        **settings,
+    }
+    done = subprocess.run(
+        [sys.executable, str(page)], cwd=folder, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture
+def source() -> str:
+    """The page with a tenth of its operations: here it has to run, not to learn."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert "ci=1.5e11" in text
+    return text.replace("ci=1.5e11", "ci=1.5e10")
+
+
+def test_on_a_file_of_pairs(tmp_path: Path, source: str) -> None:
+    pairs = number_translation("de", "es", 400, seed=3)
+    file = tmp_path / "zahlen.tsv"
+    file.write_text("".join(f"{left}\t{right}\n" for left, right in pairs), encoding="utf-8")
+    printed = run(tmp_path, source, DEEPDIVE_PAIRS=str(file))
+    assert "zahlen.tsv (your file)" in printed
+    assert "400 pairs" in printed
+    assert not list(tmp_path.glob("out/results/*.json")), "a reader's file is no result of ours"
+
+
+def test_in_the_other_direction(tmp_path: Path, source: str) -> None:
+    assert "\nSWAP = False" in source
+    printed = run(tmp_path, source.replace("\nSWAP = False", "\nSWAP = True"))
+    assert "grammar_pairs (generated)" in printed
+    assert "Transformer" in printed

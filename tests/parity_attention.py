@@ -1,0 +1,38 @@
+"""Multi-head attention and its residual written out, for the proofs of what stands around them."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.layers import PostNorm
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, keys: Tensor) -> Tensor:
+    """One head, one row at a time: q (T, d), k and v (S, d), keys (S,)."""
+    there = keys.nonzero().flatten()
+    mixed = []
+    for row in q:
+        scores = torch.stack([row @ k[j] for j in there]) / math.sqrt(q.shape[1])
+        mixed.append(sum(w * v[j] for w, j in zip(scores.softmax(0), there, strict=True)))
+    return torch.stack(mixed)
+
+
+def projected(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
+    """q, k, v of one text by heads: x (T, 16), context (S, 16) -> (4, T, 4) and (4, S, 4) twice."""
+    k, v = (context @ layer.kv.weight.T + layer.kv.bias).chunk(2, -1)
+    q = x @ layer.q.weight.T + layer.q.bias
+    return tuple(each.view(len(each), 4, 4).transpose(0, 1) for each in (q, k, v))
+
+
+def joined(layer: MultiHeadAttention, heads: list[Tensor]) -> Tensor:
+    return torch.cat(heads, -1) @ layer.out.weight.T + layer.out.bias
+
+
+def normed(joint: PostNorm, x: Tensor) -> Tensor:
+    centred = x - x.mean(-1, keepdim=True)
+    size = (centred.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt()
+    return centred / size * joint.norm.weight + joint.norm.bias
