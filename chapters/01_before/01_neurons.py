@@ -93,7 +93,7 @@ for name, answers in {"OR": either, "AND": both, "OR, not AND": one_of_two}.item
 # halfway calls half of both: a memory that mixes, as attention will.
 
 # %%
-from deepdive.models.before.threshold import Hebb
+from deepdive.models.before.hebb import Hebb
 
 x = torch.tensor([[1.0, 0, 0], [0, 1, 0]])  # a bell, a lamp
 y = torch.tensor([[1.0, 0], [0, 1]])  # food, a dark corner

@@ -75,7 +75,8 @@ import torch
 from torch import nn
 from torch.nn.functional import logsigmoid
 
-from deepdive.models.before.word2vec import SkipGram, negative_sampling_loss
+from deepdive.models.before.word2vec import SkipGram
+from deepdive.training.objectives import negative_sampling_loss
 
 king = torch.tensor([1.0, 2], requires_grad=True)
 crown, river = torch.tensor([1.0, 0.5]), torch.tensor([1.0, -1])
@@ -118,8 +119,8 @@ import gzip
 from collections import Counter
 
 from deepdive.data import fetch, sense_sentences
-from deepdive.models.before.word2vec import keep_probability, noise, skip_gram_pairs
 from deepdive.page.profile import pick, profile
+from deepdive.training.objectives import keep_probability, noise, skip_gram_pairs
 
 if profile() == "ci":
     texts = [[word for word, _ in sentence] for sentence in sense_sentences(6000)]
@@ -176,7 +177,7 @@ f"loss {history.losses[0]:.2f} at first, {sum(history.losses[-50:]) / 50:.2f} at
 # %%
 from torch.nn.functional import normalize
 
-from deepdive.models.before.word2vec import nearest
+from deepdive.evaluate.similarity import neighbours
 
 table = normalize(model.words.detach(), dim=1)
 
@@ -184,7 +185,7 @@ table = normalize(model.words.detach(), dim=1)
 def near(*words, minus=(), n=5):
     """The n words nearest to the sum of `words` less those of `minus`, none of them among them."""
     plus, less = [place[word] for word in words], [place[word] for word in minus]
-    ids, _ = nearest(table, table[plus].sum(0) - table[less].sum(0), n, (*plus, *less))
+    ids, _ = neighbours(table, table[plus].sum(0) - table[less].sum(0), n, (*plus, *less))
     return [names[i] for i in ids]
 
 

@@ -192,7 +192,7 @@ print(f"data {kind}: {len(texts):,} sentences, {counts.total():,} words, {len(na
 # %%
 from torch.nn.utils.rnn import pad_sequence
 
-from deepdive.models.before.bilm import bilm_loss
+from deepdive.training.objectives import bilm_loss
 from deepdive.training.optim import cosine
 
 place = {word: i for i, word in enumerate(names)}
@@ -366,7 +366,8 @@ assert score["tag", "mix"][hard].mean() > score["tag", 0][hard].mean()
 # largest answer, and layers with a gate (highway layers) follow. So no word is unknown:
 
 # %%
-from deepdive.models.before.character_cnn import CharacterCNN, spell
+from deepdive.models.before.character_cnn import CharacterCNN
+from deepdive.tokenizers.character import spell
 
 letters = "abcdefghijklmnopqrstuvwxyz"
 layer = CharacterCNN(len(letters) + 2, d_model=16, filters={1: 8, 2: 16, 3: 32})

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import TypeVar
 
+from torch import Tensor
+
 T = TypeVar("T")
 
 
@@ -46,6 +48,15 @@ def each_at_least(least: int, name: str, values: Sequence[int | None]) -> None:
     if not values:
         raise ValueError(f"{name}={tuple(values)}: expected one number at least")
     _at_least(least, {f"{name}[{i}]": value for i, value in enumerate(values)})
+
+
+def width(name: str, rows: Tensor, expected: int) -> None:
+    """Raise ValueError, naming it, unless `rows` (..., expected) have that last side."""
+    if rows.ndim < 1 or rows.shape[-1] != expected:
+        raise ValueError(
+            f"{name} has shape {tuple(rows.shape)}; its last side must be {expected}, as the "
+            "weights are"
+        )
 
 
 def _at_least(least: int, sizes: dict[str, int | None]) -> None:

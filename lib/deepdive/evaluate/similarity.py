@@ -65,6 +65,21 @@ def nearest(queries: Tensor, targets: Tensor) -> Tensor:
     return cosines(queries, targets).argmax(-1)
 
 
+def neighbours(
+    table: Tensor, query: Tensor, n: int = 5, without: tuple[int, ...] = ()
+) -> tuple[Tensor, Tensor]:
+    """Return the ids (n,) of the rows of `table` (V, d) nearest to `query` (d,), and their cosines.
+
+    `without` names rows that do not count, such as the word that is asked for. An analogy
+    a : b = c : ? asks with b - a + c of rows of length 1, without a, b and c.
+    Source: Mikolov et al. 2013, Efficient Estimation, section 4.
+    """
+    found = cosines(table, query.unsqueeze(0))[:, 0]  # (V,)
+    found[list(without)] = -2.0  # below any cosine
+    values, ids = found.topk(min(n, len(table) - len(set(without))))
+    return ids, values
+
+
 def _vectors(vectors: Tensor, name: str, like: Tensor | None = None) -> None:
     if vectors.ndim != 2 or not vectors.is_floating_point():
         raise ValueError(

@@ -38,15 +38,22 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return rows (B, T, d_model) for integer tokens (B, T)."""
         check_tokens(tokens)
-        try:
-            rows = F.embedding(tokens, self.weight)
-        except IndexError:
-            low, high = int(tokens.min()), int(tokens.max())
-            raise ValueError(
-                f"tokens hold ids from {low} to {high}, but vocab_size={self.vocab_size}: "
-                "encode with the tokenizer that the model was built for"
-            ) from None
+        rows = look_up(self.weight, tokens, "tokens")
         return rows if self.scale == 1.0 else self.scale * rows
+
+
+def look_up(table: Tensor, ids: Tensor, name: str) -> Tensor:
+    """Return the rows table[ids], (..., d), of a table (V, d). Raises ValueError for an id that is
+    not in it; `name` is the argument's, for the message.
+    """
+    try:
+        return F.embedding(ids, table)
+    except IndexError:
+        low, high = int(ids.min()), int(ids.max())
+        raise ValueError(
+            f"{name} hold ids from {low} to {high}, expected 0 to {len(table) - 1}: encode with "
+            "the vocabulary that the model was built for"
+        ) from None
 
 
 def check_tokens(tokens: Tensor, name: str = "tokens") -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+from torch import Tensor
+
+from deepdive.tokenizers.base import PAD
 from deepdive.tokenizers.frequency import FrequencyTokenizer
 
 
@@ -22,3 +26,16 @@ class CharTokenizer(FrequencyTokenizer):
 
     def join(self, pieces: Sequence[str]) -> str:
         return "".join(pieces)
+
+
+def spell(words: list[list[str]], alphabet: str, length: int = 12) -> Tensor:
+    """Return character ids (B, T, length) of rows of words, for a model that reads letters.
+
+    A character's id is its place in `alphabet` plus 2; 1 stands for any other, 0 pads. Longer words
+    are cut. Raises ValueError when the rows have different numbers of words.
+    """
+    if len({len(row) for row in words}) > 1:
+        raise ValueError("words: rows of different lengths; pad them with empty words")
+    place = {letter: i for i, letter in enumerate(alphabet, start=2)}
+    rows = [[[place.get(c, 1) for c in word[:length]] for word in row] for row in words]
+    return torch.tensor([[ids + [PAD] * (length - len(ids)) for ids in row] for row in rows])

@@ -14,10 +14,11 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import Perceptron as Reference
 from torch import Tensor
 
+from deepdive.models.before.hebb import Hebb, oja
 from deepdive.models.before.lenet import lenet, squash, zip_code
 from deepdive.models.before.mlp import MLP, SIGMOID, TANH, Activation, backward, forward
 from deepdive.models.before.perceptron import Perceptron, mistake_bound
-from deepdive.models.before.threshold import Hebb, ThresholdUnit, at_least, oja, veto, xor
+from deepdive.models.before.threshold import ThresholdUnit, at_least, veto, xor
 
 BITS = torch.tensor(list(product([0.0, 1.0], repeat=2)))
 XOR = torch.tensor([-1, 1, 1, -1])

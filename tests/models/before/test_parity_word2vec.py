@@ -16,7 +16,8 @@ from deepdive.models.before.bilm import BiLM, DirectedLM
 from deepdive.models.before.character_cnn import CharacterCNN, Highway
 from deepdive.models.before.elmo import ELMo, ScalarMix
 from deepdive.models.before.neural_lm import NeuralLM
-from deepdive.models.before.word2vec import SkipGram, negative_sampling_loss
+from deepdive.models.before.word2vec import SkipGram
+from deepdive.training.objectives import negative_sampling_loss
 
 TOKENS = torch.tensor([[4, 7, 9, 5, 8], [6, 8, 10, 0, 0], [11, 5, 0, 0, 0]])
 REAL = TOKENS != 0

@@ -8,15 +8,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from deepdive.data import DataError, sense_sentences
+from deepdive.evaluate.similarity import neighbours
 from deepdive.inspect import record
 from deepdive.models.before import elmo, neural_lm
-from deepdive.models.before.bilm import BiLM, bilm_loss
-from deepdive.models.before.character_cnn import CharacterCNN, spell
+from deepdive.models.before.bilm import BiLM
+from deepdive.models.before.character_cnn import CharacterCNN
 from deepdive.models.before.elmo import ELMo
-from deepdive.models.before.word2vec import (
-    SkipGram,
+from deepdive.models.before.word2vec import SkipGram
+from deepdive.tokenizers.character import spell
+from deepdive.training.objectives import (
+    bilm_loss,
     keep_probability,
-    nearest,
     negative_sampling_loss,
     noise,
     skip_gram_pairs,
@@ -138,7 +140,7 @@ def test_a_drawn_reach_gives_near_words_more_often() -> None:
 
 def test_the_nearest_leave_out_what_they_are_told() -> None:
     table = torch.tensor([[2.0, 0], [3.0, 0.3], [0, 1], [-1, 0]])
-    ids, cosines = nearest(table, table[0], without=(0,))
+    ids, cosines = neighbours(table, table[0], without=(0,))
     assert ids.tolist() == [1, 2, 3]
     assert torch.allclose(cosines, F.cosine_similarity(table[ids], table[:1]))
 
@@ -221,7 +223,7 @@ def test_one_word_has_another_vector_in_another_sentence() -> None:
 def test_the_gradient_reaches_letters_layers_and_mix() -> None:
     torch.manual_seed(0)
     table = CharacterCNN(32, 12, {2: 6, 3: 6}, d_char=5)
-    model = ELMo(BiLM(table, torch.nn.Linear(12, 9), 12)).double()
+    model = ELMo(BiLM(table, torch.nn.Linear(12, 9), 12, 2, 0.0)).double()
     chars = spell([["a", "bank", "is", "here"]], "abehiknrs")
     vectors, logits = model(chars), model.bilm(chars)
     (vectors.square().sum() + bilm_loss(logits, torch.tensor([[4, 5, 6, 7]]))).backward()

@@ -1,6 +1,9 @@
 """Language models that read one way, and two of them over one sentence. Peters et al. 2018.
 
-What `deepdive.models.before.elmo` takes its layers from.
+What `deepdive.models.before.elmo` takes its layers from; `deepdive.training.objectives.bilm_loss`
+trains it.
+
+Long because a model of one direction stands before the one of two, and both are asked for layers.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from deepdive.fast.dropout import Dropout
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.masks import Mask
 from deepdive.recurrent import LSTM, RecurrentState
-from deepdive.training.objectives import PAD, cross_entropy
 
 
 class DirectedLM(nn.Module):
@@ -29,12 +31,7 @@ class DirectedLM(nn.Module):
     """
 
     def __init__(
-        self,
-        embedding: nn.Module,
-        head: nn.Module,
-        d_model: int,
-        n_layers: int = 2,
-        dropout: float = 0.0,
+        self, embedding: nn.Module, head: nn.Module, d_model: int, n_layers: int, dropout: float
     ) -> None:
         super().__init__()
         positive(d_model=d_model, n_layers=n_layers)
@@ -43,27 +40,21 @@ class DirectedLM(nn.Module):
         self.dropout = Dropout(dropout)
 
     def layers(
-        self,
-        tokens: Tensor,
-        mask: Mask | Tensor | None = None,
-        state: RecurrentState | None = None,
+        self, tokens: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
     ) -> list[Tensor]:
         """Return h_0 ... h_L, each (B, T, d_model), for tokens (B, T), or what the embedding reads.
 
         `mask` bool (B, T), True = real token; `state` is where to start, and moves on.
         """
         state = RecurrentState() if state is None else state
-        found = [self.embedding(tokens)]
+        h = [self.embedding(tokens)]
         for j, lstm in enumerate(self.lstms):
-            h = lstm(self.dropout(found[-1]), mask, state[j])
-            found.append(h + found[-1] if j else h)
-        return found
+            read = lstm(self.dropout(h[-1]), mask, state[j])
+            h.append(read + h[-1] if j else read)
+        return h
 
     def forward(
-        self,
-        tokens: Tensor,
-        mask: Mask | Tensor | None = None,
-        state: RecurrentState | None = None,
+        self, tokens: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
     ) -> Tensor:
         """Return logits (B, T, V) for the token that follows each; arguments as for `layers`."""
         return self.head(self.dropout(self.layers(tokens, mask, state)[-1]))
@@ -72,70 +63,41 @@ class DirectedLM(nn.Module):
 class BiLM(nn.Module):
     """Two language models, one from each end, that share the words' rows and the output layer.
 
-    forward: logits (B, T, 2, V), for the token after each token ([:, :, 0], from what is to its
-    left) and for the token before it ([:, :, 1], from what is to its right). Neither sees what it
-    is to guess. `bilm_loss` trains it.
-    Source: Peters et al. 2018, section 3.1.
+    Neither sees what it is to guess. Source: Peters et al. 2018, section 3.1.
     """
 
     def __init__(
-        self,
-        embedding: nn.Module,
-        head: nn.Module,
-        d_model: int,
-        n_layers: int = 2,
-        dropout: float = 0.0,
+        self, embedding: nn.Module, head: nn.Module, d_model: int, n_layers: int, dropout: float
     ) -> None:
         super().__init__()
         self.left_to_right = DirectedLM(embedding, head, d_model, n_layers, dropout)
         self.right_to_left = DirectedLM(embedding, head, d_model, n_layers, dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return logits (B, T, 2, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
-        _check_axes(tokens)
-        turned = None if mask is None else mask.flip(1)
-        back = self.right_to_left(tokens.flip(1), turned).flip(1)
+        """Return logits (B, T, 2, V) for tokens (B, T): [:, :, 0] for the token after each, from
+        what is to its left, [:, :, 1] for the one before. `mask` bool (B, T), True = real token.
+        """
+        back = self.right_to_left(*_turned(tokens, mask)).flip(1)
         return torch.stack([self.left_to_right(tokens, mask), back], dim=2)
 
     def layers(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
-        """Return L + 1 tensors (B, T, 2 * d_model), both directions side by side.
-
-        The first is the word's own row, twice.
+        """Return L + 1 tensors (B, T, 2 * d_model), both directions side by side; the first is the
+        word's own row, twice.
         """
-        _check_axes(tokens)
-        turned = None if mask is None else mask.flip(1)
-        onward = self.left_to_right.layers(tokens, mask)
-        back = self.right_to_left.layers(tokens.flip(1), turned)
-        return [torch.cat([a, b.flip(1)], dim=-1) for a, b in zip(onward, back, strict=True)]
-
-
-def _check_axes(tokens: Tensor) -> None:
-    """Raise ValueError for tokens of one axis; words may come as (B, T, C) characters too."""
-    if tokens.ndim < 2:
-        check_tokens(tokens)
-
-
-def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
-    """Mean of the two cross-entropies: the token after each token, and the one before it.
-
-    logits (B, T, 2, V) of `BiLM`, tokens (B, T) with a mark at both ends of each sentence.
-    Source: Peters et al. 2018, section 3.1.
-    """
-    if logits.ndim != 4 or logits.shape[2] != 2 or tokens.shape != logits.shape[:2]:
-        raise ValueError(
-            f"logits: came with shape {tuple(logits.shape)} for tokens {tuple(tokens.shape)}, "
-            "expected (B, T, 2, V) and (B, T): what BiLM returns"
+        back = _turned(tokens, mask)
+        pairs = zip(
+            self.left_to_right.layers(tokens, mask), self.right_to_left.layers(*back), strict=True
         )
-    after = cross_entropy(logits[:, :-1, 0], tokens[:, 1:], pad)
-    targets = tokens[:, :-1]
-    if pad is not None:  # padding behind a sentence guesses nothing
-        targets = targets.masked_fill(tokens[:, 1:] == pad, pad)
-    before = cross_entropy(logits[:, 1:, 1], targets, pad)
-    return (after + before) / 2
+        return [torch.cat([a, b.flip(1)], dim=-1) for a, b in pairs]
+
+
+def _turned(tokens: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    if tokens.ndim < 2:  # words may come as (B, T, C) characters too
+        check_tokens(tokens)
+    return tokens.flip(1), None if mask is None else mask.flip(1)
 
 
 def bilm(vocab_size: int, d_model: int = 64, n_layers: int = 2, dropout: float = 0.0) -> BiLM:
     """Build a BiLM over a table of words."""
-    positive(vocab_size=vocab_size, d_model=d_model)
     head = nn.Linear(d_model, vocab_size)
     return BiLM(TokenEmbedding(vocab_size, d_model), head, d_model, n_layers, dropout)

@@ -5,6 +5,9 @@ Not as in the papers: the fine-tuning is by labels and back-propagation, as in B
 the wake-sleep algorithm of Hinton et al. 2006 is left out. A layer above the first learns from
 probabilities, not from drawn states.
 
+Long because an RBM's energy, its exact sums and its learning rule are three things, none of which
+is in its parent, and a DBN is several RBMs with a training of their own.
+
 System: dbn
 Parent: hopfield
 What differs:
@@ -26,9 +29,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.checks import positive, width
 
-MOST = 20  # units of the smaller side: a million states
+MAX_SUMMED_UNITS = 20  # of the smaller side: a million states
 
 
 class RBM(nn.Module):
@@ -42,7 +45,6 @@ class RBM(nn.Module):
 
     W (n_hidden, n_visible) begins small and random, both biases at 0. Values of v between 0 and 1
     are taken as probabilities.
-    Raises ValueError for a side without units, and for rows of another width.
     Source: Hinton 2002, section 5; the free energy: Hinton 2010, section 16.
     """
 
@@ -79,15 +81,12 @@ class RBM(nn.Module):
         return torch.bernoulli(self.visible(h), generator=generator)
 
     def log_partition(self) -> Tensor:
-        """Return log Z, summed over all states of the smaller side.
-
-        Raises ValueError when that side has more than 20 units.
-        """
+        """Return log Z, summed over all states of the smaller side, of 20 units or fewer."""
         n_hidden, n_visible = self.W.shape
-        if min(n_hidden, n_visible) > MOST:
+        if (smaller := min(n_hidden, n_visible)) > MAX_SUMMED_UNITS:
             raise ValueError(
-                f"log_partition: came with sides of {n_visible} and {n_hidden} units, expected at "
-                f"most {MOST} on the smaller one: it sums over 2^{min(n_hidden, n_visible)} states"
+                f"the smaller side has {smaller} units, expected at most {MAX_SUMMED_UNITS}: the "
+                f"sum is over 2^{smaller} states"
             )
         if n_visible <= n_hidden:
             return (-self.free_energy(all_states(n_visible).to(self.b))).logsumexp(0)
@@ -95,12 +94,11 @@ class RBM(nn.Module):
         return (h @ self.c + F.softplus(h @ self.W + self.b).sum(-1)).logsumexp(0)
 
     def log_likelihood(self, v: Tensor) -> Tensor:
-        """Return log p(v) in nats, (...); refuses what `log_partition` refuses."""
+        """Return log p(v) in nats, (...)."""
         return -self.free_energy(v) - self.log_partition()
 
     def _field(self, v: Tensor) -> Tensor:
-        if v.shape[-1] != len(self.b):
-            raise ValueError(f"v: came {v.shape[-1]} wide, expected n_visible={len(self.b)}")
+        width("v", v, len(self.b))
         return F.linear(v, self.W, self.c)
 
 
@@ -118,34 +116,25 @@ def contrastive_divergence(
         loss = mean free_energy(v) - mean free_energy(v_k)
 
     Only the gradient has a meaning. Its first part is that of -log p(v); the second stands for the
-    one of log Z, which k = infinity would give. Raises ValueError for k below 1.
-    Source: Hinton 2002, section 3.
+    one of log Z, which k = infinity would give. Source: Hinton 2002, section 3.
     """
-    if k < 1:
-        raise ValueError(f"k: came as {k}, expected 1 or more Gibbs steps")
+    positive(k=k)
+    drawn = v
     with torch.no_grad():
-        drawn = v
         for _ in range(k):
             drawn = rbm.gibbs(drawn, generator)
     return rbm.free_energy(v).mean() - rbm.free_energy(drawn).mean()
 
 
 def train_rbm(
-    rbm: RBM,
-    v: Tensor,
-    *,
-    epochs: int,
-    lr: float = 0.1,
-    batch: int = 20,
-    k: int = 1,
-    generator: torch.Generator | None = None,
+    rbm: RBM, v: Tensor, *, epochs: int, lr: float = 0.1, generator: torch.Generator | None = None
 ) -> None:
-    """Train on rows v (B, n_visible) by CD-k with momentum 0.5, in batches of a drawn order."""
+    """Train on rows v (B, n_visible) by CD-1 with momentum 0.5, in batches of 20, drawn anew."""
     optimizer = torch.optim.SGD(rbm.parameters(), lr=lr, momentum=0.5)
     for _ in range(epochs):
-        for rows in v[torch.randperm(len(v), generator=generator)].split(batch):
+        for rows in v[torch.randperm(len(v), generator=generator)].split(20):
             optimizer.zero_grad()
-            contrastive_divergence(rbm, rows, k, generator).backward()
+            contrastive_divergence(rbm, rows, generator=generator).backward()
             optimizer.step()
 
 
@@ -156,32 +145,22 @@ class DBN(nn.Module):
 
     A second layer that is the first one turned over (W transposed, b and c exchanged) leaves p(v)
     as it was; training it raises a lower bound of the likelihood.
-    Raises ValueError for fewer than two sizes.
     Source: Hinton, Osindero and Teh 2006, sections 3 and 4.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__()
-        if len(sizes) < 2 or min(sizes) < 1:
-            raise ValueError(
-                f"sizes={list(sizes)}: expected two or more, each 1 or more: (64, 100, 100)"
-            )
-        self.layers = nn.ModuleList(RBM(below, above) for below, above in pairwise(sizes))
+        if len(sizes) < 2:
+            raise ValueError(f"sizes={list(sizes)}: expected two or more, such as (64, 100, 100)")
+        self.layers = nn.Sequential(*(RBM(below, above) for below, above in pairwise(sizes)))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the top layer's probabilities (..., sizes[-1]) for rows x (..., sizes[0])."""
-        for layer in self.layers:
-            x = layer(x)
-        return x
+        return self.layers(x)
 
 
 def pretrain(
-    dbn: DBN,
-    x: Tensor,
-    *,
-    epochs: int,
-    lr: float = 0.1,
-    generator: torch.Generator | None = None,
+    dbn: DBN, x: Tensor, *, epochs: int, lr: float = 0.1, generator: torch.Generator | None = None
 ) -> None:
     """Train the layers from the bottom up, each on what the layers below make of x (B, sizes[0]).
 

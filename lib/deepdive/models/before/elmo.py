@@ -4,8 +4,7 @@ Two language models read a sentence, one from each end. All their layers togethe
 weights that a task learns, are the word's vector in this sentence.
 
 Not as in the paper: LSTM layers as wide as the rows in the place of 4,096 units projected to 512;
-no layer norm before the mix; sizes for a laptop. Words enter by a table, or by their letters
-(`deepdive.models.before.character_cnn`), which is the paper's way.
+no layer norm before the mix; sizes for a laptop; words enter by a table, unless by their letters.
 
 System: elmo
 Parent: word2vec
@@ -35,7 +34,7 @@ class ScalarMix(nn.Module):
     """y = gamma * sum_j softmax(s)_j h_j, with one number s_j a layer and one gamma, both learned.
 
     At first all s_j are 0 and gamma is 1: the mean. Hook point: `weights` (n_layers,), softmax(s).
-    Raises ValueError for another number of layers. Source: Peters et al. 2018, equation 1.
+    Source: Peters et al. 2018, equation 1.
     """
 
     def __init__(self, n_layers: int) -> None:
@@ -46,16 +45,13 @@ class ScalarMix(nn.Module):
         self.weights = HookPoint()
 
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
-        """Return (..., d) for n_layers tensors of that shape."""
+        """Return (..., d) for n_layers tensors of that shape; ValueError for another number."""
         if len(layers) != len(self.s):
             raise ValueError(
-                f"layers: {len(layers)} came, expected {len(self.s)}: of a model of L layers give "
-                "all L + 1, the words' own rows too"
+                f"{len(layers)} layers came, expected {len(self.s)}: the words' rows too"
             )
-        weights = self.weights(self.s.softmax(0))
-        return self.gamma * torch.stack([w * h for w, h in zip(weights, layers, strict=True)]).sum(
-            0
-        )
+        weighted = zip(self.weights(self.s.softmax(0)), layers, strict=True)
+        return self.gamma * torch.stack([w * h for w, h in weighted]).sum(0)
 
 
 class ELMo(nn.Module):

@@ -4,6 +4,8 @@ step of which is softmax attention. Hopfield 1982; Ramsauer et al. 2021.
 Not as in Hopfield 1982: states are -1 and 1, there 0 and 1. The modern form leaves out the two
 constants of the paper's energy, which move no minimum.
 
+Long because two memories, of signs and of real rows, each have an energy and a step that lowers it.
+
 System: hopfield
 Parent: hebb
 What differs:
@@ -24,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import width
 from deepdive.inspect import HookPoint
 
 
@@ -36,10 +39,8 @@ class Hopfield:
         state_i = sign(field_i), as it was where the field is 0
 
     The last line changes the energy by -(new_i - old_i) field_i, which is never above 0. A state
-    that no unit leaves is a memory: a local minimum. States are (..., N), real numbers.
-
-    Raises ValueError for weights that are not symmetric, or have a diagonal: the energy could rise.
-    Source: Hopfield 1982, equations 1 and 7.
+    that no unit leaves is a memory: a local minimum. States are (..., N), real numbers. Raises
+    ValueError for other weights: the energy could rise. Source: Hopfield 1982, equations 1 and 7.
     """
 
     weights: Tensor
@@ -50,9 +51,8 @@ class Hopfield:
             raise ValueError(f"weights: came as {tuple(W.shape)}, expected (N, N)")
         if not torch.equal(W, W.T) or W.diagonal().any():
             raise ValueError(
-                "weights: came not symmetric or with a diagonal, so the energy could rise; "
-                "expected weights[i, j] = weights[j, i] and 0 where i = j: take (W + W.T) / 2 and "
-                "fill_diagonal_(0)"
+                "weights: came not symmetric or with a diagonal, so the energy could rise; take "
+                "(W + W.T) / 2 and fill_diagonal_(0)"
             )
 
     def field(self, state: Tensor) -> Tensor:
@@ -108,35 +108,27 @@ class ModernHopfield(nn.Module):
 
     One step is state - (gradient of the energy), and never raises it. It is attention: query the
     state, keys and values the patterns, scale beta (`as_attention`). A large beta returns the
-    pattern with the largest dot product, beta 0 the mean of all.
-
-    Hook point: `weights` (..., S). Raises ValueError for patterns or a beta that cannot be.
+    pattern with the largest dot product, beta 0 the mean of all. Hook point: `weights` (..., S).
     Source: Ramsauer et al. 2021, section 2, equations 2 and 3 (less two constants).
     """
 
     def __init__(self, patterns: Tensor, beta: float = 1.0) -> None:
         super().__init__()
-        if patterns.ndim != 2 or not len(patterns) or not patterns.is_floating_point():
+        if patterns.ndim != 2 or not len(patterns) or beta < 0:
             raise ValueError(
-                f"patterns: came as {tuple(patterns.shape)}, {patterns.dtype}; expected (S, d) "
-                "floats with S of 1 or more: one row a pattern"
+                f"patterns: came as {tuple(patterns.shape)}, beta as {beta}; expected one row or "
+                "more, (S, d), and a beta of 0 or more"
             )
-        if beta < 0:
-            raise ValueError(f"beta: came as {beta}, expected 0 or more: it sharpens the softmax")
         self.patterns, self.beta = nn.Parameter(patterns), beta
         self.weights = HookPoint()
 
     def forward(self, state: Tensor) -> Tensor:
-        """Return the states (..., d) after one step."""
+        """Return the states (..., d) after one step; put a 0 where a state is not known."""
         return self.weights(self.score(state).softmax(-1)) @ self.patterns
 
     def score(self, state: Tensor) -> Tensor:
         """Return beta * state @ patterns.T, (..., S)."""
-        if state.shape[-1] != self.patterns.shape[1]:
-            raise ValueError(
-                f"state: came {state.shape[-1]} wide, expected {self.patterns.shape[1]} as the "
-                "patterns are; put a 0 where nothing is known"
-            )
+        width("state", state, self.patterns.shape[1])
         return self.beta * state @ self.patterns.T
 
     def energy(self, state: Tensor) -> Tensor:
@@ -145,20 +137,6 @@ class ModernHopfield(nn.Module):
             raise ValueError("beta: came as 0, expected above 0: the energy divides by it")
         pull = self.score(state).logsumexp(-1) / self.beta
         return 0.5 * state.square().sum(-1) - pull
-
-    def error_bound(self, state: Tensor, i: int) -> Tensor:
-        """Return what the distance of forward(state) from pattern i cannot exceed, (...).
-
-            2 (S - 1) M exp(-beta (separation - 2 M |state - pattern_i|))
-
-        M is the largest norm of a pattern, the separation the least of pattern_i . (pattern_i -
-        pattern_j). Source: Ramsauer et al. 2021, theorem 5, for one step from `state`.
-        """
-        x, largest = self.patterns[i], self.patterns.norm(dim=1).max()
-        others = torch.arange(len(self.patterns), device=x.device) != i
-        separation = (x @ (x - self.patterns[others]).T).amin() if others.any() else largest * 0
-        near = separation - 2 * largest * (state - x).norm(dim=-1)
-        return 2 * others.sum() * largest * (-self.beta * near).exp()
 
 
 def as_attention(network: ModernHopfield) -> MultiHeadAttention:

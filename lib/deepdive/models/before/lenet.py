@@ -9,6 +9,9 @@ paper's sizes. Not as in the paper besides: which 8 of the 12 maps a map of H2 r
 there, and is a ring here (`ring`); biases start at 0; the paper's second-order steps, one example
 at a time, are left to whoever trains it.
 
+Long because its convolution is written out: torch has none in which a map reads some of the maps
+below and each unit has a bias.
+
 System: lenet
 Parent: mlp
 What differs:
@@ -29,7 +32,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.checks import not_negative, positive
 from deepdive.inspect import HookPoint
 
 BACKGROUND = -1.0  # what lies around an image: paper
@@ -56,47 +59,37 @@ class FeatureMaps(nn.Module):
 
     `side` is that of the square maps below; x has `padding` rows of -1 around it. `sources[m]`
     lists the maps below that map m reads, as many for each. Weights are drawn from U(-2.4 / F, 2.4
-    / F), F the number of inputs of a unit. Raises ValueError for numbers that do not fit.
-
-    Source: LeCun et al. 1989, section 3.2.
+    / F), F the number of inputs of a unit. Source: LeCun et al. 1989, section 3.2.
     """
 
     def __init__(
         self, side: int, sources: Sequence[Sequence[int]], kernel: int, stride: int, padding: int
     ) -> None:
         super().__init__()
-        if min(side, kernel, stride) < 1 or padding < 0 or kernel > side + 2 * padding:
-            raise ValueError(
-                f"side={side}, kernel={kernel}, stride={stride}, padding={padding}: expected a "
-                "kernel from 1 to side + 2 * padding, and a stride of 1 or more"
-            )
-        below = [n for read in sources for n in read]
-        if len({len(read) for read in sources}) != 1 or min(below, default=-1) < 0:
+        positive(side=side, kernel=kernel, stride=stride)
+        not_negative(padding=padding)
+        if len({len(maps_read) for maps_read in sources}) != 1:
             raise ValueError(f"sources={sources}: list as many maps below (0, 1, ...) for each map")
         self.side, self.kernel, self.stride, self.padding = side, kernel, stride, padding
-        self.sources = [list(read) for read in sources]
-        self.n_below = max(below) + 1
+        self.sources = [list(maps_read) for maps_read in sources]
+        self.n_below = max(map(max, self.sources)) + 1
         self.out = (side + 2 * padding - kernel) // stride + 1  # the side of the maps it makes
+        positive(out=self.out, kernel=kernel)  # below 1, the kernel is wider than what it reads
         bound = 2.4 / (len(sources[0]) * kernel**2 + 1)
         shape = (len(sources), len(sources[0]), kernel, kernel)
         self.weight = nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(len(sources), self.out, self.out))
 
     def full(self) -> Tensor:
-        """Return the kernels over all maps below (maps, n_below, kernel, kernel), 0 where a map is
-        not read.
-        """
-        n_maps, n_read = self.weight.shape[:2]
-        kernels = self.weight.new_zeros(n_maps, self.n_below, self.kernel, self.kernel)
-        rows = torch.arange(n_maps, device=self.weight.device)[:, None].expand(-1, n_read)
-        below = torch.tensor(self.sources, device=rows.device)
-        return kernels.index_put((rows, below), self.weight)
+        """Return kernels over all maps below (maps, n_below, kernel, kernel), 0 if not read."""
+        kernels = self.weight.new_zeros(len(self.weight), self.n_below, self.kernel, self.kernel)
+        maps = torch.arange(len(self.weight), device=self.weight.device)[:, None]
+        return kernels.index_put(
+            (maps, torch.tensor(self.sources, device=maps.device)), self.weight
+        )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, maps, out, out) for x (B, n_below, side, side).
-
-        Raises ValueError for another shape.
-        """
+        """Return (B, maps, out, out) for x (B, n_below, side, side)."""
         if x.ndim != 4 or x.shape[1:] != (self.n_below, self.side, self.side):
             raise ValueError(
                 f"x has shape {tuple(x.shape)}; expected (B, {self.n_below}, {self.side}, "
@@ -111,15 +104,14 @@ class FeatureMaps(nn.Module):
 class LeNet(nn.Module):
     """Two layers of maps, two of units, each through `squash`: answers (B, 10), +1 for the digit.
 
-    `lenet()` and `zip_code()` build one. Hook points: `maps1`, `maps2`, after `squash`.
+    Hook points: `maps1`, `maps2`, after `squash`.
     """
 
-    def __init__(self, first: FeatureMaps, second: FeatureMaps, d_hidden: int = 30) -> None:
+    def __init__(self, first: FeatureMaps, second: FeatureMaps) -> None:
         super().__init__()
-        positive(d_hidden=d_hidden)
         self.first, self.second = first, second
-        self.hidden = nn.Linear(len(second.sources) * second.out**2, d_hidden)
-        self.answer = nn.Linear(d_hidden, 10)
+        self.hidden = nn.Linear(len(second.sources) * second.out**2, 30)
+        self.answer = nn.Linear(30, 10)
         self.maps1, self.maps2 = HookPoint(), HookPoint()
         for layer in (self.hidden, self.answer):
             bound = 2.4 / (layer.in_features + 1)

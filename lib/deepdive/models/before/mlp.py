@@ -1,7 +1,9 @@
 """The multi-layer perceptron, "Learning Representations by Back-propagating Errors". Rumelhart,
-Hinton and Williams 1986. Forward and backward are written by hand; autograd only carries what
-`backward` returns to who asks for it. Not as in the paper: the last layer is left without its
-sigmoid, so that any loss can follow, and no weight skips a layer.
+Hinton and Williams 1986. Not as in the paper: the last layer is left without its sigmoid, so that
+any loss can follow, and no weight skips a layer.
+
+Long because the way back is written by hand beside the way forward, and autograd has to be given it
+(`_ByHand`).
 
 System: mlp
 Parent: perceptron
@@ -24,14 +26,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import width
 from deepdive.layers.feed_forward import initialise
 
 
 @dataclass(frozen=True)
 class Activation:
-    """h = value(a), and its slope dh/da as a function of h: what the way back needs is kept
-    anyway.
-    """
+    """h = value(a), and its slope dh/da as a function of h, which is kept anyway."""
 
     value: Callable[[Tensor], Tensor]
     slope: Callable[[Tensor], Tensor]
@@ -68,8 +69,7 @@ def backward(
 
     `h` is what `forward` returned. Source: Rumelhart et al. 1986, equations 4 to 7.
     """
-    dW, db = [], []
-    dh = dy
+    dW, db, dh = [], [], dy
     for i in reversed(range(len(W))):
         da = dh if i == len(W) - 1 else dh * f.slope(h[i + 1])
         dW.append(da.T @ h[i])  # (d[i + 1], d[i])
@@ -104,8 +104,7 @@ class _ByHand(torch.autograd.Function):
 class MLP(nn.Module):
     """A net of fully connected layers: `sizes` numbers of units, the input's first.
 
-    The last layer has no activation. Weights are drawn from Glorot's uniform distribution.
-    Raises ValueError for fewer than two sizes, or a size below 1.
+    The last layer has no activation. Raises ValueError for fewer than two sizes, or one below 1.
     """
 
     def __init__(self, sizes: Sequence[int], f: Activation = SIGMOID) -> None:
@@ -123,10 +122,7 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., sizes[-1]) for x (..., sizes[0]). Raises ValueError for another width."""
-        if x.ndim < 1 or x.shape[-1] != self.sizes[0]:
-            raise ValueError(
-                f"x has shape {tuple(x.shape)}; its last side must be sizes[0]={self.sizes[0]}"
-            )
+        width("x", x, self.sizes[0])
         weights = [w for layer in self.linear for w in (layer.weight, layer.bias)]
         apply: Any = _ByHand.apply  # it declares no types
         rows: Tensor = apply(x.reshape(-1, self.sizes[0]), self.f, *weights)

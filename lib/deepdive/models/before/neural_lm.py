@@ -1,20 +1,15 @@
 """The neural probabilistic language model. Bengio, Ducharme, Vincent and Jauvin 2003.
 
-It guesses the next word from a window of words, each a learned row of numbers, through one hidden
-layer. word2vec (`deepdive.models.before.word2vec`) is what was left when the layer was dropped and
-the softmax over the vocabulary was replaced.
+It guesses the next word from a window of words, each a learned row of numbers. word2vec
+(`deepdive.models.before.word2vec`) is what was left when the hidden layer was dropped.
 
 Parent: mlp
 What differs:
-- words enter as learned rows, not as counts of word sequences: the table of `NeuralLM.embedding`
-- a window of `n_words` rows side by side goes through one hidden layer (`NeuralLM.H`)
-- the scores also see the rows directly (`NeuralLM.W`)
-Time: O(n_words d_model (d_hidden + V) + d_hidden V) per token
-Memory: O(V (d_model n_words + d_hidden)) weights
-Source: Bengio et al. 2003, section 2, equation 1
+- words enter as learned rows, not as counts of word sequences: `NeuralLM.embedding`
+- a window of `n_words` rows side by side goes through one hidden layer: `NeuralLM.H`
+- the scores also see the rows directly: `NeuralLM.W`
+Source: Bengio et al. 2003, section 2, equation 1.
 Book: 1.1
-Oracle: torch.nn.Sequential of torch.nn layers
-Checkpoints: none
 """
 
 from __future__ import annotations
@@ -24,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.layers.embeddings import TokenEmbedding, check_tokens
+from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.masks import padding
 
 
@@ -36,8 +31,6 @@ class NeuralLM(nn.Module):
 
     d and b are the biases of H and U. Before the first token, and where `mask` says padding, the
     rows are 0. The paper counts the word to guess in its n, so its n is n_words + 1.
-    Raises ValueError when a size is below 1, and for tokens outside the vocabulary.
-    Source: Bengio et al. 2003, section 2, equation 1.
     """
 
     def __init__(self, vocab_size: int, d_model: int, d_hidden: int, n_words: int) -> None:
@@ -52,9 +45,8 @@ class NeuralLM(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return logits (B, T, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
-        check_tokens(tokens)
-        real = padding(mask, tokens, "mask")
         rows = self.embedding(tokens)  # (B, T, d_model)
+        real = padding(mask, tokens, "mask")
         if real is not None:
             rows = rows * real.keys.unsqueeze(-1)
         rows = F.pad(rows, (0, 0, self.n_words - 1, 0))  # rows of 0 before the first token

@@ -3,11 +3,13 @@ in the Brain". Rosenblatt 1958. What it cannot learn: Minsky and Papert 1969.
 
 A threshold unit that changes its weights whenever it is wrong. Where a line separates the two
 classes, it is wrong a finite number of times (`mistake_bound`); where none does, as for XOR, it is
-wrong for ever, and with whole numbers its weights go round in a circle (`Perceptron.learn` says
-when they come back).
+wrong for ever, and with whole numbers its weights go round in a circle.
 
 Not as in the paper: Rosenblatt's first layer of fixed random connections is left out; x is what it
 would hand over. The rule is that of his later, error-correcting form (1962).
+
+Long because a page asks how its learning went and when it must end: the record of each mistake
+(`Lesson`) and the theorem (`mistake_bound`) are half of it.
 
 System: perceptron
 Parent: tlu
@@ -26,12 +28,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from deepdive.checks import positive, width
+
 
 @dataclass(frozen=True)
 class Mistake:
-    """Example `index` was wrong in pass `number`; `w` (d,) and `b` are the weights afterwards."""
+    """Example `index` was wrong; `w` (d,) and `b` are the weights afterwards."""
 
-    number: int
     index: int
     w: Tensor
     b: float
@@ -39,9 +42,8 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What `learn` did: the mistakes in order; the first pass without one; the pass after which the
-    weights were those after an earlier pass. Where `circle` is a pass, none without a mistake will
-    ever come.
+    """What `learn` did: the mistakes in order; the first pass without one (`clean`); the pass after
+    which the weights were those after an earlier one (`circle`): it then never ends.
     """
 
     mistakes: list[Mistake]
@@ -50,16 +52,12 @@ class Lesson:
 
 
 class Perceptron:
-    """decide(x) = +1 if w . x + b > 0 else -1, with weights in float64.
-
-    `w` (d,) and `b` start at 0 unless given. Raises ValueError for d below 1.
-    """
+    """decide(x) = +1 if w . x + b > 0 else -1, with float64 `w` (d,) and `b`, 0 unless given."""
 
     def __init__(self, d: int, w: Tensor | None = None, b: float = 0.0, lr: float = 1.0) -> None:
-        if d < 1 or (w is not None and tuple(w.shape) != (d,)):
-            came = None if w is None else tuple(w.shape)
-            raise ValueError(f"d={d}, w {came}; expected d of 1 or more, and w ({d},)")
+        positive(d=d)
         self.w = torch.zeros(d, dtype=torch.float64) if w is None else w.double().clone()
+        width("w", self.w, d)
         self.b, self.lr = float(b), lr
 
     def decide(self, x: Tensor) -> Tensor:
@@ -77,28 +75,29 @@ class Perceptron:
             w = w + lr * y[i] * x[i]
             b = b + lr * y[i]
 
-        An example on the line itself counts as a mistake. Raises ValueError for labels that are not
-        -1 and +1, or shapes that do not fit.
+        An example on the line itself counts as a mistake. Raises ValueError for other labels.
         """
-        _check(x, y, len(self.w))
+        width("x", x, len(self.w))
+        if not len(x) or y.shape != (len(x),) or not ((y == 1) | (y == -1)).all():
+            raise ValueError(
+                f"x {tuple(x.shape)}, y {tuple(y.shape)} with {sorted(set(y.tolist()))[:4]}; "
+                "expected a label -1 or +1 for each row of x, and one row at least"
+            )
         mistakes: list[Mistake] = []
-        seen = [self._weights()]
+        earlier = [(*self.w.tolist(), self.b)]
         for number in range(passes):
             before = len(mistakes)
             for i in range(len(x)):
                 if self.margin(x[i : i + 1], y[i : i + 1]).item() <= 0:
                     self.w = self.w + self.lr * y[i].item() * x[i].double()
                     self.b += self.lr * y[i].item()
-                    mistakes.append(Mistake(number, i, self.w, self.b))
+                    mistakes.append(Mistake(i, self.w, self.b))
             if len(mistakes) == before:
                 return Lesson(mistakes, clean=number)
-            if self._weights() in seen:
+            if (weights := (*self.w.tolist(), self.b)) in earlier:
                 return Lesson(mistakes, circle=number)
-            seen.append(self._weights())
+            earlier.append(weights)
         return Lesson(mistakes)
-
-    def _weights(self) -> tuple[float, ...]:
-        return (*self.w.tolist(), self.b)
 
 
 def mistake_bound(x: Tensor, y: Tensor, w: Tensor, b: float) -> float:
@@ -111,22 +110,12 @@ def mistake_bound(x: Tensor, y: Tensor, w: Tensor, b: float) -> float:
     in any order and for any learning rate. Raises ValueError where (w, b) does not separate.
     Source: Novikoff 1962.
     """
-    _check(x, y, len(w))
     margins = Perceptron(len(w), w, b).margin(x, y)
     if margins.min() <= 0:
         raise ValueError(
-            f"w and b do not separate: example {int(margins.argmin())} has the margin "
-            f"{margins.min():.3g}; give a line with all margins above 0"
+            f"example {int(margins.argmin())} has the margin {margins.min():.3g}; give a line (w, "
+            "b) that separates: all margins above 0"
         )
     length = torch.cat([w.double(), torch.tensor([b], dtype=torch.float64)]).norm()
     R = (x.double().square().sum(1) + 1).sqrt().max()
     return ((R * length / margins.min()) ** 2).item()
-
-
-def _check(x: Tensor, y: Tensor, d: int) -> None:
-    if x.ndim != 2 or x.shape[1] != d or not len(x) or tuple(y.shape) != (len(x),):
-        raise ValueError(
-            f"x {tuple(x.shape)}, y {tuple(y.shape)}; expected x (N, {d}), not empty, and y (N,)"
-        )
-    if not ((y == 1) | (y == -1)).all():
-        raise ValueError(f"y holds {sorted(set(y.tolist()))[:4]}; expected labels -1 and +1")

@@ -5,6 +5,7 @@
 `pairs`         next-sentence prediction and sentence order, from documents
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
+`skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
 from deepdive.training.objectives.distillation import (
@@ -20,21 +21,38 @@ from deepdive.training.objectives.sentences import (
     pair_features,
     triplet,
 )
-from deepdive.training.objectives.token import PAD, cross_entropy, perplexity, token_count
+from deepdive.training.objectives.skip_gram import (
+    keep_probability,
+    negative_sampling_loss,
+    noise,
+    skip_gram_pairs,
+)
+from deepdive.training.objectives.token import (
+    PAD,
+    bilm_loss,
+    cross_entropy,
+    perplexity,
+    token_count,
+)
 
 __all__ = [
     "PAD",
+    "bilm_loss",
     "cosine_regression",
     "cross_entropy",
     "distillation_loss",
     "hidden_cosine",
+    "keep_probability",
     "mask_id",
     "mask_tokens",
     "multiple_negatives",
+    "negative_sampling_loss",
     "next_sentence_pairs",
+    "noise",
     "pair_features",
     "perplexity",
     "sentence_order_pairs",
+    "skip_gram_pairs",
     "soft_cross_entropy",
     "special_ids",
     "token_count",

@@ -89,6 +89,26 @@ def cross_entropy(
     return (1.0 - smoothing) * hard + smoothing * uniform
 
 
+def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
+    """Mean of two cross-entropies: that of the token after each token, and of the one before it.
+
+    logits: (B, T, 2, V) of two language models, one from each end (`deepdive.models.before.bilm`).
+    tokens: (B, T) with a mark at both ends of each sentence.
+    Source: Peters et al. 2018, section 3.1.
+    """
+    if logits.ndim != 4 or logits.shape[2] != 2 or tokens.shape != logits.shape[:2]:
+        raise ValueError(
+            f"logits: came with shape {tuple(logits.shape)} for tokens {tuple(tokens.shape)}, "
+            "expected (B, T, 2, V) and (B, T): what BiLM returns"
+        )
+    after = cross_entropy(logits[:, :-1, 0], tokens[:, 1:], pad)
+    targets = tokens[:, :-1]
+    if pad is not None:  # padding behind a sentence guesses nothing
+        targets = targets.masked_fill(tokens[:, 1:] == pad, pad)
+    before = cross_entropy(logits[:, 1:, 1], targets, pad)
+    return (after + before) / 2
+
+
 def perplexity(loss: float | Tensor) -> float:
     """Return exp(loss), for a mean cross-entropy in nats: the size of the equally likely choice.
 

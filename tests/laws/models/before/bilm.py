@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.models.before.bilm import BiLM, DirectedLM, bilm, bilm_loss
+from deepdive.models.before.bilm import BiLM, DirectedLM, bilm
 from deepdive.recurrent import RecurrentState
+from deepdive.training.objectives import bilm_loss
 from laws import Case, Fails, NotApplicable, Refuses, case, padding_of
 
 

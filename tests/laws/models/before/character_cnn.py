@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from deepdive.models.before.character_cnn import CharacterCNN, Highway, spell
+from deepdive.models.before.character_cnn import CharacterCNN, Highway
+from deepdive.tokenizers.character import spell
 from laws import Case, NotApplicable, case, random_rows
 
 ALONE = NotApplicable("it looks at one word at a time; no mask, order or state enters")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from deepdive.models.before.word2vec import (
-    SkipGram,
+from deepdive.evaluate.similarity import neighbours
+from deepdive.models.before.word2vec import SkipGram
+from deepdive.training.objectives import (
     keep_probability,
-    nearest,
     negative_sampling_loss,
     noise,
     skip_gram_pairs,
@@ -44,7 +44,7 @@ def _() -> Case:
             "no counts": lambda: noise(torch.zeros(4)),
             "no threshold": lambda: keep_probability(torch.ones(4), 0.0),
             "a batch of sentences": lambda: skip_gram_pairs(torch.zeros(2, 3).long(), 2),
-            "another width": lambda: nearest(torch.zeros(4, 3), torch.zeros(2)),
+            "another width": lambda: neighbours(torch.zeros(4, 3), torch.zeros(2)),
         },
         laws={"padding": alone, "cache": alone, "hooks": alone},
     )
