@@ -53,7 +53,7 @@ class CharacterCNN(nn.Module):
     """
 
     def __init__(
-        self, n_chars: int, d_model: int, filters: Mapping[int, int], d_char: int = 16,
+        self, n_chars: int, d_model: int, filters: Mapping[int, int], *, d_char: int = 16,
         n_highway: int = 2,
     ) -> None:  # fmt: skip
         super().__init__()
@@ -75,9 +75,7 @@ class CharacterCNN(nn.Module):
         starts = ids != PAD
         starts[:, 0] = True  # an empty word has one place too
         rows = look_up(self.embedding.weight, ids, "chars") * (ids != PAD).unsqueeze(-1)
-        rows = F.pad(
-            rows.transpose(1, 2), (0, self.longest - 1)
-        )  # (B * T, d_char, C + longest - 1)
+        rows = F.pad(rows.mT, (0, self.longest - 1))  # (B * T, d_char, C + longest - 1)
         largest = []
         for conv in self.convolutions:
             found = torch.tanh(conv(rows))[..., :C]  # (B * T, n, C): a place for each character

@@ -47,9 +47,7 @@ class ScalarMix(nn.Module):
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
         """Return (..., d) for n_layers tensors of that shape; ValueError for another number."""
         if len(layers) != len(self.s):
-            raise ValueError(
-                f"{len(layers)} layers came, expected {len(self.s)}: the words' rows too"
-            )
+            raise ValueError(f"{len(layers)} layers; expected {len(self.s)}: the words' rows too")
         weighted = zip(self.weights(self.s.softmax(0)), layers, strict=True)
         return self.gamma * torch.stack([w * h for w, h in weighted]).sum(0)
 

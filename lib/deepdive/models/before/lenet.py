@@ -68,7 +68,7 @@ class FeatureMaps(nn.Module):
         super().__init__()
         positive(side=side, kernel=kernel, stride=stride)
         not_negative(padding=padding)
-        if len({len(maps_read) for maps_read in sources}) != 1:
+        if len({len(maps_read) for maps_read in sources}) != 1 or min(map(min, sources)) < 0:
             raise ValueError(f"sources={sources}: list as many maps below (0, 1, ...) for each map")
         self.side, self.kernel, self.stride, self.padding = side, kernel, stride, padding
         self.sources = [list(maps_read) for maps_read in sources]

@@ -8,8 +8,8 @@ wrong for ever, and with whole numbers its weights go round in a circle.
 Not as in the paper: Rosenblatt's first layer of fixed random connections is left out; x is what it
 would hand over. The rule is that of his later, error-correcting form (1962).
 
-Long because a page asks how its learning went and when it must end: the record of each mistake
-(`Lesson`) and the theorem (`mistake_bound`) are half of it.
+Long because two things stand beside the unit: the record of its learning, mistake by mistake
+(`Lesson`), and the theorem that says when it ends (`mistake_bound`).
 
 System: perceptron
 Parent: tlu
