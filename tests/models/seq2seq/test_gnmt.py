@@ -12,14 +12,14 @@ from deepdive.decoding import beam, greedy, wu_penalty
 from deepdive.decoding.coverage import coverage, rerank
 from deepdive.inspect import record
 from deepdive.models.seq2seq import attention_seq2seq, gnmt
-from deepdive.models.seq2seq.gnmt import GNMT
+from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
 from deepdive.models.seq2seq.multilingual_gnmt import ask_for
 
 SRC = torch.tensor([[7, 5, 9, 11, 2], [4, 12, 2, 0, 0], [10, 4, 13, 2, 0]])
 TGT = torch.tensor([[1, 9, 4, 5], [1, 6, 8, 0], [1, 7, 0, 0]])
 
 
-def ready() -> GNMT:
+def ready() -> AttentionSeq2Seq:
     torch.manual_seed(0)
     return gnmt.gnmt(32, d_model=16, d_hidden=12, n_layers=4).double().eval()
 

@@ -10,7 +10,8 @@ from torch import Tensor
 from deepdive.attention import AdditiveAttention
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder
-from deepdive.models.seq2seq.gnmt import GNMT, GNMTDecoder, gnmt, tiny
+from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
+from deepdive.models.seq2seq.gnmt import GNMTDecoder, gnmt, tiny
 from deepdive.models.seq2seq.multilingual_gnmt import ask_for
 from deepdive.recurrent import LSTM, RNN
 from laws import Case, Fails, case, random_rows
@@ -56,7 +57,7 @@ def _() -> Case:
     )
 
 
-@case("gnmt", GNMT)
+@case("gnmt", AttentionSeq2Seq)
 def _() -> Case:
     def shallow() -> tuple[Tensor, Tensor]:
         """Layers from the third on that say nothing: the model of two layers."""

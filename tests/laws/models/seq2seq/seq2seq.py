@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.models.seq2seq.seq2seq import Reader, Seq2Seq, tiny
+from deepdive.models.seq2seq.reader import Reader
+from deepdive.models.seq2seq.seq2seq import Seq2Seq, tiny
 from deepdive.recurrent import RecurrentState
 from laws import Case, Fails, Refuses, case, padding_of
 
