@@ -16,7 +16,7 @@ from deepdive.models.seq2seq.multilingual_gnmt import ask_for
 from deepdive.recurrent import LSTM, RNN
 from laws import Case, Fails, case, random_rows
 from laws.models.seq2seq.attention_decoders import over_one_memory
-from laws.models.seq2seq.seq2seq import SOURCE, run_pairs
+from laws.models.seq2seq.seq2seq import SOURCE, run_pairs, unpaired
 from laws.recurrent.residual import say_nothing
 
 
@@ -76,9 +76,7 @@ def _() -> Case:
         parity="the equations, written out over torch.nn.LSTM and torch.nn.LSTMCell",
         limits={"upper layers that say nothing: two layers": shallow},
         refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
+            **unpaired(tiny),
             "no layers": lambda: gnmt(32, n_layers=0),
             "a residual on the second layer, which reads both directions": lambda: gnmt(
                 32, first=1
