@@ -34,6 +34,7 @@ WITHIN = {
     "PatternAttention": "the base class of mechanisms that are a mask, which it does not have",
     "Position": "the base class that does nothing",
     "RelativePosition": "the base class of those that have a worth for each offset",
+    "EncoderDecoder": "the base class of those that read a source, which it leaves to them",
     "Dropout": "nn.Dropout, passed by in evaluation",
     "HookPoint": "the identity; its effect is law 9",
     "LossPoint": "the identity; tested with collect_losses",

@@ -35,7 +35,8 @@ from deepdive.masks import Padding
 from deepdive.models.seq2seq import attention_seq2seq, seq2seq
 from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder, LuongDecoder
 from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
-from deepdive.models.seq2seq.seq2seq import Reader, Seq2Seq
+from deepdive.models.seq2seq.reader import Reader
+from deepdive.models.seq2seq.seq2seq import Seq2Seq
 from deepdive.recurrent import (
     GRU,
     LSTM,

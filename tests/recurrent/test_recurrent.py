@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
 from deepdive.decoding import beam, greedy
 from deepdive.inspect import ablate, record, replace
-from deepdive.models.seq2seq import attention_seq2seq, seq2seq
-from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
-from deepdive.models.seq2seq.seq2seq import Seq2Seq
+from deepdive.models.encoder_decoder import EncoderDecoder
+from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
+from deepdive.models.transformer import transformer
 from deepdive.recurrent import (
     GRU,
     LSTM,
@@ -43,6 +43,7 @@ MODELS = {
         32, d_model=16, d_hidden=24, n_layers=2, kind=LSTM
     ),
     "bahdanau": attention_seq2seq.tiny_rnnsearch,
+    "gnmt": lambda: gnmt.gnmt(32, d_model=16, d_hidden=12, n_layers=4),
 }
 SRC = torch.tensor([[7, 5, 9, 11, 2], [4, 12, 2, 0, 0], [10, 4, 13, 2, 0]])
 TGT = torch.tensor([[1, 9, 4, 5], [1, 6, 8, 0], [1, 7, 0, 0]])
@@ -227,7 +228,7 @@ def test_from_torch_keeps_dtype_mode_and_shape() -> None:
 # The models
 
 
-def ready(make: object) -> Seq2Seq | AttentionSeq2Seq:
+def ready(make: object) -> EncoderDecoder:
     torch.manual_seed(0)
     return make().double().eval()
 
@@ -271,9 +272,13 @@ def test_searches_find_what_the_full_pass_finds(name: str) -> None:
         assert beams[b][0].score >= log_p.max(-1).values.sum().item() - 1e-9
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_mask_is_named_in_its_error(name: str) -> None:
-    model = ready(MODELS[name])
+@pytest.mark.parametrize("make", [*MODELS.values(), transformer.tiny])
+def test_what_does_not_fit_is_named_in_its_error(make: object) -> None:
+    model = ready(make)
+    with pytest.raises(ValueError, match="src has a batch of 3, tgt of 2"):
+        model(SRC, TGT[:2])
+    with pytest.raises(TypeError, match="tgt must be integers"):
+        model(SRC, TGT.double())
     for masks, said in (
         ((torch.ones(3, 5), None), "src_mask must be a bool"),
         ((torch.ones(3, 4).bool(), None), "src_mask has shape"),

@@ -2,14 +2,13 @@
 
 What differs between them is when the state asks, before the recurrence or after it. The model
 around them is `deepdive.models.seq2seq.attention_seq2seq`.
+
+Long because it holds both, each with its equations, its start and its check of what it is given.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention, SoftmaxAttention
@@ -18,30 +17,9 @@ from deepdive.fast.dropout import Dropout
 from deepdive.inspect import HookPoint
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.masks import Padding, padding
-from deepdive.models.seq2seq.seq2seq import Reader
+from deepdive.models.seq2seq.reader import Reader
 from deepdive.recurrent import RNN, RecurrentState
-
-
-@dataclass
-class AttentionState:
-    """What decoding carries from step to step.
-
-    keys, values   what is attended to, (B, 1, S, d_key) and (B, 1, S, d_memory)
-    mask           which of the S are real
-    recurrent      where the decoder's recurrence stands
-    """
-
-    keys: Tensor
-    values: Tensor
-    mask: Padding | None
-    recurrent: RecurrentState
-
-    def reorder(self, index: Tensor) -> None:
-        """Let row b continue from row index[b]; the number of rows may change."""
-        self.keys, self.values = self.keys[index], self.values[index]
-        if self.mask is not None:
-            self.mask = Padding(self.mask.keys[index])
-        self.recurrent.reorder(index)
+from deepdive.recurrent.attending import AttentionState, attend_then_advance
 
 
 class LuongDecoder(nn.Module):
@@ -141,17 +119,5 @@ class BahdanauDecoder(nn.Module):
         check_tokens(tokens)
         padding(mask, tokens, "mask")
         y = self.dropout(self.embedded(self.embedding(tokens)))  # (B, T, d_model)
-        W = self.recurrent.W
-        W_y, W_c = W.weight.split([y.shape[-1], state.values.shape[-1]], dim=1)
-        values = self.recurrent.begin(y, state.recurrent)
-        contexts, states = [], []
-        for t, Wy in enumerate(F.linear(y, W_y, W.bias).unbind(1)):  # all tokens projected at once
-            q = values[0][:, None, None]
-            c = self.attention.attend(q, state.keys, state.values, state.mask)[:, 0, 0]
-            real = None if mask is None else mask[:, t]
-            values = self.recurrent.advance(Wy + F.linear(c, W_c), values, real)
-            contexts.append(c)
-            states.append(values[0])
-        state.recurrent.values = values
-        rows = torch.cat([torch.stack(contexts, 1), torch.stack(states, 1), y], dim=-1)
-        return self.W_o(rows).unflatten(-1, (-1, 2)).amax(-1)
+        h, c = attend_then_advance(self.recurrent, self.attention, y, state, state.recurrent, mask)
+        return self.W_o(torch.cat([c, h, y], dim=-1)).unflatten(-1, (-1, 2)).amax(-1)

@@ -4,7 +4,7 @@ Not as in the papers: the output layer is tied to the target's embedding. Luong'
 one direction, his scores are not divided by sqrt(d_hidden) (`scaled_dot`), and his local attention
 and input feeding (sections 3.2 and 3.3) are left out.
 
-The decoders are in `deepdive.models.seq2seq.attention_decoders`.
+Long because it holds the models of two papers: each has a builder, a published size and a toy.
 
 System: attention_seq2seq
 Parent: seq2seq
@@ -25,68 +25,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAttention
 from deepdive.masks import padding
-from deepdive.models.seq2seq.attention_decoders import AttentionState, BahdanauDecoder, LuongDecoder
-from deepdive.models.seq2seq.seq2seq import (
-    Reader,
-    check_pairs,
-    embeddings,
-    tied_head,
-)
+from deepdive.models.encoder_decoder import EncoderDecoder
+from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder, LuongDecoder
+from deepdive.models.seq2seq.reader import Reader, embeddings, tied_head
 from deepdive.recurrent import GRU, LSTM, RecurrentState, bidirectional, stacked
+from deepdive.recurrent.attending import AttentionState
 from deepdive.recurrent.stacked import Kind
 
 
-class AttentionSeq2Seq(nn.Module):
-    """Encoder-decoder: logits (B, T, V) for the token that follows each target token.
+class AttentionSeq2Seq(EncoderDecoder):
+    """A reader, and a decoder that attends to all its states (B, S, d_memory), not to the last.
 
-    `attention_seq2seq(...)` builds one with a `LuongDecoder` from numbers, `rnnsearch(...)` one
-    with a `BahdanauDecoder`. The alignments are `record(model, "*.weights")`.
+    The alignments are `record(model, "*.weights")`.
     """
-
-    def __init__(
-        self, encoder: Reader, decoder: LuongDecoder | BahdanauDecoder, head: nn.Module
-    ) -> None:
-        super().__init__()
-        self.encoder, self.decoder, self.head = encoder, decoder, head
-
-    def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T).
-
-        `tgt` begins with the mark of the beginning: its token t is read to predict token t + 1.
-        Masks: True = real token.
-        """
-        check_pairs(src, tgt, tgt_mask)
-        return self.head(self.decoder(tgt, self.begin(src, src_mask), tgt_mask))
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> AttentionState:
         """Read the source once, and return the state that `step` continues."""
         ends, mask = RecurrentState(), padding(src_mask, src, "src_mask")
-        return self.decoder.begin(self.encoder(src, src_mask, ends), mask, ends)
-
-    def step(self, tokens: Tensor, state: AttentionState) -> Tensor:
-        """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
-        return self.head(self.decoder(tokens, state))
+        return self.decoder.begin(self.encoder(src, src_mask, ends), mask, ends)  # type: ignore[operator]
 
 
-def scaled_dot(d_query: int, d_key: int) -> SoftmaxAttention:
+def scaled_dot(_d_query: int, _d_key: int) -> SoftmaxAttention:
     """Build Luong's "dot", divided by sqrt(d_key).
 
     At width 512 the scores that he does not divide, "dot" and "general", learned more slowly: after
     12,800 pairs of Tatoeba (English to French, one seed) cross-entropy was 3.6 a token for both,
-    with the division 3.3 and 3.2. Raises ValueError for two widths.
+    with the division 3.3 and 3.2.
     """
-    if d_query != d_key:
-        raise ValueError(f"a dot product needs one width; got d_query={d_query}, d_key={d_key}")
     return SoftmaxAttention()
 
 
@@ -142,15 +111,9 @@ def rnnsearch(
 def luong(src_vocab: int = 50_000, tgt_vocab: int = 50_000) -> AttentionSeq2Seq:
     """Return the size of Luong et al. 2015, section 4.1: 4 + 4 LSTM layers, all 1000 wide."""
     return attention_seq2seq(
-        src_vocab,
-        tgt_vocab,
-        d_model=1000,
-        d_hidden=1000,
-        n_layers=4,
-        dropout=0.2,
-        kind=LSTM,
+        src_vocab, tgt_vocab, d_model=1000, d_hidden=1000, n_layers=4, dropout=0.2, kind=LSTM,
         score=GeneralAttention,
-    )
+    )  # fmt: skip
 
 
 def tiny(vocab_size: int = 32) -> AttentionSeq2Seq:

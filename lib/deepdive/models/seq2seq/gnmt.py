@@ -7,6 +7,8 @@ reinforcement learning and the quantised arithmetic (sections 5 and 6) are left 
 starts from zeros. Its beam search is `deepdive.decoding`, with `coverage` for equation 14. The
 parent is Bahdanau's form of it (`deepdive.models.seq2seq.attention_seq2seq.rnnsearch`).
 
+Long because its decoder is one of its own: a recurrence of many layers, of which one attends.
+
 System: gnmt
 Parent: attention_seq2seq
 What differs:
@@ -24,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention
@@ -33,15 +34,10 @@ from deepdive.fast.dropout import Dropout
 from deepdive.inspect import HookPoint
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.masks import Padding, padding
-from deepdive.models.seq2seq.attention_decoders import (
-    AttentionState,
-)
-from deepdive.models.seq2seq.seq2seq import (
-    Reader,
-    check_pairs,
-    embeddings,
-)
+from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
+from deepdive.models.seq2seq.reader import Reader, embeddings
 from deepdive.recurrent import LSTM, RNN, Bidirectional, RecurrentState
+from deepdive.recurrent.attending import AttentionState, attend_then_advance
 from deepdive.recurrent.residual import FIRST, ResidualStack, check_widths
 
 
@@ -70,30 +66,25 @@ class GNMTDecoder(nn.Module):
     ) -> None:
         super().__init__()
         not_negative(first=first)
-        bottom, *upper = layers
-        d_memory = bottom.d_input - embedding.d_model
-        if d_memory < 1:
-            raise ValueError(
-                f"layer 0 reads rows of width {bottom.d_input}, expected the embedding's "
-                f"{embedding.d_model} and d_memory: it has no room for the context"
-            )
-        self.bottom, self.upper = bottom, nn.ModuleList(upper)
-        for i, (below, layer) in enumerate(zip(layers, upper, strict=False), 1):
-            if layer.d_input != below.d_hidden + d_memory:
+        d_memory = layers[0].d_input - embedding.d_model
+        widths = [embedding.d_model, *(layer.d_hidden for layer in layers)]
+        for i, (width, layer) in enumerate(zip(widths, layers, strict=False)):
+            if d_memory < 1 or layer.d_input != width + d_memory:
                 raise ValueError(
-                    f"layer {i} reads rows of width {layer.d_input}, expected the "
-                    f"{below.d_hidden} of layer {i - 1} and d_memory={d_memory}"
+                    f"layer {i} reads rows of width {layer.d_input}, expected {width} from below "
+                    f"and the context's d_memory={d_memory}, which is 1 or more"
                 )
         check_widths(layers[first:], first, d_memory)
+        self.bottom, self.upper = layers[0], nn.ModuleList(layers[1:])
         self.embedding, self.attention, self.first = embedding, attention, first
         self.d_hidden = layers[-1].d_hidden
         self.embedded = HookPoint()
         self.dropout = Dropout(dropout)
 
-    def begin(self, memory: Tensor, mask: Padding | None = None) -> AttentionState:
-        """Return the state before the first token: the encoder's states (B, S, d_memory), and
-        which of them are real.
-        """
+    def begin(
+        self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
+    ) -> AttentionState:
+        """Return the state before the first token, zeros; where the encoder `ends` is not used."""
         rows = memory.unsqueeze(1)
         return AttentionState(self.attention.project_keys(rows), rows, mask, RecurrentState())
 
@@ -102,63 +93,14 @@ class GNMTDecoder(nn.Module):
         check_tokens(tokens)
         real = padding(mask, tokens, "mask")
         y = self.dropout(self.embedded(self.embedding(tokens)))  # (B, T, d_model)
-        x, context = self.ask(y, state, mask)
+        x, context = attend_then_advance(
+            self.bottom, self.attention, y, state, state.recurrent[0], mask
+        )
         for i, layer in enumerate(self.upper, 1):
             read = torch.cat([self.dropout(x), context], dim=-1)
             h = layer(read, real, state.recurrent[i])
             x = h + x if i >= self.first else h
         return x
-
-    def ask(self, y: Tensor, state: AttentionState, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Return the bottom layer's states (B, T, d_hidden) and the contexts (B, T, d_memory)."""
-        W = self.bottom.W
-        W_y, W_c = W.weight.split([y.shape[-1], state.values.shape[-1]], dim=1)
-        values = self.bottom.begin(y, state.recurrent[0])
-        contexts, states = [], []
-        for t, Wy in enumerate(F.linear(y, W_y, W.bias).unbind(1)):  # all tokens projected at once
-            q = values[0][:, None, None]
-            c = self.attention.attend(q, state.keys, state.values, state.mask)[:, 0, 0]
-            step = None if mask is None else mask[:, t]
-            values = self.bottom.advance(Wy + F.linear(c, W_c), values, step)
-            contexts.append(c)
-            states.append(values[0])
-        state.recurrent[0].values = values
-        return torch.stack(states, dim=1), torch.stack(contexts, dim=1)
-
-
-class GNMT(nn.Module):
-    """Encoder-decoder: logits (B, T, V) for the token that follows each target token.
-
-    `gnmt(...)` builds one from numbers. The alignments are `record(model, "*.weights")`.
-    """
-
-    def __init__(self, encoder: Reader, decoder: GNMTDecoder, head: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.decoder, self.head = encoder, decoder, head
-
-    def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T).
-
-        `tgt` begins with the mark of the beginning: its token t is read to predict token t + 1.
-        Masks: True = real token.
-        """
-        check_pairs(src, tgt, tgt_mask)
-        return self.head(self.decoder(tgt, self.begin(src, src_mask), tgt_mask))
-
-    def begin(self, src: Tensor, src_mask: Tensor | None = None) -> AttentionState:
-        """Read the source once, and return the state that `step` continues."""
-        mask = padding(src_mask, src, "src_mask")
-        return self.decoder.begin(self.encoder(src, src_mask), mask)
-
-    def step(self, tokens: Tensor, state: AttentionState) -> Tensor:
-        """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
-        return self.head(self.decoder(tokens, state))
 
 
 def gnmt(
@@ -170,7 +112,7 @@ def gnmt(
     n_layers: int = 4,
     dropout: float = 0.0,
     first: int = FIRST,
-) -> GNMT:
+) -> AttentionSeq2Seq:
     """Build a GNMT of `n_layers` + `n_layers` LSTM layers with residual connections from layer
     `first` (counted from 0) on; first = n_layers builds one without.
 
@@ -193,14 +135,14 @@ def gnmt(
     head = nn.Sequential(
         Dropout(dropout), nn.Linear(d_hidden, d_model), TiedHead(target, bias=True)
     )
-    return GNMT(encoder, decoder, head)
+    return AttentionSeq2Seq(encoder, decoder, head)
 
 
-def base(src_vocab: int = 32_000, tgt_vocab: int | None = None) -> GNMT:
+def base(src_vocab: int = 32_000, tgt_vocab: int | None = None) -> AttentionSeq2Seq:
     """Return the size of Wu et al. 2016: 8 + 8 layers 1024 wide, 32,000 word pieces."""
     return gnmt(src_vocab, tgt_vocab, d_model=1024, d_hidden=1024, n_layers=8, dropout=0.2)
 
 
-def tiny(vocab_size: int = 32) -> GNMT:
+def tiny(vocab_size: int = 32) -> AttentionSeq2Seq:
     """Return a model for tests and toys: one vocabulary, rows 16 wide, states 12, 3 + 3 layers."""
     return gnmt(vocab_size, d_model=16, d_hidden=12, n_layers=3)

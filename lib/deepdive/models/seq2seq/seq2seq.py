@@ -16,67 +16,18 @@ Book: 2.1-2.2
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from deepdive.checks import positive
-from deepdive.fast.dropout import Dropout
-from deepdive.inspect import HookPoint
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
+from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.masks import padding
-from deepdive.recurrent import GRU, LSTM, RecurrentStack, RecurrentState, stacked
+from deepdive.models.encoder_decoder import EncoderDecoder
+from deepdive.models.seq2seq.reader import Reader, embeddings, tied_head
+from deepdive.recurrent import GRU, LSTM, RecurrentState, stacked
 from deepdive.recurrent.stacked import Kind
 
 
-class Reader(nn.Module):
-    """Tokens (B, T) -> states (B, T, d_hidden): embed, then run a recurrent network.
-
-    Hook point: `embedded` (B, T, d_model), the rows that the network reads.
-    """
-
-    def __init__(
-        self, embedding: TokenEmbedding, recurrent: RecurrentStack, dropout: float = 0.0
-    ) -> None:
-        super().__init__()
-        self.embedding, self.recurrent = embedding, recurrent
-        self.d_hidden = recurrent.d_hidden
-        self.embedded = HookPoint()
-        self.dropout = Dropout(dropout)
-
-    def forward(
-        self, tokens: Tensor, mask: Tensor | None = None, state: RecurrentState | None = None
-    ) -> Tensor:
-        """Return the states of `tokens`, read from `state` on; `mask` bool (B, T), True = real
-        token.
-        """
-        check_tokens(tokens)
-        real = padding(mask, tokens, "mask")
-        return self.recurrent(self.dropout(self.embedded(self.embedding(tokens))), real, state)
-
-
-class Seq2Seq(nn.Module):
-    """Encoder-decoder: logits (B, T, V) for the token that follows each target token.
-
-    `seq2seq(...)` builds one from numbers.
-    """
-
-    def __init__(self, encoder: Reader, decoder: Reader, head: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.decoder, self.head = encoder, decoder, head
-
-    def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T).
-
-        `tgt` begins with the mark of the beginning: its token t is read to predict token t + 1.
-        Masks: True = real token.
-        """
-        check_pairs(src, tgt, tgt_mask)
-        return self.head(self.decoder(tgt, tgt_mask, self.begin(src, src_mask)))
+class Seq2Seq(EncoderDecoder):
+    """Two readers: the decoder's h_0 is the encoder's h_S, (B, d_hidden) in each layer."""
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> RecurrentState:
         """Read the source, and return the state in which that ends."""
@@ -85,44 +36,9 @@ class Seq2Seq(nn.Module):
         self.encoder(src, src_mask, state)
         return state
 
-    def step(self, tokens: Tensor, state: RecurrentState) -> Tensor:
-        """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
-        return self.head(self.decoder(tokens, None, state))
-
-
-def check_pairs(src: Tensor, tgt: Tensor, tgt_mask: Tensor | None) -> None:
-    """Raise ValueError or TypeError unless source and target are tokens of one batch size and the
-    mask fits.
-    """
-    check_tokens(src, "src")
-    check_tokens(tgt, "tgt")
-    padding(tgt_mask, tgt, "tgt_mask")
-    if src.shape[0] != tgt.shape[0]:
-        raise ValueError(
-            f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}; row b of both is one pair"
-        )
-
-
-def tied_head(embedding: TokenEmbedding, d_hidden: int, dropout: float = 0.0) -> nn.Module:
-    """Build states (..., d_hidden) -> logits: dropout, a projection to the embedding's width where
-    it is another, then the embedding's own matrix.
-    """
-    positive(d_hidden=d_hidden)
-    head = nn.Sequential(Dropout(dropout))
-    if d_hidden != embedding.d_model:
-        head.append(nn.Linear(d_hidden, embedding.d_model))
-    return head.append(TiedHead(embedding, bias=True))
-
-
-def embeddings(
-    src_vocab: int, tgt_vocab: int | None, d_model: int
-) -> tuple[TokenEmbedding, TokenEmbedding]:
-    """Build both embeddings; without `tgt_vocab` they are one."""
-    positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab, d_model=d_model)
-    source = TokenEmbedding(src_vocab, d_model, scale=d_model**0.5)
-    if tgt_vocab is None:
-        return source, source
-    return source, TokenEmbedding(tgt_vocab, d_model, scale=d_model**0.5)
+    def decode(self, tokens: Tensor, state: RecurrentState, mask: Tensor | None = None) -> Tensor:
+        """Return the decoder's states (B, t, d_hidden) of the next target tokens (B, t)."""
+        return self.decoder(tokens, mask, state)
 
 
 def seq2seq(

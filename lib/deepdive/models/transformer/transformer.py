@@ -30,7 +30,8 @@ from deepdive.layers.block import Residual
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.stacks import Stack
-from deepdive.masks import Causal, Mask, both, padding
+from deepdive.masks import Causal, Mask, Padding, both, padding
+from deepdive.models.encoder_decoder import EncoderDecoder
 from deepdive.positions import Position, SinusoidalPosition
 
 
@@ -86,45 +87,33 @@ class Decoder(nn.Module):
         return self.stack(rows, memory, allowed, memory_mask, cache=cache)
 
 
-class Transformer(nn.Module):
-    """Encoder-decoder: logits (B, T, V) for the token that follows each target token.
+class Transformer(EncoderDecoder):
+    """An encoder-decoder whose state is the encoder's rows and, step by step, a cache of keys.
 
     `transformer(...)` builds one from numbers; `base` and `big` are the published sizes.
     """
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, head: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.decoder, self.head = encoder, decoder, head
-
-    def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T); masks True =
-        real token.
-        """
-        check_tokens(src, "src")
-        check_tokens(tgt, "tgt")
-        if src.shape[0] != tgt.shape[0]:
-            raise ValueError(
-                f"src and tgt must have one batch size; got {src.shape[0]} and {tgt.shape[0]} rows"
-            )
-        memory = self.encoder(src, src_mask)
-        states = self.decoder(tgt, memory, tgt_mask, padding(src_mask, src, "src_mask"))
-        return self.head(states)
+    encoder: Encoder
+    decoder: Decoder
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
         """Encode the source once, and return the state that `step` continues."""
         return DecodingState(KVCache(), self.encoder(src, src_mask), src_mask)
 
+    def decode(
+        self,
+        tokens: Tensor,
+        state: DecodingState,
+        mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Return the states (B, T, d_model) of all target tokens, or of those after the `cache`."""
+        real = None if state.memory_mask is None else Padding(state.memory_mask)
+        return self.decoder(tokens, state.memory, mask, real, cache)
+
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
-        memory_mask = None if state.memory_mask is None else state.memory_mask[:, None, None]
-        states = self.decoder(tokens, state.memory, None, both(None, memory_mask), state.cache)
-        return self.head(states)
+        return self.head(self.decode(tokens, state, cache=state.cache))
 
 
 def transformer(

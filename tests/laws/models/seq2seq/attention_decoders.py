@@ -12,9 +12,10 @@ from torch import Tensor
 from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAttention
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.masks import Padding
-from deepdive.models.seq2seq.attention_decoders import AttentionState, BahdanauDecoder, LuongDecoder
-from deepdive.models.seq2seq.seq2seq import Reader
+from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder, LuongDecoder
+from deepdive.models.seq2seq.reader import Reader
 from deepdive.recurrent import GRU, stacked
+from deepdive.recurrent.attending import AttentionState
 from laws import Case, Fails, case, padding_of, random_rows
 from laws.models.seq2seq.seq2seq import SOURCE
 

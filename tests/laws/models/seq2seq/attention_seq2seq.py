@@ -8,7 +8,7 @@ from torch import Tensor
 from deepdive.models.seq2seq.attention_decoders import LuongDecoder
 from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq, attention_seq2seq, tiny
 from laws import Case, Fails, case
-from laws.models.seq2seq.seq2seq import SOURCE, run_pairs
+from laws.models.seq2seq.seq2seq import SOURCE, run_pairs, unpaired
 
 
 @case("attention_seq2seq", AttentionSeq2Seq)
@@ -32,9 +32,7 @@ def _() -> Case:
         parity="the equations, written out with einsum, over torch.nn.GRU",
         limits={"no weight on the context: the plain encoder-decoder": deaf},
         refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
+            **unpaired(tiny),
             "an odd width": lambda: attention_seq2seq(32, d_hidden=25),
         },
         laws={"order": Fails("a recurrence reads in order")},

@@ -10,12 +10,13 @@ from torch import Tensor
 from deepdive.attention import AdditiveAttention
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder
-from deepdive.models.seq2seq.gnmt import GNMT, GNMTDecoder, gnmt, tiny
+from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
+from deepdive.models.seq2seq.gnmt import GNMTDecoder, gnmt, tiny
 from deepdive.models.seq2seq.multilingual_gnmt import ask_for
 from deepdive.recurrent import LSTM, RNN
 from laws import Case, Fails, case, random_rows
 from laws.models.seq2seq.attention_decoders import over_one_memory
-from laws.models.seq2seq.seq2seq import SOURCE, run_pairs
+from laws.models.seq2seq.seq2seq import SOURCE, run_pairs, unpaired
 from laws.recurrent.residual import say_nothing
 
 
@@ -56,7 +57,7 @@ def _() -> Case:
     )
 
 
-@case("gnmt", GNMT)
+@case("gnmt", AttentionSeq2Seq)
 def _() -> Case:
     def shallow() -> tuple[Tensor, Tensor]:
         """Layers from the third on that say nothing: the model of two layers."""
@@ -75,9 +76,7 @@ def _() -> Case:
         parity="the equations, written out over torch.nn.LSTM and torch.nn.LSTMCell",
         limits={"upper layers that say nothing: two layers": shallow},
         refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
+            **unpaired(tiny),
             "no layers": lambda: gnmt(32, n_layers=0),
             "a residual on the second layer, which reads both directions": lambda: gnmt(
                 32, first=1

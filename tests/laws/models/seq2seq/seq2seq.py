@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from deepdive.models.seq2seq.seq2seq import Reader, Seq2Seq, tiny
+from deepdive.models.seq2seq.reader import Reader
+from deepdive.models.seq2seq.seq2seq import Seq2Seq, tiny
 from deepdive.recurrent import RecurrentState
 from laws import Case, Fails, Refuses, case, padding_of
 
@@ -19,6 +21,15 @@ def run_pairs(model: Any, x: Tensor, mask: Any = None, state: Any = None) -> Ten
     if state is not None:
         return model.step(x, state)
     return model(SOURCE[: x.shape[0]], x, None, padding_of(mask))
+
+
+def unpaired(make: Callable[[], Any]) -> dict[str, Callable[[], object]]:
+    """Return what every encoder-decoder refuses, for cases: name -> the call that must raise."""
+    return {
+        "two batches": lambda: make()(SOURCE, SOURCE[:2]),
+        "an inverted mask": lambda: make()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
+        "an unknown token": lambda: make()(SOURCE + 40, SOURCE),
+    }
 
 
 @case("seq2seq/Reader", Reader)
@@ -62,11 +73,7 @@ def _() -> Case:
         vocab=32,
         parity="torch.nn.Embedding, torch.nn.GRU and torch.nn.Linear, composed",
         limits={"one reader for both: source and target are one sequence": one_sequence},
-        refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
-        },
+        refusals=unpaired(tiny),
         laws={
             "order": Fails("a recurrence reads in order"),
             "hooks": Refuses("no attention: record says that there are no weights"),

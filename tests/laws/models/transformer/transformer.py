@@ -11,6 +11,7 @@ from deepdive.attention import KVCache
 from deepdive.layers.stacks import Stack
 from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer, tiny
 from laws import Case, Fails, NotApplicable, case, padding_of, random_rows, set_weights
+from laws.models.seq2seq.seq2seq import unpaired
 
 SOURCE = torch.tensor([[5, 9, 7, 4], [8, 6, 11, 10], [7, 7, 5, 9]])
 
@@ -91,10 +92,6 @@ def _() -> Case:
         vocab=32,
         parity="torch.nn.Transformer, transformers MarianMTModel",
         limits={"encoder, decoder, embedding": its_parts},
-        refusals={
-            "two batches": lambda: tiny()(SOURCE, SOURCE[:2]),
-            "an inverted mask": lambda: tiny()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-            "an unknown token": lambda: tiny()(SOURCE + 40, SOURCE),
-        },
+        refusals=unpaired(tiny),
         laws={"order": Fails("positions and the causal mask tell the tokens apart")},
     )

@@ -1,0 +1,60 @@
+"""What every model that reads one text and writes another is: an encoder, a decoder, a head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepdive.layers.embeddings import check_tokens
+from deepdive.masks import padding
+
+
+class EncoderDecoder(nn.Module):
+    """Logits (B, T, V) for the token that follows each target token.
+
+        logits = head(decode(tgt, begin(src)))
+
+    `begin` reads the source into a state, which has `reorder(index)`. `decode` reads target tokens
+    from that state on, all at once or a few at a time. A model overrides `begin`, and `decode`
+    where its decoder is not called `decoder(tokens, state, mask)`.
+    """
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.decoder, self.head = encoder, decoder, head
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T).
+
+        `tgt` begins with the mark of the beginning: its token t is read to predict token t + 1.
+        Masks: bool like the tokens, True = real token. Raises ValueError or TypeError for tokens
+        or masks that do not fit one another.
+        """
+        check_tokens(src, "src")
+        check_tokens(tgt, "tgt")
+        padding(tgt_mask, tgt, "tgt_mask")
+        if src.shape[0] != tgt.shape[0]:
+            raise ValueError(
+                f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}; row b of both is one "
+                "pair"
+            )
+        return self.head(self.decode(tgt, self.begin(src, src_mask), tgt_mask))
+
+    def begin(self, src: Tensor, src_mask: Tensor | None = None) -> Any:
+        """Read the source once, and return the state that `step` continues."""
+        raise NotImplementedError
+
+    def decode(self, tokens: Tensor, state: Any, mask: Tensor | None = None) -> Tensor:
+        """Return the decoder's states (B, t, d) of the next target tokens (B, t)."""
+        return self.decoder(tokens, state, mask)
+
+    def step(self, tokens: Tensor, state: Any) -> Tensor:
+        """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
+        return self.head(self.decode(tokens, state))
