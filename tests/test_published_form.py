@@ -14,7 +14,7 @@ from parity_bert import SIZES, double_precision, reference
 from torch import nn
 
 from deepdive.published import from_config, load, save
-from deepdive.published.encoders import FAMILIES
+from deepdive.published.folders import FAMILIES
 from deepdive.published.names import Names
 from deepdive.published.weights import Source
 
@@ -78,6 +78,12 @@ def test_a_model_with_another_head_is_not_published(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="bert publishes no head of spans"):
         save(Odd(), tmp_path)
+
+
+def test_a_model_that_keeps_no_record_is_not_published(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"Linear keeps no record .* `from_config` \(bert, rob"):
+        save(nn.Linear(2, 2), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 SMALL = {"vocab_size": 8, "hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1}
