@@ -16,7 +16,7 @@ from torch import nn
 from deepdive.published import from_config, load, save
 from deepdive.published.folders import FAMILIES
 from deepdive.published.names import Names
-from deepdive.published.weights import Source
+from deepdive.published.weights import Source, read_config
 
 # What a family's config.json needs beside the sizes, or in their place.
 OTHER: dict[str, dict[str, Any]] = {
@@ -35,16 +35,58 @@ DISTIL = {
     "hidden_dim": 24,
     "max_position_embeddings": 12,
 }
-FORMS = [(name, head) for name, one in FAMILIES.items() for head in (None, *one.heads)]
+TRANSLATOR = {
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20,
+    "activation_dropout": 0.2,
+}
+FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
+MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
+APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
+# The sizes with which a family is tried, where they are not BERT's.
+TRIED: dict[str, list[dict[str, Any]]] = {
+    "distilbert": [DISTIL],
+    "marian": [
+        MARIAN,
+        {**MARIAN, "pad_token_id": 1, "decoder_start_token_id": 2, "scale_embedding": True},
+        APART,
+        {**APART, "tie_word_embeddings": False, "activation_function": "swish"},
+    ],
+    "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
+}
+FORMS = [
+    (name, head, sizes)
+    for name, one in FAMILIES.items()
+    for head in (None, *one.heads)
+    for sizes in TRIED.get(name, [{**SIZES, **OTHER.get(name, {})}])
+]
 
 
-@pytest.mark.parametrize(("name", "head"), FORMS)
-def test_out_and_back(name: str, head: str | None, tmp_path: Path) -> None:
-    """Theirs saved, loaded as ours, saved by us, read by theirs: the same weights to the bit."""
+def stirred(build: Any, sizes: dict[str, Any]) -> transformers.PreTrainedModel:
+    """One of theirs with every weight off its special values, but for what is computed."""
+    theirs = reference(build, build.config_class, **sizes)
+    fresh = build(theirs.config)
+    for name, tensor in theirs.state_dict().items():
+        if name == "final_logits_bias":
+            tensor.normal_()
+        elif "embed_positions" in name:
+            tensor.copy_(fresh.state_dict()[name])
+    return theirs
+
+
+@pytest.mark.parametrize(("name", "head", "sizes"), FORMS)
+def test_out_and_back(name: str, head: str | None, sizes: dict[str, Any], tmp_path: Path) -> None:
+    """Theirs saved, loaded as ours, saved by us, read by theirs: the same weights to the bit, and
+    the same settings.
+    """
     kind = FAMILIES[name]
     build = getattr(transformers, kind.published(kind.base, head)["architectures"][0])
-    sizes = DISTIL if name == "distilbert" else {**SIZES, **OTHER.get(name, {})}
-    theirs = reference(build, build.config_class, **sizes)
+    theirs = stirred(build, sizes)
     with double_precision():
         theirs.save_pretrained(tmp_path / "theirs")
         ours = load(tmp_path / "theirs", head)
@@ -61,6 +103,9 @@ def test_out_and_back(name: str, head: str | None, tmp_path: Path) -> None:
         assert each in computed or torch.equal(tensor, expected[each]), each
     for each, tensor in again.state_dict().items():
         assert torch.equal(tensor, ours.state_dict()[each]), each
+    settings = theirs.config.to_dict()
+    for each in read_config(tmp_path / "ours").keys() & settings.keys():
+        assert back.config.to_dict()[each] == settings[each], each
 
 
 def test_a_family_that_is_not_known_is_refused() -> None:

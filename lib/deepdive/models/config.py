@@ -25,6 +25,18 @@ class Config:
         positive(**sizes)
         not_negative(**may_be_zero)
 
+    @classmethod
+    def given(cls, config: Any, changes: dict[str, Any]) -> Self:
+        """Return what a builder was given: `config` with `changes`. Raises TypeError for a config
+        that is no record of this kind, and for a field that it has not.
+        """
+        if not isinstance(config, cls):
+            raise TypeError(
+                f"config={config!r}: expected {cls.__name__}; give numbers by name, such as "
+                "d_model=64"
+            )
+        return config.but(**changes)
+
     def but(self, **changes: Any) -> Self:
         """Return the record with these fields changed. Raises TypeError for one it has not."""
         known = [field.name for field in fields(self)]

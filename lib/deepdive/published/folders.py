@@ -16,12 +16,12 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from deepdive.published import encoders
+from deepdive.published import encoders, translators
 from deepdive.published.form import Family
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import unshared
 
-FAMILIES: dict[str, Family] = {**encoders.FAMILIES}
+FAMILIES: dict[str, Family] = {**encoders.FAMILIES, **translators.FAMILIES}
 
 
 def family(model_type: Any) -> Family:

@@ -134,12 +134,7 @@ def bert(config: EncoderConfig = BASE, **changes: Any) -> Bert:
 
     Raises TypeError for a config that is no `EncoderConfig`, and for a field that it has not.
     """
-    if not isinstance(config, EncoderConfig):
-        raise TypeError(
-            f"config={config!r}: expected an EncoderConfig; give numbers by name, such as "
-            "bert(vocab_size=100, d_model=64)"
-        )
-    config = config.but(**changes)
+    config = EncoderConfig.given(config, changes)
     model = config.model(config.embeddings.of(config), config.stack(config), config)
     initialise(model)
     return model
