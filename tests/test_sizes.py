@@ -28,7 +28,6 @@ from deepdive.layers import relu
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.before import boltzmann
 from deepdive.models.efficient import yoso
-from deepdive.models.seq2seq.translators import USUAL, Side
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.recurrent import GRU
 
@@ -55,6 +54,9 @@ SMALL: dict[str, Any] = {
     "n_heads": 4,
     "n_cross_heads": 4,
     "n_layers": 2,
+    "n_decoder_layers": 1,
+    "n_decoder_heads": 4,
+    "d_decoder_ff": 32,
     "n_sides": 2,
     "n_latents": 3,
     "n_classes": 3,
@@ -84,10 +86,7 @@ GIVEN: dict[str, Callable[[], Any]] = {
     "target": lambda: TokenEmbedding(20, 16),
     "head": lambda: nn.Linear(16, 20),
     "position": lambda: BlockedSinusoidalPosition(16),
-    "encoder": lambda: Side(1, 4, 16),
-    "decoder": lambda: Side(1, 4, 16),
     "activation": lambda: relu,
-    "dropouts": lambda: USUAL,
 }
 # Arguments for which 0 says something: none of what they count, or the first place.
 ZERO_SAYS_SOMETHING = {
@@ -98,7 +97,9 @@ ZERO_SAYS_SOMETHING = {
     "n_segments",
     "n_random",
     "n_highway",
-    "first_position",
+    "pad",
+    "start",
+    "end",
     "left",
     "right",
     "padding",
@@ -148,8 +149,8 @@ def by_fields(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
 
 
 def holds_numbers(hint: Any) -> bool:
-    """Whether the annotation is int, a union with int, or the sizes of one side of a model."""
-    return hint in (int, Side) or int in typing.get_args(hint)
+    """Whether the annotation is int, or a union with int."""
+    return hint is int or int in typing.get_args(hint)
 
 
 def usual(build: Callable[..., nn.Module]) -> dict[str, Any]:
@@ -170,7 +171,7 @@ def changes(
     build: Callable[..., nn.Module], arguments: dict[str, Any], value: int
 ) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     """Each number's name, and what makes the arguments with `value` in its place: numbers, numbers
-    that are left out, and those in tuples and in sides.
+    that are left out, and those in tuples.
     """
     hints = typing.get_type_hints(build.__init__ if inspect.isclass(build) else build)
     for name, old in arguments.items():
@@ -180,13 +181,6 @@ def changes(
             for i in range(len(old)):
                 other = type(old)([*old[:i], value, *old[i + 1 :]])
                 yield name, lambda name=name, other=other: {**arguments, name: other}
-        elif isinstance(old, Side):
-            for field in dataclasses.fields(old):
-                yield field.name, partial(_with_side, arguments, name, {field.name: value})
-
-
-def _with_side(arguments: dict[str, Any], name: str, change: dict[str, int]) -> dict[str, Any]:
-    return {**arguments, name: dataclasses.replace(arguments[name], **change)}
 
 
 def parameters(build: Callable[..., nn.Module], arguments: dict[str, Any]) -> int:

@@ -187,7 +187,7 @@ from deepdive.models.transformer import fsmt, transformer
 view = compare("fsmt")
 wrong = view.child.parameters / view.parent.parameters
 with torch.device("meta"):  # shapes only, no memory
-    sizes = [transformer.big(32_000), fsmt.base(32_000, 32_000)]
+    sizes = [transformer.big(32_000), fsmt.fsmt(src_vocab=32_000, tgt_vocab=32_000)]
 right = [sum(p.numel() for p in model.parameters()) for model in sizes]
 assert wrong < 1 < right[1] / right[0]
 print(f"small ones: {wrong:.2f} times the parent; as published: {right[1] / right[0]:.2f} times")

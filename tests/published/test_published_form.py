@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from parity_bert import SIZES, double_precision, reference
 from torch import nn
 
+from deepdive.models.transformer import fsmt, marian, transformer
+from deepdive.models.transformer.translator import Translator
 from deepdive.published import from_config, load, save
-from deepdive.published.encoders import FAMILIES
+from deepdive.published.folders import FAMILIES
 from deepdive.published.names import Names
-from deepdive.published.weights import Source
+from deepdive.published.weights import Source, read_config
 
 # What a family's config.json needs beside the sizes, or in their place.
 OTHER: dict[str, dict[str, Any]] = {
@@ -35,16 +37,64 @@ DISTIL = {
     "hidden_dim": 24,
     "max_position_embeddings": 12,
 }
-FORMS = [(name, head) for name, one in FAMILIES.items() for head in (None, *one.heads)]
+TRANSLATOR = {
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20,
+    "activation_dropout": 0.2,
+}
+FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
+MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
+APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
+# The sizes with which a family is tried, where they are not BERT's.
+TRIED: dict[str, list[dict[str, Any]]] = {
+    "distilbert": [DISTIL],
+    "marian": [
+        MARIAN,
+        {**MARIAN, "pad_token_id": 1, "decoder_start_token_id": 2, "scale_embedding": True},
+        APART,
+        {**APART, "tie_word_embeddings": False, "activation_function": "swish"},
+    ],
+    "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
+}
+# Given numbers that say nothing here: of a table that is computed, of heads where there are none.
+SILENT = {
+    "roformer": {"max_position_embeddings"},
+    "nystromformer": {"segment_means_seq_len"},
+    "fnet": {"num_attention_heads"},
+}
+FORMS = [
+    (name, head, sizes)
+    for name, one in FAMILIES.items()
+    for head in (None, *one.heads)
+    for sizes in TRIED.get(name, [{**SIZES, **OTHER.get(name, {})}])
+]
 
 
-@pytest.mark.parametrize(("name", "head"), FORMS)
-def test_out_and_back(name: str, head: str | None, tmp_path: Path) -> None:
-    """Theirs saved, loaded as ours, saved by us, read by theirs: the same weights to the bit."""
+def stirred(build: Any, sizes: dict[str, Any]) -> transformers.PreTrainedModel:
+    """One of theirs with every weight off its special values, but for what is computed."""
+    theirs = reference(build, build.config_class, **sizes)
+    fresh = build(theirs.config)
+    for name, tensor in theirs.state_dict().items():
+        if name == "final_logits_bias":
+            tensor.normal_()
+        elif "embed_positions" in name:
+            tensor.copy_(fresh.state_dict()[name])
+    return theirs
+
+
+@pytest.mark.parametrize(("name", "head", "sizes"), FORMS)
+def test_out_and_back(name: str, head: str | None, sizes: dict[str, Any], tmp_path: Path) -> None:
+    """Theirs saved, loaded as ours, saved by us, read by theirs: the same weights to the bit, and
+    the same settings.
+    """
     kind = FAMILIES[name]
     build = getattr(transformers, kind.published(kind.base, head)["architectures"][0])
-    sizes = DISTIL if name == "distilbert" else {**SIZES, **OTHER.get(name, {})}
-    theirs = reference(build, build.config_class, **sizes)
+    theirs = stirred(build, sizes)
     with double_precision():
         theirs.save_pretrained(tmp_path / "theirs")
         ours = load(tmp_path / "theirs", head)
@@ -61,6 +111,36 @@ def test_out_and_back(name: str, head: str | None, tmp_path: Path) -> None:
         assert each in computed or torch.equal(tensor, expected[each]), each
     for each, tensor in again.state_dict().items():
         assert torch.equal(tensor, ours.state_dict()[each]), each
+    settings, written = theirs.config.to_dict(), read_config(tmp_path / "ours")
+    for each in (written.keys() | sizes.keys()) & settings.keys() - SILENT.get(name, set()):
+        assert back.config.to_dict()[each] == settings[each], each
+
+
+@pytest.mark.parametrize("model", [marian.marian(marian.TINY), fsmt.fsmt(fsmt.TINY)])
+def test_a_new_translator_is_read_by_theirs(model: Translator, tmp_path: Path) -> None:
+    """The same logits, up to their waves in float32; padding and the first token as we say."""
+    kind = FAMILIES[model.config.family]
+    theirs = getattr(transformers, kind.architecture).from_pretrained(save(model, tmp_path)).eval()
+    pad, start = theirs.config.pad_token_id, theirs.config.decoder_start_token_id
+    assert (pad, start) == {"marian": (31, 31), "fsmt": (1, 2)}[kind.model_type]
+    src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[start, 7]])
+    expected = theirs(input_ids=src, decoder_input_ids=tgt, use_cache=False).logits
+    assert torch.allclose(model.eval()(src, tgt), expected, atol=1e-5)
+
+
+def test_what_translators_have_no_setting_for_is_refused(tmp_path: Path) -> None:
+    for changes, message in (
+        ({"scale": 2.0}, r"scale=2\.0"),
+        ({"activation": torch.tanh}, "no published name"),
+        ({"vocabularies": marian.untied}, "tie_word_embeddings=false"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            save(marian.marian(marian.TINY, **changes), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(ValueError, match=r"this Transformer keeps no record .*, marian, fsmt"):
+        save(transformer.tiny(), tmp_path)
+    with pytest.raises(TypeError, match="config=30: expected TranslatorConfig; give numbers by"):
+        marian.marian(30)
 
 
 def test_a_family_that_is_not_known_is_refused() -> None:
@@ -78,6 +158,12 @@ def test_a_model_with_another_head_is_not_published(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="bert publishes no head of spans"):
         save(Odd(), tmp_path)
+
+
+def test_a_model_that_keeps_no_record_is_not_published(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"Linear keeps no record .* `from_config` \(bert, rob"):
+        save(nn.Linear(2, 2), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 SMALL = {"vocab_size": 8, "hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1}

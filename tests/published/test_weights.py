@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.models.transformer import marian
+from deepdive.published import from_config, load
 from deepdive.published.from_torch import from_torch
 from deepdive.published.weights import (
     Change,
@@ -217,12 +217,12 @@ def test_a_checkpoint_in_a_folder(tmp_path: Path) -> None:
     )  # fmt: skip
     theirs.save_pretrained(tmp_path, max_shard_size="4kB")
     assert (tmp_path / "model.safetensors.index.json").exists()
-    ours = marian.load(tmp_path)
+    ours = load(tmp_path)
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[11, 7]])
     expected = theirs.eval()(input_ids=src, decoder_input_ids=tgt).logits
     assert torch.allclose(ours(src, tgt), expected, atol=1e-6)
     save_weights(ours, tmp_path / "ours.safetensors")
-    again = marian.from_config(read_config(tmp_path)).eval()
+    again = from_config(read_config(tmp_path)).eval()
     load_weights(again, tmp_path / "ours.safetensors")
     assert torch.equal(again(src, tgt), ours(src, tgt))
 

@@ -132,7 +132,7 @@ def published(model: Classifier, model_type: str = "bert") -> dict[str, Tensor]:
 def _table(model_type: str) -> Names:
     """Return the names of encoder and head."""
     kind = family(model_type)
-    return kind.names.within(kind.prefix, "encoder.") | form_of({"model_type": model_type}).head
+    return kind.table().within(kind.prefix, "encoder.") | form_of({"model_type": model_type}).head
 
 
 def form_of(config: Mapping[str, Any]) -> Form:

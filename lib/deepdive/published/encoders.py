@@ -6,33 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from deepdive.layers import gelu, gelu_tanh, relu
-from deepdive.layers.feed_forward import Activation
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
 from deepdive.models.efficient import bigbird, fnet, longformer, nystromformer, roformer, yoso
-from deepdive.published.form import Family, Head, Setting
+from deepdive.published.form import Family, Head, Setting, activation
 from deepdive.published.names import Names
-
-ACTIVATIONS: dict[str, Activation] = {
-    "gelu": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh, "relu": relu,
-}  # fmt: skip
-
-
-def activation_of(name: str) -> Activation:
-    """Return the activation that a config.json names. Raises ValueError for one unknown here."""
-    if name not in ACTIVATIONS:
-        raise ValueError(
-            f"config names the activation {name!r}; expected one of {', '.join(ACTIVATIONS)}"
-        )
-    return ACTIVATIONS[name]
-
-
-def _name_of(activation: Activation) -> str:
-    return next(name for name, known in ACTIVATIONS.items() if known is activation)
-
-
-def _activation(key: str = "hidden_act") -> Setting:
-    return Setting(key, activation_of, _name_of)
 
 
 def _beyond(unused: int) -> Setting:
@@ -52,7 +29,7 @@ SETTINGS: dict[str, str | Setting] = {
     "dropout": "hidden_dropout_prob",
     "attention_dropout": "attention_probs_dropout_prob",
     "eps": "layer_norm_eps",
-    "activation": _activation(),
+    "activation": activation("hidden_act"),
 }
 EMBEDDINGS = Names(
     {
@@ -197,7 +174,7 @@ DISTILBERT = replace(
         "max_length": "max_position_embeddings",
         "dropout": "dropout",
         "attention_dropout": "attention_dropout",
-        "activation": _activation("activation"),
+        "activation": activation("activation"),
     },
     names=EMBEDDINGS
     | Names(

@@ -16,10 +16,12 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from deepdive.published.encoders import FAMILIES
+from deepdive.published import encoders, translators
 from deepdive.published.form import Family
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import unshared
+
+FAMILIES: dict[str, Family] = {**encoders.FAMILIES, **translators.FAMILIES}
 
 
 def family(model_type: Any) -> Family:
@@ -44,20 +46,23 @@ def from_config(config: Mapping[str, Any], head: str | None = None, **changes: A
 def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
     """Return the model of a folder that holds config.json and safetensors, in evaluation mode.
 
-    Without `head` what stands on the encoder stays in the file. `changes` are fields of our record
-    to have otherwise, such as `dropout=0.0`. Raises ValueError for tensors that
-    are unknown or missing, by name, and for a family or a setting that is not built here.
+    Without `head` what stands on an encoder stays in the file. `changes` are fields of our record
+    to have otherwise, such as `dropout=0.0`. Raises ValueError for tensors that are unknown or
+    missing, by name, for trained tensors that are computed here, and for a family or a setting
+    that is not built here.
     """
-    config = read_config(folder)
-    kind = family(config.get("model_type"))
-    model = _empty(kind, kind.config(config).but(**changes))
+    theirs = read_config(folder)
+    kind = family(theirs.get("model_type"))
+    config = kind.config(theirs).but(**changes)
+    model, tensors = _empty(kind, config), read(folder)
+    kind.check(model, tensors)
     model = model if head is None else kind.head(head).build(model)
-    adopt(model, kind.wanted(read(folder), head), [*kind.older, kind.table(head)])
+    adopt(model, kind.wanted(tensors, head, config), [*kind.older, kind.table(head, config)])
     return model.eval()
 
 
 def _empty(kind: Family, config: Any) -> nn.Module:
-    """Build an encoder with memory that nothing was written to, where nothing is computed that no
+    """Build a model with memory that nothing was written to, where nothing is computed that no
     file holds: to draw weights that are replaced at once takes longer than to read them.
     """
     with torch.device("meta"):
@@ -69,17 +74,23 @@ def _empty(kind: Family, config: Any) -> nn.Module:
 
 def save(model: nn.Module, folder: str | Path) -> Path:
     """Write a model as its family publishes it: config.json and model.safetensors, which
-    transformers reads, and `load`. Returns the folder.
+    transformers reads, and `load`. Returns the folder. Raises ValueError for a model that keeps no
+    record of how it was built.
     """
-    encoder: Any = getattr(model, "bert", model)
-    kind = family(encoder.config.family)
-    head = None if encoder is model else _head_of(kind, model)
+    body: Any = getattr(model, "bert", model)
+    if not hasattr(body, "config"):
+        raise ValueError(
+            f"model: this {type(body).__name__} keeps no record of how it was built; build it by "
+            f"its family's builder or by `from_config` ({', '.join(FAMILIES)})"
+        )
+    kind = family(body.config.family)
+    head = None if body is model else _head_of(kind, model)
+    settings = kind.published(body.config, head)
+    tensors = kind.table(head, body.config).theirs(unshared(model.state_dict())[0])
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    tensors = kind.table(head).theirs(unshared(model.state_dict())[0])
     save_file(tensors, target / "model.safetensors", {"format": "pt"})
-    config = json.dumps(kind.published(encoder.config, head), indent=2)
-    (target / "config.json").write_text(config + "\n", encoding="utf-8")
+    (target / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return target
 
 

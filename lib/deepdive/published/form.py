@@ -6,10 +6,37 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.layers import gelu, gelu_tanh, relu
+from deepdive.layers.feed_forward import Activation
 from deepdive.published.names import Names
 from deepdive.published.weights import Rule
+
+ACTIVATIONS: dict[str, Activation] = {
+    "gelu": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh, "relu": relu,
+    "swish": F.silu, "silu": F.silu,
+}  # fmt: skip
+
+
+def activation_of(name: str) -> Activation:
+    """Return the activation that a config.json names. Raises ValueError for one unknown here."""
+    if name not in ACTIVATIONS:
+        raise ValueError(
+            f"config names the activation {name!r}; expected one of {', '.join(ACTIVATIONS)}"
+        )
+    return ACTIVATIONS[name]
+
+
+def name_of(activation: Activation) -> str:
+    """Return the first name that a config.json has for an activation. Raises ValueError for one
+    that has none.
+    """
+    for name, known in ACTIVATIONS.items():
+        if known is activation:
+            return name
+    raise ValueError(f"activation: {activation!r} has no published name")
 
 
 def same(value: Any) -> Any:
@@ -23,6 +50,11 @@ class Setting:
     key: str
     ours: Callable[[Any], Any] = same
     theirs: Callable[[Any], Any] = same
+
+
+def activation(key: str) -> Setting:
+    """The setting `key`, which names an activation."""
+    return Setting(key, activation_of, name_of)
 
 
 @dataclass(frozen=True)
@@ -40,12 +72,17 @@ class Head:
 class Family:
     """How one family is published.
 
-    architecture  the class of transformers that is the encoder
-    build         config -> module, where config is the record `base` with the settings read
+    architecture  the class of transformers that is the model, or the encoder below a head
+    build         config -> module, where config is the record `base` with the settings read; the
+                  module keeps it as `.config`, whose `family` is the `model_type`
     settings      our field -> the setting of config.json
     expected      settings that change the function, with the only value that is built here
     finish        (our record, config.json) -> our record, for what no single setting tells
-    names         of the encoder; `prefix` stands before them in files that hold a head too
+    derived       our record -> settings that no single field tells: the way back of `finish`
+    names         of the model, or our record -> its names where they depend on it
+    prefix        stands before the names in files that hold a head too
+    check         (model, tensors of a file): raises ValueError for tensors that are computed here
+                  and are others in the file
     unused        beginnings of names that a file may hold and `load` may leave there
     older         rules for names that files had once
     heads         "masked_lm" and such -> `Head`
@@ -56,10 +93,12 @@ class Family:
     build: Callable[[Any], nn.Module]
     base: Any
     settings: Mapping[str, str | Setting]
-    names: Names
-    prefix: str
+    names: Names | Callable[[Any], Names]
+    prefix: str = ""
     expected: Mapping[str, Any] = field(default_factory=dict)
     finish: Callable[..., Any] = lambda config, theirs: config
+    derived: Callable[[Any], Mapping[str, Any]] = lambda config: {}
+    check: Callable[[Any, Mapping[str, Tensor]], None] = lambda model, tensors: None
     unused: tuple[str, ...] = ()
     older: tuple[Rule, ...] = ()
     heads: Mapping[str, Head] = field(default_factory=dict)
@@ -69,21 +108,32 @@ class Family:
         for name, value in self.expected.items():
             if theirs.get(name) not in (None, value):
                 raise ValueError(f"config has {name}={theirs[name]}; only {value} is built here")
-        found = {}
-        for ours, setting in self.settings.items():
-            one = setting if isinstance(setting, Setting) else Setting(setting)
-            if one.key in theirs:
-                found[ours] = one.ours(theirs[one.key])
-        return self.finish(self.base.but(**found), theirs)
+        fields = {
+            ours: setting.ours(theirs[setting.key])
+            for ours, setting in self._settings()
+            if setting.key in theirs
+        }
+        return self.finish(self.base.but(**fields), theirs)
 
     def published(self, config: Any, head: str | None = None) -> dict[str, Any]:
         """Return the config.json of our record."""
         kind = self.heads[head].architecture if head else self.architecture
-        told = {"model_type": self.model_type, "architectures": [kind], **self.expected}
-        for ours, setting in self.settings.items():
-            one = setting if isinstance(setting, Setting) else Setting(setting)
-            told[one.key] = one.theirs(getattr(config, ours))
-        return told
+        settings = {
+            setting.key: setting.theirs(getattr(config, ours)) for ours, setting in self._settings()
+        }
+        return {
+            "model_type": self.model_type,
+            "architectures": [kind],
+            **self.expected,
+            **settings,
+            **self.derived(config),
+        }
+
+    def _settings(self) -> list[tuple[str, Setting]]:
+        return [
+            (ours, Setting(setting) if isinstance(setting, str) else setting)
+            for ours, setting in self.settings.items()
+        ]
 
     def head(self, name: str) -> Head:
         """Return a head. Raises ValueError for one that the family has not."""
@@ -92,15 +142,20 @@ class Family:
             raise ValueError(f"head: {self.model_type} has none called {name!r}; known: {known}")
         return self.heads[name]
 
-    def table(self, head: str | None = None) -> Names:
-        """Return the names of the encoder, or of the encoder with a head."""
+    def table(self, head: str | None = None, config: Any = None) -> Names:
+        """Return the names of the model of a record (None: of `base`), or of it with a head."""
+        names = self.names
+        if not isinstance(names, Names):
+            names = names(self.base if config is None else config)
         if head is None:
-            return self.names
-        return self.names.within(self.prefix, "bert.") | self.head(head).names
+            return names
+        return names.within(self.prefix, "bert.") | self.head(head).names
 
-    def wanted(self, tensors: Mapping[str, Tensor], head: str | None) -> dict[str, Tensor]:
+    def wanted(
+        self, tensors: Mapping[str, Tensor], head: str | None, config: Any = None
+    ) -> dict[str, Tensor]:
         """Return the tensors of a file without those that this model has no place for."""
-        table, found = self.table(head), {}
+        table, found = self.table(head, config), {}
         for name, tensor in tensors.items():
             bare = name.removeprefix(self.prefix)
             kept = bare if head is None else name

@@ -257,7 +257,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "the form of GELU": (
         nystromformer_agrees,
-        "deepdive.published.encoders.ACTIVATIONS",
+        "deepdive.published.form.ACTIVATIONS",
         dict.fromkeys(("gelu", "gelu_new"), gelu),
     ),
     "positions from 1": (

@@ -75,7 +75,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "the form of GELU": (
         bert_agrees,
-        "deepdive.published.encoders.ACTIVATIONS",
+        "deepdive.published.form.ACTIVATIONS",
         dict.fromkeys(("gelu", "gelu_new"), gelu_tanh),
     ),
     "positions from 1": (

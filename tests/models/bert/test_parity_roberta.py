@@ -292,12 +292,12 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "RoBERTa's epsilon": (roberta_agrees, "deepdive.layers.LayerNorm.forward", head_norm),
     "ALBERT's GELU": (
         albert_agrees,
-        "deepdive.published.encoders.ACTIVATIONS",
+        "deepdive.published.form.ACTIVATIONS",
         {"gelu_new": gelu},
     ),
     "DistilBERT's GELU": (
         distilbert_agrees,
-        "deepdive.published.encoders.ACTIVATIONS",
+        "deepdive.published.form.ACTIVATIONS",
         {"gelu": gelu_tanh},
     ),
     "DistilBERT's epsilon": (distilbert_agrees, "deepdive.layers.LayerNorm.forward", head_norm),

@@ -204,7 +204,7 @@ EXAMPLES: dict[str, Example] = {
     "reversible": Example(_reversible),
     # the Transformer
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
-    "fsmt": Example(fsmt.tiny, TRANSFORMER, 32),
+    "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
     # BERT
     "bert": _tokens(lambda: for_pretraining(bert.bert(bert.TINY))),
     "bert_finetune": Example(

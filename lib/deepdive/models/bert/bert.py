@@ -21,14 +21,13 @@ Book: 3.1
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.checks import not_negative, positive
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
 from deepdive.layers.embeddings import check_tokens
 from deepdive.layers.feed_forward import Activation
@@ -36,6 +35,7 @@ from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
 from deepdive.masks import padding
 from deepdive.models.bert.embeddings import BertEmbeddings, learned
+from deepdive.models.config import Config
 from deepdive.positions import Position
 
 
@@ -78,11 +78,8 @@ def blocks(config: EncoderConfig) -> Stack:
     return Stack(lambda layer: config.block(config, layer), config.n_layers)
 
 
-MAY_BE_NONE = ("n_layers", "n_segments", "n_random", "unused_positions")
-
-
 @dataclass(frozen=True)
-class EncoderConfig:
+class EncoderConfig(Config):
     """The numbers of an encoder, and the parts that BERT's family exchanges: a member is this
     record with other values.
 
@@ -94,6 +91,9 @@ class EncoderConfig:
     family             how its published form is called (`deepdive.published`)
     """
 
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (
+        *Config.MAY_BE_ZERO, "n_segments", "n_random", "unused_positions",
+    )  # fmt: skip
     vocab_size: int = 30_522
     d_model: int = 768
     n_heads: int = 12
@@ -114,24 +114,9 @@ class EncoderConfig:
     model: type[Bert] = Bert
     family: str = "bert"
 
-    def __post_init__(self) -> None:
-        """Raise ValueError, naming it, for a size below 1; below 0 where there may be none."""
-        sizes = {field.name: getattr(self, field.name) for field in fields(self)}
-        sizes = {name: size for name, size in sizes.items() if isinstance(size, int)}
-        may_be_none = {name: sizes.pop(name) for name in MAY_BE_NONE if name in sizes}
-        positive(**sizes)
-        not_negative(**may_be_none)
-
     @property
     def weights_dropout(self) -> float:
         return self.dropout if self.attention_dropout is None else self.attention_dropout
-
-    def but(self, **changes: Any) -> Self:
-        """Return the record with these fields changed. Raises TypeError for one it has not."""
-        known = [field.name for field in fields(self)]
-        if unknown := sorted(set(changes) - set(known)):
-            raise TypeError(f"{', '.join(unknown)}: unknown; the fields are {', '.join(known)}")
-        return replace(self, **changes)
 
 
 BASE = EncoderConfig()
@@ -149,12 +134,7 @@ def bert(config: EncoderConfig = BASE, **changes: Any) -> Bert:
 
     Raises TypeError for a config that is no `EncoderConfig`, and for a field that it has not.
     """
-    if not isinstance(config, EncoderConfig):
-        raise TypeError(
-            f"config={config!r}: expected an EncoderConfig; give numbers by name, such as "
-            "bert(vocab_size=100, d_model=64)"
-        )
-    config = config.but(**changes)
+    config = EncoderConfig.given(config, changes)
     model = config.model(config.embeddings.of(config), config.stack(config), config)
     initialise(model)
     return model

@@ -14,7 +14,7 @@ from deepdive.fast.dropout import Dropout
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.positions import Position
 from deepdive.positions.base import BELOW, outside
-from deepdive.published.encoders import activation_of
+from deepdive.published.form import activation_of
 from deepdive.published.weights import Join, Rule, check_config
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 
 from deepdive.models.transformer import fsmt, marian
-from deepdive.models.transformer.transformer import Transformer
+from deepdive.models.transformer.translator import Translator, TranslatorConfig, translator
 from laws import Case, Fails, case, padding_of
 from laws.models.transformer.transformer import SOURCE
 
 
-def translator(make: Callable[[], Transformer], parity: str) -> Case:
+def case_of(config: TranslatorConfig, parity: str) -> Case:
     """The case of a model from a source and the target so far to the next token."""
+
+    def make() -> Translator:
+        return translator(config)
 
     def its_parts() -> tuple[Tensor, Tensor]:
         model, target = make().double().eval(), SOURCE.flip(1)
         states = model.decoder(target, model.encoder(SOURCE))
         return model(SOURCE, target), model.head(states)
 
-    def run(model: Transformer, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    def run(model: Translator, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         if state is not None:
             return model.step(x, state)
         return model(SOURCE[: x.shape[0]], x, None, padding_of(mask))
@@ -38,11 +40,11 @@ def translator(make: Callable[[], Transformer], parity: str) -> Case:
     )
 
 
-@case("fsmt", Transformer)
+@case("fsmt", Translator)
 def _() -> Case:
-    return translator(fsmt.tiny, "transformers FSMTForConditionalGeneration")
+    return case_of(fsmt.TINY, "transformers FSMTForConditionalGeneration")
 
 
-@case("marian", Transformer)
+@case("marian", Translator)
 def _() -> Case:
-    return translator(marian.tiny, "transformers MarianMTModel")
+    return case_of(marian.TINY, "transformers MarianMTModel")

@@ -1,0 +1,164 @@
+"""Marian and FSMT, one table each: settings, names of weights, and what is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from deepdive.models.transformer import fsmt, marian
+from deepdive.models.transformer.translator import Translator, TranslatorConfig
+from deepdive.positions import BlockedSinusoidalPosition
+from deepdive.published.form import Family, Setting, activation
+from deepdive.published.names import Names
+
+
+def _is_scaled(scale: float | None) -> bool:
+    if scale not in (None, 1.0):
+        raise ValueError(f"scale={scale}: translators are published with None, sqrt(d_model), or 1")
+    return scale is None
+
+
+SETTINGS: dict[str, str | Setting] = {
+    "d_model": "d_model",
+    "n_layers": "encoder_layers",
+    "n_decoder_layers": "decoder_layers",
+    "n_heads": "encoder_attention_heads",
+    "n_decoder_heads": "decoder_attention_heads",
+    "d_ff": "encoder_ffn_dim",
+    "d_decoder_ff": "decoder_ffn_dim",
+    "activation": activation("activation_function"),
+    "scale": Setting("scale_embedding", lambda scaled: None if scaled else 1.0, _is_scaled),
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "ff_dropout": "activation_dropout",
+    "pad": "pad_token_id",
+    "start": "decoder_start_token_id",
+    "end": "eos_token_id",
+}
+# Settings of older checkpoints that change the function.
+EXPECTED: dict[str, Any] = {
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "add_final_layer_norm": False,
+    "static_position_embeddings": True,
+    "encoder_layerdrop": 0.0,
+    "decoder_layerdrop": 0.0,
+}
+
+
+def _attention(theirs: str, ours: str) -> dict[str | tuple[str, ...], str]:
+    return {
+        f"{theirs}.q_proj": f"{ours}.q",
+        (f"{theirs}.k_proj", f"{theirs}.v_proj"): f"{ours}.kv",
+        f"{theirs}.out_proj": f"{ours}.out",
+        f"{theirs}_layer_norm": f"{ours}_residual.norm",
+    }
+
+
+def _side(side: str) -> Names:
+    """The names of the encoder or the decoder."""
+    layer, block = f"model.{side}.layers.{{}}", f"{side}.stack.blocks.{{}}"
+    return Names(
+        {
+            f"model.{side}.embed_tokens": f"{side}.embedding",
+            **_attention(f"{layer}.self_attn", f"{block}.attn"),
+            **_attention(f"{layer}.encoder_attn", f"{block}.cross"),
+            f"{layer}.fc1": f"{block}.ff.inner",
+            f"{layer}.fc2": f"{block}.ff.out",
+            f"{layer}.final_layer_norm": f"{block}.ff_residual.norm",
+        }
+    )
+
+
+WAVES = tuple(f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder"))
+
+
+def check_waves(model: Translator, tensors: Mapping[str, Tensor]) -> None:
+    """Raise ValueError for tables of waves that are not the model's: training has changed them."""
+    position = model.encoder.position
+    assert isinstance(position, BlockedSinusoidalPosition)
+    for name in WAVES:
+        if name in tensors:
+            rows = tensors[name][position.offset :]
+            expected = position.table(torch.arange(len(rows)))
+            if (rows - expected).abs().max() > 2e-3:  # single and half precision stay below
+                raise ValueError(f"{name} was trained; here positions are computed, not stored")
+
+
+def _special(config: TranslatorConfig) -> dict[str, int]:
+    start = config.padding if config.start is None else config.start
+    return {"pad_token_id": config.padding, "decoder_start_token_id": start}
+
+
+def _check_ties(config: TranslatorConfig) -> None:
+    if config.tgt_vocab is None and config.vocabularies is marian.untied:
+        raise ValueError(
+            "config has tie_word_embeddings=false, but shares the embeddings: versions of "
+            "transformers disagree on what is then one matrix"
+        )
+
+
+def _marian(config: TranslatorConfig, theirs: Mapping[str, Any]) -> TranslatorConfig:
+    if not theirs.get("share_encoder_decoder_embeddings", True):
+        config = config.but(tgt_vocab=theirs.get("decoder_vocab_size") or config.src_vocab)
+    _check_ties(config)
+    return config
+
+
+def _of_marian(config: TranslatorConfig) -> dict[str, Any]:
+    _check_ties(config)
+    return {
+        "share_encoder_decoder_embeddings": config.tgt_vocab is None,
+        "decoder_vocab_size": config.tgt_vocab or config.src_vocab,
+        **_special(config),
+    }
+
+
+def _marian_names(config: TranslatorConfig) -> Names:
+    head = "head.embedding" if config.vocabularies is marian.tied else "head"
+    bias = (lambda bias: bias[0], lambda bias: bias[None])  # (1, V) <-> (V)
+    names = Names({"final_logits_bias": "head.bias", "lm_head": head}, {"head.bias": bias})
+    shared = Names({} if config.tgt_vocab else {"model.shared": "encoder.embedding"})
+    return _side("encoder") | _side("decoder") | names | shared
+
+
+MARIAN = Family(
+    model_type="marian",
+    architecture="MarianMTModel",
+    build=marian.marian,
+    base=marian.BASE,
+    settings=SETTINGS
+    | {
+        "src_vocab": "vocab_size",
+        "vocabularies": Setting(
+            "tie_word_embeddings",
+            lambda tied: marian.tied if tied else marian.untied,
+            lambda vocabularies: vocabularies is marian.tied,
+        ),
+    },
+    names=_marian_names,
+    expected=EXPECTED,
+    finish=_marian,
+    derived=_of_marian,
+    check=check_waves,
+    unused=WAVES,
+)
+FSMT = Family(
+    model_type="fsmt",
+    architecture="FSMTForConditionalGeneration",
+    build=fsmt.fsmt,
+    base=fsmt.BASE,
+    settings=SETTINGS | {"src_vocab": "src_vocab_size", "tgt_vocab": "tgt_vocab_size"},
+    names=_side("encoder") | _side("decoder") | Names({"model.decoder.output_projection": "head"}),
+    expected={"tie_word_embeddings": False, **EXPECTED},
+    derived=lambda config: {
+        "tgt_vocab_size": config.tgt_vocab or config.src_vocab,
+        **_special(config),
+    },
+    check=check_waves,
+    unused=WAVES,
+)
+FAMILIES = {one.model_type: one for one in (MARIAN, FSMT)}
