@@ -21,8 +21,8 @@ Book: table 1.2
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -67,7 +67,8 @@ class Informer(nn.Module):
 @dataclass(frozen=True)
 class InformerConfig(Config):
     """The numbers of an Informer. `factor` times ln T queries attend; `distil` builds from d_model
-    what halves the rows, None: nothing does.
+    what halves the rows, None: nothing does. `series` says how transformers makes the features,
+    such as its lags: nothing here reads it, and `deepdive.published.save` writes it.
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("n_layers", "n_decoder_layers")
@@ -80,6 +81,7 @@ class InformerConfig(Config):
     factor: int = 5
     distil: Callable[[int], nn.Module] | None = Distil
     dropout: float = 0.05
+    series: Mapping[str, Any] = field(default_factory=dict)
     family: str = "informer"
 
 
