@@ -14,74 +14,59 @@ from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names
 from deepdive.published.weights import Sources
 
-REFORMER_LAYER = "encoder.layers.{}"
-REFORMER_ATTENTION = f"{REFORMER_LAYER}.attention.self_attention"
-HASHED_VALUE = f"{REFORMER_ATTENTION}.value"
+Pairs = dict[str | tuple[str, ...], str]
 
 
 def reformer_names(config: reformer.ReformerConfig) -> Names:
     """Return the names of a Reformer: the values of a hashed layer stand alone, those of a local
-    one stand below its keys.
+    one below its keys.
     """
-    hashed = [i for i, layer in enumerate(config.layers) if layer == "lsh"]
-    return Names(
-        {
-            "embeddings.word_embeddings": "embeddings.tokens",
-            "embeddings.position_embeddings.weights": "embeddings.position.tables",
-            "embeddings.position_embeddings.embedding": "embeddings.position.table",
-            **{HASHED_VALUE.format(i): f"stack.blocks.{i}.attn.v" for i in hashed},
-            f"{REFORMER_ATTENTION}.query_key": "stack.blocks.{}.attn.qk",
-            f"{REFORMER_ATTENTION}.query": "stack.blocks.{}.attn.q",
-            (
-                f"{REFORMER_ATTENTION}.key",
-                f"{REFORMER_ATTENTION}.value",
-            ): "stack.blocks.{}.attn.kv",
-            f"{REFORMER_LAYER}.attention.layer_norm": "stack.blocks.{}.attn_norm",
-            f"{REFORMER_LAYER}.attention.output.dense": "stack.blocks.{}.attn.out",
-            f"{REFORMER_LAYER}.feed_forward.layer_norm": "stack.blocks.{}.ff_norm",
-            f"{REFORMER_LAYER}.feed_forward.dense.dense": "stack.blocks.{}.ff.inner",
-            f"{REFORMER_LAYER}.feed_forward.output.dense": "stack.blocks.{}.ff.out",
-            "encoder.layer_norm": "stack.norm",
-        }
-    )
+    layer, block = "encoder.layers.{}", "stack.blocks.{}"
+    attention, hashed = f"{layer}.attention.self_attention", f"{block}.attn.v"
+    pairs: Pairs = {
+        f"{attention}.value".format(i): hashed.format(i)
+        for i, kind in enumerate(config.layers)
+        if kind == "lsh"
+    }
+    pairs |= {
+        (f"{attention}.key", f"{attention}.value"): f"{block}.attn.kv",
+        f"{attention}.query_key": f"{block}.attn.qk",
+        f"{attention}.query": f"{block}.attn.q",
+        f"{layer}.attention.layer_norm": f"{block}.attn_norm",
+        f"{layer}.attention.output.dense": f"{block}.attn.out",
+        f"{layer}.feed_forward.layer_norm": f"{block}.ff_norm",
+        f"{layer}.feed_forward.dense.dense": f"{block}.ff.inner",
+        f"{layer}.feed_forward.output.dense": f"{block}.ff.out",
+        "encoder.layer_norm": "stack.norm",
+        "embeddings.word_embeddings": "embeddings.tokens",
+        "embeddings.position_embeddings.weights": "embeddings.position.tables",
+        "embeddings.position_embeddings.embedding": "embeddings.position.table",
+    }
+    return Names(pairs)
 
 
 def without_constants(sources: Sources) -> Sources:
-    """Return the tensors without the numbers that stood for minus infinity in older files."""
+    """Return the tensors without those that stood for minus infinity in older files."""
     return {name: source for name, source in sources.items() if "mask_value_float" not in name}
 
 
-def _positions_and_chunks(
-    config: reformer.ReformerConfig, theirs: Mapping[str, Any]
-) -> reformer.ReformerConfig:
-    around = (theirs.get(f"local_num_chunks_{side}") for side in ("before", "after"))
-    before, after = (
-        usual if given is None else given
-        for given, usual in zip(around, config.local_around, strict=True)
-    )
-    axial = None
-    if theirs.get("axial_pos_embds", True):
-        axial = tuple(theirs["axial_pos_shape"]), tuple(theirs["axial_pos_embds_dim"])
-    return config.but(local_around=(before, after), axial=axial)
+def _axial(config: reformer.ReformerConfig, theirs: Mapping[str, Any]) -> reformer.ReformerConfig:
+    if not theirs.get("axial_pos_embds", True):
+        return config
+    shape, widths = theirs["axial_pos_shape"], theirs["axial_pos_embds_dim"]
+    return config.but(axial=(tuple(shape), tuple(widths)))
 
 
-def _their_positions_and_chunks(config: reformer.ReformerConfig) -> dict[str, Any]:
-    """Raises ValueError for hashed layers of another kind than theirs."""
+def _their_axial(config: reformer.ReformerConfig) -> dict[str, Any]:
     if config.lsh is not ReleasedLSHAttention:
         raise ValueError(
             f"lsh={config.lsh.__name__}: transformers has the released form alone, which weighs "
             "keys otherwise; build the model with lsh=ReleasedLSHAttention"
         )
-    before, after = config.local_around
-    axial = {}
-    if config.axial is not None:
-        axial = {"axial_pos_shape": config.axial[0], "axial_pos_embds_dim": config.axial[1]}
-    return {
-        "local_num_chunks_before": before,
-        "local_num_chunks_after": after,
-        "axial_pos_embds": config.axial is not None,
-        **axial,
-    }
+    if config.axial is None:
+        return {"axial_pos_embds": False}
+    shape, widths = config.axial
+    return {"axial_pos_embds": True, "axial_pos_shape": shape, "axial_pos_embds_dim": widths}
 
 
 REFORMER = Family(
@@ -101,6 +86,8 @@ REFORMER = Family(
         "rounds": "num_hashes",
         "buckets": Setting("num_buckets", lambda n: tuple(n) if isinstance(n, list) else n),
         "local_chunk": "local_attn_chunk_length",
+        "local_before": "local_num_chunks_before",
+        "local_after": "local_num_chunks_after",
         "dropout": "hidden_dropout_prob",
         "lsh_dropout": "lsh_attention_probs_dropout_prob",
         "local_dropout": "local_attention_probs_dropout_prob",
@@ -113,8 +100,8 @@ REFORMER = Family(
         ),
     },
     expected={"lsh_num_chunks_before": 1, "lsh_num_chunks_after": 0},
-    finish=_positions_and_chunks,
-    derived=_their_positions_and_chunks,
+    finish=_axial,
+    derived=_their_axial,
     names=reformer_names,
     prefix="reformer.",
     unused=("lm_head.",),
@@ -125,8 +112,7 @@ REFORMER = Family(
 def informer_half(theirs: str, ours: str) -> Names:
     """Return the names of the encoder, or of the decoder, below these names."""
     layer, block = f"{theirs}layers.{{}}", f"{ours}blocks.{{}}"
-    attentions = {f"{layer}.self_attn": f"{block}.attn", f"{layer}.encoder_attn": f"{block}.cross"}
-    pairs: dict[str | tuple[str, ...], str] = {
+    pairs: Pairs = {
         f"{theirs}value_embedding.value_projection": f"{ours}embedding.values",
         f"{theirs}layernorm_embedding": f"{ours}embedding.norm",
         f"{theirs}conv_layers.{{}}.downConv": f"{ours}distils.{{}}.convolution",
@@ -135,7 +121,10 @@ def informer_half(theirs: str, ours: str) -> Names:
         f"{layer}.fc1": f"{block}.ff.inner",
         f"{layer}.fc2": f"{block}.ff.out",
     }
-    for attention, attn in attentions.items():
+    for attention, attn in (
+        (f"{layer}.self_attn", f"{block}.attn"),
+        (f"{layer}.encoder_attn", f"{block}.cross"),
+    ):
         pairs[f"{attention}.q_proj"] = f"{attn}.q"
         pairs[f"{attention}.k_proj", f"{attention}.v_proj"] = f"{attn}.kv"
         pairs[f"{attention}.out_proj"] = f"{attn}.out"
@@ -153,17 +142,13 @@ SERIES = (
 
 def _series(config: informer.InformerConfig, theirs: Mapping[str, Any]) -> informer.InformerConfig:
     for size in ("attention_heads", "ffn_dim"):
-        encoder, decoder = theirs.get(f"encoder_{size}"), theirs.get(f"decoder_{size}")
-        if encoder != decoder:
-            raise ValueError(
-                f"config has encoder_{size}={encoder} and decoder_{size}={decoder}; here they are "
-                "alike"
-            )
+        if theirs.get(f"encoder_{size}") != theirs.get(f"decoder_{size}"):
+            raise ValueError(f"config has encoder_{size} and decoder_{size} of other sizes; here "
+                             "they are alike")  # fmt: skip
     return config.but(series={key: theirs[key] for key in SERIES if key in theirs})
 
 
 def _their_series(config: informer.InformerConfig) -> dict[str, Any]:
-    """Raises ValueError for features that transformers could not make."""
     if not config.series:
         raise ValueError(
             "series: transformers makes features of a series, and this model does not say how; "
@@ -196,7 +181,7 @@ INFORMER = Family(
         "n_decoder_layers": "decoder_layers",
         "d_ff": "encoder_ffn_dim",
         "factor": "sampling_factor",
-        "distil": Setting("distil", lambda on: Distil if on else None, lambda part: bool(part)),
+        "distil": Setting("distil", lambda on: Distil if on else None, bool),
         "dropout": "dropout",
     },
     expected={"attention_type": "prob", "activation_function": "gelu"},
@@ -212,15 +197,18 @@ INFORMER = Family(
 
 def perceiver_names(config: perceiver.PerceiverConfig) -> Names:
     """Return the names of latents and encoder: scores and values may have other widths."""
-    pairs: dict[str | tuple[str, ...], str] = {
+    cross = "encoder.cross_attention"
+    pairs: Pairs = {
         "embeddings.latents": "latents",
-        "encoder.cross_attention.attention.self.layernorm2": "cross.context_norm",
+        f"{cross}.attention.self.layernorm2": "cross.context_norm",
     }
-    for theirs, ours in (
-        ("encoder.cross_attention", "cross"),
-        ("encoder.self_attends.{}", "layers.{}"),
+    rows = {}
+    for theirs, ours, width in (
+        (cross, "cross", config.d_input),
+        ("encoder.self_attends.{}", "layers.{}", config.d_latents),
     ):
-        attention = f"{theirs}.attention.self"
+        attention, scores = f"{theirs}.attention.self", config.d_scores or width
+        rows[f"{ours}.attn.kv"] = (scores, config.d_values or scores)
         pairs |= {
             f"{attention}.layernorm1": f"{ours}.attn_residual.norm",
             f"{attention}.query": f"{ours}.attn.q",
@@ -230,19 +218,15 @@ def perceiver_names(config: perceiver.PerceiverConfig) -> Names:
             f"{theirs}.mlp.dense1": f"{ours}.ff.inner",
             f"{theirs}.mlp.dense2": f"{ours}.ff.out",
         }
-    rows = {}
-    for attn, width in (("cross.attn", config.d_input), ("layers.{}.attn", config.d_latents)):
-        scores = config.d_scores or width
-        rows[f"{attn}.kv"] = (scores, config.d_values or scores)
     return Names(pairs, rows=rows)
 
 
 def _width_of_input(
     config: perceiver.PerceiverConfig, tensors: Mapping[str, Tensor]
 ) -> perceiver.PerceiverConfig:
-    """A file whose rows are made of pixels or sounds says nowhere else how wide they are."""
+    """Where rows are made of pixels or sounds, config.json does not say how wide they are."""
     norm = "encoder.cross_attention.attention.self.layernorm2.weight"
-    found = [tensor for name, tensor in tensors.items() if name.removeprefix("perceiver.") == norm]
+    found = [tensor for name, tensor in tensors.items() if name.endswith(norm)]
     return config.but(d_input=len(found[0])) if found else config
 
 
@@ -276,6 +260,4 @@ PERCEIVER = Family(
     # What makes rows of tokens or pixels, and what reads the latents, stays in the file.
     unused=("input_preprocessor.", "decoder.", "output_postprocessor.", "embedding_decoder."),
 )
-FAMILIES: dict[str, Family] = {
-    family.model_type: family for family in (REFORMER, INFORMER, PERCEIVER)
-}
+FAMILIES: dict[str, Family] = {each.model_type: each for each in (REFORMER, INFORMER, PERCEIVER)}

@@ -101,10 +101,9 @@ class Names:
         for name, tensor in tensors.items():
             names = self._to_theirs(name)
             laid, rows = self._laid(name, 1)(tensor), _of(self.rows, name)
-            if len(names) == 1:
-                parts = (laid,)
-            else:
-                parts = laid.split(rows) if rows else laid.chunk(len(names))
+            parts = [laid]
+            if len(names) > 1:
+                parts = list(laid.split(rows) if rows else laid.chunk(len(names)))
             found.update(zip(names, (part.contiguous().clone() for part in parts), strict=True))
         return found
 

@@ -2,6 +2,8 @@
 Jaegle et al. 2021, "Perceiver: General Perception with Iterative Attention"; the layers as in
 Perceiver IO (Jaegle et al. 2022), whose weights are published.
 
+Long because its parent is built of other layers: model, record and builder are all its own.
+
 System: perceiver
 Parent: set_transformer
 What differs:

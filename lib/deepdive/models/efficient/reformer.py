@@ -2,7 +2,7 @@
 "Reformer: The Efficient Transformer".
 
 Long because five changes come at once: two kinds of attention alternate, each with numbers of its
-own, and embeddings, layers and the padding to whole chunks are none of the parent's.
+own, and embeddings, layers and padding to whole chunks are not the parent's either.
 
 System: reformer
 Parent: transformer
@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import lcm
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -37,7 +37,6 @@ from deepdive.attention import (
     MultiHeadAttention,
     SharedQKMultiHeadAttention,
 )
-from deepdive.checks import not_negative
 from deepdive.layers import ChunkedFeedForward, Dropout, FeedForward, LayerNorm, relu
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.layers.feed_forward import Activation
@@ -108,14 +107,14 @@ class CausalReformer(Reformer):
 class ReformerConfig(Config):
     """The numbers of a Reformer, and the parts that are exchanged.
 
-    layers        each layer's attention: "lsh", by hashing, or "local", in neighbouring chunks
-    axial         shape and widths of the folded table of positions; None: a plain one
-    chunk, rounds, buckets, lsh      of hashed layers; `lsh` is the class of their mechanism
-    local_chunk, local_around        of local layers: `ChunkAttention`
-    ff_rows       how many rows the feed-forward layer works on at a time; None: all
-    model         `Reformer` or `CausalReformer`
+    layers   each layer's attention: "lsh", by hashing, or "local", in neighbouring chunks
+    axial    shape and widths of the folded table of positions; None: a plain one
+    ff_rows  how many rows the feed-forward layer works on at a time; None: all
+    lsh      the class of the mechanism of hashed layers
+    model    `Reformer` or `CausalReformer`
     """
 
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("local_before", "local_after")
     vocab_size: int = 320
     d_model: int = 256
     n_heads: int = 4
@@ -128,7 +127,8 @@ class ReformerConfig(Config):
     rounds: int = 4
     buckets: int | tuple[int, ...] | None = None
     local_chunk: int = 64
-    local_around: tuple[int, int] = (1, 0)
+    local_before: int = 1
+    local_after: int = 0
     ff_rows: int | None = None
     dropout: float = 0.0
     lsh_dropout: float = 0.0
@@ -140,9 +140,7 @@ class ReformerConfig(Config):
     family: str = "reformer"
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming it, for a size out of range and for a layer of another kind."""
         super().__post_init__()
-        not_negative(local_around=min(self.local_around))
         if unknown := sorted(set(self.layers) - {"lsh", "local"}):
             raise ValueError(f"layers holds {unknown}: a layer is 'lsh' or 'local'")
 
@@ -153,24 +151,30 @@ class ReformerConfig(Config):
         return lcm(*(lengths[layer] for layer in self.layers))
 
 
-def attention(config: ReformerConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer, hashed or local."""
-    sizes = {"d_head": config.d_head, "bias": False}
-    if config.layers[layer] == "local":
-        local = ChunkAttention(
-            config.local_chunk, *config.local_around, dropout=config.local_dropout
-        )
-        return MultiHeadAttention(config.d_model, config.n_heads, mechanism=local, **sizes)
-    hashed = config.lsh(config.chunk, config.rounds, config.buckets, dropout=config.lsh_dropout)
-    return SharedQKMultiHeadAttention(config.d_model, config.n_heads, mechanism=hashed, **sizes)
+def hashed(config: ReformerConfig) -> nn.Module:
+    """Return the attention of a hashed layer."""
+    mechanism = config.lsh(config.chunk, config.rounds, config.buckets, dropout=config.lsh_dropout)
+    return SharedQKMultiHeadAttention(
+        config.d_model, config.n_heads, d_head=config.d_head, bias=False, mechanism=mechanism
+    )
+
+
+def local(config: ReformerConfig) -> nn.Module:
+    """Return the attention of a local layer."""
+    around, dropout = (config.local_before, config.local_after), config.local_dropout
+    mechanism = ChunkAttention(config.local_chunk, *around, dropout=dropout)
+    return MultiHeadAttention(
+        config.d_model, config.n_heads, d_head=config.d_head, bias=False, mechanism=mechanism
+    )
 
 
 def block(config: ReformerConfig, layer: int) -> ReversibleBlock:
     """Return one layer, whose input can be computed from its output."""
+    attn = local(config) if config.layers[layer] == "local" else hashed(config)
     ff: nn.Module = FeedForward(config.d_model, config.d_ff, config.activation, config.dropout)
     ff = ff if config.ff_rows is None else ChunkedFeedForward(ff, config.ff_rows)
     norm = partial(LayerNorm, eps=config.eps)
-    return ReversibleBlock(attention(config, layer), ff, norm=norm, dropout=config.dropout)
+    return ReversibleBlock(attn, ff, norm=norm, dropout=config.dropout)
 
 
 BASE = ReformerConfig()
@@ -185,11 +189,11 @@ def reformer(config: ReformerConfig = BASE, **changes: Any) -> Reformer:
     config = config.but(**changes)
     norm = LayerNorm(2 * config.d_model, eps=config.eps)
     stack = ReversibleStack(partial(block, config), len(config.layers), norm)
-    position: Position
-    if config.axial is None:
-        position = LearnedPosition(config.max_length, config.d_model)
-    else:
-        position = AxialPosition(*config.axial)
+    position = (
+        AxialPosition(*config.axial)
+        if config.axial
+        else LearnedPosition(config.max_length, config.d_model)
+    )
     tokens = TokenEmbedding(config.vocab_size, config.d_model)
     model = config.model(ReformerEmbeddings(tokens, position, config.dropout), stack, config)
     initialise(model)
