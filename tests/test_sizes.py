@@ -91,7 +91,8 @@ GIVEN: dict[str, Callable[[], Any]] = {
 # Arguments for which 0 says something: none of what they count, or the first place.
 ZERO_SAYS_SOMETHING = {
     "last",
-    "local_around",
+    "local_before",
+    "local_after",
     "n_layers",
     "n_decoder_layers",
     "n_segments",

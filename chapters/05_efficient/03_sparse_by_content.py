@@ -238,7 +238,7 @@ assert torch.allclose(mended[some], once[some], atol=1e-5)
 # **Mend:** subtract $\log N_{ij}$, the logarithm of how often $j$ was met, from the score; or, as
 # `LSHAttention` does, pass over in each round what an earlier round has met. The code released in
 # `transformers` counts each meeting, and published weights were trained so: `ReleasedLSHAttention`
-# does the same, and is the one that `reformer.load` uses.
+# does the same, and is the one that `deepdive.published.load` uses.
 
 # %% [markdown]
 # ## What a causal mask does not hide
@@ -581,15 +581,15 @@ assert wrong > 0.1
 # %%
 from deepdive.models.efficient import reformer
 
-tiny = reformer.reformer(320, d_model=32, n_heads=2, d_head=16, d_ff=64, chunk=16, rounds=2,
+tiny = reformer.reformer(d_model=32, n_heads=2, d_head=16, d_ff=64, chunk=16, rounds=2,
                          layers=("local", "lsh"), local_chunk=16)  # fmt: skip
 states = tiny.eval()(torch.randint(4, 320, (1, 100)))
 print(f"{sum(p.numel() for p in tiny.parameters()):,} parameters; states {tuple(states.shape)}")
 assert states.shape == (1, 100, 64)
 
 # %% [markdown]
-# `reformer.load(folder)` reads published weights, such as google/reformer-enwik8, and the tests
-# hold the model to `transformers`, outputs and gradients.
+# `deepdive.published.load(folder)` reads published weights, such as google/reformer-enwik8, and the
+# tests hold the model to `transformers`, outputs and gradients.
 #
 # ### Train with n rounds, test with m
 #

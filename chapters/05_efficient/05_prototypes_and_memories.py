@@ -578,7 +578,7 @@ from deepdive.models.efficient.perceiver import perceiver
 from deepdive.page.flops import count_flops
 
 reader = perceiver(
-    32, n_latents=16, d_latents=64, n_layers=6, n_heads=4, n_cross_heads=4, dropout=0.0
+    d_input=32, n_latents=16, d_latents=64, n_layers=6, n_heads=4, n_cross_heads=4, dropout=0.0
 )
 plain = bert.bert(vocab_size=99, d_model=64, n_heads=4, n_layers=6, d_ff=64, max_length=4096).eval()
 row = torch.randn(1, 512, 32)

@@ -21,10 +21,10 @@ from deepdive.attention.priors.priors import GaussianPrior, TablePrior
 from deepdive.layers import Block, FeedForward
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Padding
-from deepdive.models.efficient.reformer_parts import AxialPosition
 from deepdive.models.efficient.roformer import roformer
 from deepdive.positions import (
     ALiBi,
+    AxialPosition,
     LearnedPosition,
     MusicPosition,
     Position,

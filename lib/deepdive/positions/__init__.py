@@ -3,6 +3,7 @@ scores.
 """
 
 from deepdive.positions.alibi import ALiBi, slopes
+from deepdive.positions.axial import AxialPosition
 from deepdive.positions.base import Position
 from deepdive.positions.learned import LearnedPosition
 from deepdive.positions.music import MusicPosition
@@ -16,6 +17,7 @@ from deepdive.positions.xl import XLPosition
 
 __all__ = [
     "ALiBi",
+    "AxialPosition",
     "BlockedSinusoidalPosition",
     "CausalT5Bias",
     "LearnedPosition",

@@ -16,12 +16,14 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from deepdive.published import encoders, translators
+from deepdive.published import efficient, encoders, translators
 from deepdive.published.form import Family
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import unshared
 
-FAMILIES: dict[str, Family] = {**encoders.FAMILIES, **translators.FAMILIES}
+FAMILIES: dict[str, Family] = {
+    **encoders.FAMILIES, **efficient.FAMILIES, **translators.FAMILIES,
+}  # fmt: skip
 
 
 def family(model_type: Any) -> Family:
@@ -53,8 +55,9 @@ def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
     """
     theirs = read_config(folder)
     kind = family(theirs.get("model_type"))
-    config = kind.config(theirs).but(**changes)
-    model, tensors = _empty(kind, config), read(folder)
+    tensors = read(folder)
+    config = kind.fit(kind.config(theirs), tensors).but(**changes)
+    model = _empty(kind, config)
     kind.check(model, tensors)
     model = model if head is None else kind.head(head).build(model)
     adopt(model, kind.wanted(tensors, head, config), [*kind.older, kind.table(head, config)])

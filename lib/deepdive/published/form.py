@@ -78,6 +78,7 @@ class Family:
     settings      our field -> the setting of config.json
     expected      settings that change the function, with the only value that is built here
     finish        (our record, config.json) -> our record, for what no single setting tells
+    fit           (our record, tensors of a file) -> our record, for a size that only they tell
     derived       our record -> settings that no single field tells: the way back of `finish`
     names         of the model, or our record -> its names where they depend on it
     prefix        stands before the names in files that hold a head too
@@ -97,6 +98,7 @@ class Family:
     prefix: str = ""
     expected: Mapping[str, Any] = field(default_factory=dict)
     finish: Callable[..., Any] = lambda config, theirs: config
+    fit: Callable[..., Any] = lambda config, tensors: config
     derived: Callable[[Any], Mapping[str, Any]] = lambda config: {}
     check: Callable[[Any, Mapping[str, Tensor]], None] = lambda model, tensors: None
     unused: tuple[str, ...] = ()

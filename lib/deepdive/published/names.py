@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from deepdive.published.weights import Source, Sources
 
+T = TypeVar("T")
 Layout = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 
@@ -25,17 +27,20 @@ class Names:
         })
 
     What follows the beginning (`.weight`, `.bias`) stays. `layouts` maps a beginning of ours to the
-    pair of functions (to ours, to theirs) for tensors that lie otherwise in their files.
+    pair of functions (to ours, to theirs) for tensors that lie otherwise in their files, `rows` one
+    to the rows of each part of a joined tensor where they are not equally many.
     Used as a rule of `deepdive.published.weights.adopt` it goes from theirs to ours.
     """
 
     pairs: Mapping[str | tuple[str, ...], str]
     layouts: Mapping[str, Layout] = field(default_factory=dict)
+    rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __or__(self, other: Names) -> Names:
         """Return both tables as one; a name of ours that both have is the other's."""
         mine = {t: o for t, o in self.pairs.items() if o not in other.pairs.values()}
-        return Names({**mine, **other.pairs}, {**self.layouts, **other.layouts})
+        layouts, rows = {**self.layouts, **other.layouts}, {**self.rows, **other.rows}
+        return Names({**mine, **other.pairs}, layouts, rows)
 
     def within(self, theirs: str, ours: str) -> Names:
         """Return the table for the same module as a part of another, below these names."""
@@ -43,7 +48,8 @@ class Names:
             tuple(theirs + name for name in _several(names)): ours + name
             for names, name in self.pairs.items()
         }
-        return Names(pairs, {ours + name: layout for name, layout in self.layouts.items()})
+        layouts = {ours + name: layout for name, layout in self.layouts.items()}
+        return Names(pairs, layouts, {ours + name: rows for name, rows in self.rows.items()})
 
     def knows(self, name: str) -> bool:
         """Whether the table has this name of theirs."""
@@ -94,7 +100,10 @@ class Names:
         found: dict[str, Tensor] = {}
         for name, tensor in tensors.items():
             names = self._to_theirs(name)
-            parts = self._laid(name, 1)(tensor).chunk(len(names))
+            laid, rows = self._laid(name, 1)(tensor), _of(self.rows, name)
+            parts = [laid]
+            if len(names) > 1:
+                parts = list(laid.split(rows) if rows else laid.chunk(len(names)))
             found.update(zip(names, (part.contiguous().clone() for part in parts), strict=True))
         return found
 
@@ -112,14 +121,17 @@ class Names:
         raise KeyError(f"{name} has no published name")
 
     def _laid(self, name: str, direction: int) -> Callable[[Tensor], Tensor]:
-        for beginning, layout in self.layouts.items():
-            if _pattern(beginning).match(name):
-                return layout[direction]
-        return lambda tensor: tensor
+        layout = _of(self.layouts, name)
+        return layout[direction] if layout else lambda tensor: tensor
 
 
 def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else names
+
+
+def _of(table: Mapping[str, T], name: str) -> T | None:
+    """Return what a table has for the first beginning of a name that is in it; None for none."""
+    return next((found for start, found in table.items() if _pattern(start).match(name)), None)
 
 
 def _pattern(beginning: str) -> re.Pattern[str]:

@@ -37,14 +37,11 @@ from deepdive.layers import FeedForward
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal, Padding
-from deepdive.models.efficient import reformer
-from deepdive.models.efficient.reformer import CausalReformer, Reformer
-from deepdive.models.efficient.reformer_parts import (
-    AxialPosition,
-    ReformerEmbeddings,
-    left_out,
-    names,
-)
+from deepdive.models.efficient.reformer import CausalReformer, Reformer, ReformerEmbeddings
+from deepdive.positions import AxialPosition
+from deepdive.published import from_config, load
+from deepdive.published.efficient import REFORMER
+from deepdive.published.form import Setting
 from deepdive.published.weights import adopt, translate
 
 # -- the paper's equations, in loops
@@ -245,9 +242,8 @@ def models(**more: object) -> tuple[nn.Module, Reformer]:
     torch.manual_seed(0)
     config = oracle_config(**more)
     theirs = perturb(ReformerModel(config).double())
-    ours = reformer.from_config(config.to_dict()).double().eval()
-    layers = config.attn_layers
-    adopt(ours, theirs.state_dict(), names(layers), leave_out=left_out(layers))
+    ours = from_config(config.to_dict()).double().eval()
+    adopt(ours, theirs.state_dict(), [REFORMER.table(config=ours.config)])
     return theirs, ours
 
 
@@ -261,7 +257,6 @@ def whole_model() -> None:
         {"attn_layers": ["lsh"], "axial_pos_embds": False, "chunk_size_feed_forward": 1},
     ):
         theirs, ours = models(**more)
-        layers = theirs.config.attn_layers
         length = 24 if theirs.config.axial_pos_embds else 32
         x, keys = tokens(2, length, vocab=40), real([length, length - 7], length)
         output = ours(x, keys)
@@ -272,7 +267,7 @@ def whole_model() -> None:
         (expected * direction).sum().backward()  # it adds to .grad by itself
         mine = torch.autograd.grad((output * direction).sum(), list(ours.parameters()))
         found = {n: p.grad for n, p in theirs.named_parameters() if p.grad is not None}
-        wanted = translate(found, names(layers), left_out(layers))
+        wanted = translate(found, [REFORMER.table(config=ours.config)])
         for (name, _), gradient in zip(ours.named_parameters(), mine, strict=True):
             error = differs(gradient, wanted[name].tensor)
             assert error < 1e-8, f"gradient of {name} differs by {error:.1e}"
@@ -284,8 +279,7 @@ def whole_model() -> None:
 
 
 def test_a_norm_with_another_epsilon_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = reformer.numbers
-    monkeypatch.setattr(reformer, "numbers", lambda config: {**kept(config), "eps": 1e-5})
+    monkeypatch.setitem(REFORMER.settings, "eps", Setting("layer_norm_eps", lambda eps: 1e-5))
     with pytest.raises(AssertionError):
         whole_model()
 
@@ -296,11 +290,8 @@ def test_published_weights_are_read_from_a_folder(tmp_path: Path) -> None:
     torch.manual_seed(1)
     theirs = perturb(ReformerModelWithLMHead(oracle_config(is_decoder=True))).double().eval()
     theirs.save_pretrained(tmp_path)
-    ours = reformer.load(tmp_path).double()
-    adopt(
-        ours, theirs.reformer.state_dict(), names(["local", "lsh", "lsh"]),
-        leave_out=left_out(["local", "lsh", "lsh"]),
-    )  # fmt: skip
+    ours = load(tmp_path).double()
+    adopt(ours, theirs.reformer.state_dict(), [REFORMER.table(config=ours.config)])
     x = tokens(1, 24, vocab=40)
     assert isinstance(ours, CausalReformer)
     equal(ours(x), theirs.reformer(x).last_hidden_state)
@@ -310,7 +301,7 @@ def test_published_weights_are_read_from_a_folder(tmp_path: Path) -> None:
         .replace('"lsh_num_chunks_after": 0', '"lsh_num_chunks_after": 1')
     )
     with pytest.raises(ValueError, match="lsh_num_chunks_after=1"):
-        reformer.load(tmp_path)
+        load(tmp_path)
 
 
 @parity(ChunkedFeedForward)

@@ -18,9 +18,10 @@ from transformers import PerceiverConfig, PerceiverModel
 
 from deepdive.layers import FeedForward
 from deepdive.models.efficient import perceiver
-from deepdive.models.efficient.perceiver import NAMES
 from deepdive.models.efficient.perceiver_layers import ChannelAttention, LatentLayer
 from deepdive.models.efficient.set_transformer import ISAB, MAB, PMA, SAB, SetTransformer
+from deepdive.published import load
+from deepdive.published.efficient import PERCEIVER
 
 # Set Transformer
 
@@ -101,19 +102,21 @@ def perceiver_agrees() -> None:
         theirs = reference(**settings)
         with TemporaryDirectory() as folder, double_precision():
             theirs.save_pretrained(folder)
-            ours = perceiver.load(Path(folder))
+            ours = load(Path(folder))
         keys = real([9, 4], 9)
         x, y = (rows(2, 9, 12) for _ in range(2))
         output = ours(x, keys)
         expected = theirs(y, attention_mask=keys).last_hidden_state
-        alike(ours, theirs, output, expected, NAMES, inputs=[(x, y)])
+        alike(
+            ours, theirs, output, expected, [PERCEIVER.table(config=ours.config)], inputs=[(x, y)]
+        )
         equal(ours(x), theirs(y).last_hidden_state)
 
 
 def test_the_order_of_the_input_does_not_matter_and_its_length_costs_one_product() -> None:
     from deepdive.page.flops import count_flops
 
-    model, x = perceiver.tiny().double(), rows(1, 64, 16).detach()
+    model, x = perceiver.perceiver(perceiver.TINY).double(), rows(1, 64, 16).detach()
     swapped = x[:, torch.randperm(64, generator=torch.Generator().manual_seed(0))]
     equal(model(swapped), model(x))
     costs = [count_flops(lambda n=n: model(rows(1, n, 16))) for n in (64, 128, 256)]
@@ -126,7 +129,7 @@ def test_a_folder_that_is_not_built_here_is_refused() -> None:
         with TemporaryDirectory() as folder:
             reference(**settings).save_pretrained(folder)
             with pytest.raises(ValueError, match="config has"):
-                perceiver.load(Path(folder))
+                load(Path(folder))
 
 
 MUTATIONS = {

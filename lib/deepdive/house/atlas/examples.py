@@ -234,13 +234,14 @@ EXAMPLES: dict[str, Example] = {
     "synthesizer": Example(lambda: SynthesizedAttention(16, 4, DenseScores(16, 4, 8))),
     "longformer": _tokens(lambda: longformer.longformer(longformer.TINY)),
     "bigbird": _tokens(lambda: bigbird.bigbird(bigbird.TINY)),
-    "reformer": _tokens(partial(reformer.tiny, kind=reformer.CausalReformer)),
+    "reformer": _tokens(partial(reformer.reformer, reformer.TINY, model=reformer.CausalReformer)),
     "nystromformer": _tokens(lambda: nystromformer.nystromformer(nystromformer.TINY)),
     "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
-    "informer": Example(informer.tiny, lambda model, x: model(x, x)),
+    "informer": Example(partial(informer.informer, informer.TINY), lambda model, x: model(x, x)),
     "perceiver": Example(
-        perceiver.tiny, lambda model, x: model(x).mean(1, keepdim=True).expand(-1, x.shape[1], -1)
+        partial(perceiver.perceiver, perceiver.TINY),
+        lambda model, x: model(x).mean(1, keepdim=True).expand(-1, x.shape[1], -1),
     ),
     "r_transformer": _tokens(r_transformer.tiny),
     "set_transformer": Example(

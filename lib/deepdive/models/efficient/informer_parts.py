@@ -1,6 +1,8 @@
-"""Parts of Informer: what makes rows of numbers, and what halves them."""
+"""Parts of Informer: what makes rows of numbers, what halves them, and the encoder of both."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -51,3 +53,25 @@ class Distil(nn.Module):
         """Return the shorter rows."""
         mixed = F.elu(self.norm(self.convolution(x.transpose(1, 2))))
         return F.max_pool1d(mixed, 3, stride=2, padding=1).transpose(1, 2)
+
+
+class InformerEncoder(nn.Module):
+    """Features (B, T, n_features) -> rows (B, about T / 2^len(distils), d_model): blocks, and after
+    each of the first ones its own of the `distils`.
+    """
+
+    def __init__(
+        self, embedding: RowEmbedding, blocks: Sequence[nn.Module], distils: Sequence[nn.Module]
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.blocks, self.distils = nn.ModuleList(blocks), nn.ModuleList(distils)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what the last block says of the past."""
+        rows = self.embedding(x)
+        for i, block in enumerate(self.blocks):
+            rows = block(rows)
+            if i < len(self.distils):
+                rows = self.distils[i](rows)
+        return rows

@@ -15,21 +15,24 @@ class ChannelAttention(MultiHeadAttention):
     """Multi-head attention whose scores and values have widths of their own.
 
     q, k are (B, H, T, d_scores / H), v is (B, H, S, d_values / H); scores are divided by
-    sqrt(d_scores / H).
-    Raises ValueError when the heads divide one of them not.
+    sqrt(d_scores / H). Without `d_scores` it is as wide as the rows that are read, and `d_values`
+    as it. Raises ValueError when the heads divide one of them not.
+    Source: Jaegle et al. 2022, and the released code.
     """
 
     def __init__(
         self,
         d_model: int,
         n_heads: int,
-        d_scores: int,
-        d_values: int,
+        d_scores: int | None = None,
+        d_values: int | None = None,
         *,
         d_context: int | None = None,
         dropout: float = 0.0,
     ) -> None:
         positive(n_heads=n_heads, d_scores=d_scores, d_values=d_values)
+        d_scores = d_scores or d_context or d_model
+        d_values = d_values or d_scores
         if d_scores % n_heads or d_values % n_heads:
             raise ValueError(
                 f"n_heads={n_heads} does not divide d_scores={d_scores} and d_values={d_values}: "
@@ -57,12 +60,7 @@ class LatentLayer(nn.Module):
     y under a norm of their own.
     """
 
-    def __init__(
-        self,
-        attn: ChannelAttention,
-        d_ff: int,
-        d_context: int | None = None,
-    ) -> None:
+    def __init__(self, attn: ChannelAttention, d_ff: int, d_context: int | None = None) -> None:
         super().__init__()
         positive(d_context=d_context)
         self.attn, self.d_model = attn, attn.d_model

@@ -1,7 +1,8 @@
 """Reformer, an encoder or language model for long texts. Kitaev, Kaiser and Levskaya 2020,
 "Reformer: The Efficient Transformer".
 
-What it reads and its published names are in `deepdive.models.efficient.reformer_parts`.
+Long because five changes come at once: two kinds of attention alternate, each with numbers of its
+own, and embeddings, layers and padding to whole chunks are not the parent's either.
 
 System: reformer
 Parent: transformer
@@ -21,64 +22,65 @@ Book: 5.2.2.2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import lcm
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.attention.by_content.lsh import LSHAttention, ReleasedLSHAttention
-from deepdive.attention.by_content.shared_qk import SharedQKMultiHeadAttention
-from deepdive.attention.by_position.chunk import ChunkAttention
-from deepdive.checks import not_negative, positive
-from deepdive.fast.dropout import Dropout
-from deepdive.layers import FeedForward, LayerNorm, relu
-from deepdive.layers.chunked import ChunkedFeedForward
+from deepdive.attention import (
+    ChunkAttention,
+    LSHAttention,
+    MultiHeadAttention,
+    SharedQKMultiHeadAttention,
+)
+from deepdive.layers import ChunkedFeedForward, Dropout, FeedForward, LayerNorm, relu
 from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal, Mask, both, padding
-from deepdive.models.efficient.reformer_parts import (
-    AxialPosition,
-    ReformerEmbeddings,
-    left_out,
-    names,
-    numbers,
-)
-from deepdive.positions import LearnedPosition
-from deepdive.published.weights import adopt, read, read_config
+from deepdive.models.config import Config
+from deepdive.positions import AxialPosition, LearnedPosition, Position
+
+
+class ReformerEmbeddings(nn.Module):
+    """rows = dropout(tokens) + dropout(positions), (B, T, d_model)."""
+
+    def __init__(self, tokens: TokenEmbedding, position: Position, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.tokens, self.position, self.dropout = tokens, position, Dropout(dropout)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return rows (B, T, d_model) for integer tokens (B, T)."""
+        rows = self.tokens(tokens)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        places = self.position.embed(torch.zeros_like(rows[:1]), positions)
+        return self.dropout(rows) + self.dropout(places.expand_as(rows))
 
 
 class Reformer(nn.Module):
     """Tokens (B, T) -> states (B, T, 2 d_model), both streams side by side.
 
-    A text longer than a chunk is filled up with padding to a multiple of `whole` tokens, so that
-    all chunks are whole; its states are left out.
+    A text longer than a chunk is filled up with padding to a multiple of `config.whole` tokens, so
+    that all chunks are whole; its states are left out.
     """
 
     def __init__(
-        self,
-        embeddings: ReformerEmbeddings,
-        stack: ReversibleStack,
-        whole: int,
-        dropout: float = 0.0,
+        self, embeddings: ReformerEmbeddings, stack: ReversibleStack, config: ReformerConfig
     ) -> None:
         super().__init__()
-        positive(whole=whole)
-        self.embeddings, self.stack, self.whole = embeddings, stack, whole
-        self.dropout = Dropout(dropout)
+        self.embeddings, self.stack, self.config = embeddings, stack, config
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, T), True = real token."""
         check_tokens(tokens)
         allowed, T = padding(mask, tokens, "mask"), tokens.shape[1]
-        fill = -T % self.whole
+        fill = -T % self.config.whole
         if fill:
             real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
             tokens = F.pad(tokens, (0, fill))
@@ -101,103 +103,98 @@ class CausalReformer(Reformer):
         return both(padding, Causal())
 
 
-def reformer(
-    vocab_size: int = 320,
-    *,
-    d_model: int = 256,
-    n_heads: int = 4,
-    d_head: int = 64,
-    d_ff: int = 512,
-    layers: tuple[str, ...] = ("lsh", "lsh"),
-    max_length: int = 4096,
-    axial: tuple[tuple[int, int], tuple[int, int]] | None = None,
-    chunk: int = 64,
-    rounds: int = 4,
-    buckets: int | tuple[int, ...] | None = None,
-    local_chunk: int = 64,
-    local_around: tuple[int, int] = (1, 0),
-    ff_rows: int | None = None,
-    dropout: float = 0.0,
-    lsh_dropout: float = 0.0,
-    local_dropout: float = 0.0,
-    eps: float = 1e-12,
-    activation: Activation = relu,
-    kind: type[Reformer] = Reformer,
-    lsh: type[LSHAttention] = LSHAttention,
-) -> Reformer:
-    """Build an encoder (`kind`: or a `CausalReformer`) whose `layers` are "lsh" or "local".
+@dataclass(frozen=True)
+class ReformerConfig(Config):
+    """The numbers of a Reformer, and the parts that are exchanged.
 
-    `axial` folds the table of positions: its shape, and the widths of its two parts. Raises
-    ValueError for a layer of another kind.
+    layers   each layer's attention: "lsh", by hashing, or "local", in neighbouring chunks
+    axial    shape and widths of the folded table of positions; None: a plain one
+    ff_rows  how many rows the feed-forward layer works on at a time; None: all
+    lsh      the class of the mechanism of hashed layers
+    model    `Reformer` or `CausalReformer`
     """
-    unknown = sorted(set(layers) - {"lsh", "local"})
-    if unknown:
-        raise ValueError(f"layers holds {unknown}: a layer is 'lsh' or 'local'")
 
-    positive(
-        d_model=d_model, n_heads=n_heads, d_head=d_head, chunk=chunk, rounds=rounds,
-        local_chunk=local_chunk, ff_rows=ff_rows,
-    )  # fmt: skip
-    not_negative(local_around=min(local_around))
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("local_before", "local_after")
+    vocab_size: int = 320
+    d_model: int = 256
+    n_heads: int = 4
+    d_head: int = 64
+    d_ff: int = 512
+    layers: tuple[str, ...] = ("lsh", "lsh")
+    max_length: int = 4096
+    axial: tuple[tuple[int, int], tuple[int, int]] | None = None
+    chunk: int = 64
+    rounds: int = 4
+    buckets: int | tuple[int, ...] | None = None
+    local_chunk: int = 64
+    local_before: int = 1
+    local_after: int = 0
+    ff_rows: int | None = None
+    dropout: float = 0.0
+    lsh_dropout: float = 0.0
+    local_dropout: float = 0.0
+    eps: float = 1e-12
+    activation: Activation = relu
+    lsh: type[LSHAttention] = LSHAttention
+    model: type[Reformer] = Reformer
+    family: str = "reformer"
 
-    def attention(layer: str) -> nn.Module:
-        if layer == "local":
-            local = ChunkAttention(local_chunk, *local_around, dropout=local_dropout)
-            return MultiHeadAttention(d_model, n_heads, d_head=d_head, bias=False, mechanism=local)
-        hashed = lsh(chunk, rounds, buckets, dropout=lsh_dropout)
-        return SharedQKMultiHeadAttention(
-            d_model, n_heads, d_head=d_head, bias=False, mechanism=hashed
-        )
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if unknown := sorted(set(self.layers) - {"lsh", "local"}):
+            raise ValueError(f"layers holds {unknown}: a layer is 'lsh' or 'local'")
 
-    def block(i: int) -> ReversibleBlock:
-        ff: nn.Module = FeedForward(d_model, d_ff, activation, dropout)
-        ff = ff if ff_rows is None else ChunkedFeedForward(ff, ff_rows)
-        norm = partial(LayerNorm, eps=eps)
-        return ReversibleBlock(attention(layers[i]), ff, norm=norm, dropout=dropout)
+    @property
+    def whole(self) -> int:
+        """How many tokens are a whole number of chunks in every layer."""
+        lengths = {"lsh": self.chunk, "local": self.local_chunk}
+        return lcm(*(lengths[layer] for layer in self.layers))
 
-    used = {"lsh": chunk, "local": local_chunk}
-    whole = lcm(*(used[layer] for layer in layers))
-    stack = ReversibleStack(block, len(layers), LayerNorm(2 * d_model, eps=eps))
-    position = AxialPosition(*axial) if axial else LearnedPosition(max_length, d_model)
-    tokens = TokenEmbedding(vocab_size, d_model)
-    model = kind(ReformerEmbeddings(tokens, position, dropout), stack, whole, dropout)
+
+def hashed(config: ReformerConfig) -> nn.Module:
+    """Return the attention of a hashed layer."""
+    mechanism = config.lsh(config.chunk, config.rounds, config.buckets, dropout=config.lsh_dropout)
+    return SharedQKMultiHeadAttention(
+        config.d_model, config.n_heads, d_head=config.d_head, bias=False, mechanism=mechanism
+    )
+
+
+def local(config: ReformerConfig) -> nn.Module:
+    """Return the attention of a local layer."""
+    around, dropout = (config.local_before, config.local_after), config.local_dropout
+    mechanism = ChunkAttention(config.local_chunk, *around, dropout=dropout)
+    return MultiHeadAttention(
+        config.d_model, config.n_heads, d_head=config.d_head, bias=False, mechanism=mechanism
+    )
+
+
+def block(config: ReformerConfig, layer: int) -> ReversibleBlock:
+    """Return one layer, whose input can be computed from its output."""
+    attn = local(config) if config.layers[layer] == "local" else hashed(config)
+    ff: nn.Module = FeedForward(config.d_model, config.d_ff, config.activation, config.dropout)
+    ff = ff if config.ff_rows is None else ChunkedFeedForward(ff, config.ff_rows)
+    norm = partial(LayerNorm, eps=config.eps)
+    return ReversibleBlock(attn, ff, norm=norm, dropout=config.dropout)
+
+
+BASE = ReformerConfig()
+TINY = BASE.but(
+    vocab_size=32, d_model=16, n_heads=2, d_head=8, d_ff=32, layers=("local", "lsh"),
+    max_length=64, chunk=2, rounds=2, buckets=2, local_chunk=4,
+)  # fmt: skip
+
+
+def reformer(config: ReformerConfig = BASE, **changes: Any) -> Reformer:
+    """Build an encoder, or with `model=CausalReformer` a language model without its head."""
+    config = config.but(**changes)
+    norm = LayerNorm(2 * config.d_model, eps=config.eps)
+    stack = ReversibleStack(partial(block, config), len(config.layers), norm)
+    position = (
+        AxialPosition(*config.axial)
+        if config.axial
+        else LearnedPosition(config.max_length, config.d_model)
+    )
+    tokens = TokenEmbedding(config.vocab_size, config.d_model)
+    model = config.model(ReformerEmbeddings(tokens, position, config.dropout), stack, config)
     initialise(model)
     return model
-
-
-def from_config(config: Mapping[str, Any]) -> Reformer:
-    """Build the model of a config.json, whose weights were trained with `ReleasedLSHAttention`.
-    Raises ValueError for a setting not built here.
-    """
-    kind = CausalReformer if config.get("is_decoder") else Reformer
-    return reformer(**numbers(config), kind=kind, lsh=ReleasedLSHAttention)
-
-
-def load(folder: str | Path) -> Reformer:
-    """Return the model of a folder that holds config.json and safetensors, in evaluation mode;
-    the head stays in the file. Raises ValueError for tensors that are unknown or missing, by name.
-    """
-    config = read_config(folder)
-    model, layers = from_config(config), config["attn_layers"]
-    adopt(model, read(folder), names(layers), leave_out=left_out(layers))
-    return model.eval()
-
-
-def tiny(vocab_size: int = 32, kind: type[Reformer] = Reformer) -> Reformer:
-    """Return a model for tests and toys: a local and a hashed layer, 16 wide, 2 heads, chunks of
-    4 and of 2 tokens, 2 rounds.
-    """
-    return reformer(
-        vocab_size,
-        d_model=16,
-        n_heads=2,
-        d_head=8,
-        d_ff=32,
-        layers=("local", "lsh"),
-        max_length=64,
-        chunk=2,
-        rounds=2,
-        buckets=2,
-        local_chunk=4,
-        kind=kind,
-    )
