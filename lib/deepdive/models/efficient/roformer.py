@@ -17,8 +17,7 @@ from torch import nn
 from deepdive.attention import MultiHeadAttention
 from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.models.bert.embeddings import nowhere
-from deepdive.positions import RotaryPosition
+from deepdive.positions import Position, RotaryPosition
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def turned_attention(config: RoformerConfig, layer: int) -> nn.Module:
 
 
 BASE = RoformerConfig(
-    vocab_size=50_000, attention=turned_attention, position=nowhere, family="roformer"
+    vocab_size=50_000, attention=turned_attention, position=lambda _: Position(), family="roformer"
 )
 TINY = BASE.but(**TOY)
 

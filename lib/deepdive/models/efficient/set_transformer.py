@@ -152,7 +152,7 @@ class SetTransformer(nn.Module):
 
 
 def learned_rows(n: int, d_model: int, name: str) -> nn.Parameter:
-    """Draw a parameter (n, d_model). Raises ValueError, naming it, for a size that is not positive."""
+    """Draw a parameter (n, d_model). Raises ValueError, by `name`, unless n is positive."""
     positive(**{name: n, "d_model": d_model})
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(n, d_model)))
 
