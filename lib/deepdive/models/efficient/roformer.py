@@ -1,9 +1,9 @@
 """RoFormer, a BERT whose queries and keys are turned by their place. Su et al. 2024, "RoFormer:
 Enhanced Transformer with Rotary Position Embedding".
 
-Parent: BERT (`deepdive.models.bert.bert`). What differs:
+What differs from BERT (the system's header is that of `deepdive.positions.RotaryPosition`):
 - nothing is added to the embeddings for a place (`Position` there does nothing);
-- in every block queries and keys are turned (`RotaryPosition`), so there is no longest text;
+- in every block queries and keys are turned (`turned_attention`), so there is no longest text;
 - embeddings may be narrower than the stream and are then projected (`FactorisedEmbeddings`).
 """
 
