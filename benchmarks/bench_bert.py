@@ -29,7 +29,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.data import fetch
-from deepdive.models.unpadded import batches, sentence_vectors
+from deepdive.models.bert.unpadded import batches, sentence_vectors
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 

@@ -136,7 +136,7 @@ predict(
 import torch
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.attention.multi_head import MultiHeadAttention, split_heads
 
 
 class NarrowKeys(MultiHeadAttention):
@@ -149,12 +149,9 @@ class NarrowKeys(MultiHeadAttention):
         for weight in (self.q.weight, *self.kv.weight.split(self.sizes)):
             nn.init.xavier_uniform_(weight)
 
-    def _split(self, rows, n_heads):
-        return rows.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # (B, H, T, d_k or d_head)
-
-    def _keys_and_values(self, rows):
-        k, v = self.kv(rows).split(self.sizes, dim=-1)
-        return self._split(k, self.n_heads), self._split(v, self.n_heads)
+    def keys_and_values(self, rows):
+        k, v = self.kv(rows).split(self.sizes, dim=-1)  # (B, S, H * d_k), (B, S, H * d_head)
+        return split_heads(k, self.n_heads), split_heads(v, self.n_heads)
 
 
 # %%

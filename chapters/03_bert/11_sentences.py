@@ -57,6 +57,7 @@ import torch
 
 from deepdive.evaluate import similarity
 from deepdive.models.bert import sbert
+from deepdive.models.bert.whitening import whitening
 from deepdive.page.flops import count_flops
 from deepdive.published import load, pretrained
 
@@ -271,7 +272,7 @@ def white(x, k):
 corners = torch.tensor([[5.0, 1.0], [5.0, -1.0], [1.0, 1.0], [1.0, -1.0]], dtype=torch.float64)
 mu, W = white(corners, 2)
 opened = (corners - mu) @ W
-theirs = sbert.whitening(corners)(corners)
+theirs = whitening(corners)(corners)
 assert (opened @ opened.T - theirs @ theirs.T).abs().max() < 1e-6  # signs of directions are free
 assert (opened.abs() - 1).abs().max() < 1e-6
 print(f"{similarity.anisotropy(corners):.3f} becomes {similarity.anisotropy(opened):.3f}")
@@ -287,7 +288,7 @@ for name, layer in (("cls", 3), ("mean", 3), ("mean", 6)):
     plain = results[name, layer]
     print(f"{name:>4} {layer}, plain:    {plain[0]:.3f}     {plain[1]:.3f}")
     for k in pick(ci=(16, 64), laptop=(16, 64, 256), gpu=(16, 64, 256)):
-        found, spearman = judge(sbert.whitening(others[name, layer], k)(vectors[name, layer]))
+        found, spearman = judge(whitening(others[name, layer], k)(vectors[name, layer]))
         opened[name, layer, k] = found
         print(f"        k = {k:>3}:    {found:.3f}     {spearman:.3f}")
 assert opened["cls", 3, 64] > results["cls", 3][0] + 0.1
@@ -461,7 +462,8 @@ assert tuned["ranking"][0] > tuned["before"][0] + 0.05
 # ## In practice
 #
 # - **Mean, not [CLS]**, unless the model's card says that its [CLS] was trained for this. The
-#   pooling is part of a published model: `1_Pooling/config.json` names it, and `sbert.load` obeys.
+#   pooling is part of a published model: `1_Pooling/config.json` names it, and
+#   `published.sentences.load` obeys.
 # - **Normalise once**, when vectors are stored; a product is then the cosine.
 # - **First the siamese, then the cross-encoder**: take the hundred nearest by cosine and let a
 #   cross-encoder put them in order.

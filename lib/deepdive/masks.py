@@ -41,6 +41,19 @@ def of_queries(values: Tensor, T: int, name: str) -> Tensor:
     return values[..., S - T :]
 
 
+def _fitting(a: Tensor, b: Tensor) -> Tensor:
+    """Return `a`, a mask that is joined with `b`. Raises ValueError where they are made for other
+    batches or heads.
+    """
+    pairs = zip(a.shape[::-1], b.shape[::-1], strict=False)
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        raise ValueError(
+            f"masks joined by & or | are made for one batch; got {tuple(a.shape)} and "
+            f"{tuple(b.shape)} of (B, H, T, S). Make each from the same rows"
+        )
+    return a
+
+
 class Mask:
     """Base of all masks. `a & b` allows what both allow, `a | b` what either allows."""
 
@@ -94,7 +107,7 @@ class And(Mask):
         for member in self.members:
             part = member.allowed(T, S, device)
             if part is not None:
-                result = part if result is None else result & part
+                result = part if result is None else _fitting(result, part) & part
         return result
 
 
@@ -110,7 +123,7 @@ class Or(Mask):
             part = member.allowed(T, S, device)
             if part is None:
                 return None
-            result = part if result is None else result | part
+            result = part if result is None else _fitting(result, part) | part
         return result
 
 
@@ -274,9 +287,9 @@ def padding(keys: Tensor | None, tokens: Tensor, name: str) -> Padding | None:
     """Return the padding mask of `tokens` (B, S); None stays None. `name` is the argument's, for
     the message.
 
-    Raises TypeError unless `keys` is bool, ValueError when its shape differs from that of `tokens`
-    or when a row has no real token: an inverted mask (True = padding) shows itself so in every
-    batch that is padded to its longest row.
+    Raises TypeError unless `keys` is bool, ValueError unless its shape is that of `tokens`, and
+    when a row has no real token: an inverted mask (True = padding) shows itself so in every batch
+    that is padded to its longest row.
     """
     if keys is None:
         return None
@@ -285,9 +298,10 @@ def padding(keys: Tensor | None, tokens: Tensor, name: str) -> Padding | None:
             f"{name} must be a bool tensor (B, S), True = real token, such as tokens != pad; got "
             f"{describe(keys)}"
         )
-    if keys.shape != tokens.shape:
+    if keys.shape != tokens.shape or keys.ndim != 2:
         raise ValueError(
-            f"{name} has shape {tuple(keys.shape)}, but the tokens have {tuple(tokens.shape)}"
+            f"{name} has shape {tuple(keys.shape)}, but the tokens have {tuple(tokens.shape)}; "
+            "expected (B, S) for both"
         )
     empty = (~keys.any(dim=1)).nonzero().flatten().tolist()
     if empty:

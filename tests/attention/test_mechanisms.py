@@ -33,7 +33,19 @@ from deepdive.attention.by_position.axial import SameLine
 from deepdive.attention.mechanism import Mechanism
 from deepdive.fast.dropout import Dropout
 from deepdive.inspect import hook_points, record
-from deepdive.masks import Causal, Dense, Global, Mask, Or, Padding, Prefix, Segments, Window, both
+from deepdive.masks import (
+    Causal,
+    Dense,
+    Global,
+    Mask,
+    Or,
+    Padding,
+    Prefix,
+    Segments,
+    Window,
+    both,
+    padding,
+)
 
 CASES = by_part()
 PARTS = sorted(CASES, key=lambda part: part.__qualname__)
@@ -213,6 +225,8 @@ WRONG_MASKS = {
     "other keys": Dense(torch.ones(S, S - 1).bool()),
     "another batch": Dense(torch.ones(3, 1, S, S).bool()),
     "marks": GlobalTokens(torch.ones(3, S).bool()),
+    "two batches, joined by &": Padding(REAL) & Padding(torch.ones(3, S).bool()),
+    "two batches, joined by |": Padding(REAL) | Padding(torch.ones(3, S).bool()),
 }
 
 
@@ -276,6 +290,28 @@ def test_a_bias_and_a_scale_are_honoured_or_refused(part: type[nn.Module]) -> No
             with pytest.raises(ValueError, match=name) as raised:
                 module(*rows(), **{name: value})
             refused(raised.value, part.__name__)
+
+
+def test_masks_of_two_batches_are_named_where_they_are_joined() -> None:
+    real, other = Padding(REAL), Segments(torch.zeros(3, S, dtype=torch.long))
+    for mask in (real & other, real | other, Causal() & real & other):
+        with pytest.raises(ValueError, match=r"one batch; got \(2, 1, \d, 6\) and \(3, 1, 6, 6\)"):
+            mask.dense(S)
+    assert (Causal() & Padding(REAL[:1]) & Padding(REAL)).dense(S).shape == (B, 1, S, S)
+
+
+def test_real_tokens_without_an_axis_of_texts_are_refused() -> None:
+    tokens = torch.arange(3)
+    with pytest.raises(ValueError, match=r"mask has shape \(3,\).*expected \(B, S\)"):
+        padding(tokens >= 0, tokens, "mask")
+
+
+def test_a_layer_made_for_foreign_rows_asks_for_them() -> None:
+    layer, x = MultiHeadAttention(8, 2, d_context=6), torch.zeros(1, 3, 8)
+    with pytest.raises(ValueError, match=r"context is missing.*\(B, S, 6\).*8 wide"):
+        layer(x)
+    with pytest.raises(ValueError, match=r"context must be \(B, T, 6\)"):
+        layer(x, x)
 
 
 def test_marks_of_global_tokens_are_not_passed_over() -> None:

@@ -373,7 +373,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "no tanh": (additive, "torch.tanh", torch.sin),
     "keys and values exchanged": (
         multi_head,
-        "deepdive.attention.MultiHeadAttention._keys_and_values",
+        "deepdive.attention.MultiHeadAttention.keys_and_values",
         lambda self, rows: tuple(reversed(KEYS_AND_VALUES(self, rows))),
     ),
     "a causal mask of one less": (
@@ -439,7 +439,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         lambda self, p: TABLE(self, p + 1),
     ),
 }
-KEYS_AND_VALUES = MultiHeadAttention._keys_and_values
+KEYS_AND_VALUES = MultiHeadAttention.keys_and_values
 GELU = F.gelu
 BLOCK, TABLE = Block.forward, SinusoidalPosition.table
 

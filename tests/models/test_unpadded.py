@@ -17,7 +17,7 @@ from deepdive.attention import SoftmaxAttention, Texts
 from deepdive.inspect import ablate, record
 from deepdive.masks import Segments
 from deepdive.models.bert import bert
-from deepdive.models.unpadded import batches, encode, sentence_vectors
+from deepdive.models.bert.unpadded import batches, encode, sentence_vectors
 
 LENGTHS = [5, 1, 9, 5, 2, 9, 5]  # some alike, out of order
 PAD = 0

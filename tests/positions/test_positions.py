@@ -25,6 +25,7 @@ from deepdive.models.efficient.roformer import roformer
 from deepdive.positions import (
     ALiBi,
     AxialPosition,
+    BlockedSinusoidalPosition,
     LearnedPosition,
     MusicPosition,
     Position,
@@ -296,6 +297,7 @@ OTHER_SIZES: dict[str, tuple[Callable[[], object], str]] = {
     "rows, 1 wide": (lambda: LearnedPosition(8, 1).embed(X, AT), "d_model=1.*16"),
     "folded, 2 wide": (lambda: AxialPosition((2, 4), (1, 1)).embed(X, AT), "d_model=2.*16"),
     "tree, rows": (lambda: StructuralPosition(1, 4, 3).embed(X, AT), "d_model=1.*16"),
+    "waves in no steps": (lambda: BlockedSinusoidalPosition(2, steps=0), "steps=0"),
     "keys of other heads": (lambda: ALiBi(4).bias(heads(4), heads(2), AT, AT), "4 heads.*2"),
 }
 

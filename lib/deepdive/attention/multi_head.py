@@ -40,6 +40,11 @@ from deepdive.positions import Position
 from deepdive.positions.base import check_positions
 
 
+def split_heads(rows: Tensor, n_heads: int) -> Tensor:
+    """(B, T, H * d_head) -> (B, H, T, d_head)."""
+    return rows.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
 class MultiHeadAttention(nn.Module):
     """n_heads attentions side by side, each in its own d_head dimensions.
 
@@ -146,16 +151,16 @@ class MultiHeadAttention(nn.Module):
         cache, which keeps the places of its rows, goes on from the last one. Positions rotate
         self-attention only: foreign rows have an order of their own.
         """
-        self._check(x, context)
+        self.check_rows(x, context)
         given = ("positions", positions, x), ("context_positions", context_positions, context)
         for name, at, rows in given:
             if at is not None and rows is not None:
                 check_positions(name, at, rows)
         slot, T = Slot() if cache is None else cache, x.shape[1]
-        q = self._queries(x)  # (B, H, T, d_head)
+        q = self.queries(x)  # (B, H, T, d_head)
         if context is None:
             q_at = slot.places.after(positions, T, x.device)
-            k, v = self._keys_and_values(x)
+            k, v = self.keys_and_values(x)
             if self.position is not None:
                 q, k = self.position.rotate(q, q_at), self.position.rotate(k, q_at)
             if cache is not None:
@@ -165,43 +170,51 @@ class MultiHeadAttention(nn.Module):
             q_at = slot.asked.after(positions, T, x.device)
             k, v = self._foreign(context, context_positions, slot)
             slot.asked, placed = slot.asked.plus(positions, T, x.device), slot.cross_places
-        k, v = self._to_all_heads(k, v)
+        k, v = self.to_all_heads(k, v)
         if self.position is not None:
             k_at = placed.all(x.device) if context_positions is None else context_positions
             added = self.position.bias(q, k, q_at, k_at)
             bias = added if bias is None else bias if added is None else bias + added
-        heads = self.heads(self.mechanism(q, k, self.values(v), mask, bias, self.scale))
-        return self.out(heads.transpose(1, 2).flatten(2))  # (B, T, d_model)
+        return self.output(self.mechanism(q, k, self.values(v), mask, bias, self.scale))
 
     def _foreign(
         self, context: Tensor, positions: Tensor | None, slot: Slot
     ) -> tuple[Tensor, Tensor]:
         """Return keys and values of foreign rows; the slot keeps them, and where they stand."""
         if slot.cross is None:
-            slot.cross = self._keys_and_values(context)
+            slot.cross = self.keys_and_values(context)
             slot.cross_places = Places().plus(positions, context.shape[1], context.device)
         return slot.cross
 
-    def _split(self, rows: Tensor, n_heads: int) -> Tensor:
-        """(B, T, H * d_head) -> (B, H, T, d_head)."""
-        return rows.unflatten(-1, (n_heads, self.d_head)).transpose(1, 2)
+    def queries(self, x: Tensor) -> Tensor:
+        """Return split(x @ W_q), (B, H, T, d_head), for x (B, T, d_model)."""
+        return split_heads(self.q(x), self.n_heads)
 
-    def _queries(self, rows: Tensor) -> Tensor:
-        return self._split(self.q(rows), self.n_heads)
-
-    def _keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what a cache keeps of the rows."""
-        k, v = self._split(self.kv(rows), 2 * self.n_kv_heads).chunk(2, dim=1)
+    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return split(rows @ W_kv), two of (B, n_kv_heads, S, d_head), for rows (B, S,
+        d_context). A cache keeps these.
+        """
+        k, v = split_heads(self.kv(rows), 2 * self.n_kv_heads).chunk(2, dim=1)
         return k, v
 
-    def _to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Return keys and values as each query head sees them."""
+    def to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Return keys and values (B, H, S, d_head), as each query head sees them."""
         if self.n_kv_heads == self.n_heads:
             return k, v
         queries = self.n_heads // self.n_kv_heads
         return k.repeat_interleave(queries, dim=1), v.repeat_interleave(queries, dim=1)
 
-    def _check(self, x: Tensor, context: Tensor | None) -> None:
+    def output(self, heads: Tensor) -> Tensor:
+        """Return join(heads) @ W_out, (B, T, d_model), for heads (B, H, T, d_head)."""
+        return self.out(self.heads(heads).transpose(1, 2).flatten(2))
+
+    def check_rows(self, x: Tensor, context: Tensor | None) -> None:
+        """Raise ValueError for rows that do not fit the projections, or one another."""
+        if context is None and self.d_context != self.d_model:
+            raise ValueError(
+                f"context is missing: keys and values are made of foreign rows (B, S, "
+                f"{self.d_context}), d_context wide, and x is {self.d_model} wide"
+            )
         for name, rows, width in (("x", x, self.d_model), ("context", context, self.d_context)):
             if rows is None:
                 continue

@@ -59,7 +59,8 @@ class BlockedSinusoidalPosition(SinusoidalPosition):
 
     `steps` = d_model / 2, the default, gives the paper's wavelengths (Marian); d_model / 2 - 1 ends
     them at 2 pi base exactly (tensor2tensor, fairseq), whose positions start at an `offset`.
-    Raises ValueError for an odd d_model.
+    Raises ValueError for an odd d_model, and for steps that are not above 0: d_model / 2 - 1 is 0
+    for 2 columns.
     """
 
     def __init__(
@@ -69,6 +70,11 @@ class BlockedSinusoidalPosition(SinusoidalPosition):
         if d_model % 2:
             raise ValueError(f"d_model={d_model} is odd: two blocks of waves need an even width")
         self.steps, self.offset = d_model / 2 if steps is None else steps, offset
+        if not self.steps > 0:
+            raise ValueError(
+                f"steps={steps}: the wavelengths take this many steps from 2 pi to 2 pi base; "
+                "expected a number above 0"
+            )
 
     def table(self, positions: Tensor) -> Tensor:
         """Return the encodings of integer `positions` (...), shape (..., d_model), in float64."""

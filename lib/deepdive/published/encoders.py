@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from deepdive.attention import FirstBlock
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
 from deepdive.models.efficient import bigbird, fnet, longformer, nystromformer, roformer, yoso
 from deepdive.published.form import Family, Head, Setting, activation
@@ -232,12 +233,19 @@ LONGFORMER = replace(
     prefix="longformer.",
     heads={},
 )
+
+
+def _first_block(n_random: int, layer: int) -> FirstBlock:
+    """The published code draws no block in evaluation: it takes the first one each time."""
+    return FirstBlock(n_random)
+
+
 BIG_BIRD = replace(
     BERT,
     model_type="big_bird",
     architecture="BigBirdModel",
     build=bigbird.bigbird,
-    base=bigbird.BASE.but(draw=bigbird.first_block),
+    base=bigbird.BASE.but(draw=_first_block),
     settings=SETTINGS | {"block_size": "block_size", "n_random": "num_random_blocks"},
     expected={"attention_type": "block_sparse", "use_bias": True, "rescale_embeddings": False},
     heads={},

@@ -105,13 +105,13 @@ def collaborative_heads() -> None:
 
 
 def test_content_that_is_left_out_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = CollaborativeAttention._queries
+    kept = CollaborativeAttention.queries
 
     def without(self: CollaborativeAttention, x: Tensor) -> Tensor:
         queries = kept(self, x)
         return torch.cat([queries[..., : self.d_shared], 0 * queries[..., self.d_shared :]], -1)
 
-    monkeypatch.setattr(CollaborativeAttention, "_queries", without)
+    monkeypatch.setattr(CollaborativeAttention, "queries", without)
     with pytest.raises(AssertionError):
         collaborative_heads()
 

@@ -261,7 +261,7 @@ MUTATIONS = {
     ),
     "a memory without its norm": (
         luna_agrees,
-        "deepdive.models.efficient.luna.LayerNorm.forward",
+        "deepdive.layers.LayerNorm.forward",
         lambda self, x: torch.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-12),
     ),
     "padded queries in the means": (

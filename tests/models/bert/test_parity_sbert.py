@@ -20,8 +20,8 @@ from sklearn.decomposition import PCA
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, BertTokenizer
 
-from deepdive.models.bert import sbert
-from deepdive.published import family
+from deepdive.models.bert import sbert, whitening
+from deepdive.published import family, sentences
 from deepdive.training import objectives
 from deepdive.training.objectives import (
     cosine_regression,
@@ -50,7 +50,7 @@ def checkpoint(folder: Path, mode: str, *after: nn.Module) -> SentenceTransforme
 def both(mode: str, *after: nn.Module) -> tuple[SentenceTransformer, sbert.SentenceEncoder]:
     with TemporaryDirectory() as folder, double_precision():
         theirs = checkpoint(Path(folder), mode, *after)
-        return theirs, sbert.load(Path(folder) / "saved")
+        return theirs, sentences.load(Path(folder) / "saved")
 
 
 def embedding(theirs: SentenceTransformer, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -84,12 +84,12 @@ def sentence_encoder_agrees() -> None:
     equal(ours(SRC, MASK), embedding(theirs, SRC, MASK))
 
 
-@parity(sbert.Whitening)
+@parity(whitening.Whitening)
 def whitening_agrees() -> None:
     """PCA divides by N - 1 and picks its own signs: products of vectors have no sign."""
     vectors = (rows(40, 7) @ rows(7, 7, seed=1) + 2.0).detach()
     for k in (7, 3):
-        ours = sbert.whitening(vectors, k)(vectors)
+        ours = whitening.whitening(vectors, k)(vectors)
         theirs = torch.from_numpy(PCA(k, whiten=True).fit_transform(vectors.numpy()))
         equal(ours @ ours.T * 39 / 40, theirs @ theirs.T)
 
@@ -154,22 +154,22 @@ def test_the_classification_loss_is_theirs() -> None:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "the mean over padding too": (
         sentence_encoder_agrees,
-        "deepdive.models.bert.sbert.POOLINGS",
-        {**sbert.POOLINGS, "mean": lambda states, mask: states.mean(1)},
+        "deepdive.published.sentences.POOLINGS",
+        {**sentences.POOLINGS, "mean": lambda states, mask: states.mean(1)},
     ),
     "the maximum over padding too": (
         sentence_encoder_agrees,
-        "deepdive.models.bert.sbert.POOLINGS",
-        {**sbert.POOLINGS, "max": lambda states, mask: states.amax(1)},
+        "deepdive.published.sentences.POOLINGS",
+        {**sentences.POOLINGS, "max": lambda states, mask: states.amax(1)},
     ),
     "the last token for the first": (
         sentence_encoder_agrees,
-        "deepdive.models.bert.sbert.POOLINGS",
-        {**sbert.POOLINGS, "cls": lambda states, mask: states[:, -1]},
+        "deepdive.published.sentences.POOLINGS",
+        {**sentences.POOLINGS, "cls": lambda states, mask: states[:, -1]},
     ),
     "not centred": (
         whitening_agrees,
-        "deepdive.models.bert.sbert.Whitening.forward",
+        "deepdive.models.bert.whitening.Whitening.forward",
         lambda self, vectors: vectors @ self.matrix,
     ),
     "no absolute value": (

@@ -14,7 +14,8 @@ from sentence_transformers import SentenceTransformer
 
 from deepdive.evaluate import similarity
 from deepdive.models.bert import sbert
-from deepdive.published import pretrained
+from deepdive.models.bert.whitening import whitening
+from deepdive.published import pretrained, sentences
 from deepdive.training.objectives import cosine_regression, multiple_negatives, triplet
 
 TEXTS = [
@@ -29,7 +30,7 @@ TEXTS = [
 def test_minilms_vectors_are_those_of_sentence_transformers() -> None:
     theirs = SentenceTransformer(str(pretrained.minilm()), device="cpu")
     expected = theirs.encode(TEXTS, convert_to_tensor=True, show_progress_bar=False)
-    model = sbert.load(pretrained.minilm())
+    model = sentences.load(pretrained.minilm())
     assert model.pooling is sbert.mean
     assert model.after is sbert.normalise
     found = sbert.encode(model, pretrained.minilm_tokenizer(), TEXTS, batch_size=2)
@@ -61,24 +62,24 @@ def test_folders_that_hold_something_else_are_refused(tmp_path: Path) -> None:
     ]
     (tmp_path / "modules.json").write_text(json.dumps(steps))
     with pytest.raises(ValueError, match="Transformer, Dense; only"):
-        sbert.load(tmp_path)
-    assert sbert.pooling_of({"pooling_mode": "max"}) is sbert.maximum
-    assert sbert.pooling_of({"pooling_mode_cls_token": True}) is sbert.cls
-    assert sbert.pooling_of({"pooling_mode_mean_tokens": True}) is sbert.mean
+        sentences.load(tmp_path)
+    assert sentences.pooling_of({"pooling_mode": "max"}) is sbert.maximum
+    assert sentences.pooling_of({"pooling_mode_cls_token": True}) is sbert.cls
+    assert sentences.pooling_of({"pooling_mode_mean_tokens": True}) is sbert.mean
     for config in (
         {"pooling_mode": ("cls", "mean")},
         {"pooling_mode_mean_sqrt_len_tokens": True},
         {"pooling_mode_mean_tokens": False},
     ):
         with pytest.raises(ValueError, match="expected cls, mean or max"):
-            sbert.pooling_of(config)
+            sentences.pooling_of(config)
 
 
 @pytest.mark.parametrize("k", [5, 2])
 def test_whitened_vectors_have_the_identity_as_covariance(k: int) -> None:
     torch.manual_seed(0)
     vectors = torch.randn(200, 5).double() @ torch.randn(5, 5).double() + 4
-    white = sbert.whitening(vectors, k)(vectors)
+    white = whitening(vectors, k)(vectors)
     assert white.shape == (200, k)
     assert white.mean(0).abs().max() < 1e-9
     assert (white.T @ white / 200 - torch.eye(k)).abs().max() < 1e-9
@@ -89,7 +90,7 @@ def test_whitened_vectors_have_the_identity_as_covariance(k: int) -> None:
 def test_the_kept_directions_are_those_in_which_vectors_differ_most() -> None:
     torch.manual_seed(0)
     vectors = torch.randn(500, 3) * torch.tensor([1.0, 9.0, 3.0])
-    matrix = sbert.whitening(vectors, 2).matrix
+    matrix = whitening(vectors, 2).matrix
     assert matrix.abs().argmax(0).tolist() == [1, 2]
 
 
@@ -101,7 +102,7 @@ def test_vectors_that_cannot_be_whitened_are_refused() -> None:
         (torch.randn(8), None, r"expected \(N, d\)"),
     ):
         with pytest.raises(ValueError, match=message):
-            sbert.whitening(vectors.double(), k)
+            whitening(vectors.double(), k)
 
 
 def test_anisotropy_is_the_mean_over_all_pairs() -> None:

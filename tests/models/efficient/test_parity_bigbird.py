@@ -107,8 +107,8 @@ def theirs_and_drawn() -> tuple[Any, list[Tensor]]:
     return theirs, drawn
 
 
-def with_blocks(drawn: list[Tensor]) -> Callable[[Any, int], Draw]:
-    return lambda _config, layer: lambda n_blocks, n_heads: drawn[layer]
+def with_blocks(drawn: list[Tensor]) -> Callable[[int, int], Draw]:
+    return lambda _n_random, layer: lambda n_blocks, n_heads: drawn[layer]
 
 
 def compare(ours: nn.Module, theirs: nn.Module, n: int) -> None:

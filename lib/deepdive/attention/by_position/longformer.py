@@ -12,7 +12,7 @@ from deepdive.attention.by_position.global_window import (
     slots,
 )
 from deepdive.attention.cache import Slot
-from deepdive.attention.multi_head import MultiHeadAttention
+from deepdive.attention.multi_head import MultiHeadAttention, split_heads
 from deepdive.attention.structure import read_mask
 from deepdive.checks import not_negative, positive
 from deepdive.fast.linear import Linear
@@ -78,7 +78,7 @@ class LongformerAttention(MultiHeadAttention):
         cache: Slot | None = None,
     ) -> Tensor:
         """Return (B, T, d_model) for x (B, T, d_model); positions are not read."""
-        self._check(x, context)
+        self.check_rows(x, context)
         if context is not None or cache is not None or bias is not None:
             raise ValueError(
                 "LongformerAttention is self-attention without a cache or a bias: a global token "
@@ -86,7 +86,7 @@ class LongformerAttention(MultiHeadAttention):
             )
         mechanism = self.mechanism
         assert isinstance(mechanism, GlobalWindowAttention)
-        q, (k, v) = self._split(self.q(x), self.n_heads), self._keys_and_values(x)
+        q, (k, v) = self.queries(x), self.keys_and_values(x)
         rest, chosen = marked(as_mask(mask), k)
         real, _ = read_mask(rest, k, "LongformerAttention", causal=False)
         chosen = mechanism.everywhere(chosen, real, k)
@@ -99,14 +99,14 @@ class LongformerAttention(MultiHeadAttention):
         held = slots(chosen)
         if held.at.shape[1] or self.global_weights.listening:
             mixed = held.put(mixed, self._global_rows(x, held.at, real, scale))
-        return self.out(self.heads(mixed).transpose(1, 2).flatten(2))
+        return self.output(mixed)
 
     def _global_rows(self, x: Tensor, at: Tensor, real: Tensor | None, scale: float) -> Tensor:
         """Return what the tokens `at` (B, g) get from all, (B, H, g, d_head)."""
         mechanism = self.mechanism
         assert isinstance(mechanism, GlobalWindowAttention)
         asked = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
-        q = self._split(self.global_q(asked), self.n_heads)  # (B, H, g, d_head)
+        q = split_heads(self.global_q(asked), self.n_heads)  # (B, H, g, d_head)
         heads = self.global_kv.weight.unflatten(0, (2 * self.n_heads, self.d_head))
         to_k, to_v = heads.chunk(2)  # (H, d_head, d_model)
         # The keys' bias adds the same to all scores of a query: softmax does not see it.

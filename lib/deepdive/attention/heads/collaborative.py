@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention.by_content.shared_columns import share
-from deepdive.attention.multi_head import MultiHeadAttention
+from deepdive.attention.multi_head import MultiHeadAttention, split_heads
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
 from deepdive.fast.linear import Linear
@@ -79,19 +79,19 @@ class CollaborativeAttention(MultiHeadAttention):
             nn.init.zeros_(self.kv.bias)
         nn.init.normal_(self.mixing)
 
-    def _queries(self, rows: Tensor) -> Tensor:
+    def queries(self, x: Tensor) -> Tensor:
         """Return (B, H, T, d_shared + H): the weighed columns, and a 1 that picks the content."""
-        shared = self.q(rows).unsqueeze(1) * self.mixing.unsqueeze(1)  # (B, H, T, d_shared)
+        shared = self.q(x).unsqueeze(1) * self.mixing.unsqueeze(1)  # (B, H, T, d_shared)
         own = torch.eye(self.n_heads, dtype=shared.dtype, device=shared.device).unsqueeze(1)
         return torch.cat([shared, own.expand(*shared.shape[:3], -1)], dim=-1)
 
-    def _keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return one key row for all heads (B, 1, S, d_shared + H), values (B, H, S, d_head)."""
         keys = self.d_shared + self.n_heads
         k, v = self.kv(rows).split([keys, self.n_heads * self.d_head], dim=-1)
-        return k.unsqueeze(1), self._split(v, self.n_heads)
+        return k.unsqueeze(1), split_heads(v, self.n_heads)
 
-    def _to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    def to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         return k.expand(-1, self.n_heads, -1, -1), v
 
 

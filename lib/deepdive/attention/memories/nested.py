@@ -69,8 +69,7 @@ class NestedAttention(StructuredAttention):
         slots = self.slots.expand(q.shape[0], -1, -1, -1)
         if causal:
             strength = packing_strength(slots, k, scale)
-            points = (self.unpack.scores, self.unpack.weights, self.unpack.dropout)
-            return unpack_causally(q, k, v, strength, all_real(real, k), scale, *points)
+            return unpack_causally(self.unpack, q, k, v, strength, all_real(real, k), scale)
         packed = self.pack(slots, k, v, None if real is None else Padding(real), scale=scale)
         unpacked: Tensor = self.unpack(q, packed, packed, scale=scale)
         return unpacked
@@ -84,24 +83,23 @@ def packing_strength(slots: Tensor, k: Tensor, scale: float) -> Tensor:
 
 
 def unpack_causally(
+    attention: SoftmaxAttention,
     q: Tensor,
     k: Tensor,
     v: Tensor,
     strength: Tensor,
     real: Tensor,
     scale: float,
-    scores: nn.Module,
-    weights: nn.Module,
-    dropout: nn.Module,
 ) -> Tensor:
     """Return the output of the causal form, (B, H, T, d_v), for `strength` (B, H, S, n_slots) and
-    `real` bool (B or 1, S). The scores and weights over the slots pass through the last three.
+    `real` bool (B or 1, S). `attention` gives the hook points and the dropout of its weights, over
+    the slots.
     """
     strength = strength * real[:, None, :, None]
-    seen = real.cumsum(1)[:, None, -q.shape[2] :, None].clamp(min=1).to(q.dtype)  # (B, 1, T, 1)
-    met = scores(prefix_products(scale * q, k, strength) / seen)  # (B, H, T, n_slots)
-    shares = dropout(weights(met.softmax(-1)))
-    return prefix_products(shares, strength, v) / seen
+    n_seen = real.cumsum(1)[:, None, -q.shape[2] :, None].clamp(min=1).to(q.dtype)  # (B, 1, T, 1)
+    scores = prefix_products(scale * q, k, strength) / n_seen  # (B, H, T, n_slots)
+    weights = attention.dropout(attention.weights(attention.scores(scores).softmax(-1)))
+    return prefix_products(weights, strength, v) / n_seen
 
 
 def prefix_products(x: Tensor, y: Tensor, z: Tensor, chunk: int = CHUNK) -> Tensor:

@@ -44,8 +44,8 @@ class FactorisedEmbeddings(BertEmbeddings):
         embeddings.project = nn.Linear(config.d_embedding, config.d_model)
         return embeddings
 
-    def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
-        return self.project(super().forward(tokens, segments, positions))
+    def finish(self, rows: Tensor) -> Tensor:
+        return self.project(super().finish(rows))
 
 
 def one_block(config: AlbertConfig) -> Stack:

@@ -2,8 +2,9 @@
 Bidirectional Transformers for Language Understanding".
 
 The model is the stack with its embeddings. What is put on its states stands in `pretraining` and
-in `deepdive.layers.heads`; published weights are read by `deepdive.published.load`. Its family
-fills the seams of `EncoderConfig`, so this file is longer than a difference.
+in `deepdive.layers.heads`; published weights are read by `deepdive.published.load`.
+
+Long because its whole family fills the seams that stand here (`EncoderConfig`).
 
 System: bert
 Parent: transformer
@@ -33,7 +34,7 @@ from deepdive.layers.embeddings import check_tokens
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
-from deepdive.masks import padding
+from deepdive.masks import Mask, both, padding
 from deepdive.models.bert.embeddings import BertEmbeddings, learned
 from deepdive.models.config import Config
 from deepdive.positions import Position
@@ -52,10 +53,16 @@ class Bert(nn.Module):
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
         (B, T), None = all 0.
         """
+        return self.states(tokens, mask, segments, None)
+
+    def states(
+        self, tokens: Tensor, real: Tensor | None, segments: Tensor | None, marks: Mask | None
+    ) -> Tensor:
+        """Return the states of `tokens`; attention is given `marks` beside the `real` tokens."""
         check_tokens(tokens)
-        allowed = padding(mask, tokens, "mask")
-        places = self.embeddings.positions(tokens, mask)
-        return self.stack(self.embeddings(tokens, segments, places), mask=allowed)
+        mask = both(padding(real, tokens, "mask"), marks)
+        places = self.embeddings.positions(tokens, real)
+        return self.stack(self.embeddings(tokens, segments, places), mask=mask)
 
 
 def full_attention(config: EncoderConfig, layer: int) -> nn.Module:

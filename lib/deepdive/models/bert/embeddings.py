@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from deepdive.checks import not_negative
 from deepdive.inspect import HookPoint
 from deepdive.layers import Dropout, LayerNorm
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.masks import describe
+from deepdive.layers.embeddings import TokenEmbedding, check_tokens
 from deepdive.positions import LearnedPosition, Position
 
 
@@ -62,7 +61,11 @@ class BertEmbeddings(nn.Module):
         else:
             check_segments(segments, tokens, self.n_segments)
             rows = rows + self.segments(segments)
-        return self.dropout(self.embedded(self.norm(self.position.embed(rows, positions))))
+        return self.finish(self.embedded(self.norm(self.position.embed(rows, positions))))
+
+    def finish(self, rows: Tensor) -> Tensor:
+        """Return what enters the stack, (B, T, d_model), for the normalised rows."""
+        return self.dropout(rows)
 
 
 def learned(config: Any) -> LearnedPosition:
@@ -70,17 +73,11 @@ def learned(config: Any) -> LearnedPosition:
     return LearnedPosition(config.max_length, config.d_model, config.unused_positions)
 
 
-def nowhere(config: Any) -> Position:
-    """Return the scheme that adds nothing to the embeddings."""
-    return Position()
-
-
 def check_segments(segments: Tensor, tokens: Tensor, n_segments: int) -> None:
     """Raise TypeError or ValueError unless `segments` are integers below `n_segments`, shaped as
     `tokens`.
     """
-    if not isinstance(segments, Tensor) or segments.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"segments must be integers (B, T); got {describe(segments)}")
+    check_tokens(segments, "segments")
     if segments.shape != tokens.shape:
         raise ValueError(
             f"segments have shape {tuple(segments.shape)}, but the tokens {tuple(tokens.shape)}"

@@ -55,8 +55,7 @@ def for_masked_lm(encoder: Bert) -> BertForMaskedLM:
 
 def for_pretraining(encoder: Bert) -> BertForPreTraining:
     """Put both heads of the paper on an encoder."""
-    follows = nn.Linear(encoder.config.d_model, 2)
+    d_model = encoder.config.d_model
+    follows = nn.Linear(d_model, 2)
     initialise(follows)
-    return BertForPreTraining(
-        encoder, masked_head(encoder), Pooler(encoder.config.d_model), follows
-    )
+    return BertForPreTraining(encoder, masked_head(encoder), Pooler(d_model), follows)

@@ -1,9 +1,6 @@
 """BigBird, an encoder for long texts. Zaheer et al. 2020, "Big Bird: Transformers for Longer
 Sequences".
 
-The model is BERT's; attention runs between blocks (`deepdive.attention.BlockSparseAttention`), with
-BERT's projections: global tokens have none of their own.
-
 System: bigbird
 Parent: longformer
 What differs:
@@ -24,36 +21,26 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention import BlockSparseAttention, DrawnBlocks, FirstBlock, MultiHeadAttention
+from deepdive.attention import BlockSparseAttention, DrawnBlocks, MultiHeadAttention
 from deepdive.attention.by_position.block_sparse import Draw
 from deepdive.layers import gelu_tanh
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 
-def other_blocks(config: BigBirdConfig, layer: int) -> Draw:
-    """Draw blocks at random, others for each layer: for training."""
-    return DrawnBlocks(config.n_random, seed=layer)
-
-
-def first_block(config: BigBirdConfig, layer: int) -> Draw:
-    """Take the first block as often as one is drawn, as the published code does in evaluation."""
-    return FirstBlock(config.n_random)
-
-
 @dataclass(frozen=True)
 class BigBirdConfig(EncoderConfig):
     """`block_size` tokens meet as one; `n_random` blocks are drawn for each, by
-    `draw(config, layer)`.
+    `draw(n_random, layer)`: others in each layer.
     """
 
     block_size: int = 64
     n_random: int = 3
-    draw: Callable[[BigBirdConfig, int], Draw] = other_blocks
+    draw: Callable[[int, int], Draw] = DrawnBlocks
 
 
 def block_attention(config: BigBirdConfig, layer: int) -> nn.Module:
     """Return the attention of a layer: between blocks, neighbours, drawn and global ones."""
-    draw = config.draw(config, layer)
+    draw = config.draw(config.n_random, layer)
     mechanism = BlockSparseAttention(
         config.block_size, config.n_random, draw, dropout=config.weights_dropout
     )

@@ -19,10 +19,9 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from deepdive.fast.dropout import Dropout
 from deepdive.fast.linear import Linear
-from deepdive.layers import Block, FeedForward, FourierMixing, LayerNorm, PostNorm, gelu_tanh
-from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
+from deepdive.layers import Block, FourierMixing, LayerNorm, PostNorm, gelu_tanh
+from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
 from deepdive.models.bert.embeddings import BertEmbeddings
 
 
@@ -30,34 +29,32 @@ class FNetEmbeddings(BertEmbeddings):
     """rows = dropout(project(norm(tokens[t] + segments[s] + position[p]))), (B, T, d_model)."""
 
     project: Linear
-    after: Dropout
 
     @classmethod
     def of(cls, config: Any) -> Self:
-        embeddings = super().of(config.but(dropout=0.0))
+        embeddings = super().of(config)
         embeddings.project = Linear(config.d_model, config.d_model)
-        embeddings.after = Dropout(config.dropout)
         return embeddings
 
-    def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
-        return self.after(self.project(super().forward(tokens, segments, positions)))
+    def finish(self, rows: Tensor) -> Tensor:
+        return super().finish(self.project(rows))
+
+
+def fourier_mixing(config: EncoderConfig, layer: int) -> FourierMixing:
+    """Return what stands for the attention of a layer."""
+    return FourierMixing(config.d_model)
 
 
 def fourier_block(config: EncoderConfig, layer: int) -> Block:
-    """Return one layer: a Fourier transform in the place of attention; nothing of it is dropped."""
-    norm = partial(LayerNorm, eps=config.eps)
-    block = Block(
-        FourierMixing(config.d_model),
-        FeedForward(config.d_model, config.d_ff, config.activation),
-        residual=partial(PostNorm, norm=norm, dropout=config.dropout),
-    )
-    block.attn_residual = PostNorm(config.d_model, norm)
-    return block
+    """Return one layer, which drops nothing of what the mixing says."""
+    mixing_block = block(config, layer)
+    mixing_block.attn_residual = PostNorm(config.d_model, partial(LayerNorm, eps=config.eps))
+    return mixing_block
 
 
 BASE = EncoderConfig(
     vocab_size=32_000, n_segments=4, activation=gelu_tanh, embeddings=FNetEmbeddings,
-    block=fourier_block, family="fnet",
+    attention=fourier_mixing, block=fourier_block, family="fnet",
 )  # fmt: skip
 LARGE = BASE.but(d_model=1024, n_layers=24, d_ff=4096)
 TINY = BASE.but(**TOY)

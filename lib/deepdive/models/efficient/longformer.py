@@ -25,8 +25,6 @@ from typing import Any
 from torch import Tensor, nn
 
 from deepdive.attention import GlobalTokens, LongformerAttention
-from deepdive.layers.embeddings import check_tokens
-from deepdive.masks import both, describe, padding
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.roberta import RobertaEmbeddings
 
@@ -46,18 +44,8 @@ class Longformer(Bert):
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
         (B, T), None = all 0; `global_tokens` bool (B, T), True = sees all and is seen by all.
         """
-        check_tokens(tokens)
-        allowed = padding(mask, tokens, "mask")
-        marks = None
-        if global_tokens is not None:
-            if global_tokens.shape != tokens.shape:
-                raise ValueError(
-                    f"global_tokens must be bool {tuple(tokens.shape)}, one a token; got "
-                    f"{describe(global_tokens)}"
-                )
-            marks = GlobalTokens(global_tokens)
-        places = self.embeddings.positions(tokens, mask)
-        return self.stack(self.embeddings(tokens, segments, places), mask=both(allowed, marks))
+        marks = None if global_tokens is None else GlobalTokens(global_tokens)
+        return self.states(tokens, mask, segments, marks)
 
 
 @dataclass(frozen=True)

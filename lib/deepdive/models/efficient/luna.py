@@ -1,6 +1,8 @@
 """Luna: two sequences flow through the stack, the tokens and a memory of fixed length. Ma et al.
 2021, "Luna: Linear Unified Nested Attention".
 
+Long because a layer has two streams in two forms, causal or not, and no parent has either.
+
 System: luna
 Parent: linformer
 What differs:
@@ -23,8 +25,9 @@ from torch import Tensor, nn
 from deepdive.attention import KVCache, MultiHeadAttention, SoftmaxAttention
 from deepdive.attention.memories.nested import packing_strength, unpack_causally
 from deepdive.attention.structure import all_real, read_mask
-from deepdive.checks import not_negative, positive
-from deepdive.layers import FeedForward, LayerNorm, PostNorm
+from deepdive.checks import positive
+from deepdive.layers import FeedForward, PostNorm
+from deepdive.layers.stacks import Stack
 from deepdive.masks import Mask, Padding
 
 NO_CACHE = "each step would need the running sums of all rows so far: call it on whole rows"
@@ -43,12 +46,11 @@ class LunaBlock(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.d_model = d_model
         self.pack = MultiHeadAttention(d_model, n_heads, dropout=dropout)
         self.unpack = MultiHeadAttention(d_model, n_heads, dropout=dropout)
         self.ff = FeedForward(d_model, d_ff)
         self.attn_residual, self.ff_residual, self.memory_residual = (
-            PostNorm(d_model, LayerNorm, dropout) for _ in range(3)
+            PostNorm(d_model, dropout=dropout) for _ in range(3)
         )
 
     def forward(
@@ -59,41 +61,36 @@ class LunaBlock(nn.Module):
         """
         real, causal = read_mask(mask, x.unsqueeze(1), "LunaBlock")
         if causal:
-            x = self.attn_residual(x, lambda rows: self._causal(rows, memory, real))
+            x = self.attn_residual(x, lambda rows: self.causal(rows, memory, real))
         else:
             packed = self.pack(memory, x, mask=None if real is None else Padding(real))
             x = self.attn_residual(x, lambda rows: self.unpack(rows, packed))
             memory = self.memory_residual(memory, lambda _: packed)
         return self.ff_residual(x, self.ff), memory
 
-    def _causal(self, x: Tensor, memory: Tensor, real: Tensor | None) -> Tensor:
-        pack, unpack = self.pack, self.unpack
-        slots = pack._split(pack.q(memory), pack.n_heads)
-        q = unpack._split(unpack.q(x), pack.n_heads)
-        keys, (k, v) = pack._keys_and_values(x)[0], unpack._keys_and_values(x)
-        inner = unpack.mechanism
-        assert isinstance(inner, SoftmaxAttention)
-        scale = inner.default_scale(q.shape[-1])
-        strength = packing_strength(slots, keys, scale)
-        points = (inner.scores, inner.weights, inner.dropout)
-        heads = unpack_causally(q, k, v, strength, all_real(real, k), scale, *points)
-        return unpack.out(unpack.heads(heads).transpose(1, 2).flatten(2))
+    def causal(self, x: Tensor, memory: Tensor, real: Tensor | None) -> Tensor:
+        """Return what tokens get from those before them, (B, T, d_model); `real` (B or 1, T)."""
+        attention, scale = self.unpack.mechanism, self.unpack.d_head**-0.5
+        assert isinstance(attention, SoftmaxAttention)
+        (keys, _), (k, v) = self.pack.keys_and_values(x), self.unpack.keys_and_values(x)
+        strength = packing_strength(self.pack.queries(memory), keys, scale)
+        q, real = self.unpack.queries(x), all_real(real, k)
+        return self.unpack.output(unpack_causally(attention, q, k, v, strength, real, scale))
 
 
-class LunaStack(nn.Module):
+class LunaStack(Stack):
     """Luna blocks one after the other; the memory that enters is a parameter, (n_slots, d_model).
 
-    `both` returns both streams, `forward` the tokens alone, in the place of a `Stack`.
+    `both` returns both streams, `forward` the tokens alone, as any `Stack`.
     """
 
     def __init__(
         self, make_block: Callable[[int], LunaBlock], n_layers: int, n_slots: int, d_model: int
     ) -> None:
-        super().__init__()
         positive(n_slots=n_slots, d_model=d_model)
-        not_negative(n_layers=n_layers)
-        self.memory = nn.Parameter(torch.randn(n_slots, d_model) * d_model**-0.5)
-        self.blocks = nn.ModuleList(make_block(i) for i in range(n_layers))
+        memory = torch.randn(n_slots, d_model) * d_model**-0.5  # drawn before the blocks
+        super().__init__(make_block, n_layers)
+        self.memory = nn.Parameter(memory)
 
     def both(self, x: Tensor, mask: Mask | Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return tokens (B, T, d_model) and memory (B, n_slots, d_model) after all blocks."""

@@ -49,7 +49,7 @@ class ChannelAttention(MultiHeadAttention):
         for layer in (self.kv, self.out):
             nn.init.zeros_(layer.bias)
 
-    def _keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         parts = self.kv(rows).split(self.widths, dim=-1)
         k, v = (part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in parts)
         return k, v

@@ -1,6 +1,9 @@
 """R-Transformer: each layer reads what is near with a small recurrent network, then attends to
 all. Wang, Ma, Liu and Tang 2019, "R-Transformer: Recurrent Neural Network Enhanced Transformer".
 
+Long because the network over windows, the layer of three sublayers and the two slots of the cache
+that it takes are in no parent.
+
 System: r_transformer
 Parent: transformer
 What differs:
@@ -95,9 +98,7 @@ class RBlock(Block):
 
 
 class RStack(Stack):
-    """A stack of `RBlock`: each takes two slots of the cache, one for each sublayer that looks at
-    other rows.
-    """
+    """A stack of `RBlock`: each takes two slots of the cache, its network's and its attention's."""
 
     def forward(
         self,

@@ -1,9 +1,9 @@
 """RoFormer, a BERT whose queries and keys are turned by their place. Su et al. 2024, "RoFormer:
 Enhanced Transformer with Rotary Position Embedding".
 
-Parent: BERT (`deepdive.models.bert.bert`). What differs:
+What differs from BERT (the system's header is that of `deepdive.positions.RotaryPosition`):
 - nothing is added to the embeddings for a place (`Position` there does nothing);
-- in every block queries and keys are turned (`RotaryPosition`), so there is no longest text;
+- in every block queries and keys are turned (`turned_attention`), so there is no longest text;
 - embeddings may be narrower than the stream and are then projected (`FactorisedEmbeddings`).
 """
 
@@ -17,8 +17,7 @@ from torch import nn
 from deepdive.attention import MultiHeadAttention
 from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.models.bert.embeddings import nowhere
-from deepdive.positions import RotaryPosition
+from deepdive.positions import Position, RotaryPosition
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def turned_attention(config: RoformerConfig, layer: int) -> nn.Module:
 
 
 BASE = RoformerConfig(
-    vocab_size=50_000, attention=turned_attention, position=nowhere, family="roformer"
+    vocab_size=50_000, attention=turned_attention, position=lambda _: Position(), family="roformer"
 )
 TINY = BASE.but(**TOY)
 

@@ -1,6 +1,9 @@
 """Set Transformer: sets in, one answer or one answer a member out, whatever the order. Lee et al.
 2019, "Set Transformer: A Framework for Attention-based Permutation-Invariant Neural Networks".
 
+Long because the paper builds its model of four blocks, each of the one before, and none is in a
+parent.
+
 System: set_transformer
 Parent: transformer
 What differs:
@@ -17,9 +20,12 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.attention.mechanism import honoured
 from deepdive.checks import not_negative, positive
 from deepdive.layers import FeedForward, PostNorm
-from deepdive.masks import Mask, Padding, padding
+from deepdive.masks import Mask, Padding, as_mask, padding
+
+INSTEAD = "Its learned rows read the whole set: use SAB, in which members read each other"
 
 
 class MAB(nn.Module):
@@ -32,7 +38,6 @@ class MAB(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.d_model = d_model
         self.attn = MultiHeadAttention(d_model, n_heads, dropout=dropout)
         self.ff = FeedForward(d_model, d_model)
         self.attn_residual = PostNorm(d_model, dropout=dropout)
@@ -52,7 +57,6 @@ class SAB(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.d_model = d_model
         self.mab = MAB(d_model, n_heads, dropout)
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
@@ -72,15 +76,15 @@ class ISAB(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, n_inducing: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.d_model = d_model
-        self.inducing = _learned(n_inducing, d_model, "n_inducing")
+        self.inducing = learned_rows(n_inducing, d_model, "n_inducing")
         self.read = MAB(d_model, n_heads, dropout)
         self.answer = MAB(d_model, n_heads, dropout)
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
         """Return (B, T, d_model) for the members x (B, T, d_model)."""
+        members = honoured(as_mask(mask), (Padding,), "ISAB", INSTEAD)
         inducing = self.inducing.expand(x.shape[0], -1, -1)
-        return self.answer(x, self.read(inducing, x, _members(mask, "ISAB")))
+        return self.answer(x, self.read(inducing, x, members))
 
 
 class PMA(nn.Module):
@@ -94,15 +98,15 @@ class PMA(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, n_seeds: int = 1, dropout: float = 0.0) -> None:
         super().__init__()
-        self.d_model = d_model
-        self.seeds = _learned(n_seeds, d_model, "n_seeds")
+        self.seeds = learned_rows(n_seeds, d_model, "n_seeds")
         self.ff = FeedForward(d_model, d_model)
         self.mab = MAB(d_model, n_heads, dropout)
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
         """Return the answers (B, n_seeds, d_model) for the members x (B, T, d_model)."""
+        members = honoured(as_mask(mask), (Padding,), "PMA", INSTEAD)
         seeds = self.seeds.expand(x.shape[0], -1, -1)
-        return self.mab(seeds, self.ff(x), _members(mask, "PMA"))
+        return self.mab(seeds, self.ff(x), members)
 
 
 class SetTransformer(nn.Module):
@@ -147,21 +151,12 @@ class SetTransformer(nn.Module):
         return self.out(self.compare(self.pool(x, members)))
 
 
-def tiny() -> SetTransformer:
-    """Return a model for tests and toys: 16 wide, 4 heads, 3 inducing rows, 2 seeds."""
-    return SetTransformer(16, 16, d_model=16, n_inducing=3, n_seeds=2)
-
-
-def _learned(n: int, d_model: int, name: str) -> nn.Parameter:
+def learned_rows(n: int, d_model: int, name: str) -> nn.Parameter:
+    """Draw a parameter (n, d_model). Raises ValueError, by `name`, unless n is positive."""
     positive(**{name: n, "d_model": d_model})
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(n, d_model)))
 
 
-def _members(mask: Mask | Tensor | None, part: str) -> Mask | None:
-    """Return the mask of the learned rows, which see every member that is no padding."""
-    if mask is None or isinstance(mask, Padding):
-        return mask
-    raise ValueError(
-        f"mask: {part} honours Padding alone; got {type(mask).__name__}. Its learned rows read the "
-        "whole set: use SAB, in which members read each other"
-    )
+def tiny() -> SetTransformer:
+    """Return a model for tests and toys: 16 wide, 4 heads, 3 inducing rows, 2 seeds."""
+    return SetTransformer(16, 16, d_model=16, n_inducing=3, n_seeds=2)

@@ -12,12 +12,8 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention import (
-    ExpectedYosoAttention,
-    MultiHeadAttention,
-    ValueConvolution,
-    YosoAttention,
-)
+from deepdive.attention import MultiHeadAttention, ValueConvolution
+from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 

@@ -1,19 +1,12 @@
-"""Cases of `deepdive.models.bert.sbert`."""
+"""Cases of `deepdive.models.bert.sbert` and `deepdive.models.bert.whitening`."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from deepdive.models.bert.sbert import (
-    SentenceEncoder,
-    Whitening,
-    cls,
-    maximum,
-    mean,
-    tiny,
-    whitening,
-)
+from deepdive.models.bert.sbert import SentenceEncoder, cls, maximum, mean, tiny
+from deepdive.models.bert.whitening import Whitening, whitening
 from laws import Case, Fails, NotApplicable, case, padding_of, random_rows
 
 ROW = torch.tensor([[4, 9, 6]])

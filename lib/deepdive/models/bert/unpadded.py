@@ -6,6 +6,8 @@ for attention nearly all of it in products that look at one token at a time. So 
 tokens of all texts, one after the other in a single row, and attention on texts of one length
 together (`deepdive.attention.Texts`). The states are those of the padded batch, to rounding.
 
+Long because it is no system: it runs any encoder of this folder, and checks what it is given.
+
     vectors = sentence_vectors(load(minilm()), minilm_tokenizer(), texts)
 """
 
@@ -15,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import Texts
-from deepdive.tokenizers import Tokenizer
+from deepdive.models.bert.sbert import normalise
+from deepdive.tokenizers import Tokenizer, encode_pair
 
 Row = Sequence[int] | Tensor
 
@@ -76,14 +78,14 @@ def sentence_vectors(
             f"max_length={max_length} must leave room for bos, a token and eos, and "
             f"batch_tokens={batch_tokens} for one token"
         )
-    rows = [_ids(tokenizer, text, max_length) for text in texts]
+    rows = [encode_pair(tokenizer, text, max_length=max_length)[0] for text in texts]
     vectors: list[Tensor] = [torch.empty(0)] * len(rows)
     with torch.inference_mode():
         for batch in batches([len(row) for row in rows], batch_tokens):
             for i, states in zip(batch, encode(model, [rows[i] for i in batch]), strict=True):
                 vectors[i] = states.mean(0)
         found = torch.stack(vectors) if rows else torch.empty(0, 0)
-        return F.normalize(found, dim=-1)
+        return normalise(found)
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
@@ -98,10 +100,6 @@ def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
         filled += lengths[i]
     if batch:
         yield batch
-
-
-def _ids(tokenizer: Tokenizer, text: str, max_length: int) -> list[int]:
-    return [tokenizer.bos, *tokenizer.encode(text)[: max_length - 2], tokenizer.eos]
 
 
 def _in_a_row(rows: Sequence[Row], order: list[int], device: torch.device) -> Tensor:

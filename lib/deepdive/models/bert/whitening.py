@@ -1,0 +1,68 @@
+"""Whitening: sentence vectors in which no direction is favoured, without training. Su et al. 2021,
+"Whitening Sentence Representations for Better Semantics and Faster Retrieval".
+
+A step after `deepdive.models.bert.sbert.SentenceEncoder`'s pooling; the system's header is that of
+`deepdive.models.bert.sbert`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Whitening(nn.Module):
+    """Vectors (..., d) -> (vectors - centre) matrix, (..., k): no direction is favoured.
+
+    `whitening(vectors)` measures both on many vectors; nothing is learned by gradient.
+    """
+
+    centre: Tensor
+    matrix: Tensor
+
+    def __init__(self, centre: Tensor, matrix: Tensor) -> None:
+        super().__init__()
+        if centre.ndim != 1 or matrix.ndim != 2 or len(centre) != len(matrix):
+            raise ValueError(
+                f"centre, matrix: came with shapes {tuple(centre.shape)} and "
+                f"{tuple(matrix.shape)}, expected (d,) and (d, k)"
+            )
+        self.register_buffer("centre", centre)
+        self.register_buffer("matrix", matrix)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        return (vectors - self.centre) @ self.matrix
+
+
+def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
+    """Return the map after which vectors (N, d) have mean 0 and the identity as covariance.
+
+        centre = mean of the rows,  C = (x - centre)^T (x - centre) / N = U diag(s) U^T
+        matrix = U diag(1 / sqrt(s)),  its first k columns: the directions of largest s
+
+    k: how many are kept; None: all d.
+    Raises ValueError when N vectors cannot fill k directions: k above d or N - 1, or a direction
+    in which they do not differ.
+
+    Source: Su et al. 2021, "Whitening Sentence Representations for Better Semantics and Faster
+    Retrieval", algorithm 1.
+    """
+    if vectors.ndim != 2 or len(vectors) < 2:
+        raise ValueError(f"vectors: came with shape {tuple(vectors.shape)}, expected (N, d), N > 1")
+    n, d = vectors.shape
+    kept = d if k is None else k
+    if not 1 <= kept <= min(d, n - 1):
+        raise ValueError(
+            f"k: {kept} directions of {n} vectors {d} wide; expected 1 to {min(d, n - 1)}: pass a "
+            "smaller k, or more vectors"
+        )
+    rows = vectors.detach().double()  # small eigenvalues are lost in float32
+    centre = rows.mean(0)
+    s, U = torch.linalg.eigh((rows - centre).T @ (rows - centre) / n)  # s rises
+    s, U = s.flip(0)[:kept], U.flip(1)[:, :kept]
+    if s[-1] <= 1e-12 * s[0]:
+        flat = int((s <= 1e-12 * s[0]).sum())
+        raise ValueError(
+            f"vectors: they do not differ in {flat} of {kept} directions; pass k={kept - flat}"
+        )
+    return Whitening(centre.to(vectors), (U / s.sqrt()).to(vectors))
