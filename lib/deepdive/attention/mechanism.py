@@ -67,6 +67,11 @@ class Mechanism(nn.Module):
         """Return the mixed values (B, H, T, d_v), from arguments that are checked."""
         raise NotImplementedError
 
+    @property
+    def listening(self) -> bool:
+        """Whether a hook listens at `scores` or `weights`; False for a mechanism without them."""
+        return False
+
     def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
         """Raise ValueError for rows that this mechanism alone cannot take."""
 

@@ -22,8 +22,8 @@ class Sampled(torch.autograd.Function):
         grad_q = bits / 2 * (share * (grad @ v^T)) @ k
         grad_k = bits / 2 * (share * (grad @ v^T))^T @ q
 
-    takes bits / 2 * share for the slope of the expected share, as `Expected` does. It goes over the
-    pairs that share a bucket (`slopes`); where one is overfull, it sums by bucket too, since
+    takes bits / 2 * share for the slope of the expected share. It goes over the pairs that share a
+    bucket (`slopes`); where one is overfull, it sums by bucket too, since
     (share * (grad @ v^T)) @ k is the sum over i of grad[:, i] * (share @ (v[:, i] k)).
     Source: Zeng et al. 2021, section 3.
     """
