@@ -62,7 +62,7 @@ SIZES: dict[type[nn.Module], Callable[[], nn.Module]] = {
     BlockSparseAttention: lambda: BlockSparseAttention(3, 1),
     ChunkAttention: lambda: ChunkAttention(4, 2, 1),
     GlobalWindowAttention: lambda: GlobalWindowAttention(3, 2, (0, -1), block=5),
-    ImprovedClusteredAttention: lambda: ImprovedClusteredAttention(4, 3, top=5),
+    ImprovedClusteredAttention: lambda: ImprovedClusteredAttention(4, 3, top=30),
     LinformerAttention: lambda: LinformerAttention(LengthProjection(1, S, 3)),
     SinkhornAttention: lambda: SinkhornAttention(4, 4, 8, 6),
     WindowAttention: lambda: WindowAttention(3, 2, block=5),
