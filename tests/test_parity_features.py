@@ -224,7 +224,7 @@ def yoso_sampled() -> None:
     """Pairs of pieces, a step for each, and sums: the backward pass takes two ways."""
     with_buckets()
     for many, step in ((16, 2), (0, 2)):
-        with mock.patch.multiple("deepdive.fast.yoso", MANY=many, ROWS=step):
+        with mock.patch.multiple("deepdive.fast.yoso", KEYS_FOR_SUMS=many, ROWS=step):
             with_buckets()
 
 

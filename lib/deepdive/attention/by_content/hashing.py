@@ -12,17 +12,17 @@ from torch import Tensor
 
 from deepdive.fast.hashing import nearest
 
-SINGLE = 128  # above so many buckets the hash has two factors: fewer columns to multiply
+MOST_IN_ONE_FACTOR = 128  # buckets; above it the hash has two factors: fewer columns to multiply
 
 
 def bucket_factors(T: int, chunk: int) -> tuple[int, ...]:
     """Return how many buckets T rows get: the largest power of two up to 2 T / chunk, so that a
-    chunk is two buckets long on average; above `SINGLE` as two factors.
+    chunk is two buckets long on average; above `MOST_IN_ONE_FACTOR` as two factors.
 
     Source: Kitaev et al. 2020, section 2 (m = 2 l / n_buckets).
     """
     power = max((2 * T // chunk).bit_length() - 1, 1)
-    if 2**power <= SINGLE:
+    if 2**power <= MOST_IN_ONE_FACTOR:
         return (2**power,)
     return (2 ** (power // 2), 2 ** (power - power // 2))
 

@@ -10,7 +10,7 @@ from deepdive.attention.groups import GroupedAttention
 from deepdive.attention.structure import all_real
 from deepdive.checks import positive
 
-NEVER = -1e30
+LOWEST = -1e30
 
 
 def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = False) -> Tensor:
@@ -22,13 +22,13 @@ def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = 
     each row puts on the last of the earlier blocks.
     Source: Sinkhorn 1964; Tay et al. 2020, sections 3.1 and 3.3.
     """
-    logits = logits.masked_fill(~allowed, NEVER)
+    logits = logits.masked_fill(~allowed, LOWEST)
     for turn in range(2 * iterations):
         if (turn % 2 == 0) is not causal:
             sums = logits.logsumexp(-1, keepdim=True)
         else:
             sums = logits.logcumsumexp(-2) if causal else logits.logsumexp(-2, keepdim=True)
-        logits = (logits - sums).masked_fill(~allowed, NEVER)
+        logits = (logits - sums).masked_fill(~allowed, LOWEST)
     return logits.exp() * allowed
 
 

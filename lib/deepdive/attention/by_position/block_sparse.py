@@ -139,8 +139,8 @@ class BlockSparseAttention(PatternAttention):
     def of_positions(self, T: int, heads: int) -> Tensor:
         """Return the counts (H, T, T), one for each query and key."""
         counts = self.counts(-(-T // self.block), heads)
-        wide = counts.repeat_interleave(self.block, 1).repeat_interleave(self.block, 2)
-        return wide[:, :T, :T]
+        by_position = counts.repeat_interleave(self.block, 1).repeat_interleave(self.block, 2)
+        return by_position[:, :T, :T]
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,8 +64,8 @@ class LongformerAttention(MultiHeadAttention):
         """Start the global projections from copies of the others, as the paper does."""
         with torch.no_grad():
             for new, old in ((self.global_q, self.q), (self.global_kv, self.kv)):
-                for mine, other in zip(new.parameters(), old.parameters(), strict=True):
-                    mine.copy_(other)
+                for copy, parameter in zip(new.parameters(), old.parameters(), strict=True):
+                    copy.copy_(parameter)
 
     def forward(
         self,
@@ -105,8 +105,8 @@ class LongformerAttention(MultiHeadAttention):
         """Return what the tokens `at` (B, g) get from all, (B, H, g, d_head)."""
         mechanism = self.mechanism
         assert isinstance(mechanism, GlobalWindowAttention)
-        asked = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
-        q = self._split(self.global_q(asked), self.n_heads)  # (B, H, g, d_head)
+        tokens = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
+        q = self._split(self.global_q(tokens), self.n_heads)  # (B, H, g, d_head)
         allowed = None if real is None else real[:, None, None]
         if self.global_weights.listening:
             k, v = self._split(self.global_kv(x), 2 * self.n_heads).chunk(2, dim=1)

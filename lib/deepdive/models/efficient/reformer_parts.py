@@ -13,7 +13,7 @@ from deepdive.checks import positive
 from deepdive.fast.dropout import Dropout
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.positions import Position
-from deepdive.positions.base import BELOW, outside
+from deepdive.positions.base import FIX_NEGATIVE, outside
 from deepdive.published.encoders import activation_of
 from deepdive.published.weights import Join, Rule, check_config
 
@@ -44,7 +44,7 @@ class AxialPosition(Position):
             fix = "shorten the sequence, or build the model with a larger shape"
             raise ValueError(
                 f"position {wrong} is outside the folded table of {self.shape[0]} x "
-                f"{self.shape[1]}: {BELOW if wrong < 0 else fix}"
+                f"{self.shape[1]}: {FIX_NEGATIVE if wrong < 0 else fix}"
             )
         i, j = positions // self.shape[1], positions % self.shape[1]
         return x + torch.cat([self.tables[0][i, 0], self.tables[1][0, j]], dim=-1)
