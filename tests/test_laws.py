@@ -32,6 +32,7 @@ WITHIN = {
     "Mechanism": "the base class of mechanisms, which computes nothing",
     "StructuredAttention": "the base class of those that read real keys and order from a mask",
     "PatternAttention": "the base class of mechanisms that are a mask, which it does not have",
+    "GroupedAttention": "the base class of mechanisms in which queries stand in groups",
     "Position": "the base class that does nothing",
     "RelativePosition": "the base class of those that have a worth for each offset",
     "EncoderDecoder": "the base class of those that read a source, which it leaves to them",

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
-from deepdive.fast.linear import ENOUGH, Linear
+from deepdive.fast.linear import LARGE_PRODUCT, Linear
 from deepdive.page.flops import count_flops
 
-ROWS = -(-ENOUGH // (128 * 256))
+ROWS = -(-LARGE_PRODUCT // (128 * 256))
 KINDS: dict[str, Callable[[], Tensor]] = {
     "plain": lambda: torch.randn(2, ROWS, 128),
     "one row": lambda: torch.randn(ROWS, 128),

@@ -102,9 +102,9 @@ def test_without_gradients_no_weights_are_kept() -> None:
 
 
 def test_a_sum_that_forgets_the_output_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = tiled._Met.add
+    kept = tiled._TileRows.add
 
-    def once(self: tiled._Met, tile: Tile, a: Tensor, b: Tensor) -> None:
+    def once(self: tiled._TileRows, tile: Tile, a: Tensor, b: Tensor) -> None:
         kept(self, tile._replace(spans=tile.spans[:1]), a[..., : tile.spans[0][1]], b)
 
     made = [Tile((0, 8), ((0, 4), (4, 8)))]
@@ -112,7 +112,7 @@ def test_a_sum_that_forgets_the_output_is_seen(monkeypatch: pytest.MonkeyPatch) 
     expected = F.scaled_dot_product_attention(q, k, v)
     pairs = {"q": (q, q), "k": (k, k), "v": (v, v)}
     equal_gradients(attend(q, k, v, made, 3**-0.5), expected, pairs)
-    monkeypatch.setattr(tiled._Met, "add", once)
+    monkeypatch.setattr(tiled._TileRows, "add", once)
     expected = F.scaled_dot_product_attention(q, k, v)
     with pytest.raises(AssertionError):
         equal_gradients(attend(q, k, v, made, 3**-0.5), expected, pairs)

@@ -67,6 +67,11 @@ class Mechanism(nn.Module):
         """Return the mixed values (B, H, T, d_v), from arguments that are checked."""
         raise NotImplementedError
 
+    @property
+    def listening(self) -> bool:
+        """Whether a hook listens at `scores` or `weights`; False for a mechanism without them."""
+        return False
+
     def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
         """Raise ValueError for rows that this mechanism alone cannot take."""
 
@@ -178,22 +183,22 @@ def honoured(
     """Return the mask. Raises ValueError when one of its parts is none of these kinds."""
     for part in () if mask is None else mask.parts:
         if not isinstance(part, kinds):
-            known = " and ".join(kind.__name__ for kind in kinds)
+            honours = " and ".join(kind.__name__ for kind in kinds)
             alone = " alone" if len(kinds) == 1 else ""
             raise ValueError(
-                f"mask: {name} honours {known}{alone}; got {type(part).__name__}. {instead}"
+                f"mask: {name} honours {honours}{alone}; got {type(part).__name__}. {instead}"
             )
     return mask
 
 
 def fitting(name: str, values: Tensor, shape: tuple[int, int, int, int]) -> Tensor:
     """Return `values` with four axes. Raises ValueError unless they broadcast to `shape`."""
-    had = tuple(values.shape)
-    if not 1 <= len(had) <= 4 or any(
-        have not in (1, want) for have, want in zip(had[::-1], shape[::-1], strict=False)
+    given = tuple(values.shape)
+    if not 1 <= len(given) <= 4 or any(
+        size not in (1, wanted) for size, wanted in zip(given[::-1], shape[::-1], strict=False)
     ):
         raise ValueError(
-            f"{name} must broadcast to (B, H, T, S) = {shape}; got shape {had}. Each axis has that "
-            "size, or 1"
+            f"{name} must broadcast to (B, H, T, S) = {shape}; got shape {given}. Each axis has "
+            "that size, or 1"
         )
-    return values.reshape((1,) * (4 - len(had)) + had)
+    return values.reshape((1,) * (4 - len(given)) + given)

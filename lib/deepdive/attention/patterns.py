@@ -1,6 +1,4 @@
-"""Attention that is sparse by position: a mechanism is a mask, and a faster way to the same
-result.
-"""
+"""Attention that is sparse by position: a mechanism is a mask, and a faster form of the same."""
 
 from __future__ import annotations
 
@@ -28,34 +26,21 @@ class PerHead(Mask):
 class PatternAttention(StructuredAttention, SoftmaxAttention):
     """Softmax attention under the mask `pattern(heads)`, computed without its closed pairs.
 
-    A mechanism gives its mask in `pattern` and its faster form in `sparse`; a test holds the two
-    equal. While a hook listens at `scores` or `weights` (B, H, T, S), the mask is written out and
-    the steps run one by one, at full cost. A query without a key gets 0.
+    A mechanism gives its mask in `pattern`, and in `fast` a form without the closed pairs. While a
+    hook listens at `scores` or `weights` (B, H, T, S), the mask is written out and the steps run
+    one by one, at full cost. A query without a key gets 0.
     """
 
     def pattern(self, heads: int) -> Mask:
         """Return the mask that defines the mechanism, before `Causal` and `Padding`."""
         raise NotImplementedError
 
-    def sparse(
-        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
-    ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v); `real` bool (B or 1, S), None = all keys."""
-        raise NotImplementedError
-
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
-        if self._listening:
-            whole = written_out(self.pattern(q.shape[1]), real, causal)
-            return self.steps(q, k, v, self.allowed(whole, q, k), None, scale)
-        return self.sparse(q, k, v, real, causal, scale)
-
-    @property
-    def dropped(self) -> float:
-        """The probability with which a weight is dropped now."""
-        return self.dropout.p if self.training else 0.0
+        """Return the mixed values (B, H, T, d_v), the mask written out."""
+        whole = written_out(self.pattern(q.shape[1]), real, causal)
+        return self.steps(q, k, v, self.allowed(whole, q, k), None, scale)
 
 
 def written_out(pattern: Mask | None, real: Tensor | None, causal: bool) -> Mask | None:

@@ -64,7 +64,7 @@ class SoftmaxAttention(Mechanism):
         scale: float,
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
-        if isinstance(mask, Texts) and bias is None and not self._listening:
+        if isinstance(mask, Texts) and bias is None and not self.listening:
 
             def alone(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return self.compute(q, k, v, None, None, scale)
@@ -82,21 +82,26 @@ class SoftmaxAttention(Mechanism):
         scale: float,
     ) -> Tensor:
         """Return what the three steps make; `allowed` bool, broadcasting to (B, H, T, S)."""
-        if self.fused and not (self._listening or self._drops(q)):
-            return self._fused(q, k, v, allowed, bias, scale)
+        if self.fused and not (self.listening or self.drops_on_cpu(q)):
+            return self.in_one_call(q, k, v, allowed, bias, scale)
         scores, allowed = biased(self.score(q, k, scale), allowed, bias)
         weights = self.weights(self.weigh(self.scores(scores), allowed))
         return self.mix(self.dropout(weights), v)
 
     @property
-    def _listening(self) -> bool:
+    def listening(self) -> bool:
         return self.scores.listening or self.weights.listening
 
-    def _drops(self, q: Tensor) -> bool:
+    @property
+    def dropped(self) -> float:
+        """The probability with which a weight is dropped now."""
+        return self.dropout.p if self.training else 0.0
+
+    def drops_on_cpu(self, q: Tensor) -> bool:
         """Whether weights are dropped where the fused kernel only runs the same steps, with a
         slower dropout: on a CPU.
         """
-        return self.training and self.dropout.p > 0 and q.device.type == "cpu"
+        return self.dropped > 0 and q.device.type == "cpu"
 
     def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
         """Return scale * q @ k^T, (B, H, T, S)."""
@@ -119,7 +124,7 @@ class SoftmaxAttention(Mechanism):
         """Return weights @ v, (B, H, T, d_v)."""
         return weights @ v
 
-    def _fused(
+    def in_one_call(
         self,
         q: Tensor,
         k: Tensor,
@@ -128,10 +133,10 @@ class SoftmaxAttention(Mechanism):
         bias: Tensor | None,
         scale: float,
     ) -> Tensor:
+        """Return what the three steps make, from torch's kernel for all of them."""
         if bias is not None:
             allowed = bias if allowed is None else bias.masked_fill(~allowed, float("-inf"))
-        p = self.dropout.p if self.training else 0.0
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=p, scale=scale)
+        return F.scaled_dot_product_attention(q, k, v, allowed, self.dropped, scale=scale)
 
 
 def biased(

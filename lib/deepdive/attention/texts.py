@@ -59,6 +59,6 @@ def each_text(
     parts = zip(*(x[0].split([n * T for n, T in runs], 1) for x in (q, k, v)), strict=True)
     mixed = []
     for (n, T), rows in zip(runs, parts, strict=True):
-        one = (x.unflatten(1, (n, T)).transpose(0, 1) for x in rows)  # (n, H, T, d)
-        mixed.append(attend(*one).transpose(1, 2).flatten(0, 1))  # (n T, H, d_v)
+        text_rows = (x.unflatten(1, (n, T)).transpose(0, 1) for x in rows)  # (n, H, T, d)
+        mixed.append(attend(*text_rows).transpose(1, 2).flatten(0, 1))  # (n T, H, d_v)
     return torch.cat(mixed)[None].transpose(1, 2)

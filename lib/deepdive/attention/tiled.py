@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import positive
 
-LOW = (torch.float16, torch.bfloat16)
+HALF = (torch.float16, torch.bfloat16)
 
 
 class TiledAttention(StructuredAttention):
@@ -55,7 +55,7 @@ class TiledAttention(StructuredAttention):
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
-        rows = (q.float(), k.float(), v.float()) if q.dtype in LOW else (q, k, v)
+        rows = (q.float(), k.float(), v.float()) if q.dtype in HALF else (q, k, v)
         output: Tensor = _Tiled.apply(  # type: ignore[no-untyped-call]
             *rows, all_real(real, k), causal, scale, self.block
         )
@@ -69,18 +69,18 @@ def _tiles(
     T, S = q.shape[2], k.shape[2]
     place = torch.arange(S, device=q.device)
 
-    def keys(last: int, mine: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    def keys(last: int, queries: Tensor) -> Iterator[tuple[slice, Tensor]]:
         for start in range(0, last, block):
             tile = slice(start, min(start + block, last))
             hidden = ~real[:, None, None, tile]  # (B or 1, 1, 1, keys)
-            if causal and tile.stop - 1 > int(mine[0]):
-                hidden = hidden | (place[tile] > mine[:, None])
+            if causal and tile.stop - 1 > int(queries[0]):
+                hidden = hidden | (place[tile] > queries[:, None])
             yield tile, hidden
 
     for start in range(0, T, block):
         tile = slice(start, min(start + block, T))
-        mine = torch.arange(S - T + tile.start, S - T + tile.stop, device=q.device)
-        yield tile, keys(max(0, S - T + tile.stop) if causal else S, mine)
+        queries = torch.arange(S - T + tile.start, S - T + tile.stop, device=q.device)
+        yield tile, keys(max(0, S - T + tile.stop) if causal else S, queries)
 
 
 class _Tiled(torch.autograd.Function):
@@ -98,21 +98,21 @@ class _Tiled(torch.autograd.Function):
         output = q.new_zeros(*q.shape[:3], v.shape[-1])
         logs = q.new_full((*q.shape[:3], 1), float("inf"))  # a row without a key: weights exp(-inf)
         lowest = torch.finfo(q.dtype).min
-        for mine, tiles in _tiles(q, k, real, causal, block):
-            m = q.new_full((*q[:, :, mine].shape[:3], 1), lowest)
-            total, mixed = torch.zeros_like(m), torch.zeros_like(output[:, :, mine])
+        for rows, tiles in _tiles(q, k, real, causal, block):
+            m = q.new_full((*q[:, :, rows].shape[:3], 1), lowest)
+            total, mixed = torch.zeros_like(m), torch.zeros_like(output[:, :, rows])
             for tile, hidden in tiles:
-                scores = ((scale * q[:, :, mine]) @ k[:, :, tile].mT).masked_fill_(hidden, lowest)
+                scores = ((scale * q[:, :, rows]) @ k[:, :, tile].mT).masked_fill_(hidden, lowest)
                 high = torch.maximum(m, scores.amax(-1, keepdim=True))
                 p = scores.sub_(high).exp_().masked_fill_(hidden, 0.0)
                 c = (m - high).exp_()
                 total.mul_(c).add_(p.sum(-1, keepdim=True))
                 mixed.mul_(c).add_(p @ v[:, :, tile])
                 m = high
-            seen = total > 0
-            total = total.where(seen, 1.0)
-            output[:, :, mine] = mixed / total
-            logs[:, :, mine] = (m + total.log()).where(seen, float("inf"))
+            has_key = total > 0
+            total = total.where(has_key, 1.0)
+            output[:, :, rows] = mixed / total
+            logs[:, :, rows] = (m + total.log()).where(has_key, float("inf"))
         ctx.save_for_backward(q, k, v, real, output, logs)
         ctx.settings = causal, scale, block
         return output
@@ -124,13 +124,13 @@ class _Tiled(torch.autograd.Function):
         causal, scale, block = ctx.settings
         grad_q, grad_k, grad_v = (torch.zeros_like(rows) for rows in (q, k, v))
         D = (grad * output).sum(-1, keepdim=True)  # (B, H, T, 1)
-        for mine, tiles in _tiles(q, k, real, causal, block):
-            asked, given = scale * q[:, :, mine], grad[:, :, mine]
+        for rows, tiles in _tiles(q, k, real, causal, block):
+            scaled_q, grad_output = scale * q[:, :, rows], grad[:, :, rows]
             for tile, hidden in tiles:
-                scores = (asked @ k[:, :, tile].mT).sub_(logs[:, :, mine])
+                scores = (scaled_q @ k[:, :, tile].mT).sub_(logs[:, :, rows])
                 weights = scores.exp_().masked_fill_(hidden, 0.0)
-                grad_v[:, :, tile] += weights.mT @ given
-                grad_scores = (given @ v[:, :, tile].mT).sub_(D[:, :, mine]).mul_(weights)
-                grad_k[:, :, tile] += grad_scores.mT @ asked
-                grad_q[:, :, mine] += (grad_scores @ k[:, :, tile]).mul_(scale)
+                grad_v[:, :, tile] += weights.mT @ grad_output
+                grad_scores = (grad_output @ v[:, :, tile].mT).sub_(D[:, :, rows]).mul_(weights)
+                grad_k[:, :, tile] += grad_scores.mT @ scaled_q
+                grad_q[:, :, rows] += (grad_scores @ k[:, :, tile]).mul_(scale)
         return grad_q, grad_k, grad_v, None, None, None, None

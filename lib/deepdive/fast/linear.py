@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from deepdive.checks import positive
 
-ENOUGH = 2**23  # multiplications from which the other kernel's 20 us of set-up are won back
+LARGE_PRODUCT = 2**23  # multiplications that win back the other kernel's 20 us of set-up
 
 
 class Linear(nn.Linear):
@@ -32,7 +32,7 @@ class Linear(nn.Linear):
     def _pays(self, x: Tensor) -> bool:
         """Whether the product is large, and of a kind that oneDNN takes."""
         return (
-            x.numel() * self.out_features >= ENOUGH
+            x.numel() * self.out_features >= LARGE_PRODUCT
             and x.device.type == self.weight.device.type == "cpu"
             and x.dtype == self.weight.dtype == torch.float32
             and x.shape[-1] == self.in_features

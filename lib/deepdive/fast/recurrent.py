@@ -54,10 +54,11 @@ def _read_real(
         PackedSequence(data, packed.batch_sizes, rows, back), batch_first=True
     )
     states = torch.cat([values[0].unsqueeze(1), states], dim=1)  # 0: before any token
-    seen = real.cumsum(1).unsqueeze(-1).expand(-1, -1, states.shape[2])
-    some = (count > 0).unsqueeze(1)
-    ended = tuple(torch.where(some, new[back], old) for new, old in zip(last, values, strict=True))
-    return states.gather(1, seen), ended
+    last_real = real.cumsum(1).unsqueeze(-1).expand(-1, -1, states.shape[2])
+    has_real = (count > 0).unsqueeze(1)
+    pairs = zip(last, values, strict=True)
+    ended = tuple(torch.where(has_real, new[back], old) for new, old in pairs)
+    return states.gather(1, last_real), ended
 
 
 def _call(
@@ -69,9 +70,9 @@ def _call(
     batch_first: bool = False,
 ) -> tuple[Tensor, Values]:
     """Call the kernel for one layer in one direction, on a padded batch or on a packed one."""
-    held: Any = tuple(value.unsqueeze(0) for value in values)
-    held = held if len(held) > 1 else held[0]
-    head = (data, held) if batch_sizes is None else (data, batch_sizes, held)
+    state: Any = tuple(value.unsqueeze(0) for value in values)
+    state = state if len(state) > 1 else state[0]
+    head = (data, state) if batch_sizes is None else (data, batch_sizes, state)
     # has_biases, num_layers, dropout, train, bidirectional. `train` keeps what the backward pass
     # needs: a model in eval mode may be asked for gradients too.
     tail = (list(weights), True, 1, 0.0, torch.is_grad_enabled(), False)

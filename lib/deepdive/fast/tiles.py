@@ -68,12 +68,12 @@ def attend(
     if real is not None and real.all():
         real = None
     flat = [rows.reshape(B * H, *rows.shape[2:]) for rows in (q, k, v)]
-    kept = torch.is_grad_enabled() and any(rows.requires_grad for rows in flat)
+    keep = torch.is_grad_enabled() and any(rows.requires_grad for rows in flat)
     padded = _padded(tiles, real)
     if real is not None:
         real = real.expand(B, -1).repeat_interleave(H, 0)
     ahead = q.shape[2] > k.shape[2]  # some queries stand before every key
-    settings = tiles, scale, real, dropout, unit, kept, [ahead or each for each in padded]
+    settings = tiles, scale, real, dropout, unit, keep, [ahead or each for each in padded]
     mixed: Tensor = _Tiled.apply(*flat, *settings)  # type: ignore[no-untyped-call]
     return mixed.unflatten(0, (B, H))
 
@@ -123,7 +123,7 @@ def _padded(tiles: Sequence[Tile], real: Tensor | None) -> list[bool]:
     ]
 
 
-class _Met:
+class _TileRows:
     """The keys or values of tiles: taken out for one, and the gradients put back."""
 
     def __init__(self, rows: Tensor, unit: int) -> None:
@@ -158,17 +158,17 @@ class _Met:
 
     def _numbers(self, blocks: Tensor) -> Tensor:
         """Return (N * G * r,): where the blocks stand among those of all heads."""
-        each = self.rows.shape[1] // self.unit
+        per_head = self.rows.shape[1] // self.unit
         heads = torch.arange(len(blocks), device=blocks.device).view(-1, 1, 1)
-        return (blocks + each * heads).flatten()
+        return (blocks + per_head * heads).flatten()
 
 
 def _of(tile: Tile, rows: Tensor) -> Tensor:
     """Return the rows (N, T, d) of a tile, part by part: (N * G, rows / G, d)."""
-    mine = rows[:, slice(*tile.rows)]
+    own = rows[:, slice(*tile.rows)]
     if tile.blocks is None:
-        return mine
-    return mine.reshape(len(rows) * tile.parts, -1, rows.shape[-1])
+        return own
+    return own.reshape(len(rows) * tile.parts, -1, rows.shape[-1])
 
 
 class _Tiled(torch.autograd.Function):
@@ -183,31 +183,31 @@ class _Tiled(torch.autograd.Function):
         real: Tensor | None,
         dropout: float,
         unit: int,
-        kept: bool,
-        special: Sequence[bool],
+        keep: bool,
+        empty_rows: Sequence[bool],  # whether a query of the tile may meet no key
     ) -> Tensor:
         if any(tile.blocks is not None for tile in tiles):  # blocks are views
             k, v = k.contiguous(), v.contiguous()
         q = q * scale
-        keys, values = _Met(k, unit), _Met(v, unit)
+        keys, values = _TileRows(k, unit), _TileRows(v, unit)
         closed = None
         if real is not None:
             closed = q.new_zeros(*real.shape, 1).masked_fill_(~real.unsqueeze(-1), shut(q.dtype))
         out = q.new_empty(*q.shape[:2], v.shape[-1])
         saved: list[Tensor] = []
-        for tile, lonely in zip(tiles, special, strict=True):  # lonely: a query may meet no key
-            bias = _bias(tile, closed, unit) if lonely else tile.bias
-            weights = _weigh(_of(tile, q), keys.take(tile), bias, lonely)
-            if kept:
+        for tile, may_be_empty in zip(tiles, empty_rows, strict=True):
+            bias = _bias(tile, closed, unit) if may_be_empty else tile.bias
+            weights = _weigh(_of(tile, q), keys.take(tile), bias, may_be_empty)
+            if keep:
                 saved.append(weights)
             if dropout:
                 dropped = torch.empty_like(weights).bernoulli_(1 - dropout).div_(1 - dropout)
                 weights = weights * dropped
-                if kept:
+                if keep:
                     saved.append(dropped)
             mixed = torch.bmm(weights, values.take(tile))
             out[:, slice(*tile.rows)] = mixed.view(len(q), -1, v.shape[-1])
-        if kept:
+        if keep:
             ctx.save_for_backward(q, k, v, out, *saved)
         ctx.settings = tiles, scale, unit, bool(dropout)
         return out
@@ -220,28 +220,28 @@ class _Tiled(torch.autograd.Function):
         dV = (P D)^T G,  dS = P (D (G V^T) - sum(G out)),  dQ = scale dS K,  dK = dS^T scale Q
         """
         q, k, v, out, *saved = ctx.saved_tensors
-        tiles, scale, unit, dropped = ctx.settings
+        tiles, scale, unit, has_dropout = ctx.settings
         # The sum over a row of P dP, by way of the output.
-        less = (grad * out).sum(-1, keepdim=True).neg_()
+        minus_sum = (grad * out).sum(-1, keepdim=True).neg_()
         d_q = torch.empty_like(q)
         d_k, d_v = (torch.zeros_like(t, memory_format=torch.contiguous_format) for t in (k, v))
-        keys, values, to_keys, to_values = (_Met(t, unit) for t in (k, v, d_k, d_v))
-        for tile, (weights, kept) in zip(tiles, _pairs(saved, dropped), strict=True):
-            g, met = _of(tile, grad), values.take(tile).transpose(1, 2)
-            to_values.add(tile, weights if kept is None else weights * kept, g)
-            if kept is None:
-                scores = torch.baddbmm(_of(tile, less), g, met).mul_(weights)
+        keys, values, to_keys, to_values = (_TileRows(t, unit) for t in (k, v, d_k, d_v))
+        for tile, (weights, dropped) in zip(tiles, _pairs(saved, has_dropout), strict=True):
+            g, v_t = _of(tile, grad), values.take(tile).transpose(1, 2)
+            to_values.add(tile, weights if dropped is None else weights * dropped, g)
+            if dropped is None:
+                scores = torch.baddbmm(_of(tile, minus_sum), g, v_t).mul_(weights)
             else:
-                scores = torch.bmm(g, met).mul_(kept).add_(_of(tile, less)).mul_(weights)
+                scores = torch.bmm(g, v_t).mul_(dropped).add_(_of(tile, minus_sum)).mul_(weights)
             to_keys.add(tile, scores, _of(tile, q))
             to_queries = torch.bmm(scores, keys.take(tile))
             d_q[:, slice(*tile.rows)] = to_queries.view(len(q), -1, q.shape[-1])
         return d_q.mul_(scale), d_k, d_v, *[None] * 7
 
 
-def _pairs(saved: list[Tensor], dropped: bool) -> Iterator[tuple[Tensor, Tensor | None]]:
+def _pairs(saved: list[Tensor], has_dropout: bool) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Yield the weights of each tile and their dropout."""
-    if dropped:
+    if has_dropout:
         yield from zip(saved[::2], saved[1::2], strict=True)
     else:
         yield from ((weights, None) for weights in saved)
@@ -251,11 +251,11 @@ def _bias(tile: Tile, closed: Tensor | None, unit: int) -> Tensor | None:
     """Return what is added to a tile's scores; `closed` (N, S, 1) closes keys to all."""
     if closed is None:
         return tile.bias
-    met = _Met(closed, unit).take(tile).transpose(1, 2)
-    return met if tile.bias is None else tile.bias + met
+    bias = _TileRows(closed, unit).take(tile).transpose(1, 2)
+    return bias if tile.bias is None else tile.bias + bias
 
 
-def _weigh(q: Tensor, k: Tensor, bias: Tensor | None, lonely: bool) -> Tensor:
+def _weigh(q: Tensor, k: Tensor, bias: Tensor | None, may_be_empty: bool) -> Tensor:
     """Return softmax(q @ k^T + bias) in float32 at least, 0 for a query that meets no key."""
     k = k.transpose(1, 2)
     if bias is None:
@@ -264,7 +264,7 @@ def _weigh(q: Tensor, k: Tensor, bias: Tensor | None, lonely: bool) -> Tensor:
         scores = torch.baddbmm(bias if bias.ndim == 3 else bias.unsqueeze(0), q, k)
     precise = torch.float32 if scores.dtype in (torch.float16, torch.bfloat16) else scores.dtype
     weights = scores.softmax(-1, dtype=precise).to(scores.dtype)
-    if lonely and bias is not None:
+    if may_be_empty and bias is not None:
         none = (bias < shut(scores.dtype) / 2).all(-1, keepdim=True)
         weights = weights.masked_fill(none, 0.0)
     return weights

@@ -153,35 +153,35 @@ class _Reversed(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         y1, y2 = ctx.saved_tensors
         d1, d2 = grad.chunk(2, dim=-1)
-        found: dict[int, Tensor] = {}
+        gradients: dict[int, Tensor] = {}
         for block, seed in zip(reversed(ctx.blocks), reversed(ctx.seeds), strict=True):
             with _drawn_from(seed, 1, y1):
-                said, slope = _pulled_back(block.g, y1, d2, block, found)
-            y2, d1 = y2 - said, d1 + slope  # y2 is x2 from here on
+                output, slope = _pulled_back(block.g, y1, d2, block, gradients)
+            y2, d1 = y2 - output, d1 + slope  # y2 is x2 from here on
             with _drawn_from(seed, 0, y1):
                 f = lambda rows, block=block: block.f(rows, ctx.where)  # noqa: E731
-                said, slope = _pulled_back(f, y2, d1, block, found)
-            y1, d2 = y1 - said, d2 + slope
-        return d1 + d2, None, None, None, *(found.get(id(p)) for p in ctx.parameters)
+                output, slope = _pulled_back(f, y2, d1, block, gradients)
+            y1, d2 = y1 - output, d2 + slope
+        return d1 + d2, None, None, None, *(gradients.get(id(p)) for p in ctx.parameters)
 
 
 def _pulled_back(
     sublayer: Callable[[Tensor], Tensor], rows: Tensor, grad: Tensor, block: nn.Module,
-    found: dict[int, Tensor],
+    gradients: dict[int, Tensor],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return sublayer(rows) and the gradient with respect to rows; add those of parameters to
-    `found`, by identity.
+    `gradients`, by identity.
     """
     parameters = [p for p in block.parameters() if p.requires_grad]
     with torch.enable_grad():
         rows = rows.detach().requires_grad_()
-        said = sublayer(rows)
-    slope, *slopes = torch.autograd.grad(said, [rows, *parameters], grad, allow_unused=True)
+        output = sublayer(rows)
+    slope, *slopes = torch.autograd.grad(output, [rows, *parameters], grad, allow_unused=True)
     for parameter, value in zip(parameters, slopes, strict=True):
         if value is not None:
-            before = found.get(id(parameter))
-            found[id(parameter)] = value if before is None else before + value
-    return said.detach(), slope
+            before = gradients.get(id(parameter))
+            gradients[id(parameter)] = value if before is None else before + value
+    return output.detach(), slope
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.positions.base import BELOW, Position, outside
+from deepdive.positions.base import FIX_NEGATIVE, Position, outside
 
 
 class AxialPosition(Position):
@@ -37,7 +37,7 @@ class AxialPosition(Position):
             fix = "shorten the sequence, or build the model with a larger shape"
             raise ValueError(
                 f"position {wrong} is outside the folded table of {self.shape[0]} x "
-                f"{self.shape[1]}: {BELOW if wrong < 0 else fix}"
+                f"{self.shape[1]}: {FIX_NEGATIVE if wrong < 0 else fix}"
             )
         i, j = positions // self.shape[1], positions % self.shape[1]
         return x + torch.cat([self.tables[0][i, 0], self.tables[1][0, j]], dim=-1)

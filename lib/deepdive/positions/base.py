@@ -82,4 +82,4 @@ def outside(positions: Tensor, length: int) -> int | None:
     return first if first < 0 else last if last >= length else None
 
 
-BELOW = "places count from 0: give padding place 0 (positions.clamp(min=0)) and mask it"
+FIX_NEGATIVE = "places count from 0: give padding place 0 (positions.clamp(min=0)) and mask it"

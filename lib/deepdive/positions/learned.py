@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from deepdive.checks import not_negative, positive
-from deepdive.positions.base import BELOW, Position, outside
+from deepdive.positions.base import FIX_NEGATIVE, Position, outside
 
 
 class LearnedPosition(Position):
@@ -41,6 +41,6 @@ class LearnedPosition(Position):
             )
             raise ValueError(
                 f"position {wrong} is outside the learned table of max_length={self.max_length}: "
-                f"{BELOW if wrong < 0 else fix}"
+                f"{FIX_NEGATIVE if wrong < 0 else fix}"
             )
         return x + self.table(positions + self.offset)

@@ -62,8 +62,8 @@ class RelativePosition(Position):
         self.check_pairs(q, k, q_positions, k_positions)
         T, S = q.shape[-2], k.shape[-2]
         if right_aligned(q_positions, k_positions):
-            met = torch.arange(1 - S, T if self.ahead else 1, device=q.device)
-            worth = self.worth(q, met)
+            distances = torch.arange(1 - S, T if self.ahead else 1, device=q.device)
+            worth = self.worth(q, distances)
             if worth.shape[-2] == 1 and self.ahead:  # one row for all queries: windows of it
                 return worth.squeeze(-2).unfold(-1, S, 1).flip(-2)
             laid = skew(worth.expand(*worth.shape[:2], T, -1))[..., :S]
@@ -73,9 +73,10 @@ class RelativePosition(Position):
             if not self.ahead:
                 check_past(apart, q_positions)
             first, last = int(apart.min()), int(apart.max())
-            met = torch.arange(first, (last if self.ahead else min(last, 0)) + 1, device=q.device)
-            worth = self.worth(q, met)
-            at = (apart - first).clamp(max=len(met) - 1)
+            last = last if self.ahead else min(last, 0)
+            distances = torch.arange(first, last + 1, device=q.device)
+            worth = self.worth(q, distances)
+            at = (apart - first).clamp(max=len(distances) - 1)
             shape = torch.broadcast_shapes((*worth.shape[:2], T, S), at.shape)
             laid = worth.expand(*shape[:-1], -1).gather(-1, at.expand(shape))
             ahead = None if self.ahead else apart > 0

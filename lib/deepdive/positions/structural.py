@@ -104,6 +104,6 @@ class StructuralPosition(Position):
             )
         apart = tree_offsets(q_positions)
         apart = apart if apart.ndim == 2 else apart.unsqueeze(1)
-        named = apart.clamp(-self.offsets.left, self.offsets.right) + self.offsets.left
+        column = apart.clamp(-self.offsets.left, self.offsets.right) + self.offsets.left
         worth = (self.offsets.scale * q) @ self.offsets.keys.t()  # (B, H, T, 2 * reach + 1)
-        return worth.gather(-1, named.expand(*worth.shape[:-1], -1))
+        return worth.gather(-1, column.expand(*worth.shape[:-1], -1))

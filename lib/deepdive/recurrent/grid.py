@@ -111,9 +111,9 @@ class GridLSTM(nn.Module):
         if state.values is None:
             return (x.new_zeros(shape), x.new_zeros(shape))
         if len(state.values) != 2 or any(value.shape != shape for value in state.values):
-            came = ", ".join(describe(value) for value in state.values)
+            given = ", ".join(describe(value) for value in state.values)
             raise ValueError(
-                f"state: a Grid LSTM carries (h, m) a layer, each {shape}; got {came}. Who starts "
+                f"state: a Grid LSTM carries (h, m) a layer, each {shape}; got {given}. Who starts "
                 "from another's state must be of its kind and width"
             )
         return state.values

@@ -102,10 +102,10 @@ class RNN(nn.Module):
         if state.values is None:
             return (x.new_zeros(shape),) * self.n_values
         if len(state.values) != self.n_values or any(v.shape != shape for v in state.values):
-            came = ", ".join(describe(value) for value in state.values)
+            given = ", ".join(describe(value) for value in state.values)
             raise ValueError(
                 f"state: {type(self).__name__} carries {self.n_values} tensor(s) of shape {shape}; "
-                f"got {came}. Who starts from another's state must be of its kind and width"
+                f"got {given}. Who starts from another's state must be of its kind and width"
             )
         return state.values
 

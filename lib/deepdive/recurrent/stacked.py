@@ -171,9 +171,9 @@ def name_from_torch(name: str, both_directions: bool) -> str:
     """Return where a weight of torch's stands in ours: weight_hh_l1_reverse is
     layers.1.right_to_left.U.weight.
     """
-    found = re.fullmatch(r"(weight|bias)_(ih|hh)_l(\d+)(_reverse)?", name)
-    if found is None:
+    match = re.fullmatch(r"(weight|bias)_(ih|hh)_l(\d+)(_reverse)?", name)
+    if match is None:
         raise ValueError(f"name {name!r} is none of nn.RNN, nn.LSTM or nn.GRU")
-    kind, source, layer, reverse = found.groups()
+    kind, source, layer, reverse = match.groups()
     direction = "right_to_left." if reverse else "left_to_right." if both_directions else ""
     return f"layers.{layer}.{direction}{'W' if source == 'ih' else 'U'}.{kind}"

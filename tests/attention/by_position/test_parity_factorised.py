@@ -19,8 +19,8 @@ from deepdive.attention import (
     StridedAttention,
 )
 from deepdive.attention.by_position import adaptive_span as spans
-from deepdive.attention.by_position import factorised
 from deepdive.attention.patterns import PatternAttention
+from deepdive.fast import factorised
 from deepdive.inspect import collect_losses, record
 from deepdive.masks import Causal, Padding
 

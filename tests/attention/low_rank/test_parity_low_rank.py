@@ -215,7 +215,7 @@ def performer() -> None:
 def at_once_and_in_parts(phi: Callable[[Tensor, str], Tensor], attention: LinearAttention) -> None:
     """All rows at a time, and few: no part of the keys may have a scale of its own."""
     by_features(phi, attention)
-    with mock.patch("deepdive.attention.low_rank.kernel.ROWS", 2):
+    with mock.patch("deepdive.fast.kernel.ROWS", 2):
         by_features(phi, attention)
 
 
@@ -224,7 +224,7 @@ def yoso_sampled() -> None:
     """Pairs of pieces, a step for each, and sums: the backward pass takes two ways."""
     with_buckets()
     for many, step in ((16, 2), (0, 2)):
-        with mock.patch.multiple("deepdive.fast.yoso_sampled", MANY=many, ROWS=step):
+        with mock.patch.multiple("deepdive.fast.yoso", KEYS_FOR_SUMS=many, ROWS=step):
             with_buckets()
 
 
@@ -267,10 +267,9 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "the derivative of YOSO's weights": (
         yoso_agrees,
-        "deepdive.attention.by_content.yoso.Expected.apply",
-        lambda q, k, v, allowed, bits: (
-            (1 - (0.999999 * (q @ k.transpose(-2, -1))).acos() / torch.pi) ** bits
-            * (1 if allowed is None else allowed)
+        "deepdive.attention.by_content.yoso.BoundedSlope.apply",
+        lambda q, k, v, weights, bits: (
+            (1 - (0.999999 * (q @ k.mT)).acos() / torch.pi) ** bits * (weights > 0)
         ) @ v,
     ),
     "the imaginary part": (

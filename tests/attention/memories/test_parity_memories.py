@@ -271,7 +271,7 @@ MUTATIONS = {
     ),
     "the best keys of another cluster": (
         improved,
-        "deepdive.attention.by_content.clustered._of_owner",
+        "deepdive.attention.by_content.clustered.of_owner",
         lambda rows, owner: rows[:, :, :1].expand(-1, -1, owner.shape[2], -1),
     ),
     "a position off by one": (

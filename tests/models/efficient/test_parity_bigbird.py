@@ -17,6 +17,7 @@ from parity_registry import equal, equal_gradients, parity
 from torch import Tensor, nn
 
 from deepdive.attention import BlockSparseAttention, DrawnBlocks, FirstBlock
+from deepdive.attention.by_position import block_sparse
 from deepdive.attention.by_position.block_sparse import Draw
 from deepdive.fast.tiles import Tile
 from deepdive.inspect import record
@@ -141,20 +142,20 @@ def bigbird() -> None:
 
 
 def test_a_pattern_without_its_ends_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = BlockSparseAttention._tiles
+    kept = block_sparse.block_tiles
 
-    def no_end(self: BlockSparseAttention, n: int, drawn: Tensor) -> list[Tile]:
+    def no_end(n: int, block: int, drawn: Tensor) -> list[Tile]:
         """The last block's column stands before the drawn ones."""
         tiles = []
-        for tile in kept(self, n, drawn):
+        for tile in kept(n, block, drawn):
             if tile.blocks is not None:
-                known = tile.blocks[..., : tile.blocks.shape[-1] - self.n_random - 1]
+                known = tile.blocks[..., : tile.blocks.shape[-1] - drawn.shape[-1] - 1]
                 drawn_ones = tile.blocks[..., known.shape[-1] + 1 :]
                 tile = tile._replace(blocks=torch.cat([known, drawn_ones], dim=-1))
             tiles.append(tile)
         return tiles
 
-    monkeypatch.setattr(BlockSparseAttention, "_tiles", no_end)
+    monkeypatch.setattr(block_sparse, "block_tiles", no_end)
     for proof in (blocks, bigbird):
         with pytest.raises(AssertionError):
             proof()

@@ -5,16 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.attention.by_content.clusters import (
-    BLOCK,
-    answers,
-    blocks_of,
-    hamming_clusters,
-    means,
-)
+from deepdive.attention.by_content.clusters import answers, hamming_clusters, means
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import not_negative, positive
+from deepdive.fast.clustered import blocks_of, into_blocks, of_owner, rows_at
 from deepdive.masks import Padding
 
 
@@ -63,27 +58,19 @@ class ClusteredAttention(StructuredAttention, SoftmaxAttention):
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
-        asked = all_real(real if q.shape[2] == k.shape[2] else None, q)
-        group = self.clusters(q, asked)
-        centre = means(q, group, asked, self.n_clusters)
-        return self._answer(q, k, v, real, scale, group, centre)
+        group, centre = self.grouped(q, k, real)
+        allowed = None if real is None else real[:, None, None]
+        return answers(self.steps(centre, k, v, allowed, None, scale), group)
+
+    def grouped(self, q: Tensor, k: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the cluster of each query and the mean of each cluster's real ones."""
+        real = all_real(real if q.shape[2] == k.shape[2] else None, q)
+        group = self.clusters(q, real)
+        return group, means(q, group, real, self.n_clusters)
 
     def clusters(self, q: Tensor, real: Tensor) -> Tensor:
         """Return the cluster of each query, integers (B, H, T); `real` bool (B or 1, T)."""
         return hamming_clusters(q, self.planes, real, self.n_clusters, self.iterations)
-
-    def _answer(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        real: Tensor | None,
-        scale: float,
-        group: Tensor,
-        centre: Tensor,
-    ) -> Tensor:
-        allowed = None if real is None else real[:, None, None]
-        return answers(self.steps(centre, k, v, allowed, None, scale), group)
 
 
 class ImprovedClusteredAttention(ClusteredAttention):
@@ -98,8 +85,9 @@ class ImprovedClusteredAttention(ClusteredAttention):
     centre's weights. The paper proves that this is never further from softmax attention than
     `ClusteredAttention` is, in the sum of the absolute differences of a row of weights.
 
-    Queries are sorted by cluster into blocks of one cluster each, so that a block meets its `top`
-    keys in one product. Cost: O((T + S) n_clusters d + T top d). Hook points as its parent.
+    In `fast` queries are sorted by cluster into blocks of one cluster each, so that a block meets
+    its `top` keys in one product. Cost: O((T + S) n_clusters d + T top d). Hook points as its
+    parent; while one listens, every query is scored with every key.
 
     Raises ValueError when `top` is not positive.
     Source: Vyas, Katharopoulos and Fleuret 2020, improved clustered attention.
@@ -131,45 +119,42 @@ class ImprovedClusteredAttention(ClusteredAttention):
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, top={self.top}"
 
-    def _answer(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        real: Tensor | None,
-        scale: float,
-        group: Tensor,
-        centre: Tensor,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        allowed = None if real is None else real[:, None, None]
-        weights = self.weights(self.weigh(self.scores(self.score(centre, k, scale)), allowed))
-        share, best = weights.topk(min(self.top, k.shape[2]), dim=-1)  # (B, H, n_clusters, top)
-        weights = self.dropout(weights)
-        rest = answers(self.mix(weights.scatter(-1, best, 0.0), v), group)
+        """Return the mixed values (B, H, T, d_v)."""
+        group, weights, mass, best = self._of_centres(q, k, real, scale)
+        is_best = torch.zeros_like(weights, dtype=torch.bool).scatter(-1, best, True)
+        allowed = is_best if real is None else is_best & real[:, None, None]
+        own = self.weigh(self.score(q, k, scale), answers(allowed, group))  # (B, H, T, S)
+        rest = answers(self.mix(self.dropout(weights).masked_fill(is_best, 0.0), v), group)
+        return rest + self.mix(self.dropout(own * answers(mass, group)), v)
+
+    def fast(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        group, weights, mass, best = self._of_centres(q, k, real, scale)
+        rest = answers(self.mix(self.dropout(weights).scatter(-1, best, 0.0), v), group)
         place, owner = blocks_of(group, self.n_clusters)  # (B, H, T), (B, H, blocks)
-        blocks = _into_blocks(q, place, owner.shape[2])  # (B, H, blocks, block, d)
-        best, mass = (_of_owner(rows, owner) for rows in (best, share.sum(-1, keepdim=True)))
-        near = [_taken(rows, best) for rows in (k, v)]  # (B, H, blocks, top, d)
-        met = None if real is None else _taken(real[:, None, :, None].expand(*k.shape[:3], 1), best)
-        own = self.weigh(self.score(blocks, near[0], scale), None if met is None else met.mT)
+        q = into_blocks(q, place, owner.shape[2])  # (B, H, blocks, block, d)
+        best, mass = of_owner(best, owner), of_owner(mass, owner)
+        near = [rows_at(rows, best) for rows in (k, v)]  # (B, H, blocks, top, d)
+        allowed = None
+        if real is not None:
+            allowed = rows_at(real[:, None, :, None].expand(*k.shape[:3], 1), best).mT
+        own = self.weigh(self.score(q, near[0], scale), allowed)
         exact = self.dropout(own * mass.unsqueeze(-1)) @ near[1]
         index = place.unsqueeze(-1).expand(-1, -1, -1, v.shape[-1])
         return rest + exact.flatten(2, 3).gather(2, index)
 
-
-def _into_blocks(rows: Tensor, place: Tensor, n_blocks: int) -> Tensor:
-    """Rows (B, H, T, d) at their places -> (B, H, n_blocks, block, d), 0 where none stands."""
-    empty = rows.new_zeros(*rows.shape[:2], n_blocks * BLOCK, rows.shape[3])
-    filled = empty.scatter(2, place.unsqueeze(-1).expand_as(rows), rows)
-    return filled.unflatten(2, (n_blocks, BLOCK))
-
-
-def _of_owner(rows: Tensor, owner: Tensor) -> Tensor:
-    """(B, H, n_clusters, n) -> (B, H, blocks, n): each block takes the row of its cluster."""
-    return rows.gather(2, owner.unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1]))
-
-
-def _taken(rows: Tensor, index: Tensor) -> Tensor:
-    """Rows (B, H, S, d) at index (B, H, blocks, top) -> (B, H, blocks, top, d)."""
-    flat = index.flatten(2).unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1])
-    return rows.gather(2, flat).unflatten(2, index.shape[2:])
+    def _of_centres(
+        self, q: Tensor, k: Tensor, real: Tensor | None, scale: float
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the cluster of each query, the centres' weights (B, H, n_clusters, S), and of each
+        centre's best keys the mass (..., 1) and the places (..., top).
+        """
+        group, centre = self.grouped(q, k, real)
+        allowed = None if real is None else real[:, None, None]
+        weights = self.weights(self.weigh(self.scores(self.score(centre, k, scale)), allowed))
+        share, best = weights.topk(min(self.top, k.shape[2]), dim=-1)
+        return group, weights, share.sum(-1, keepdim=True), best

@@ -1,11 +1,9 @@
-"""Groups of rows: Lloyd's algorithm on signs, means of groups, and rows sorted into blocks."""
+"""Groups of rows: Lloyd's algorithm on signs, and means of groups."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
-
-BLOCK = 32  # rows of one cluster that are taken together
 
 
 @torch.no_grad()
@@ -32,11 +30,11 @@ def hamming_clusters(
     start = order.gather(1, rank.minimum(counts - 1).clamp(min=0))  # (B or 1, n_clusters)
     start = start.expand(B, n_clusters)[:, None, :, None].expand(-1, H, -1, code.shape[-1])
     centre = code.gather(2, start)
-    counted = code * real[:, None, :, None]
+    real_code = code * real[:, None, :, None]
     group = (code @ centre.mT).argmax(-1)
     for _ in range(iterations):
-        index = group.unsqueeze(-1).expand_as(counted)
-        total = torch.zeros_like(centre).scatter_add(2, index, counted)
+        index = group.unsqueeze(-1).expand_as(real_code)
+        total = torch.zeros_like(centre).scatter_add(2, index, real_code)
         centre = torch.where(total == 0, centre, total.sign())
         before, group = group, (code @ centre.mT).argmax(-1)
         if torch.equal(before, group):
@@ -57,26 +55,3 @@ def means(rows: Tensor, group: Tensor, real: Tensor, n_clusters: int) -> Tensor:
 def answers(rows: Tensor, group: Tensor) -> Tensor:
     """Return for each query its cluster's row: (B, H, n_clusters, d) -> (B, H, T, d)."""
     return rows.gather(2, group.unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1]))
-
-
-def blocks_of(group: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
-    """Sort rows by cluster into blocks of `BLOCK` that hold rows of one cluster only.
-
-    Returns the place of each row among the blocks' rows, integers (B, H, T), and the cluster of
-    each block, integers (B, H, blocks). There are ceil(T / BLOCK) + n_clusters blocks: each cluster
-    fills its last one only in part, and those that are left over are empty.
-    """
-    T = group.shape[2]
-    sizes = torch.zeros(*group.shape[:2], n_clusters, dtype=torch.long, device=group.device)
-    sizes = sizes.scatter_add(2, group, torch.ones_like(group))
-    ends = (-(-sizes // BLOCK)).cumsum(2)  # (B, H, n_clusters), in blocks
-    starts = ends - (-(-sizes // BLOCK))
-    order = group.argsort(dim=2, stable=True)
-    sorted_group = group.gather(2, order)
-    first = sizes.cumsum(2) - sizes  # how many rows stand in clusters before
-    within = torch.arange(T, device=group.device) - first.gather(2, sorted_group)
-    at = starts.gather(2, sorted_group) * BLOCK + within
-    place = torch.empty_like(group).scatter(2, order, at)
-    numbers = torch.arange(-(-T // BLOCK) + n_clusters, device=group.device)
-    owner = torch.searchsorted(ends, numbers.expand(*group.shape[:2], -1).contiguous(), right=True)
-    return place, owner.clamp(max=n_clusters - 1)

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from math import prod
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-SINGLE = 128  # above so many buckets the hash has two factors: fewer columns to multiply
+from deepdive.fast.hashing import nearest
+
+MOST_IN_ONE_FACTOR = 128  # buckets; above it the hash has two factors: fewer columns to multiply
 
 
 def bucket_factors(T: int, chunk: int) -> tuple[int, ...]:
     """Return how many buckets T rows get: the largest power of two up to 2 T / chunk, so that a
-    chunk is two buckets long on average; above `SINGLE` as two factors.
+    chunk is two buckets long on average; above `MOST_IN_ONE_FACTOR` as two factors.
 
     Source: Kitaev et al. 2020, section 2 (m = 2 l / n_buckets).
     """
     power = max((2 * T // chunk).bit_length() - 1, 1)
-    if 2**power <= SINGLE:
+    if 2**power <= MOST_IN_ONE_FACTOR:
         return (2**power,)
     return (2 ** (power // 2), 2 ** (power - power // 2))
 
@@ -54,23 +57,14 @@ def hash_rows(rows: Tensor, rotations: Tensor, factors: Sequence[int]) -> Tensor
     if tuple(factors) == (1,):
         return rows.new_zeros(*rows.shape[:2], rotations.shape[2], rows.shape[2], dtype=torch.int64)
     widths = [factor // 2 for factor in factors]
-    found = []
+    by_round = []
     for turned in rotations.to(precise).unbind(2):  # round by round: what is compared stays small
         buckets, place = torch.zeros(rows.shape[:3], dtype=torch.int64, device=rows.device), 1
         for factor, directions in zip(factors, turned.split(widths, dim=-1), strict=True):
-            buckets += place * _nearest(precise @ directions)
+            buckets += place * nearest(precise @ directions)
             place *= factor
-        found.append(buckets)
-    return torch.stack(found, dim=2)
-
-
-def _nearest(x: Tensor) -> Tensor:
-    """Return argmax of (x, -x) over the last axis, without the slow search for an index."""
-    half, size = x.shape[-1], x.abs()
-    most = size.amax(-1, keepdim=True)
-    countdown = torch.arange(half, 0, -1, dtype=x.dtype, device=x.device)
-    first = half - size.eq_(most).mul_(countdown).amax(-1).long()
-    return first + half * (x.amax(-1) < most.squeeze(-1))
+        by_round.append(buckets)
+    return torch.stack(by_round, dim=2)
 
 
 @dataclass(frozen=True)
@@ -96,8 +90,8 @@ def sort_rows(buckets: Tensor, real: Tensor, n_buckets: int, chunk: int) -> Sort
     """
     T = buckets.shape[-1]
     fill = -T % chunk
-    real = torch.nn.functional.pad(real, (0, fill), value=False)[:, None, None]
-    buckets = torch.nn.functional.pad(buckets, (0, fill)).masked_fill(~real, n_buckets)
+    real = F.pad(real, (0, fill), value=False)[:, None, None]
+    buckets = F.pad(buckets, (0, fill)).masked_fill(~real, n_buckets)
     order = buckets.sort(dim=-1, stable=True).indices
     places = torch.arange(T + fill, device=order.device).expand_as(order)
     place = torch.empty_like(order).scatter_(-1, order, places)
@@ -110,11 +104,11 @@ def met(q: Sorted, k: Sorted, T: int) -> Tensor:
     """Return bool (B, H, T, T): query and key share a bucket in some round, the key in the same
     chunk or the one before. The definition, written out.
     """
-    found = torch.zeros(*q.cell.shape[:2], T, T, dtype=torch.bool, device=q.cell.device)
+    pairs = torch.zeros(*q.cell.shape[:2], T, T, dtype=torch.bool, device=q.cell.device)
     for q_cell, k_cell in zip(q.cell.unbind(2), k.cell.unbind(2), strict=True):
-        apart = q_cell[..., :T, None].int() - k_cell[..., None, :T].int()
-        found |= apart.bitwise_right_shift_(1) == 0  # 0 or 1
-    return found
+        apart = q_cell[..., :T, None] - k_cell[..., None, :T]
+        pairs |= (apart == 0) | (apart == 1)
+    return pairs
 
 
 def count(factors: Sequence[int]) -> int:

@@ -18,16 +18,17 @@ from deepdive.attention.by_content.hashing import (
     sort_rows,
 )
 from deepdive.attention.by_content.shared_qk import SharedQKAttention, directions
+from deepdive.attention.patterns import written_out
 from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.attention.structure import all_real, structure
+from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import positive
-from deepdive.fast.lsh_tiles import Chunks, Tiled
-from deepdive.masks import Causal, Dense, Mask, Padding, both
+from deepdive.fast.lsh import Chunks, Tiled
+from deepdive.masks import Dense
 
 NOWHERE = -2  # the cell of a key that no query meets
 
 
-class LSHMaskAttention(SharedQKAttention):
+class LSHMaskAttention(StructuredAttention, SharedQKAttention):
     """Shared-QK attention among the keys that a hash found near: the definition, at full cost.
 
         bucket  = argmax(q @ R, -q @ R), in each round with other rotations R; keys likewise
@@ -41,9 +42,6 @@ class LSHMaskAttention(SharedQKAttention):
     Raises ValueError when a number is out of range.
     Source: Kitaev et al. 2020, section 2, "LSH attention" and "Multi-round LSH attention".
     """
-
-    honours = (Causal, Padding)
-    takes_bias = False
 
     def __init__(
         self,
@@ -61,21 +59,15 @@ class LSHMaskAttention(SharedQKAttention):
         if self.buckets is not None:
             draw_rotations(1, 1, 1, self.buckets)  # says what is wrong with them
 
-    def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
-        real, _ = structure(mask, k)
         sorted_q, sorted_k = self.sort(q, k, all_real(real, k))
         own = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
-        allowed = met(sorted_q, sorted_k, q.shape[2]) | own
-        return super().compute(q, k, v, both(mask, Dense(allowed)), None, scale)
+        near = Dense(met(sorted_q, sorted_k, q.shape[2]) | own)
+        allowed = self.allowed(written_out(near, real, causal), q, k)
+        return self.steps(q, k, v, allowed, None, scale)
 
     def sort(self, q: Tensor, k: Tensor, real: Tensor) -> tuple[Sorted, Sorted]:
         """Return how queries and keys stand after hashing, in each round; `real` is (B or 1, T)."""
@@ -98,7 +90,8 @@ class LSHAttention(LSHMaskAttention):
 
     Sorted by bucket, the keys that a query may meet stand in its chunk and the one before: a chunk
     of queries meets 2 * chunk keys in one product. A key met in several rounds counts once, in the
-    first of them. Nothing of size T x T is made (`deepdive.fast.lsh_tiles`).
+    first of them. Nothing of size T x T is made; `fast` makes a few chunks at a time
+    (`deepdive.fast.lsh`).
 
     Hook points: `scores`, `weights` (B, H, T, 1 + rounds * 2 * chunk): the row's own key, then the
     two chunks of each round. While one listens, and while dropout acts, the steps run one by one.
@@ -106,33 +99,31 @@ class LSHAttention(LSHMaskAttention):
 
     once = True
 
-    def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+    def explicit(self, q: Tensor) -> bool:
+        return self.listening or self.dropped > 0
+
+    def fast(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
+        q_, k_, v_, real, chunks = self._rows(q, k, v, real, causal, scale)
+        half = v.dtype in (torch.float16, torch.bfloat16)
+        precise = (x.float() if half else x for x in (q_, k_, v_))
+        keep = torch.is_grad_enabled() and any(x.requires_grad for x in (q_, k_, v_))
+        mixed = Tiled.apply(*precise, real, chunks, keep).to(v.dtype)  # type: ignore[no-untyped-call]
+        return mixed.unflatten(0, q.shape[:2])[:, :, : q.shape[2]]
+
+    def _rows(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Chunks]:
+        """Return scaled queries, directions of the keys and values, (N, T', d), filled up to whole
+        chunks; which of these rows are real, (N, T'); and who meets whom.
+        """
         T = q.shape[2]
-        real, causal = structure(mask, k)
         real = all_real(real, k).expand(q.shape[0], T)
         chunks, real = self._chunks(*self.sort(q, k, real), real, causal)
         fill = chunks.q_at.shape[-1] - T
-        q = q * scale
-        k = directions(k)
-        q_, k_, v_ = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q, k, v))
-        dropping = self.training and self.dropout.p > 0
-        if self.scores.listening or self.weights.listening or dropping:
-            mixed = self._steps(q_, k_, v_, real, chunks, q.shape[:3])
-        else:
-            half = v.dtype in (torch.float16, torch.bfloat16)
-            precise = (x.float() if half else x for x in (q_, k_, v_))
-            keep = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
-            mixed = Tiled.apply(*precise, real, chunks, keep).to(v.dtype)  # type: ignore[no-untyped-call]
-        return mixed.unflatten(0, q.shape[:2])[:, :, :T]
+        rows = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q * scale, directions(k), v))
+        return *rows, real, chunks
 
     def _chunks(self, q: Sorted, k: Sorted, real: Tensor, causal: bool) -> tuple[Chunks, Tensor]:
         """Return who meets whom, and which of the T' rows are real, (N, T')."""
@@ -158,27 +149,29 @@ class LSHAttention(LSHMaskAttention):
         """Return cells whose difference says whether a query meets a key, as in `Chunks`."""
         return q.cell.int(), k.cell.masked_fill(~real.unsqueeze(2), NOWHERE).int()
 
-    def _steps(
-        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, chunks: Chunks, shape: torch.Size
+    def structured(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Score, weigh and mix through the hook points; rows as in `Tiled`."""
+        """Return the mixed values (B, H, T, d_v)."""
+        shape = q.shape[:3]
+        q, k, v, real, chunks = self._rows(q, k, v, real, causal, scale)
         rounds, m = chunks.q_at.shape[1], chunks.chunk
         head = torch.arange(len(q), device=q.device)[:, None, None]
         keys, values = (
             rows[head, chunks.k_at].unfold(2, 2 * m, m).transpose(-2, -1) for rows in (k, v)
         )  # (N, rounds, chunks, 2 m, d)
         rows = q[head, chunks.q_at].unflatten(2, (-1, m))
-        each = torch.arange(rounds, device=q.device)[:, None]
+        number = torch.arange(rounds, device=q.device)[:, None]
 
         def by_row(parts: Tensor) -> Tensor:  # (N, rounds, chunks, m, ...) -> (N, T', rounds, ...)
-            return parts.flatten(2, 3)[head, each, chunks.q_place].transpose(1, 2)
+            return parts.flatten(2, 3)[head, number, chunks.q_place].transpose(1, 2)
 
         last = chunks.q_at.shape[-1] // m
-        met_in = torch.stack([
+        allowed = torch.stack([
             torch.stack([chunks.forbidden(n, r, 0, last) == 0 for r in range(rounds)])
             for n in range(len(q))
         ])  # fmt: skip
-        allowed = by_row(met_in).flatten(2)
+        allowed = by_row(allowed).flatten(2)
         alone = ~allowed.any(-1, keepdim=True) & real.unsqueeze(-1)
         allowed = torch.cat([alone, allowed], dim=-1)
         scores = by_row(rows @ keys.transpose(-2, -1)).flatten(2)
@@ -186,14 +179,15 @@ class LSHAttention(LSHMaskAttention):
         T = shape[-1]
 
         def through(point: torch.nn.Module, all_rows: Tensor) -> Tensor:
-            seen = point(all_rows[:, :T].unflatten(0, shape[:2]))
-            return torch.cat([seen.flatten(0, 1), all_rows[:, T:]], dim=1)
+            of_text = point(all_rows[:, :T].unflatten(0, shape[:2]))
+            return torch.cat([of_text.flatten(0, 1), all_rows[:, T:]], dim=1)
 
         weights = SoftmaxAttention.weigh(self, through(self.scores, scores), allowed)
         weights = self.dropout(through(self.weights, weights))
         own, rest = weights[..., :1], weights[..., 1:].unflatten(-1, (rounds, 2 * m))
-        tiles = rest.transpose(1, 2)[head, each, chunks.q_at].unflatten(2, (-1, m))
-        return own * v + by_row(tiles @ values).sum(2)
+        tiles = rest.transpose(1, 2)[head, number, chunks.q_at].unflatten(2, (-1, m))
+        mixed = own * v + by_row(tiles @ values).sum(2)
+        return mixed.unflatten(0, shape[:2])[:, :, :T]
 
 
 class ReleasedLSHAttention(LSHAttention):

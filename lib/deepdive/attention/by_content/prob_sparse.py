@@ -77,13 +77,13 @@ class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
 
     def measure(self, q: Tensor, k: Tensor, real: Tensor | None = None) -> Tensor:
         """Return the sampled max-mean measure of each query, (B, H, T)."""
-        there = all_real(real, k)
+        is_real = all_real(real, k)
         sample = self.sample(q.shape[2], k.shape[2]).to(q.device)  # (T, m)
-        met = torch.stack([(q * k[:, :, keys]).sum(-1) for keys in sample.unbind(1)], dim=-1)
-        counted = there[:, sample].unsqueeze(1)  # (B or 1, 1, T, m)
-        largest = met.masked_fill(~counted, -math.inf).amax(-1)
-        size = there.sum(1).clamp(min=1)[:, None, None]
-        return largest - met.masked_fill(~counted, 0.0).sum(-1) / size
+        scores = torch.stack([(q * k[:, :, keys]).sum(-1) for keys in sample.unbind(1)], dim=-1)
+        sampled_real = is_real[:, sample].unsqueeze(1)  # (B or 1, 1, T, m)
+        largest = scores.masked_fill(~sampled_real, -math.inf).amax(-1)
+        size = is_real.sum(1).clamp(min=1)[:, None, None]
+        return largest - scores.masked_fill(~sampled_real, 0.0).sum(-1) / size
 
     def sample(self, T: int, S: int) -> Tensor:
         """Return the keys that each query samples, integers (T, m)."""

@@ -99,14 +99,14 @@ class RoutingAttention(StructuredAttention, SoftmaxAttention):
         self, queries: tuple[Tensor, Tensor], keys: tuple[Tensor, Tensor], real: Tensor
     ) -> None:
         """Move each centroid towards the mean of the rows nearest to it; one without any stays."""
-        ours = torch.arange(self.clusters, device=real.device)[:, None]
-        means, found = [], []
+        numbers = torch.arange(self.clusters, device=real.device)[:, None]
+        means, counts = [], []
         for rows, near in (queries, keys):
-            own = (near.argmax(2, keepdim=True) == ours) & real[:, None, None]
-            count = own.sum(dim=(0, 3)).unsqueeze(-1)  # (H, clusters, 1)
-            total = (own.to(rows.dtype) @ rows).sum(0)
+            is_nearest = (near.argmax(2, keepdim=True) == numbers) & real[:, None, None]
+            count = is_nearest.sum(dim=(0, 3)).unsqueeze(-1)  # (H, clusters, 1)
+            total = (is_nearest.to(rows.dtype) @ rows).sum(0)
             means.append(torch.where(count > 0, total / count.clamp(min=1), self.centroids))
-            found.append(count)
+            counts.append(count)
         target = (means[0] + means[1]) / 2
         moved = self.centroids.lerp(target.to(self.centroids.dtype), 1 - self.decay)
         self.centroids.copy_(F.layer_norm(moved, moved.shape[-1:]))

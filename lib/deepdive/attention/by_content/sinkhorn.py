@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.attention.groups import GroupedAttention
+from deepdive.attention.structure import all_real
 from deepdive.checks import positive
 
-NEVER = -1e30
+LOWEST = -1e30
 
 
 def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = False) -> Tensor:
@@ -22,17 +22,17 @@ def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = 
     each row puts on the last of the earlier blocks.
     Source: Sinkhorn 1964; Tay et al. 2020, sections 3.1 and 3.3.
     """
-    logits = logits.masked_fill(~allowed, NEVER)
+    logits = logits.masked_fill(~allowed, LOWEST)
     for turn in range(2 * iterations):
         if (turn % 2 == 0) is not causal:
             sums = logits.logsumexp(-1, keepdim=True)
         else:
             sums = logits.logcumsumexp(-2) if causal else logits.logsumexp(-2, keepdim=True)
-        logits = (logits - sums).masked_fill(~allowed, NEVER)
+        logits = (logits - sums).masked_fill(~allowed, LOWEST)
     return logits.exp() * allowed
 
 
-class SinkhornAttention(StructuredAttention, SoftmaxAttention):
+class SinkhornAttention(GroupedAttention):
     """Softmax attention among the rows of one's block and those of a sorted one: O(T * block * d).
 
         x[i]    = sum of the keys of block i                    # causal: down to its first key
@@ -93,28 +93,23 @@ class SinkhornAttention(StructuredAttention, SoftmaxAttention):
                 f"{self.block} rows; got {k.shape[2]}. Build it longer, or use SoftmaxAttention"
             )
 
-    def structured(
-        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
-    ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
-        T, m = q.shape[2], self.block
-        fill = -T % m
+    def grouped(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Return the blocks, each with the rows of the sorted one and its own."""
+        m = self.block
+        fill = -q.shape[2] % m
         real = F.pad(all_real(real, k), (0, fill), value=False).unflatten(1, (-1, m))[:, None]
         q, k, v = (F.pad(rows, (0, 0, 0, fill)).unflatten(2, (-1, m)) for rows in (q, k, v))
         k, v = (rows * real.unsqueeze(-1) for rows in (k, v))  # (B, H, blocks, block, d)
         sort = self.sort(k, real, causal)
         k, v = (torch.cat([mixed(sort, rows), rows], dim=3) for rows in (k, v))
-        there = mixed(sort, real.unsqueeze(-1).to(sort.dtype).expand(*k.shape[:3], m, 1)) > 0
+        sorted_real = mixed(sort, real.unsqueeze(-1).to(sort.dtype).expand(*k.shape[:3], m, 1)) > 0
         own = real.unsqueeze(-2).expand(*q.shape[:4], m)
         if causal:
             own = own & torch.ones(m, m, dtype=torch.bool, device=q.device).tril()
-        allowed = torch.cat([there.transpose(-2, -1).expand(*own.shape), own], dim=-1)
-        if not (self._listening or self._drops(q)):
-            shape = q.shape[1:3]
-            q, k, v, allowed = (x.flatten(1, 2) for x in (q, k, v, allowed))
-            rows = self._fused(q, k, v, allowed, None, scale)
-            return rows.unflatten(1, shape).flatten(2, 3)[:, :, :T]
-        return self._steps(q, k, v, allowed, scale, T)
+        allowed = torch.cat([sorted_real.transpose(-2, -1).expand(*own.shape), own], dim=-1)
+        return q, k, v, allowed
 
     def sort(self, k: Tensor, real: Tensor, causal: bool) -> Tensor:
         """Return S (B, H, blocks, blocks) for the keys (B, H, blocks, block, d), padding at 0."""
@@ -126,24 +121,14 @@ class SinkhornAttention(StructuredAttention, SoftmaxAttention):
         if self.training:
             noise = torch.rand_like(logits).clamp(min=torch.finfo(torch.float32).tiny)
             logits = logits - (-noise.log()).log()
-        some = real.any(-1)  # (B, 1, blocks)
-        allowed = some.unsqueeze(-1) & some.unsqueeze(-2)
+        has_real = real.any(-1)  # (B, 1, blocks)
+        allowed = has_real.unsqueeze(-1) & has_real.unsqueeze(-2)
         if causal:
             earlier = torch.ones(blocks, blocks, dtype=torch.bool, device=k.device).tril(-1)
             allowed = allowed & earlier
         precise = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
         sort = balance(precise / self.temperature, allowed, self.iterations, causal=causal)
         return sort.to(k.dtype)
-
-    def _steps(
-        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, scale: float, T: int
-    ) -> Tensor:
-        scores = self.score(q, k, scale).flatten(2, 3)
-        fill = scores.shape[2] - T
-        allowed = allowed.flatten(2, 3)[:, :, :T]
-        weights = self.weights(self.weigh(self.scores(scores[:, :, :T]), allowed))
-        weights = F.pad(self.dropout(weights), (0, 0, 0, fill)).unflatten(2, q.shape[2:4])
-        return self.mix(weights, v).flatten(2, 3)[:, :, :T]
 
 
 def mixed(sort: Tensor, rows: Tensor) -> Tensor:

@@ -16,25 +16,21 @@ from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.structure import StructuredAttention, all_real, read_mask
 from deepdive.checks import positive
-from deepdive.fast.yoso_sampled import Sampled
+from deepdive.fast.yoso import Sampled
 from deepdive.masks import Mask, Padding
 
 
-class Expected(torch.autograd.Function):
-    """weights = (1 - acos(q . k) / pi)^bits where allowed, output = weights @ v, for unit q, k.
+class BoundedSlope(torch.autograd.Function):
+    """output = weights @ v, for the weights (B, H, T, S) of unit queries and keys.
 
-    The derivative of a weight is unbounded as q . k -> 1. Backward puts bits / 2 * weight in its
-    place, its lower bound. Source: Zeng et al. 2021, section 3.
+    The derivative of a weight by q . k, of the expected one, is unbounded as q . k -> 1, and a
+    sampled one has none. Backward puts bits / 2 * weight in its place, the former's lower bound.
+    Source: Zeng et al. 2021, section 3.
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bits: int
-    ) -> Tensor:
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, weights: Tensor, bits: int) -> Tensor:
         """Return (B, H, T, d_v)."""
-        weights = collision(q @ k.transpose(-2, -1), bits)
-        if allowed is not None:
-            weights = weights.masked_fill(~allowed, 0.0)
         ctx.save_for_backward(weights, q, k, v)
         ctx.bits = bits
         return weights @ v
@@ -44,8 +40,8 @@ class Expected(torch.autograd.Function):
         """Return the gradients of q, k and v."""
         (grad,) = grads
         weights, q, k, v = ctx.saved_tensors
-        slope = ctx.bits / 2 * weights * (grad @ v.transpose(-2, -1))
-        return slope @ k, slope.transpose(-2, -1) @ q, weights.transpose(-2, -1) @ grad, None, None
+        slope = ctx.bits / 2 * weights * (grad @ v.mT)
+        return slope @ k, slope.mT @ q, weights.mT @ grad, None, None
 
 
 def collision(cosine: Tensor, bits: int) -> Tensor:
@@ -63,8 +59,8 @@ class ExpectedYosoAttention(Mechanism):
 
     Weights do not sum to 1; the mixed values are divided by their length instead. The length of a
     query or key has no part, so neither has the scale: it is refused. Honours every mask; a row
-    with no key is 0. Refuses a bias. Backward uses the paper's bounded slope (`Expected`), not the
-    derivative. `convolution` adds a sum of nearby values.
+    with no key is 0. Refuses a bias. Backward uses the paper's `BoundedSlope`, not the derivative.
+    `convolution` adds a sum of nearby values.
 
     Raises ValueError when bits is below 1.
     Source: Zeng et al. 2021, section 3.
@@ -92,10 +88,11 @@ class ExpectedYosoAttention(Mechanism):
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
         allowed = self.allowed(mask, q, k)
-        unit_q, unit_k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
-        mixed: Tensor = Expected.apply(  # type: ignore[no-untyped-call]
-            unit_q, unit_k, v, allowed, self.bits
-        )
+        q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+        with torch.no_grad():
+            weights = collision(q @ k.mT, self.bits)  # (B, H, T, S)
+            weights = weights if allowed is None else weights.masked_fill(~allowed, 0.0)
+        mixed: Tensor = BoundedSlope.apply(q, k, v, weights, self.bits)  # type: ignore[no-untyped-call]
         mixed = F.normalize(mixed, dim=-1)
         if self.convolution is None:
             return mixed
@@ -105,13 +102,14 @@ class ExpectedYosoAttention(Mechanism):
 class YosoAttention(Redrawn, StructuredAttention):
     """YOSO's weights, sampled: the share of n_hashes random hashes in which query and key agree.
 
-        output = unit(sum over hashes, and keys in the query's bucket, of v) + convolution(v)
+        weights = share of the hashes in which buckets(q) = buckets(k)             # (B, H, T, S)
+        output  = unit(weights @ v) + convolution(v)
 
-    A hash has `bits` random planes, hence 2^bits buckets. For each hash the values are added up by
-    bucket, and a query reads one sum: T + S rows a hash, and nothing of size T x S. The expectation
-    is `ExpectedYosoAttention`; the error falls as 1 / sqrt(n_hashes). Backward samples too, with
-    the same buckets and the slope bits / 2 (`Sampled`); it costs at most 16 d times the forward
-    pass.
+    A hash has `bits` random planes, hence 2^bits buckets. In `fast`, for each hash the values are
+    added up by bucket, and a query reads one sum: T + S rows a hash, and nothing of size T x S. The
+    expectation is `ExpectedYosoAttention`; the error falls as 1 / sqrt(n_hashes). Backward samples
+    too, with the same buckets and the `BoundedSlope`; in `fast` it costs at most 16 d times the
+    forward pass.
 
     The planes are in `drawn`, and drawn anew before every `redraw_every`-th call in training.
     Honours `Padding`; refuses `Causal` (a bucket's sum has no order) and every other mask, a bias
@@ -176,10 +174,23 @@ class YosoAttention(Redrawn, StructuredAttention):
         self._count()
         q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         with torch.no_grad():
+            same = self.buckets(q).unsqueeze(-1) == self.buckets(k).unsqueeze(-2)
+            weights = same.to(v.dtype).mean(0) * all_real(real, k)[:, None, None]
+        mixed = BoundedSlope.apply(q, k, v, weights, self.bits)  # type: ignore[no-untyped-call]
+        return self._finished(mixed, v, real)
+
+    def fast(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        self._count()
+        q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+        with torch.no_grad():
             to, of = self.buckets(q), self.buckets(k)
         keys = all_real(real, k)[:, None].expand(k.shape[:3])
-        mixed: Tensor = Sampled.apply(  # type: ignore[no-untyped-call]
-            q, k, v, to, of, keys, self.bits
-        )
+        mixed = Sampled.apply(q, k, v, to, of, keys, self.bits)  # type: ignore[no-untyped-call]
+        return self._finished(mixed, v, real)
+
+    def _finished(self, mixed: Tensor, v: Tensor, real: Tensor | None) -> Tensor:
+        """Return the mixed rows at length 1, with the convolution of the values added."""
         mixed = F.normalize(mixed, dim=-1)
         return mixed if self.convolution is None else mixed + self.convolution(v, real)

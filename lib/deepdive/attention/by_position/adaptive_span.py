@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.checks import positive
-from deepdive.fast.tiles import block_of
+from deepdive.fast.adaptive_span import stretches
 from deepdive.inspect import LossPoint
 
 
@@ -21,8 +20,9 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
         weights = ramp * exp(scores) / sum(ramp * exp(scores))
         loss = penalty * mean(z)                                   # through `span_loss`
 
-    No key is met beyond x = z + ramp of the longest head, so short spans save time and memory:
-    blocks of queries meet one stretch of keys. Causal by itself; honours `Causal` and `Padding`.
+    No key is met beyond x = z + ramp of the longest head, so short spans save time and memory: in
+    `fast` blocks of queries meet one stretch of keys. Causal by itself; honours `Causal` and
+    `Padding`.
     The paper keeps z in [0, longest] by clipping, where a gradient ends; a sigmoid does not end it.
 
     Hook points: `scores` and `weights` (B, H, T, S), written out at full cost while a hook listens,
@@ -83,31 +83,20 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
         self.span_loss(self.penalty * self.lengths().mean())
-        real = all_real(real, k)
-        if not self._listening:
-            return self._near(q, k, v, real, scale)
         T, S = q.shape[2], k.shape[2]
         at = torch.arange(S, device=q.device)
         ramp = self._ramp(torch.arange(S - T, S, device=q.device).unsqueeze(1) - at)
-        return self.steps(q, k, v, (ramp > 0) & real[:, None, None], _log(ramp), scale)
+        allowed = (ramp > 0) & all_real(real, k)[:, None, None]
+        return self.steps(q, k, v, allowed, _log(ramp), scale)
 
-    def _near(self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, scale: float) -> Tensor:
-        """Attend within the reach, block by block."""
-        T, S = q.shape[2], k.shape[2]
-        left = min(self.reach(), S - 1)
-        block = block_of(left, 0)
-        blocks = -(-T // block)
-        around = (left - (S - T), blocks * block - T)  # as in WindowAttention
-        q = F.pad(q, (0, 0, 0, blocks * block - T)).unflatten(2, (blocks, block))
-        k, v = (
-            F.pad(rows, (0, 0, *around)).unfold(2, block + left, block).mT for rows in (k, v)
-        )  # (B, H, blocks, block + left, d)
-        behind = torch.arange(left, left + block, device=q.device).unsqueeze(1) - torch.arange(
-            block + left, device=q.device
-        )
-        ramp = self._ramp(behind)  # (H, block, block + left)
-        keys = F.pad(real, around, value=False).unfold(1, block + left, block)
-        allowed = keys[:, None, :, None] & (ramp > 0).unsqueeze(1)
+    def fast(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        self.span_loss(self.penalty * self.lengths().mean())
+        T, reach = q.shape[2], min(self.reach(), k.shape[2] - 1)
+        q, k, v, real, behind = stretches(q, k, v, all_real(real, k), reach)
+        ramp = self._ramp(behind)  # (H, block, block + reach)
+        allowed = real & (ramp > 0).unsqueeze(1)
         scores = self.score(q, k, scale) + _log(ramp).unsqueeze(1)
         mixed = self.mix(self.dropout(self.weigh(scores, allowed)), v)
         return mixed.flatten(2, 3)[:, :, :T]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention, written_out
-from deepdive.attention.structure import all_real
 from deepdive.checks import positive
+from deepdive.fast.axial import lines
 from deepdive.masks import Mask, of_queries
 
 AXES = ("row", "column")
@@ -66,28 +65,11 @@ class AxialAttention(PatternAttention):
     def pattern(self, heads: int) -> Mask:
         return SameLine(self.width, self.along)
 
-    def sparse(
+    def fast(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        B, T, S = q.shape[0], q.shape[2], k.shape[2]
-        front, back = (S - T) % self.width, -S % self.width
-        if back:
-            real = F.pad(all_real(real, k), (0, back), value=False)
-        q = F.pad(q, (0, 0, front, back)).unflatten(2, (-1, self.width))
-        k, v = (F.pad(rows, (0, 0, 0, back)).unflatten(2, (-1, self.width)) for rows in (k, v))
-        real = None if real is None else real.expand(B, -1).unflatten(1, (-1, self.width))
-        lines = q.shape[2] if self.along == "row" else self.width
-        if self.along == "row":  # rows without a query are not needed
-            k, v = k[:, :, -lines:], v[:, :, -lines:]
-            real = None if real is None else real[:, -lines:]
-        else:
-            q, k, v = (rows.transpose(2, 3) for rows in (q, k, v))
-            real = None if real is None else real.transpose(1, 2)
-        q, k, v = (rows.transpose(1, 2).flatten(0, 1) for rows in (q, k, v))  # (B * lines, H, ...)
-        mask = written_out(None, None if real is None else real.flatten(0, 1), causal)
+        by_column = self.along == "column"
+        q, k, v, real, join = lines(q, k, v, real, self.width, by_column=by_column)
+        mask = written_out(None, real, causal)
         allowed = None if mask is None else mask.allowed(q.shape[2], k.shape[2], q.device)
-        mixed = self._fused(q, k, v, allowed, None, scale)
-        mixed = mixed.unflatten(0, (B, lines)).transpose(1, 2)  # (B, H, lines, along the line, d)
-        if self.along == "column":
-            mixed = mixed.transpose(2, 3)
-        return mixed.flatten(2, 3)[:, :, front : front + T]
+        return join(self.in_one_call(q, k, v, allowed, None, scale))

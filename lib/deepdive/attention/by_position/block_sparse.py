@@ -13,11 +13,11 @@ from torch import Tensor
 from deepdive.attention.patterns import PatternAttention
 from deepdive.attention.structure import all_real
 from deepdive.checks import not_negative, positive
-from deepdive.fast.tiles import Tile, attend
+from deepdive.fast.block_sparse import block_tiles
+from deepdive.fast.tiles import attend
 from deepdive.masks import Mask, Padding, of_queries
 
 Draw = Callable[[int, int], Tensor]
-TOGETHER = 4  # blocks of queries in one product: their keys still fit into a core's cache
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class BlockSparseAttention(PatternAttention):
 
     def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
         """Return the scores, those of a block that counts n times raised by log n."""
-        often = self._whole(q.shape[2], q.shape[1]).to(q)
-        return super().score(q, k, scale) + often.clamp(min=1).log()
+        counts = self.of_positions(q.shape[2], q.shape[1]).to(q)
+        return super().score(q, k, scale) + counts.clamp(min=1).log()
 
-    def sparse(
+    def fast(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
         B, H, T = q.shape[:3]
@@ -129,40 +129,18 @@ class BlockSparseAttention(PatternAttention):
         if self.in_full(n):
             allowed = None if real is None else real[:, None, None]
             return F.scaled_dot_product_attention(q, k, v, allowed, self.dropped, scale=scale)
-        if filled := n * self.block - T:
-            real = F.pad(all_real(real, k), (0, filled), value=False)
-            q, k, v = (F.pad(rows, (0, 0, 0, filled)) for rows in (q, k, v))
-        drawn = self.draw(n, H).to(q.device).repeat(B, 1, 1)
-        tiles = self._tiles(n, drawn)
+        if fill := n * self.block - T:
+            real = F.pad(all_real(real, k), (0, fill), value=False)
+            q, k, v = (F.pad(rows, (0, 0, 0, fill)) for rows in (q, k, v))
+        tiles = block_tiles(n, self.block, self.draw(n, H).to(q.device).repeat(B, 1, 1))
         mixed = attend(q, k, v, tiles, scale, real=real, dropout=self.dropped, unit=self.block)
         return mixed[:, :, :T]
 
-    def _tiles(self, n: int, drawn: Tensor) -> list[Tile]:
-        """Return the tiles of n blocks; `drawn` (N, n - 2, n_random) belongs to the inner ones."""
-
-        def inner(first: int, last: int, *near: int) -> Tile:
-            """The blocks first ... last - 1, which meet those at these distances, and the ends."""
-            at = torch.arange(first, last, device=drawn.device).unsqueeze(1)
-            known = at + torch.tensor(near, device=drawn.device)
-            known = F.pad(F.pad(known, (1, 0), value=0), (0, 1), value=n - 1)
-            known = known.expand(len(drawn), -1, -1)
-            blocks = torch.cat([known, drawn[:, first - 1 : last - 1]], dim=-1)
-            return Tile((first * self.block, last * self.block), blocks=blocks)
-
-        starts = range(2, n - 2, TOGETHER)
-        return [
-            Tile((0, self.block), ((0, n * self.block),)),
-            inner(1, 2, 0, 1),  # the block before it is an end
-            *(inner(start, min(start + TOGETHER, n - 2), -1, 0, 1) for start in starts),
-            inner(n - 2, n - 1, -1, 0),
-            Tile(((n - 1) * self.block, n * self.block), ((0, n * self.block),)),
-        ]
-
-    def _whole(self, T: int, heads: int) -> Tensor:
+    def of_positions(self, T: int, heads: int) -> Tensor:
         """Return the counts (H, T, T), one for each query and key."""
         counts = self.counts(-(-T // self.block), heads)
-        wide = counts.repeat_interleave(self.block, 1).repeat_interleave(self.block, 2)
-        return wide[:, :T, :T]
+        by_position = counts.repeat_interleave(self.block, 1).repeat_interleave(self.block, 2)
+        return by_position[:, :T, :T]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,5 +151,5 @@ class Blocks(Mask):
     heads: int
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
-        met = self.attention._whole(S, self.heads) > 0  # (H, S, S)
-        return of_queries(met.mT, T, "Blocks").mT.unsqueeze(0).to(device)
+        allowed = self.attention.of_positions(S, self.heads) > 0  # (H, S, S)
+        return of_queries(allowed.mT, T, "Blocks").mT.unsqueeze(0).to(device)

@@ -6,13 +6,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive.attention.groups import GroupedAttention
 from deepdive.attention.patterns import written_out
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.attention.structure import StructuredAttention, all_real
+from deepdive.attention.structure import all_real
 from deepdive.checks import not_negative, positive
 
 
-class ChunkAttention(StructuredAttention, SoftmaxAttention):
+class ChunkAttention(GroupedAttention):
     """Softmax attention among neighbouring chunks of `chunk` rows, at a cost of O(T * chunk * d).
 
         c(t) = t // chunk, chunks = ceil(T / chunk)
@@ -41,39 +41,23 @@ class ChunkAttention(StructuredAttention, SoftmaxAttention):
     def extra_repr(self) -> str:
         return f"chunk={self.chunk}, before={self.before}, after={self.after}"
 
-    def structured(
-        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
-    ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
+    def grouped(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Return the chunks, each with the keys and values of those around it."""
         T, m = q.shape[2], self.chunk
         if m >= T:
             whole = self.allowed(written_out(None, real, causal), q, k)
-            return self.steps(q, k, v, whole, None, scale)
+            q, k, v = (rows.unsqueeze(2) for rows in (q, k, v))
+            return q, k, v, None if whole is None else whole.unsqueeze(2)
         fill = -T % m
-        real = F.pad(all_real(real, k), (0, fill), value=False)
+        real = F.pad(all_real(real, k), (0, fill), value=False).unflatten(1, (-1, m))[:, None]
         q, k, v = (F.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, m)) for x in (q, k, v))
-        return self._mixed(q, k, v, real, causal, scale, T)
-
-    def _mixed(
-        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, causal: bool, scale: float, T: int
-    ) -> Tensor:
-        at = torch.arange(real.shape[1], device=q.device).unflatten(0, (-1, self.chunk))
-        real = real.unflatten(1, (-1, self.chunk))[:, None]
         allowed = self._around(real, 2).unsqueeze(-2)  # (B, 1, chunks, 1, keys)
         if causal:
+            at = torch.arange(T + fill, device=q.device).unflatten(0, (-1, m))
             allowed = allowed & (at.unsqueeze(-1) >= self._around(at, 0).unsqueeze(-2))
-        k, v = self._around(k, 2), self._around(v, 2)
-        shape = (*q.shape[:4], k.shape[3])
-        if not (self._listening or self._drops(q)):
-            around = q.shape[1:3]
-            q, k, v, allowed = (x.flatten(1, 2) for x in (q, k, v, allowed.expand(shape)))
-            mixed = self._fused(q, k, v, allowed, None, scale)
-            return mixed.unflatten(1, around).flatten(2, 3)[:, :, :T]
-        scores = self.score(q, k, scale).flatten(2, 3)
-        allowed = allowed.expand(shape).flatten(2, 3)
-        weights = self.weights(self.weigh(self.scores(scores[:, :, :T]), allowed[:, :, :T]))
-        weights = F.pad(self.dropout(weights), (0, 0, 0, scores.shape[2] - T))
-        return self.mix(weights.unflatten(2, q.shape[2:4]), v).flatten(2, 3)[:, :, :T]
+        return q, self._around(k, 2), self._around(v, 2), allowed
 
     def _around(self, chunks: Tensor, axis: int) -> Tensor:
         """Join to each chunk, along the next axis, those before and after it."""

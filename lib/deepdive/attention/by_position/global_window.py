@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention, written_out
@@ -43,19 +42,19 @@ class GlobalTokens(Mask):
 
 class Slots(NamedTuple):
     """The marked tokens of each text, side by side: `at` int64 (B, g), and whether the slot is
-    `held` (B, g), since texts may have fewer than g.
+    `filled` (B, g), since texts may have fewer than g.
     """
 
     at: Tensor
-    held: Tensor
+    filled: Tensor
 
     def take(self, rows: Tensor) -> Tensor:
         """(B, H, S, d) -> (B, H, g, d)."""
         return rows.gather(2, self._spread(rows))
 
     def put(self, rows: Tensor, new: Tensor) -> Tensor:
-        """Return rows (B, H, S, d) with those of held slots replaced by `new` (B, H, g, d)."""
-        new = torch.where(self.held[:, None, :, None], new, self.take(rows))
+        """Return rows (B, H, S, d) with those of filled slots replaced by `new` (B, H, g, d)."""
+        new = torch.where(self.filled[:, None, :, None], new, self.take(rows))
         return rows.scatter(2, self._spread(rows), new)
 
     def _spread(self, rows: Tensor) -> Tensor:
@@ -64,8 +63,8 @@ class Slots(NamedTuple):
 
 def slots(chosen: Tensor) -> Slots:
     """Return the slots of chosen (B, S)."""
-    most = int(chosen.sum(1).max())
-    at = (~chosen).to(torch.int8).argsort(dim=1, stable=True)[:, :most]
+    n_slots = int(chosen.sum(1).max())
+    at = (~chosen).to(torch.int8).argsort(dim=1, stable=True)[:, :n_slots]
     return Slots(at, chosen.gather(1, at))
 
 
@@ -134,19 +133,17 @@ class GlobalWindowAttention(PatternAttention):
         rest, chosen = marked(mask, k)
         real, _ = structure(rest, k)
         chosen = self.everywhere(chosen, real, k)
-        if self._listening:
+        if self.listening:
             pattern = Window(self.left, self.right)
             opened = Dense(chosen[:, None, :, None] | chosen[:, None, None, :])
             whole = written_out(pattern | opened, real, causal=False)
             return self.steps(q, k, v, self.allowed(whole, q, k), None, scale)
-        mixed, held = self.local(q, k, v, real, chosen, scale), slots(chosen)
-        if not held.at.shape[1]:
+        mixed, global_tokens = self.local(q, k, v, real, chosen, scale), slots(chosen)
+        if not global_tokens.at.shape[1]:
             return mixed
         allowed = None if real is None else real[:, None, None]
-        rows = F.scaled_dot_product_attention(
-            held.take(q), k, v, allowed, self.dropped, scale=scale
-        )
-        return held.put(mixed, rows)
+        rows = self.in_one_call(global_tokens.take(q), k, v, allowed, None, scale)
+        return global_tokens.put(mixed, rows)
 
     def local(
         self,
@@ -158,20 +155,20 @@ class GlobalWindowAttention(PatternAttention):
         scale: float,
     ) -> Tensor:
         """Return what all queries get from their windows and the chosen (B or 1, T) tokens."""
-        T, held = q.shape[2], slots(chosen.expand(len(q), -1))
-        more = held.at.shape[1]
-        if more:  # in the window they are closed: each key counts once
-            real = torch.cat([all_real(real, k) & ~chosen, held.held], dim=1)
-            k, v = (torch.cat([rows, held.take(rows)], dim=2) for rows in (k, v))
-        tiles = window_tiles(T, T, self.left, self.right, self.block, q, more)
+        T, global_tokens = q.shape[2], slots(chosen.expand(len(q), -1))
+        n_global = global_tokens.at.shape[1]
+        if n_global:  # in the window they are closed: each key counts once
+            real = torch.cat([all_real(real, k) & ~chosen, global_tokens.filled], dim=1)
+            k, v = (torch.cat([rows, global_tokens.take(rows)], dim=2) for rows in (k, v))
+        tiles = window_tiles(T, T, self.left, self.right, self.block, q, n_global)
         return attend(q, k, v, tiles, scale, real=real, dropout=self.dropped)
 
     def everywhere(self, chosen: Tensor | None, real: Tensor | None, k: Tensor) -> Tensor:
         """Return the global tokens, bool (B, T): real ones, by position or by mark."""
         B, T = k.shape[0], k.shape[2]
-        found = torch.zeros(B, T, dtype=torch.bool, device=k.device)
+        is_global = torch.zeros(B, T, dtype=torch.bool, device=k.device)
         if any(not -T <= position < T for position in self.at):
             raise ValueError(f"at={self.at} names a position outside a text of {T} tokens")
-        found[:, list(self.at)] = True
-        found = found if chosen is None else found | chosen
-        return found if real is None else found & real
+        is_global[:, list(self.at)] = True
+        is_global = is_global if chosen is None else is_global | chosen
+        return is_global if real is None else is_global & real

@@ -16,6 +16,7 @@ from deepdive.attention.multi_head import MultiHeadAttention, split_heads
 from deepdive.attention.structure import read_mask
 from deepdive.checks import not_negative, positive
 from deepdive.fast.linear import Linear
+from deepdive.fast.longformer import mixed_rows, scores_of_rows
 from deepdive.inspect import HookPoint
 from deepdive.masks import Mask, Padding, as_mask
 
@@ -28,9 +29,8 @@ class LongformerAttention(MultiHeadAttention):
         output = join(rows) @ W_out
 
     `window` keys stand on each side. Global are the positions `at` and the tokens that a
-    `GlobalTokens` in the mask marks. Every key has a projection k' and v', but they are never
-    written out: q' k'^T = (q' W_k'^T) x^T, and sum(w v') = (sum(w x)) W_v' + b',
-    which takes 2 * n_global * n_heads instead of 2 * d_model products for each element of x.
+    `GlobalTokens` in the mask marks. Every token has a key k' and a value v', but they are written
+    out only while a hook listens at `global_weights` (`deepdive.fast.longformer`).
 
     Hook points: those of MultiHeadAttention (in `mechanism.weights` the rows of global tokens are
     what the shared projections would say), `global_weights` (B, H, n_global, T).
@@ -64,8 +64,8 @@ class LongformerAttention(MultiHeadAttention):
         """Start the global projections from copies of the others, as the paper does."""
         with torch.no_grad():
             for new, old in ((self.global_q, self.q), (self.global_kv, self.kv)):
-                for mine, other in zip(new.parameters(), old.parameters(), strict=True):
-                    mine.copy_(other)
+                for copy, parameter in zip(new.parameters(), old.parameters(), strict=True):
+                    copy.copy_(parameter)
 
     def forward(
         self,
@@ -96,27 +96,21 @@ class LongformerAttention(MultiHeadAttention):
             mixed = mechanism(q, k, v, whole, None, scale)
         else:
             mixed = mechanism.local(q, k, v, real, chosen, scale)
-        held = slots(chosen)
-        if held.at.shape[1] or self.global_weights.listening:
-            mixed = held.put(mixed, self._global_rows(x, held.at, real, scale))
+        global_tokens = slots(chosen)
+        if global_tokens.at.shape[1] or self.global_weights.listening:
+            mixed = global_tokens.put(mixed, self._global_rows(x, global_tokens.at, real, scale))
         return self.output(mixed)
 
     def _global_rows(self, x: Tensor, at: Tensor, real: Tensor | None, scale: float) -> Tensor:
         """Return what the tokens `at` (B, g) get from all, (B, H, g, d_head)."""
         mechanism = self.mechanism
         assert isinstance(mechanism, GlobalWindowAttention)
-        asked = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
-        q = split_heads(self.global_q(asked), self.n_heads)  # (B, H, g, d_head)
-        heads = self.global_kv.weight.unflatten(0, (2 * self.n_heads, self.d_head))
-        to_k, to_v = heads.chunk(2)  # (H, d_head, d_model)
-        # The keys' bias adds the same to all scores of a query: softmax does not see it.
-        in_x = (q @ to_k).flatten(1, 2)  # (B, H * g, d_model)
-        scores = (scale * in_x @ x.transpose(1, 2)).unflatten(1, (self.n_heads, -1))
+        tokens = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
+        q = split_heads(self.global_q(tokens), self.n_heads)  # (B, H, g, d_head)
         allowed = None if real is None else real[:, None, None]
-        weights = self.global_weights(mechanism.weigh(scores, allowed))
-        weights = mechanism.dropout(weights)
-        mixed = (weights.flatten(1, 2) @ x).unflatten(1, (self.n_heads, -1)) @ to_v.mT
-        if self.global_kv.bias is not None:
-            to_v_bias = self.global_kv.bias.unflatten(0, (2 * self.n_heads, 1, self.d_head))
-            mixed = mixed + weights.sum(-1, keepdim=True) * to_v_bias[self.n_heads :]
-        return mixed
+        if self.global_weights.listening:
+            k, v = split_heads(self.global_kv(x), 2 * self.n_heads).chunk(2, dim=1)
+            weights = self.global_weights(mechanism.weigh((scale * q) @ k.mT, allowed))
+            return mechanism.dropout(weights) @ v
+        scores = scores_of_rows(q, x, self.global_kv, scale)
+        return mixed_rows(mechanism.dropout(mechanism.weigh(scores, allowed)), x, self.global_kv)

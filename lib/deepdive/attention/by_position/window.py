@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.softmax import SoftmaxAttention
@@ -19,10 +18,10 @@ class WindowAttention(StructuredAttention, SoftmaxAttention):
         scores  = scale * q[t] @ k[t - left : t + right + 1]    # (B, H, T, window)
         weights = softmax(scores), output = weights @ v         # (B, H, T, d_v)
 
-    Queries stand in blocks of `block` rows, by default left + right, from 16 to 64; each block
-    meets one stretch of block + left + right keys in one product (`deepdive.fast.tiles`).
+    `fast`: queries stand in blocks of `block` rows, by default left + right, from 16 to 64; each
+    block meets one stretch of block + left + right keys in one product (`deepdive.fast.tiles`).
     While block <= window, at most half of what is multiplied lies outside the band; nothing of
-    size T x S is made.
+    size T x S is made. While a hook listens, the band is cut out of all scores.
 
     Honours `Causal` (right is then 0) and `Padding`; refuses every other mask, and a bias, which
     has T x S entries: `SoftmaxAttention` under the mask `Window(left, right) & mask` honours them,
@@ -52,51 +51,21 @@ class WindowAttention(StructuredAttention, SoftmaxAttention):
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
-        right = 0 if causal else self.right
-        if self._listening:
-            return self._steps(q, k, v, all_real(real, k), right, scale)
-        tiles = window_tiles(q.shape[2], k.shape[2], self.left, right, self.block, q)
-        p = self.dropout.p if self.training else 0.0
-        return attend(q, k, v, tiles, scale, real=real, dropout=p)
-
-    def _steps(
-        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor, right: int, scale: float
-    ) -> Tensor:
-        """Score, cut the band out, weigh, pass it through the hook points, put it back, mix."""
         T, S = q.shape[2], k.shape[2]
-        blocks = -(-T // self.block)
-        # Key j of block i stands at position S - T - left + i * block + j: pad up to the first
-        # key's left and the last block's right, or cut off the keys that nobody meets.
-        around = (self.left - (S - T), blocks * self.block - T + self.right)
-        q = F.pad(q, (0, 0, 0, blocks * self.block - T)).unflatten(2, (blocks, self.block))
-        k, v = (self._stretches(rows, around) for rows in (k, v))  # (B, H, blocks, stretch, d)
-        allowed = self._allowed(real, around, right)  # (B or 1, 1, blocks, block, stretch)
-        window = self.left + 1 + self.right
-        at = torch.arange(self.block, device=q.device).unsqueeze(1)
-        at = (at + torch.arange(window, device=q.device)).expand(*q.shape[:4], window)
-        scores = self.score(q, k, scale).gather(-1, at)  # (B, H, blocks, block, window)
-        shape = scores.shape
-        allowed = allowed.expand(*q.shape[:3], *allowed.shape[3:]).gather(-1, at)
+        offset = torch.arange(-self.left, self.right + 1, device=q.device)
+        key = torch.arange(S - T, S, device=q.device).unsqueeze(1) + offset  # (T, window)
+        in_text = (key >= 0) & (key < S) & (offset <= (0 if causal else self.right))
+        key = key.clamp(0, S - 1)
+        allowed = in_text & all_real(real, k)[:, key]  # (B or 1, T, window)
+        key = key.expand(*q.shape[:2], *key.shape)
+        scores = self.score(q, k, scale).gather(-1, key)  # (B, H, T, window)
+        weights = self.weights(self.weigh(self.scores(scores), allowed.unsqueeze(1)))
+        placed = q.new_zeros(*q.shape[:3], S).scatter_add(-1, key, self.dropout(weights))
+        return self.mix(placed, v)
 
-        def through(point: torch.nn.Module, band: Tensor) -> Tensor:
-            kept, rest = band.flatten(2, 3).split([T, shape[2] * shape[3] - T], dim=2)
-            return torch.cat([point(kept), rest], dim=2).view(shape)
-
-        weights = through(self.weights, self.weigh(through(self.scores, scores), allowed))
-        placed = q.new_zeros(*shape[:4], k.shape[-2]).scatter(-1, at, self.dropout(weights))
-        return self.mix(placed, v).flatten(2, 3)[:, :, :T]
-
-    def _stretches(self, rows: Tensor, around: tuple[int, int]) -> Tensor:
-        """(B, H, S, d) -> (B, H, blocks, block + left + right, d), overlapping."""
-        stretch = self.block + self.left + self.right
-        return F.pad(rows, (0, 0, *around)).unfold(2, stretch, self.block).transpose(-2, -1)
-
-    def _allowed(self, real: Tensor, around: tuple[int, int], right: int) -> Tensor:
-        """Return (B or 1, 1, blocks, block, stretch): in the band, and a real key."""
-        stretch = self.block + self.left + self.right
-        keys = F.pad(real, around, value=False).unfold(1, stretch, self.block)
-        offset = torch.arange(stretch, device=real.device) - torch.arange(
-            self.left, self.left + self.block, device=real.device
-        ).unsqueeze(1)  # (block, stretch): how far the key stands behind the query
-        band = (offset >= -self.left) & (offset <= right)
-        return (keys.unsqueeze(2) & band).unsqueeze(1)
+    def fast(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        right = 0 if causal else self.right
+        tiles = window_tiles(q.shape[2], k.shape[2], self.left, right, self.block, q)
+        return attend(q, k, v, tiles, scale, real=real, dropout=self.dropped)

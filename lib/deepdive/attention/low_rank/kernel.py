@@ -4,23 +4,13 @@ queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import repeat
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention.structure import StructuredAttention
 from deepdive.checks import positive
-
-ROWS = 512  # rows whose features are made at a time: they stay in a core's cache
-
-
-def key_parts(k: Tensor, real: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
-    """Yield keys, `ROWS` of (B, H, S, d) at a time, and which are real, bool (B, ...) or None."""
-    there = repeat(None) if real is None else real.split(ROWS, 1)
-    return zip(k.split(ROWS, 2), there, strict=False)
+from deepdive.fast.kernel import causal_products, in_parts
 
 
 class LinearAttention(StructuredAttention):
@@ -28,10 +18,10 @@ class LinearAttention(StructuredAttention):
 
         output[t] = phi(q[t]) @ sum_s phi(k[s]) v[s]^T / phi(q[t]) @ sum_s phi(k[s])
 
-    The sums run over all real keys, `ROWS` at a time. Under `Causal` they run over s <= t: then
-    rows stand in chunks of `chunk`; the sums of the chunks before come from one cumulative sum, and
-    the weights inside a chunk are written out. phi is `of_queries` and `of_keys`, here elu(x) + 1;
-    a subclass replaces them. No entry may be negative.
+    The sums run over all real keys, under `Causal` over s <= t. phi is `of_queries` and `of_keys`,
+    here elu(x) + 1; a subclass replaces them. No entry may be negative. `fast` makes the features
+    of a few rows at a time; causally, rows stand in chunks of `chunk`, the sums of the chunks
+    before come from one cumulative sum, and the weights inside a chunk are written out.
 
     Honours `Causal` and `Padding`; refuses every other mask, and a bias. A row with no key, or
     whose features are all 0, is 0. Step by step it equals the whole. No weights of size T x S
@@ -76,32 +66,35 @@ class LinearAttention(StructuredAttention):
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
         shared = self.shared(q, k, scale, real)
-        v = F.pad(v, (0, 1), value=1.0)  # what is mixed of the ones is the sum of the weights
+        queries, keys = self.of_queries(q, scale), self.of_keys(k, real, scale, shared)
+        v = with_ones(v)
+        if causal:
+            weights = (queries @ keys.mT).tril(k.shape[2] - q.shape[2])  # (B, H, T, S)
+            return divided(weights @ v)
+        return divided(queries @ (keys.mT @ v))
+
+    def fast(
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        shared = self.shared(q, k, scale, real)
+        v = with_ones(v)
         if causal:
             queries, keys = self.of_queries(q, scale), self.of_keys(k, real, scale, shared)
-            mixed = self._causal(queries, keys, v)
-        else:
-            parts = zip(key_parts(k, real), v.split(ROWS, 2), strict=True)
-            sums = torch.stack(
-                [self.of_keys(*a, scale, shared).transpose(-2, -1) @ b for a, b in parts]
-            ).sum(0)  # (B, H, m, d_v + 1)
-            mixed = torch.cat([self.of_queries(a, scale) @ sums for a in q.split(ROWS, 2)], dim=2)
-        mixed, total = mixed.split([v.shape[-1] - 1, 1], dim=-1)
-        return mixed / total.masked_fill(total == 0, 1.0)
+            return divided(causal_products(queries, keys, v, self.chunk))
+        parts = zip(in_parts(k, real), in_parts(v), strict=True)
+        sums = torch.stack(
+            [self.of_keys(*keys, scale, shared).mT @ values for keys, (values, _) in parts]
+        ).sum(0)  # (B, H, m, d_v + 1)
+        mixed = [self.of_queries(queries, scale) @ sums for queries, _ in in_parts(q)]
+        return divided(torch.cat(mixed, dim=2))
 
-    def _causal(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Return the sums of phi phi v over the keys up to each query, (B, H, T, d_v)."""
-        T, S = q.shape[2], k.shape[2]
-        old, k = k.split([S - T, T], dim=2)
-        before, v = v.split([S - T, T], dim=2)
-        size = min(self.chunk, T)
-        chunks = -(-T // size)
-        q, k, v = (
-            F.pad(rows, (0, 0, 0, chunks * size - T)).unflatten(2, (chunks, size))
-            for rows in (q, k, v)
-        )  # (B, H, chunks, size, ...)
-        sums = k.transpose(-2, -1) @ v  # (B, H, chunks, m, d_v)
-        first = old.transpose(-2, -1) @ before
-        sums = torch.cat([first.unsqueeze(2), sums[:, :, :-1]], dim=2).cumsum(2)
-        near = (q @ k.transpose(-2, -1)).tril()  # (B, H, chunks, size, size)
-        return (near @ v + q @ sums).flatten(2, 3)[:, :, :T]
+
+def with_ones(v: Tensor) -> Tensor:
+    """(B, H, S, d_v) -> (B, H, S, d_v + 1): what is mixed of the ones is the sum of the weights."""
+    return F.pad(v, (0, 1), value=1.0)
+
+
+def divided(mixed: Tensor) -> Tensor:
+    """(..., d_v + 1) -> (..., d_v): divide by the last column, the sums; 0 where that is 0."""
+    mixed, total = mixed.split([mixed.shape[-1] - 1, 1], dim=-1)
+    return mixed / total.masked_fill(total == 0, 1.0)

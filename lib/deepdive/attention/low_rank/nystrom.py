@@ -45,11 +45,11 @@ def pseudo_inverse(
     iteration makes what rounding left 13 / 4 times larger: more is then worse.
     Source: Xiong et al. 2021, section 3, after Razavi et al. 2014.
     """
-    one = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    eye = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
     Z = A.transpose(-2, -1) / start(A).clamp(min=torch.finfo(A.dtype).tiny)
     for _ in range(iterations):
         AZ = A @ Z
-        Z = 0.25 * Z @ (13 * one - AZ @ (15 * one - AZ @ (7 * one - AZ)))
+        Z = 0.25 * Z @ (13 * eye - AZ @ (15 * eye - AZ @ (7 * eye - AZ)))
     return Z
 
 
@@ -102,15 +102,16 @@ class NystromAttention(StructuredAttention):
             mixed = _attend(q, k, v, real, scale)
         else:
             q_land, k_land, used = self.landmarks(q, k, real)
-            A = _attend(q_land, k_land, self._one(k_land), used, scale)
+            eye = torch.eye(k_land.shape[2], dtype=k.dtype, device=k.device)
+            A = _attend(q_land, k_land, eye.expand(*k.shape[:2], *eye.shape), used, scale)
             if used is not None:
                 A = A * used[:, None, :, None]
             Z = pseudo_inverse(A, self.iterations, self.start)
-            told = Z @ _attend(q_land, k, v, real, scale)
+            values = Z @ _attend(q_land, k, v, real, scale)
             if real is not None:  # in a short text each landmark is one token: this is exact
                 short = real.sum(1)[:, None, None, None] <= self.n_landmarks
-                told = torch.where(short, self.landmarks(k, v, real)[1], told)
-            mixed = _attend(q, k_land, told, used, scale)
+                values = torch.where(short, self.landmarks(k, v, real)[1], values)
+            mixed = _attend(q, k_land, values, used, scale)
         return mixed if self.convolution is None else mixed + self.convolution(v, real)
 
     def landmarks(
@@ -122,21 +123,16 @@ class NystromAttention(StructuredAttention):
         S, m = k.shape[2], self.n_landmarks
         if real is None and S % m == 0:
             return q.unflatten(2, (m, S // m)).mean(3), k.unflatten(2, (m, S // m)).mean(3), None
-        each = all_real(real, k)
-        rank = each.cumsum(1) - 1  # among the real tokens
-        segment = rank * m // each.sum(1, keepdim=True).clamp(min=1)
+        is_real = all_real(real, k)
+        rank = is_real.cumsum(1) - 1  # among the real tokens
+        segment = rank * m // is_real.sum(1, keepdim=True).clamp(min=1)
         inside = (segment.unsqueeze(1) == torch.arange(m, device=k.device).unsqueeze(1)) & (
-            each.unsqueeze(1)
+            is_real.unsqueeze(1)
         )  # (B or 1, m, S)
         size = inside.sum(-1, keepdim=True)
         mean = (inside / size.clamp(min=1)).to(k.dtype).unsqueeze(1)
         used = None if real is None else size.squeeze(-1) > 0
         return mean @ q, mean @ k, used
-
-    @staticmethod
-    def _one(rows: Tensor) -> Tensor:
-        one = torch.eye(rows.shape[2], dtype=rows.dtype, device=rows.device)
-        return one.expand(*rows.shape[:2], *one.shape)
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, scale: float) -> Tensor:

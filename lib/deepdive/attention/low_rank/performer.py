@@ -7,10 +7,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.attention.low_rank.kernel import LinearAttention, key_parts
+from deepdive.attention.low_rank.kernel import LinearAttention
 from deepdive.attention.low_rank.redrawn import Redrawn
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
+from deepdive.fast.kernel import exp_difference, in_parts
 
 
 def orthogonal(n: int, d: int) -> Tensor:
@@ -84,31 +85,28 @@ class PerformerAttention(Redrawn, LinearAttention):
         with torch.no_grad():
             tops = [
                 self._exponents(*part, scale).amax((-2, -1), keepdim=True)
-                for part in key_parts(k, real)
+                for part in in_parts(k, real)
             ]
             return torch.stack(tops).amax(0).clamp(min=torch.finfo(k.dtype).min)
 
     def of_queries(self, q: Tensor, scale: float) -> Tensor:
         """Return phi of q (B, H, T, m), up to a number for each query."""
-        on_q = q @ self._directions(scale)  # changed in place: these are the largest tensors here
-        on_q -= on_q.detach().amax(-1, keepdim=True)
-        return on_q.exp_()
+        exponents = q @ self._directions(scale)
+        return exp_difference(exponents, exponents.detach().amax(-1, keepdim=True))
 
     def of_keys(
         self, k: Tensor, real: Tensor | None, scale: float, shared: Tensor | None
     ) -> Tensor:
         """Return phi of k (B, H, S, m), up to one number for all keys of a head, `shared`."""
-        on_k = self._exponents(k, real, scale)
         assert shared is not None
-        on_k -= shared
-        return on_k.exp_()
+        return exp_difference(self._exponents(k, real, scale), shared)
 
     def _exponents(self, k: Tensor, real: Tensor | None, scale: float) -> Tensor:
-        on_k = k @ self._directions(scale)
-        on_k -= (scale / 2) * (k * k).sum(-1, keepdim=True)
+        exponents = k @ self._directions(scale)
+        exponents -= (scale / 2) * (k * k).sum(-1, keepdim=True)
         if real is not None:  # padding must not set the size of the others
-            on_k.masked_fill_(~real[:, None, :, None], -torch.inf)
-        return on_k
+            exponents.masked_fill_(~real[:, None, :, None], -torch.inf)
+        return exponents
 
     def _directions(self, scale: float) -> Tensor:
         return scale**0.5 * self.drawn.transpose(0, 1)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
+from deepdive.fast.value_convolution import convolved
 
 
 class ValueConvolution(nn.Module):
@@ -14,10 +14,9 @@ class ValueConvolution(nn.Module):
 
         y[h, t] = sum over j = 0 .. kernel - 1 of weight[h, j] * v[h, t + j - kernel // 2]
 
-    Rows outside the sequence, and rows that are not `real`, count as 0. It costs T * kernel * d a
-    head as written; here rows stand in blocks of L >= kernel - 1, and a block is the product of a
-    Toeplitz matrix (L, 2 L), made of the weights, with itself and the next one. That is at most
-    twice the work, in matrix products.
+    Rows outside the sequence, and rows that are not `real`, count as 0. This is torch's convolution
+    `conv2d(v, weight[:, None, :, None], padding=(kernel // 2, 0), groups=n_heads)`, which
+    `deepdive.fast.value_convolution` runs as matrix products.
 
     Raises ValueError unless `kernel` is odd and positive.
     Source: Xiong et al. 2021 (Nystromformer), section 3, and its released code; that of Zeng et
@@ -40,26 +39,9 @@ class ValueConvolution(nn.Module):
 
         Raises ValueError for another number of heads.
         """
-        n_heads, kernel = self.weight.shape
+        n_heads = self.weight.shape[0]
         if v.ndim != 4 or v.shape[1] != n_heads:
             raise ValueError(f"v must be (B, n_heads={n_heads}, T, d); got {tuple(v.shape)}")
         if real is not None:
             v = v * real[:, None, :, None]
-        batch, _, T, d = v.shape
-        L = max(kernel - 1, 32)
-        blocks, before = -(-T // L), kernel // 2
-        v = F.pad(v, (0, 0, before, (blocks + 1) * L - T - before))
-        v = v.unflatten(2, (blocks + 1, L)).permute(1, 3, 0, 2, 4)  # (H, L, B, blocks + 1, d)
-        y = self._toeplitz(L) @ v.reshape(n_heads, L, -1)
-        y = y.view(n_heads, 2, L, batch, blocks + 1, d)
-        y = y[:, 0, :, :, :-1] + y[:, 1, :, :, 1:]  # what a block's rows read of it, of the next
-        return y.permute(2, 0, 3, 1, 4).reshape(batch, n_heads, blocks * L, d)[:, :, :T]
-
-    def _toeplitz(self, L: int) -> Tensor:
-        """Return (H, 2 L, L): rows i = 0 .. L - 1 hold weight[s - i] for s < L, the others for s
-        of the next block.
-        """
-        n_heads, kernel = self.weight.shape
-        # A row of 2 L + 1 numbers, repeated and cut at 2 L, moves by one place in each line.
-        line = F.pad(self.weight, (0, 2 * L + 1 - kernel)).repeat(1, L)[:, : 2 * L * L]
-        return line.view(n_heads, L, 2, L).transpose(1, 2).reshape(n_heads, 2 * L, L)
+        return convolved(v, self.weight)

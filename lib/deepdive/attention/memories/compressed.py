@@ -58,18 +58,18 @@ class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
     ) -> Tensor:
         """Return the mixed values (B, H, T, d)."""
         T, S = q.shape[2], k.shape[2]
-        short = -S % self.rate
+        fill = -S % self.rate
         allowed: Tensor | None = None
         if real is not None:
             k, v = (rows * real[:, None, :, None] for rows in (k, v))
-            groups = F.pad(real, (0, short)).unflatten(1, (-1, self.rate)).any(2)
+            groups = F.pad(real, (0, fill)).unflatten(1, (-1, self.rate)).any(2)
             allowed = groups[:, None, None]  # (B, 1, 1, groups)
         if causal:
-            ends = torch.arange(1, (S + short) // self.rate + 1, device=q.device) * self.rate
+            ends = torch.arange(1, (S + fill) // self.rate + 1, device=q.device) * self.rate
             ended = ends <= torch.arange(S - T + 1, S + 1, device=q.device).unsqueeze(1)
             allowed = ended[None, None] if allowed is None else allowed & ended
-        k = self._melt(k, short, self.k_weight)
-        v = self._melt(v, short, self.v_weight) + self.v_bias
+        k = self._melt(k, fill, self.k_weight)
+        v = self._melt(v, fill, self.v_weight) + self.v_bias
         return self.steps(q, k, v, allowed, None, scale)
 
     def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:

@@ -9,7 +9,7 @@ from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.checks import positive
 from deepdive.masks import Mask, as_mask
 from deepdive.positions import Position
-from deepdive.positions.base import BELOW, outside
+from deepdive.positions.base import FIX_NEGATIVE, outside
 
 
 class GaussianPrior(Position):
@@ -73,7 +73,7 @@ class TablePrior(Position):
                 fix = "build it longer, or use GaussianPrior, which has no limit"
                 raise ValueError(
                     f"place {wrong} is outside the table of max_length={length}: "
-                    f"{BELOW if wrong < 0 else fix}"
+                    f"{FIX_NEGATIVE if wrong < 0 else fix}"
                 )
         rows = self.table[:, q_positions.unsqueeze(-1), k_positions.unsqueeze(-2)]
         return rows if rows.ndim == 3 else rows.transpose(0, 1)
@@ -133,9 +133,9 @@ class LocalAttention(SoftmaxAttention):
         if allowed is None:
             allowed = torch.ones(1, 1, 1, S, dtype=torch.bool, device=q.device)
         place = (allowed.expand(*allowed.shape[:3], S).cumsum(-1) - 1).to(q.dtype)
-        seen = place[..., -1] + 1  # I, (B or 1, H or 1, T or 1)
+        n_seen = place[..., -1] + 1  # I, (B or 1, H or 1, T or 1)
         hidden = torch.tanh(q @ self.hidden)
-        center, width = ((hidden @ self.window).sigmoid() * seen.unsqueeze(-1)).unbind(-1)
+        center, width = ((hidden @ self.window).sigmoid() * n_seen.unsqueeze(-1)).unbind(-1)
         # A query that sees nothing has width 0: any other number does, since its row is masked.
-        width = width.masked_fill(seen == 0, 1.0)
+        width = width.masked_fill(n_seen == 0, 1.0)
         return -2 * ((place - center.unsqueeze(-1)) / width.unsqueeze(-1)).square()

@@ -65,6 +65,6 @@ class ShawAttention(SoftmaxAttention):
                 "has an offset; give as many keys, or use SoftmaxAttention"
             )
         keys = torch.arange(S, device=weights.device)
-        named = (keys - keys[S - T :, None]).clamp(-self.left, self.right) + self.left  # (T, S)
+        column = (keys - keys[S - T :, None]).clamp(-self.left, self.right) + self.left  # (T, S)
         summed = weights.new_zeros(*weights.shape[:-1], self.left + 1 + self.right)
-        return summed.scatter_add(-1, named.expand(weights.shape), weights)
+        return summed.scatter_add(-1, column.expand(weights.shape), weights)

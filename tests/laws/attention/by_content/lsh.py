@@ -7,7 +7,6 @@ from torch import Tensor
 
 from deepdive.attention.by_content.lsh import LSHAttention, LSHMaskAttention, ReleasedLSHAttention
 from deepdive.attention.by_content.shared_qk import SharedQKAttention
-from deepdive.inspect import record
 from deepdive.masks import Causal, Mask, Padding
 from laws import Case, Fails, case, random_rows
 from laws.attention.by_content.shared_qk import SQUARE
@@ -61,18 +60,11 @@ def _() -> Case:
         ours, mask = ([a(q, q, v, m) for m in (None, padding, padding & Causal())] for a in both_of)
         return torch.cat(ours), torch.cat(mask)
 
-    def one_by_one() -> tuple[Tensor, Tensor]:
-        (q, v), padding = its_rows()
-        attention = LSHAttention(4, 3, 4).eval()
-        with record(attention, "weights"):
-            return attention(q, q, v, padding), attention(q, q, v, padding)
-
     return lsh_case(
         LSHAttention,
         parity="the definition in loops",
         limits={
             "LSHMaskAttention": its_mask,
-            "the steps one by one: in tiles": one_by_one,
             "one bucket, one chunk: SharedQKAttention": lambda: everything(LSHAttention),
         },
     )

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from deepdive.attention.by_position.adaptive_span import AdaptiveSpanAttention
 from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.inspect import collect_losses, record
+from deepdive.inspect import collect_losses
 from deepdive.masks import Causal, Padding, Window
 from laws import Case, Fails, case, random_rows
 from laws.attention.softmax import mechanism_case
@@ -34,12 +34,6 @@ def _() -> Case:
             bias.diagonal(-back).fill_(ramp[back].log())
         return ours(q, k, v), SoftmaxAttention()(q, k, v, Window(2), bias)
 
-    def written_out() -> tuple[Tensor, Tensor]:
-        ours, last = make(), q[:, :, -7:]
-        near = ours(last, k, v, Padding(real))
-        with record(ours, "weights"):
-            return ours(last, k, v, Padding(real)), near
-
     def the_loss() -> tuple[Tensor, Tensor]:
         ours = make()
         with collect_losses(ours) as losses:
@@ -52,7 +46,6 @@ def _() -> Case:
         limits={
             "spans over everything: the mask Causal": long_spans,
             "spans of nothing: the ramp alone": short_spans,
-            "the steps written out: block by block": written_out,
             "the loss: the mean length": the_loss,
         },
         refusals={"no ramp": lambda: AdaptiveSpanAttention(2, 4, ramp=0)},

@@ -18,10 +18,6 @@ def _() -> Case:
     real = torch.ones(2, 23).bool()
     real[1, 5:11] = False
 
-    def its_mask() -> tuple[Tensor, Tensor]:
-        ours, mask = BlockSparseAttention(2, 2), Padding(real)
-        return ours(q, k, v, mask), SoftmaxAttention()(q, k, v, mask & ours.pattern(2))
-
     def short() -> tuple[Tensor, Tensor]:
         ours = BlockSparseAttention(4, 1)  # six blocks
         return ours(q, k, v, Padding(real)), SoftmaxAttention()(q, k, v, Padding(real))
@@ -39,7 +35,6 @@ def _() -> Case:
         parity="torch.nn.functional.scaled_dot_product_attention under its mask, transformers "
         "BigBirdModel",
         limits={
-            "its mask, padding included": its_mask,
             "a short text: SoftmaxAttention": short,
             "nothing drawn, blocks of one: window and ends": nothing_drawn,
         },

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.inspect import record
 from deepdive.masks import Causal, Padding
 from laws import Case, Fails, Refuses, case, random_rows
 from laws.attention.softmax import mechanism_case
@@ -38,12 +37,6 @@ def _() -> Case:
             [SoftmaxAttention()(q, k, v, mask, bias) for mask in masks]
         )
 
-    def explicit_and_fused() -> tuple[Tensor, Tensor]:
-        attention = ChunkAttention(4, 1, 0)
-        fused = attention(q, k, v, masks[-1])
-        with record(attention, "weights"):
-            return attention(q, k, v, masks[-1]), fused
-
     return mechanism_case(
         lambda: ChunkAttention(2, 1, 0),
         parity="transformers LocalSelfAttention",
@@ -51,7 +44,6 @@ def _() -> Case:
             "the ring of chunks as a mask": lambda: its_mask(4, 2, 1),
             "a ring of three chunks, met four times": lambda: its_mask(8, 2, 1),
             "a ring of two chunks, one step too far": lambda: its_mask(12, 3, 1),
-            "the steps one by one: the fused kernel": explicit_and_fused,
             "one chunk: SoftmaxAttention": lambda: (
                 ChunkAttention(23)(q, k, v, masks[-1]),
                 SoftmaxAttention()(q, k, v, masks[-1]),

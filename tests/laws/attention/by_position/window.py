@@ -7,7 +7,6 @@ from torch import Tensor
 
 from deepdive.attention.by_position.window import WindowAttention
 from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.inspect import record
 from deepdive.masks import Causal, Padding, Window
 from laws import Case, Fails, case, random_rows
 from laws.attention.softmax import mechanism_case
@@ -32,12 +31,6 @@ def _() -> Case:
     def everywhere() -> tuple[Tensor, Tensor]:
         return WindowAttention(22, 22)(q, k, v), SoftmaxAttention()(q, k, v)
 
-    def explicit_and_in_tiles() -> tuple[Tensor, Tensor]:
-        window, mask = WindowAttention(3, 1, block=4), Causal() & Padding(real)
-        tiles = window(q, k, v, mask)
-        with record(window, "weights"):
-            return window(q, k, v, mask), tiles
-
     return mechanism_case(
         lambda: WindowAttention(2, 1, block=2),
         parity="torch.nn.functional.scaled_dot_product_attention under the band's mask, "
@@ -45,7 +38,6 @@ def _() -> Case:
         limits={
             "the mask Window, padding included": its_mask,
             "the mask Window for the last rows": the_last_rows,
-            "the steps one by one: in tiles": explicit_and_in_tiles,
             "a window over everything: SoftmaxAttention": everywhere,
         },
         refusals={"a window to the wrong side": lambda: WindowAttention(-1)},

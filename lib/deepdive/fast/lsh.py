@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 # Scores that are computed at once: on a CPU they stay in the cache until they are used.
-TILE, WIDE = 2**18, 2**26
-NEVER = 1e30  # taken from a score that must not count; 2 ** -NEVER is 0
+CPU_SCORES, GPU_SCORES = 2**18, 2**26
+CLOSED = 1e30  # taken from a score that must not count; 2 ** -CLOSED is 0
 LOG2E = 1 / math.log(2)
 
 Kept = tuple[Tensor, list[Tensor]]
@@ -47,7 +47,7 @@ class Chunks:
     def tiles(self) -> Iterator[tuple[int, int]]:
         """Yield the first chunk and the end of each tile of a round."""
         chunks = self.q_at.shape[2] // self.chunk
-        tile = TILE if self.q_at.device.type == "cpu" else WIDE
+        tile = CPU_SCORES if self.q_at.device.type == "cpu" else GPU_SCORES
         step = max(tile // (2 * self.chunk**2), 1)
         for start in range(0, chunks, step):
             yield start, min(start + step, chunks)
@@ -60,9 +60,9 @@ class Chunks:
         """(chunk + T', ...) -> (chunks, 2 chunk, ...), overlapping, a view: a chunk of queries
         looks at its own chunk of keys and at the one before.
         """
-        seen = rows[start * self.chunk : (end + 1) * self.chunk]
-        seen = seen.unfold(0, 2 * self.chunk, self.chunk)
-        return seen if rows.ndim == 1 else seen.transpose(-2, -1)
+        rows_met = rows[start * self.chunk : (end + 1) * self.chunk]
+        rows_met = rows_met.unfold(0, 2 * self.chunk, self.chunk)
+        return rows_met if rows.ndim == 1 else rows_met.transpose(-2, -1)
 
     def forbidden(self, n: int, r: int, start: int, end: int) -> Tensor:
         """Return int32 (chunks, chunk, 2 chunk): 0 where a query meets a key; never for its own.
@@ -110,10 +110,10 @@ class Tiled(torch.autograd.Function):
             rounds = range(chunks.q_at.shape[1])
             found = [_round(q[n], k[n], v[n], chunks, n, r, ctx.kept, keep) for r in rounds]
             logs = torch.stack([log for _, log in found])  # (rounds, T')
-            most = logs.amax(0).clamp_min_(-NEVER)
-            shares = (logs - most).exp2_()
+            highest = logs.amax(0).clamp_min_(-CLOSED)
+            shares = (logs - highest).exp2_()
             sums = shares.sum(0)
-            total[n] = most + sums.log2()
+            total[n] = highest + sums.log2()
             shares /= sums.clamp_min(1.0)
             output[n] = found[0][0] * shares[0].unsqueeze(1)
             for (mean, _), share in zip(found[1:], shares[1:], strict=True):
@@ -154,20 +154,20 @@ def _round(
     q_at, k_at, place = chunks.q_at[n, r], chunks.k_at[n, r], chunks.q_place[n, r]
     q, k, v = q.index_select(0, q_at), k.index_select(0, k_at), v.index_select(0, k_at)
     means, logs = torch.empty_like(v[chunks.chunk :]), q.new_empty(len(q))
-    mosts, tiles = torch.empty_like(logs), []
+    all_highest, tiles = torch.empty_like(logs), []
     for start, end in chunks.tiles():
         keys, values = chunks.keys(k, start, end), chunks.keys(v, start, end)
         weights = chunks.queries(q, start, end) @ keys.transpose(-2, -1)
-        weights.add_(chunks.forbidden(n, r, start, end).to(q.dtype), alpha=-NEVER)
-        most = weights.amax(-1, keepdim=True)
-        total = weights.sub_(most).exp2_().sum(-1, keepdim=True)
+        weights.add_(chunks.forbidden(n, r, start, end).to(q.dtype), alpha=-CLOSED)
+        highest = weights.amax(-1, keepdim=True)
+        total = weights.sub_(highest).exp2_().sum(-1, keepdim=True)
         torch.div(weights @ values, total, out=chunks.queries(means, start, end))
-        log = (most + total.log2()).masked_fill_(most < -NEVER / 2, float("-inf"))
+        log = (highest + total.log2()).masked_fill_(highest < -CLOSED / 2, float("-inf"))
         chunks.queries(logs, start, end).copy_(log.squeeze(-1))
         if keep:
-            chunks.queries(mosts, start, end).copy_(most.squeeze(-1))
+            chunks.queries(all_highest, start, end).copy_(highest.squeeze(-1))
             tiles.append(weights)
-    kept.append((mosts, tiles))
+    kept.append((all_highest, tiles))
     return means.index_select(0, place), logs.index_select(0, place)
 
 

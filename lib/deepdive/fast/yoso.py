@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-MANY = 16  # keys that a query meets, by its width, from which sums cost less than pairs
+KEYS_FOR_SUMS = 16  # keys that a query meets, by its width, from which sums cost less than pairs
 ROWS = 2**12  # rows of queries in one step over the pieces: they fit into a core's cache
-AT_ONCE = 8  # rows of d numbers that a key leaves in its bucket in one step of the backward pass
+COLUMNS = 8  # of v in one step of the backward pass: for each a key leaves d numbers in its bucket
 
 
 class Sampled(torch.autograd.Function):
@@ -22,8 +22,8 @@ class Sampled(torch.autograd.Function):
         grad_q = bits / 2 * (share * (grad @ v^T)) @ k
         grad_k = bits / 2 * (share * (grad @ v^T))^T @ q
 
-    takes bits / 2 * share for the slope of the expected share, as `Expected` does. It goes over the
-    pairs that share a bucket (`slopes`); where one is overfull, it sums by bucket too, since
+    takes bits / 2 * share for the slope of the expected share. It goes over the pairs that share a
+    bucket (`slopes`); where one is overfull, it sums by bucket too, since
     (share * (grad @ v^T)) @ k is the sum over i of grad[:, i] * (share @ (v[:, i] k)).
     Source: Zeng et al. 2021, section 3.
     """
@@ -66,20 +66,20 @@ def slopes(
 ) -> None:
     """Add one hash's part to grad_q and grad_k: a product for each piece of a bucket's queries with
     each piece of its keys; where buckets hold very many, by sums of d x d numbers, so that no row
-    costs more than some MANY * d^2 products.
+    costs more than some KEYS_FOR_SUMS * d^2 products.
     """
     batch, heads, _, width = k.shape
     first = buckets * torch.arange(batch * heads, device=k.device).view(batch, heads, 1)
     keys, queries = ((rows + first).flatten() for rows in (of, to))
     sizes, asked = (x.bincount(minlength=batch * heads * buckets) for x in (keys, queries))
-    met = (sizes * asked).sum().item() / len(queries)  # keys in a query's bucket, on average
-    if met > MANY * width:
-        for i in range(0, v.shape[-1], AT_ONCE):
-            some, seen = v[..., i : i + AT_ONCE], grad[..., i : i + AT_ONCE]
-            grad_q += _mixed(some, k, of[None], seen, to[None], buckets)
-            grad_k += _mixed(seen, q, to[None], some, of[None], buckets)
+    keys_met = (sizes * asked).sum().item() / len(queries)  # keys in a query's bucket, on average
+    if keys_met > KEYS_FOR_SUMS * width:
+        for i in range(0, v.shape[-1], COLUMNS):
+            values, grads = v[..., i : i + COLUMNS], grad[..., i : i + COLUMNS]
+            grad_q += _mixed(values, k, of[None], grads, to[None], buckets)
+            grad_k += _mixed(grads, q, to[None], values, of[None], buckets)
         return
-    long = 2 ** int(min(math.log2(max(met, 4.0)), 6))
+    long = 2 ** int(min(math.log2(max(keys_met, 4.0)), 6))
     asks, meets = Pieces(queries, asked, long), Pieces(keys, sizes, long)
     flat_q, flat_k, flat_v, flat_g = (
         pieces.lay(x.reshape(-1, x.shape[-1]))

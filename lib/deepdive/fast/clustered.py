@@ -1,0 +1,49 @@
+"""Rows sorted by cluster into blocks, so that a block of queries meets its keys in one product."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+BLOCK = 32  # rows of one cluster that are taken together
+
+
+def blocks_of(group: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
+    """Sort rows by cluster into blocks of `BLOCK` that hold rows of one cluster only.
+
+    Returns the place of each row among the blocks' rows, integers (B, H, T), and the cluster of
+    each block, integers (B, H, blocks). There are ceil(T / BLOCK) + n_clusters blocks: each cluster
+    fills its last one only in part, and those that are left over are empty.
+    """
+    T = group.shape[2]
+    sizes = torch.zeros(*group.shape[:2], n_clusters, dtype=torch.long, device=group.device)
+    sizes = sizes.scatter_add(2, group, torch.ones_like(group))
+    ends = (-(-sizes // BLOCK)).cumsum(2)  # (B, H, n_clusters), in blocks
+    starts = ends - (-(-sizes // BLOCK))
+    order = group.argsort(dim=2, stable=True)
+    sorted_group = group.gather(2, order)
+    first = sizes.cumsum(2) - sizes  # how many rows stand in clusters before
+    within = torch.arange(T, device=group.device) - first.gather(2, sorted_group)
+    at = starts.gather(2, sorted_group) * BLOCK + within
+    place = torch.empty_like(group).scatter(2, order, at)
+    numbers = torch.arange(-(-T // BLOCK) + n_clusters, device=group.device)
+    owner = torch.searchsorted(ends, numbers.expand(*group.shape[:2], -1).contiguous(), right=True)
+    return place, owner.clamp(max=n_clusters - 1)
+
+
+def into_blocks(rows: Tensor, place: Tensor, n_blocks: int) -> Tensor:
+    """Rows (B, H, T, d) at their places -> (B, H, n_blocks, block, d), 0 where none stands."""
+    empty = rows.new_zeros(*rows.shape[:2], n_blocks * BLOCK, rows.shape[3])
+    laid = empty.scatter(2, place.unsqueeze(-1).expand_as(rows), rows)
+    return laid.unflatten(2, (n_blocks, BLOCK))
+
+
+def of_owner(rows: Tensor, owner: Tensor) -> Tensor:
+    """(B, H, n_clusters, n) -> (B, H, blocks, n): each block takes the row of its cluster."""
+    return rows.gather(2, owner.unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1]))
+
+
+def rows_at(rows: Tensor, index: Tensor) -> Tensor:
+    """Rows (B, H, S, d) at index (B, H, blocks, top) -> (B, H, blocks, top, d)."""
+    flat = index.flatten(2).unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1])
+    return rows.gather(2, flat).unflatten(2, index.shape[2:])

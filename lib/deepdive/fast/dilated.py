@@ -1,0 +1,49 @@
+"""Rows with gaps as texts of their own, in which there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
+
+
+def by_dilation(
+    attend: Attend, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, gaps: Sequence[int]
+) -> Tensor:
+    """Return the mixed values (B, H, T, d_v): heads of one gap together, by one `attend` of q, k, v
+    (B * gap, heads, rows, d) and the real keys. `gaps` has one number a head.
+    """
+    if len(set(gaps)) == 1:
+        return _texts(attend, q, k, v, real, gaps[0])
+    mixed = q.new_empty(*q.shape[:3], v.shape[3])
+    for gap in sorted(set(gaps)):
+        heads = torch.tensor([h for h, own in enumerate(gaps) if own == gap], device=q.device)
+        rows = (x.index_select(1, heads) for x in (q, k, v))
+        mixed = mixed.index_copy(1, heads, _texts(attend, *rows, real, gap))
+    return mixed
+
+
+def _texts(
+    attend: Attend, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, gap: int
+) -> Tensor:
+    """Attend with one gap: rows from the end backwards, modulo the gap, are its texts."""
+    B, T, S = q.shape[0], q.shape[2], k.shape[2]
+    if fill := -S % gap:  # what is filled in, in front, is no real key
+        real = k.new_ones(1, S).bool() if real is None else real
+        real = F.pad(real, (fill, 0), value=False)
+    q, k, v = (_every(rows, gap) for rows in (q, k, v))
+    if real is not None:
+        real = real.expand(B, -1).unflatten(1, (-1, gap)).transpose(1, 2).flatten(0, 1)
+    mixed = attend(q, k, v, real)
+    mixed = mixed.unflatten(0, (B, gap)).permute(0, 2, 3, 1, 4).flatten(2, 3)
+    return mixed[:, :, mixed.shape[2] - T :]
+
+
+def _every(rows: Tensor, gap: int) -> Tensor:
+    """(B, H, T, d) -> (B * gap, H, ceil(T / gap), d), filled up in front with zeros."""
+    rows = F.pad(rows, (0, 0, -rows.shape[2] % gap, 0)).unflatten(2, (-1, gap))
+    return rows.permute(0, 3, 1, 2, 4).flatten(0, 1)

@@ -1,0 +1,43 @@
+"""Linear attention with few features at a time, and causally in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import repeat
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+ROWS = 512  # rows whose features are made at a time: they stay in a core's cache
+
+
+def in_parts(rows: Tensor, real: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Yield `ROWS` of (B, H, S, d) at a time, and which are real, bool (B or 1, ...) or None."""
+    real_parts = repeat(None) if real is None else real.split(ROWS, 1)
+    return zip(rows.split(ROWS, 2), real_parts, strict=False)
+
+
+def exp_difference(x: Tensor, less: Tensor) -> Tensor:
+    """Return exp(x - less), in the memory of x."""
+    x -= less
+    return x.exp_()
+
+
+def causal_products(q: Tensor, k: Tensor, v: Tensor, chunk: int) -> Tensor:
+    """Return (q @ k^T).tril(S - T) @ v, (B, H, T, d_v), with nothing of size T x S: the sums of the
+    chunks before from one cumulative sum, the products inside a chunk written out.
+    """
+    T, S = q.shape[2], k.shape[2]
+    old, k = k.split([S - T, T], dim=2)
+    before, v = v.split([S - T, T], dim=2)
+    size = min(chunk, T)
+    chunks = -(-T // size)
+    q, k, v = (
+        F.pad(rows, (0, 0, 0, chunks * size - T)).unflatten(2, (chunks, size)) for rows in (q, k, v)
+    )  # (B, H, chunks, size, ...)
+    sums = k.mT @ v  # (B, H, chunks, m, d_v)
+    first = old.mT @ before
+    sums = torch.cat([first.unsqueeze(2), sums[:, :, :-1]], dim=2).cumsum(2)
+    near = (q @ k.mT).tril()  # (B, H, chunks, size, size)
+    return (near @ v + q @ sums).flatten(2, 3)[:, :, :T]
