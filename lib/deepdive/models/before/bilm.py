@@ -99,5 +99,6 @@ def _turned(tokens: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]
 
 def bilm(vocab_size: int, d_model: int = 64, n_layers: int = 2, dropout: float = 0.0) -> BiLM:
     """Build a BiLM over a table of words."""
+    positive(vocab_size=vocab_size, d_model=d_model)
     head = nn.Linear(d_model, vocab_size)
     return BiLM(TokenEmbedding(vocab_size, d_model), head, d_model, n_layers, dropout)

@@ -150,8 +150,8 @@ class DBN(nn.Module):
 
     def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__()
-        if len(sizes) < 2:
-            raise ValueError(f"sizes={list(sizes)}: expected two or more, such as (64, 100, 100)")
+        if len(sizes) < 2 or min(sizes) < 1:
+            raise ValueError(f"sizes={list(sizes)}: give two or more, each >= 1: (64, 100, 100)")
         self.layers = nn.Sequential(*(RBM(below, above) for below, above in pairwise(sizes)))
 
     def forward(self, x: Tensor) -> Tensor:
