@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -59,6 +59,22 @@ class NotApplicable:
     reason: str
 
 
+NO_WEIGHTS = Refuses("no attention: record says that there are no weights")
+IN_ORDER = {"order": Fails("a recurrence reads in order"), "hooks": NO_WEIGHTS}
+ALONE = dict.fromkeys(
+    ("padding", "cache", "hooks"),
+    NotApplicable("it looks at one row at a time: no mask and no cache enters"),
+)
+ONE_ROW = dict.fromkeys(
+    ("no_leak", "padding", "cache", "order"), NotApplicable("it gives one row for the whole input")
+)
+TWO_SIDED = dict.fromkeys(
+    ("no_leak", "cache"), NotApplicable("every token sees every token, on purpose")
+)
+ORDERED = Fails("positions tell the tokens apart")
+ANY_ROWS = NotApplicable("it maps any rows; a wrong width is torch's own clear error")
+OF_PLACES = {"position": {"order": Fails("telling positions apart is what it is for")}}
+
 Verdict = Refuses | Fails | NotApplicable
 Pair = Callable[[], tuple[Tensor, Tensor]]
 
@@ -70,19 +86,22 @@ class Case:
     place      where the part goes in a small model, 16 wide with 4 heads: "norm", "feed_forward",
                "residual", "position", "mechanism", "layer" (attention, block: rows and one cache
                slot) or "stack" (rows and a cache); None: `run` and `begin` say how it is used
-    make       builds the part (its weights are perturbed by the test)
+    make       builds the part (its weights are perturbed by the test); without one, the case is of
+               its system's example in the atlas, which says what it reads and how it is called
     run        run(module, x, mask, state) -> (B, T, ...): x is (B, T, d_model) floats, or (B, T)
-               tokens below `vocab`; mask a `Mask` or None; state what `begin` returned, or None
+               tokens below `vocab`; mask a `Mask` or None; state what `begin` returned, or None;
+               without one, and without a place, the part is called with x alone
     begin      begin(module) -> state with `reorder(index)`, for the law of the cache
     limits     name -> function that returns the two tensors that must be equal
     refusals   name -> function that must raise
     silent     parameter name -> why its gradient is zero
     parity     the reference implementation, or why there is none ("none: ...")
-    laws       law -> `Refuses`, `Fails` or `NotApplicable`, for those that do not hold
+    laws       law -> `Refuses`, `Fails` or `NotApplicable`, for those that do not hold, beside what
+               `OF_PLACES` says of the place
     """
 
-    make: Callable[[], Any]
     parity: str
+    make: Callable[[], Any] | None = None
     place: str | None = None
     run: Callable[..., Tensor] | None = None
     begin: Callable[[Any], Any] | None = None
@@ -111,10 +130,24 @@ def case(name: str, part: type[nn.Module]) -> Callable[[Callable[[], Case]], Cal
     def register(build: Callable[[], Case]) -> Callable[[], Case]:
         if name in CASES:
             raise ValueError(f"name: there are two cases of {name!r}")
-        CASES[name], PARTS[name] = build, part
+        CASES[name], PARTS[name] = lambda: completed(name, build()), part
         return build
 
     return register
+
+
+def completed(name: str, declared: Case) -> Case:
+    """Return the case with what it does not say: its system's example, and a plain call."""
+    from deepdive.house.atlas.examples import EXAMPLES
+
+    call: Callable[[Any, Tensor], Tensor] = lambda module, x: module(x)  # noqa: E731
+    if declared.make is None:
+        example = EXAMPLES[name]
+        call, make, vocab, width = example.call, example.make, example.vocab, example.width
+        declared = replace(declared, make=make, vocab=vocab, d_model=width)
+    if declared.run is None and declared.place is None:
+        declared = replace(declared, run=lambda module, x, mask, state: call(module, x))
+    return replace(declared, laws={**OF_PLACES.get(declared.place or "", {}), **declared.laws})
 
 
 def by_part() -> dict[type[nn.Module], Callable[[], Case]]:
@@ -156,3 +189,13 @@ def padding_of(mask: Any) -> Tensor | None:
     return next(
         (part.keys for part in getattr(mask, "parts", ()) if isinstance(part, Padding)), None
     )
+
+
+def with_padding(model: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    """Call a model that takes its padding as a tensor."""
+    return model(x, padding_of(mask))
+
+
+def with_state(layer: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    """Call a recurrent layer, which takes its mask as it is, and its state."""
+    return layer(x, mask, state)

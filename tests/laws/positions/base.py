@@ -1,6 +1,4 @@
-"""Cases of `deepdive.positions.base`."""
-
-from __future__ import annotations
+"""What the cases of relative positions share."""
 
 from collections.abc import Callable
 
@@ -8,9 +6,7 @@ import torch
 from torch import Tensor
 
 from deepdive.positions.base import Position
-from laws import Fails, Pair, random_rows
-
-ORDERED = Fails("telling positions apart is what it is for")
+from laws import Pair, random_rows
 
 
 def shifted(make: Callable[[], Position], n_heads: int = 3, d_head: int = 4) -> Pair:
@@ -30,3 +26,9 @@ def shifted(make: Callable[[], Position], n_heads: int = 3, d_head: int = 4) -> 
         return found[0], found[1]
 
     return both
+
+
+def queries_and_keys(T: int, S: int, H: int = 3) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return q (2, H, T, 4) and k (2, H, S, 4), each followed by its places, queries at the end."""
+    places = torch.arange(S)
+    return random_rows(2, H, T, 4), random_rows(2, H, S, 4, seed=6), places[S - T :], places

@@ -1,6 +1,4 @@
-"""Cases of `deepdive.models.bert.embeddings`."""
-
-from __future__ import annotations
+"""Cases of the embeddings of BERT and of those that follow it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +7,40 @@ import torch
 from torch import Tensor
 
 from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.models.bert import albert, roberta
+from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.roberta import RobertaEmbeddings
+from deepdive.models.efficient import fnet
+from deepdive.models.efficient.fnet import FNetEmbeddings
 from deepdive.positions import LearnedPosition
-from laws import Case, Fails, NotApplicable, case, set_weights
+from laws import ALONE, ORDERED, Case, Pair, case, set_weights
 
-ROW = torch.tensor([[4, 9, 6]])
+ROW, PLACES = torch.tensor([[4, 9, 6]]), torch.arange(3)
+
+
+def embeddings_case(make: Callable[[], Any], parity: str, **more: Any) -> Case:
+    """Return the case of embeddings of tokens, segments and places."""
+    declared = {
+        "make": make,
+        "run": lambda part, x, mask=None, state=None: part(x, None, torch.arange(x.shape[1])),
+        "vocab": 32,
+        "parity": f"transformers {parity}",
+        "refusals": {"an unknown segment": lambda: make()(ROW, ROW, PLACES)},
+        "laws": {**ALONE, "order": ORDERED},
+    }
+    return Case(**declared | more)
+
+
+def no_projection(make: Callable[[], Any]) -> Pair:
+    """Return the limit of embeddings 8 wide whose projection to the stream is the identity."""
+
+    def pair() -> tuple[Tensor, Tensor]:
+        part = make()
+        set_weights(part, project__weight=torch.eye(8), project__bias=0.0)
+        return part(ROW, None, PLACES), BertEmbeddings.forward(part, ROW, None, PLACES)
+
+    return pair
 
 
 @case("BertEmbeddings", BertEmbeddings)
@@ -22,33 +49,61 @@ def _() -> Case:
         return BertEmbeddings(TokenEmbedding(32, 16), LearnedPosition(8, 16), n_segments)
 
     def only_tokens() -> tuple[Tensor, Tensor]:
-        part = make().double()
+        part = make()
         set_weights(part, segments__weight=0.0, position__table__weight=0.0)
-        return part(ROW, torch.ones_like(ROW), torch.arange(3)), part.norm(part.tokens(ROW))
+        return part(ROW, torch.ones_like(ROW), PLACES), part.norm(part.tokens(ROW))
 
-    def given(segments: Any) -> Callable[[], Tensor]:
-        return lambda: make()(ROW, segments, torch.arange(3))
+    def given(segments: Any, n_segments: int = 2) -> Callable[[], Tensor]:
+        return lambda: make(n_segments)(ROW, segments, PLACES)
 
-    ordered = Fails("positions tell the tokens apart")
-    alone = NotApplicable("it looks at one token at a time; no mask or cache enters")
-    return Case(
-        make=make,
-        run=lambda part, x, mask=None, state=None: part(x, None, torch.arange(x.shape[1])),
-        vocab=32,
-        parity="transformers BertModel",
+    return embeddings_case(
+        make,
+        "BertModel",
         limits={"no segments, no positions: the tokens, normalised": only_tokens},
         refusals={
             "an unknown segment": given(ROW.clamp(max=2)),
             "segments of another shape": given(torch.zeros(1, 2).long()),
             "segments that are floats": given(torch.zeros(1, 3)),
-            "segments for a model without": lambda: make(n_segments=0)(
-                ROW, torch.zeros_like(ROW), torch.arange(3)
-            ),
+            "segments for a model without": given(torch.zeros_like(ROW), n_segments=0),
         },
-        laws={
-            "padding": alone,
-            "cache": alone,
-            "hooks": alone,
-            "order": ordered,
-        },
+    )
+
+
+@case("albert/FactorisedEmbeddings", FactorisedEmbeddings)
+def _() -> Case:
+    def make(d_model: int = 32) -> FactorisedEmbeddings:
+        return FactorisedEmbeddings.of(albert.TINY.but(d_model=d_model, max_length=8))
+
+    limits = {
+        "as wide as the stream, no projection: BertEmbeddings": no_projection(lambda: make(8))
+    }
+    return embeddings_case(make, "AlbertModel", limits=limits)
+
+
+@case("fnet/FNetEmbeddings", FNetEmbeddings)
+def _() -> Case:
+    def make() -> FNetEmbeddings:
+        return FNetEmbeddings.of(fnet.TINY.but(d_model=8, max_length=8))
+
+    limits = {"the identity matrix: BertEmbeddings": no_projection(make)}
+    return embeddings_case(make, "FNetModel", limits=limits)
+
+
+@case("roberta/RobertaEmbeddings", RobertaEmbeddings)
+def _() -> Case:
+    def padded_in_front() -> tuple[Tensor, Tensor]:
+        """The states of a text are the same wherever its padding stands."""
+        model = roberta.roberta(roberta.TINY).double()
+        before, real = torch.tensor([[1, 1, 4, 9, 6]]), torch.tensor([[0, 0, 1, 1, 1]]).bool()
+        return model(before, real)[:, 2:], model(ROW)
+
+    def make() -> BertEmbeddings:
+        return roberta.roberta(roberta.TINY).embeddings
+
+    return embeddings_case(
+        make,
+        "RobertaModel",
+        run=lambda part, x, mask=None, state=None: part(x, None, part.positions(x, None)),
+        limits={"padding in front: as without it": padded_in_front},
+        refusals={"a second text": lambda: make()(ROW, torch.ones_like(ROW), PLACES)},
     )

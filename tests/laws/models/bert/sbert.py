@@ -1,19 +1,20 @@
 """Cases of `deepdive.models.bert.sbert` and `deepdive.models.bert.whitening`."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
 from deepdive.models.bert.sbert import SentenceEncoder, cls, maximum, mean, tiny
 from deepdive.models.bert.whitening import Whitening, whitening
-from laws import Case, Fails, NotApplicable, case, padding_of, random_rows
+from laws import ALONE, ORDERED, Case, NotApplicable, case, random_rows, with_padding
 
 ROW = torch.tensor([[4, 9, 6]])
 
 
 @case("sbert/SentenceEncoder", SentenceEncoder)
 def _() -> Case:
+    def run(model: SentenceEncoder, x: Tensor, mask: object = None, state: object = None) -> Tensor:
+        return with_padding(model, x, mask)[:, None].expand(-1, x.shape[1], -1)
+
     def one_token() -> tuple[Tensor, Tensor]:
         model = tiny().double()
         return model(ROW[:, :1]), model.encoder(ROW[:, :1])[:, 0]
@@ -27,9 +28,7 @@ def _() -> Case:
     whole = NotApplicable("the vector is of the whole text, on purpose")
     return Case(
         make=tiny,
-        run=lambda model, x, mask=None, state=None: model(x, padding_of(mask))[:, None].expand(
-            -1, x.shape[1], -1
-        ),
+        run=run,
         vocab=32,
         parity="sentence-transformers Transformer + Pooling",
         limits={"one token: its state": one_token, "equal states: each pooling": equal_states},
@@ -37,41 +36,32 @@ def _() -> Case:
             "an inverted mask": lambda: tiny()(ROW, ROW < 0),
             "an unknown token": lambda: tiny()(ROW + 40),
         },
-        laws={"no_leak": whole, "cache": whole, "order": Fails("positions tell tokens apart")},
+        laws={"no_leak": whole, "cache": whole, "order": ORDERED},
     )
 
 
 @case("sbert", Whitening)
 def _() -> Case:
-    def measured() -> Whitening:
-        return whitening(random_rows(64, 16).float())
-
     def white() -> tuple[Tensor, Tensor]:
         vectors = random_rows(50, 6) @ random_rows(6, 6, seed=6) + 3.0
         found = whitening(vectors)(vectors)
         measured = torch.cat((found.mean(0)[None], found.T @ found / len(found)))
         return measured, torch.cat((torch.zeros(1, 6), torch.eye(6))).double()
 
-    def no_change() -> tuple[Tensor, Tensor]:
-        x = random_rows(4, 6)
-        return Whitening(torch.zeros(6).double(), torch.eye(6).double())(x), x
-
-    alone = NotApplicable("it works on each row alone, and knows no tokens")
-    measure = NotApplicable("what it holds is measured, not learned by gradient")
+    x, still = random_rows(4, 6), Whitening(torch.zeros(6).double(), torch.eye(6).double())
     return Case(
-        make=measured,
-        run=lambda module, x, mask=None, state=None: module(x),
         parity="sklearn PCA(whiten=True)",
-        limits={"mean 0, covariance 1": white, "centre 0, matrix 1: nothing": no_change},
+        limits={
+            "mean 0, covariance 1": white,
+            "centre 0, matrix 1: nothing": lambda: (still(x), x),
+        },
         refusals={
             "too few vectors": lambda: whitening(random_rows(6, 6)),
             "a flat direction": lambda: whitening(random_rows(9, 2).repeat(1, 2)),
             "shapes that do not fit": lambda: Whitening(torch.zeros(3), torch.eye(4)),
         },
         laws={
-            "cache": alone,
-            "padding": alone,
-            "hooks": NotApplicable("it has no hook point: there are no weights of attention"),
-            "gradient": measure,
+            **ALONE,
+            "gradient": NotApplicable("what it holds is measured, not learned by gradient"),
         },
     )

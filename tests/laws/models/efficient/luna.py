@@ -1,7 +1,5 @@
 """Cases of `deepdive.models.efficient.luna`."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -9,6 +7,8 @@ from deepdive.layers import LayerNorm
 from deepdive.masks import Causal, Mask, Window
 from deepdive.models.efficient.luna import NO_CACHE, LunaBlock, LunaStack, luna, tiny
 from laws import Case, NotApplicable, Refuses, case, random_rows, set_weights
+
+X, ROWS = random_rows(2, 5, 16), torch.zeros(1, 3, 16)
 
 
 def _two_streams(block: LunaBlock, x: Tensor, mask: Mask | None, state: object) -> Tensor:
@@ -21,19 +21,17 @@ def _two_streams(block: LunaBlock, x: Tensor, mask: Mask | None, state: object) 
 @case("luna/LunaBlock", LunaBlock)
 def _() -> Case:
     def silent() -> tuple[Tensor, Tensor]:
-        x, block = random_rows(2, 5, 16), LunaBlock(16, 4, 32)
+        block, norm = LunaBlock(16, 4, 32), LayerNorm(16).double()
         set_weights(block, pack__out__weight=0.0, unpack__out__weight=0.0, ff__out__weight=0.0)
-        twice = LayerNorm(16).double()
-        return block(x, x[:, :3])[0], twice(twice(x))
+        return block(X, X[:, :3])[0], norm(norm(X))
 
     def the_same_rows() -> tuple[Tensor, Tensor]:
         """A memory that nothing distinguishes packs one row: every token reads that row."""
-        x, block = random_rows(2, 5, 16), LunaBlock(16, 4, 32).double()
-        memory = random_rows(1, 1, 16).expand(2, 3, 16)
-        packed = block.pack(memory, x)
+        block, memory = LunaBlock(16, 4, 32).double(), random_rows(1, 1, 16).expand(2, 3, 16)
+        packed = block.pack(memory, X)
         read = block.unpack.out(block.unpack.kv(packed[:, :1]).chunk(2, -1)[1])
-        hidden = block.attn_residual(x, lambda rows: read.expand_as(rows))
-        return block(x, memory)[0], block.ff_residual(hidden, block.ff)
+        hidden = block.attn_residual(X, lambda rows: read.expand_as(rows))
+        return block(X, memory)[0], block.ff_residual(hidden, block.ff)
 
     return Case(
         make=lambda: LunaBlock(16, 4, 32),
@@ -43,11 +41,7 @@ def _() -> Case:
             "sublayers that return 0: the norms": silent,
             "memory rows that are equal: one value for all": the_same_rows,
         },
-        refusals={
-            "another mask": lambda: LunaBlock(16, 4, 32)(
-                torch.zeros(1, 3, 16), torch.zeros(1, 2, 16), Window(1)
-            )
-        },
+        refusals={"another mask": lambda: LunaBlock(16, 4, 32)(ROWS, ROWS, Window(1))},
         laws={"cache": NotApplicable("a block of two streams has no cache; its stack refuses one")},
     )
 
@@ -55,26 +49,24 @@ def _() -> Case:
 @case("luna", LunaStack)
 def _() -> Case:
     def in_a_row() -> tuple[Tensor, Tensor]:
-        x, stack = random_rows(2, 5, 16), tiny().double()
-        first = stack.blocks[0](x, stack.memory.expand(2, -1, -1))
-        return torch.cat(stack.both(x), 1), torch.cat(stack.blocks[1](*first), 1)
+        stack = tiny().double()
+        first = stack.blocks[0](X, stack.memory.expand(2, -1, -1))
+        return torch.cat(stack.both(X), 1), torch.cat(stack.blocks[1](*first), 1)
 
     def causal_memory() -> tuple[Tensor, Tensor]:
         stack = tiny().double()
-        return stack.both(random_rows(2, 5, 16), Causal())[1], stack.memory.expand(2, -1, -1)
+        return stack.both(X, Causal())[1], stack.memory.expand(2, -1, -1)
 
-    x = torch.zeros(1, 3, 16)
     return Case(
         place="stack",
-        make=tiny,
         parity="the paper's equations, written out as loops over rows",
         limits={
             "its blocks in a row, both streams": in_a_row,
             "under a causal mask the memory stays": causal_memory,
         },
         refusals={
-            "another mask": lambda: tiny()(x, mask=Window(1)),
-            "foreign rows": lambda: tiny()(x, memory=x),
+            "another mask": lambda: tiny()(ROWS, mask=Window(1)),
+            "foreign rows": lambda: tiny()(ROWS, memory=ROWS),
             "no memory": lambda: luna(16, n_slots=0),
         },
         silent={"blocks.1.memory_residual": "no layer reads what the last one packed"},

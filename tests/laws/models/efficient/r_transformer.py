@@ -1,11 +1,9 @@
 """Cases of `deepdive.models.efficient.r_transformer`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from deepdive.attention import KVCache, MultiHeadAttention
 from deepdive.layers import FeedForward
@@ -13,55 +11,58 @@ from deepdive.masks import Window
 from deepdive.models.efficient.r_transformer import LocalRNN, RBlock, RStack, r_transformer, tiny
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.recurrent import GRU, LSTM, RNN
-from laws import Case, Fails, NotApplicable, case, padding_of, random_rows, set_weights
+from laws import Case, Fails, NotApplicable, case, random_rows, set_weights
+from laws.models.transformer.transformer import ROW, step_or_all
 
-NO_WEIGHTS = NotApplicable("no weights of attention exist in it")
+ORDER = {"order": Fails("it reads the rows of a window in their order")}
+X, ROWS = random_rows(2, 5, 16), torch.zeros(1, 3, 16)
 
 
-ORDERED = Fails("it reads the rows of a window in their order")
+def local(window: int = 3, rnn: type[nn.Module] = RNN) -> LocalRNN:
+    return LocalRNN(rnn(16, 16), window)
+
+
+def block(rnn: LocalRNN) -> RBlock:
+    return RBlock(rnn, MultiHeadAttention(16, 4), FeedForward(16, 32))
 
 
 @case("r_transformer/LocalRNN", LocalRNN)
 def _() -> Case:
     def far_enough() -> tuple[Tensor, Tensor]:
-        x, rnn = random_rows(2, 7, 16), LSTM(16, 16).double()
-        return LocalRNN(rnn, 7)(x), rnn(x)
+        layer = local(5, LSTM).double()
+        return layer(X), layer.rnn(X)
 
     def one_row() -> tuple[Tensor, Tensor]:
-        x, rnn = random_rows(2, 7, 16), RNN(16, 16).double()
-        return LocalRNN(rnn, 1)(x), torch.tanh(rnn.W(x) + rnn.U.bias)
-
-    def make() -> LocalRNN:
-        return LocalRNN(RNN(16, 16), 3)
+        layer = local(1).double()
+        return layer(X), torch.tanh(layer.rnn.W(X) + layer.rnn.U.bias)
 
     return Case(
         place="layer",
-        make=make,
+        make=local,
         parity="torch.nn.RNN, LSTM and GRU on every window",
         limits={"a window over everything: the network": far_enough, "of one row": one_row},
         refusals={
             "no row": lambda: LocalRNN(RNN(4, 4), 0),
             "another width": lambda: LocalRNN(RNN(4, 8), 2),
-            "another mask": lambda: make()(torch.zeros(1, 3, 16), Window(1)),
+            "another mask": lambda: local()(ROWS, Window(1)),
         },
-        laws={"order": ORDERED, "hooks": NO_WEIGHTS},
+        laws={**ORDER, "hooks": NotApplicable("no weights of attention exist in it")},
     )
 
 
 @case("r_transformer/RBlock", RBlock)
 def _() -> Case:
-    def make() -> RBlock:
-        local = LocalRNN(RNN(16, 16), 3)
-        return RBlock(local, MultiHeadAttention(16, 4), FeedForward(16, 32))
-
     def run(block: RBlock, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         near, far = (None, None) if state is None else (state[0], state[1])
         return block(block.near(x, mask, near), mask=mask, cache=far)
 
+    def make() -> RBlock:
+        return block(local())
+
     def silent() -> tuple[Tensor, Tensor]:
-        x, block = random_rows(2, 5, 16), make()
-        set_weights(block, local__rnn__W__weight=0.0, local__rnn__U__weight=0.0)
-        return block.near(x, None, None), block.local_residual(x, torch.zeros_like)
+        silent = make()
+        set_weights(silent, local__rnn__W__weight=0.0, local__rnn__U__weight=0.0)
+        return silent.near(X, None, None), silent.local_residual(X, torch.zeros_like)
 
     return Case(
         make=make,
@@ -70,37 +71,30 @@ def _() -> Case:
         parity="torch.nn.RNN, MultiheadAttention and LayerNorm, put together",
         limits={"a silent network: the stream, normalised": silent},
         refusals={
-            "another mask": lambda: make().near(torch.zeros(1, 3, 16), Window(1), None),
-            "a memory": lambda: make()(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16)),
+            "another mask": lambda: make().near(ROWS, Window(1), None),
+            "a memory": lambda: make()(ROWS, ROWS),
         },
-        laws={"order": ORDERED},
+        laws=ORDER,
     )
 
 
 @case("r_transformer/RStack", RStack)
 def _() -> Case:
     def make() -> RStack:
-        return RStack(
-            lambda _: RBlock(
-                LocalRNN(GRU(16, 16), 2), MultiHeadAttention(16, 4), FeedForward(16, 32)
-            ),
-            2,
-        )
+        return RStack(lambda _: block(local(2, GRU)), 2)
 
     def in_a_row() -> tuple[Tensor, Tensor]:
-        x, stack = random_rows(2, 5, 16), make().double()
+        stack: Any = make().double()
         first, second = stack.blocks
-        assert isinstance(first, RBlock)
-        assert isinstance(second, RBlock)
-        return stack(x), second(second.near(first(first.near(x, None, None)), None, None))
+        return stack(X), second(second.near(first(first.near(X, None, None)), None, None))
 
     return Case(
         place="stack",
         make=make,
         parity="none: what it does beside `RBlock`, which is proved, is to hand out slots",
         limits={"its blocks in a row": in_a_row},
-        refusals={"a memory": lambda: make()(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16))},
-        laws={"order": ORDERED},
+        refusals={"a memory": lambda: make()(ROWS, ROWS)},
+        laws=ORDER,
     )
 
 
@@ -108,22 +102,14 @@ def _() -> Case:
 def _() -> Case:
     def no_layers() -> tuple[Tensor, Tensor]:
         sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "window": 3, "rnn": RNN}
-        model, tokens = (
-            r_transformer(32, n_layers=0, **sizes).double().eval(),
-            torch.tensor([[4, 9, 6]]),
-        )
-        return model(tokens), model.decoder(tokens) @ model.decoder.embedding.weight.T
-
-    def run(model: DecoderOnly, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return model.step(x, state) if state else model(x, padding_of(mask))
+        model = r_transformer(32, n_layers=0, **sizes).double().eval()
+        return model(ROW), model.decoder(ROW) @ model.decoder.embedding.weight.T
 
     return Case(
-        make=tiny,
-        run=run,
+        run=step_or_all,
         begin=lambda model: model.begin(),
-        vocab=32,
         parity="the paper's local networks and blocks, by loops",
         limits={"no layers: the embeddings times themselves": no_layers},
-        refusals={"a float mask": lambda: tiny()(torch.full((1, 3), 4), torch.ones(1, 3))},
+        refusals={"a float mask": lambda: tiny()(ROW, torch.ones(1, 3))},
         laws={"order": Fails("local networks and the causal mask tell the tokens apart")},
     )

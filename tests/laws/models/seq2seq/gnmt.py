@@ -1,9 +1,5 @@
 """Cases of `deepdive.models.seq2seq.gnmt`."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
@@ -14,17 +10,19 @@ from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
 from deepdive.models.seq2seq.gnmt import GNMTDecoder, gnmt, tiny
 from deepdive.models.seq2seq.multilingual_gnmt import ask_for
 from deepdive.recurrent import LSTM, RNN
-from laws import Case, Fails, case, random_rows
-from laws.models.seq2seq.attention_decoders import over_one_memory
-from laws.models.seq2seq.seq2seq import SOURCE, run_pairs, unpaired
-from laws.recurrent.residual import say_nothing
+from laws import Case, case, random_rows
+from laws.models.seq2seq.attention_decoders import ORDER, over_one_memory
+from laws.models.seq2seq.seq2seq import SOURCE, pair_case
+from laws.recurrent.layers import say_nothing
 
 
 @case("gnmt/GNMTDecoder", GNMTDecoder)
 def _() -> Case:
-    def make(n_layers: int = 3) -> GNMTDecoder:
-        layers = [LSTM(36 if i else 40, 12) for i in range(n_layers)]
+    def decoder(*layers: RNN) -> GNMTDecoder:
         return GNMTDecoder(TokenEmbedding(32, 16), layers, AdditiveAttention(12, 24))
+
+    def make(n_layers: int = 3) -> GNMTDecoder:
+        return decoder(*(LSTM(36 if i else 40, 12) for i in range(n_layers)))
 
     def bahdanau() -> tuple[Tensor, Tensor]:
         """One layer; the parent starts from zeros too, and shows its state only."""
@@ -36,22 +34,16 @@ def _() -> Case:
             parent.W_o.weight[:, 24:36] = torch.eye(12).repeat_interleave(2, dim=0)
         return ours(SOURCE, ours.begin(memory)), parent(SOURCE, parent.begin(memory))
 
-    def table(*layers: RNN) -> GNMTDecoder:
-        return GNMTDecoder(TokenEmbedding(8, 16), layers, AdditiveAttention(12, 24))
-
-    plain = over_one_memory(make)  # type: ignore[arg-type]
-    return replace(
-        plain,
+    bottom = LSTM(40, 12)
+    return over_one_memory(
+        make,
         parity="the equations, written out over torch.nn.LSTMCell",
-        limits={**plain.limits, "one layer: Bahdanau's decoder": bahdanau},
+        limits={"one layer: Bahdanau's decoder": bahdanau},
         refusals={
-            **plain.refusals,
-            "a bottom layer without room for the context": lambda: table(LSTM(16, 12)),
-            "an upper layer without room for the context": lambda: table(
-                LSTM(40, 12), LSTM(12, 12)
-            ),
-            "a residual layer of another width": lambda: table(
-                LSTM(40, 12), LSTM(36, 12), LSTM(36, 10)
+            "a bottom layer without room for the context": lambda: decoder(LSTM(16, 12)),
+            "an upper layer without room for the context": lambda: decoder(bottom, LSTM(12, 12)),
+            "a residual layer of another width": lambda: decoder(
+                bottom, LSTM(36, 12), LSTM(36, 10)
             ),
         },
     )
@@ -68,20 +60,15 @@ def _() -> Case:
             say_nothing(layer)
         return deep(SOURCE, SOURCE.flip(1)), two(SOURCE, SOURCE.flip(1))
 
-    return Case(
-        make=tiny,
-        run=run_pairs,
-        begin=lambda model: model.begin(SOURCE[:2]),
-        vocab=32,
-        parity="the equations, written out over torch.nn.LSTM and torch.nn.LSTMCell",
-        limits={"upper layers that say nothing: two layers": shallow},
+    reads_both = "a residual on the second layer, which reads both directions"
+    return pair_case(
+        tiny,
+        "the equations, written out over torch.nn.LSTM and torch.nn.LSTMCell",
+        {"upper layers that say nothing: two layers": shallow},
         refusals={
-            **unpaired(tiny),
             "no layers": lambda: gnmt(32, n_layers=0),
-            "a residual on the second layer, which reads both directions": lambda: gnmt(
-                32, first=1
-            ),
+            reads_both: lambda: gnmt(32, first=1),
             "languages for other rows": lambda: ask_for(torch.tensor([4, 5]), SOURCE),
         },
-        laws={"order": Fails("a recurrence reads in order")},
+        laws=ORDER,
     )

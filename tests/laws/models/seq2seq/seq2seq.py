@@ -1,8 +1,6 @@
-"""Cases of `deepdive.models.seq2seq.seq2seq`."""
+"""Cases of `deepdive.models.seq2seq.seq2seq`, and what the cases of all pairs share."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -11,25 +9,42 @@ from torch import Tensor
 from deepdive.models.seq2seq.reader import Reader
 from deepdive.models.seq2seq.seq2seq import Seq2Seq, tiny
 from deepdive.recurrent import RecurrentState
-from laws import Case, Fails, Refuses, case, padding_of
+from laws import IN_ORDER, Case, Pair, case, padding_of
 
 SOURCE = torch.tensor([[7, 5, 9, 11], [4, 12, 6, 8], [10, 4, 13, 5]])
 
 
-def run_pairs(model: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-    """Run a model on target tokens x and a fixed source, for cases."""
-    if state is not None:
-        return model.step(x, state)
-    return model(SOURCE[: x.shape[0]], x, None, padding_of(mask))
+def pair_case(
+    make: Callable[[], Any],
+    parity: str,
+    limits: Mapping[str, Pair],
+    source: Tensor = SOURCE,
+    **more: Any,
+) -> Case:
+    """Return the case of a model from a source, the same in all cases, and the target so far to
+    the next token.
+    """
 
+    def run(model: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        if state is not None:
+            return model.step(x, state)
+        return model(source[: x.shape[0]], x, None, padding_of(mask))
 
-def unpaired(make: Callable[[], Any]) -> dict[str, Callable[[], object]]:
-    """Return what every encoder-decoder refuses, for cases: name -> the call that must raise."""
-    return {
-        "two batches": lambda: make()(SOURCE, SOURCE[:2]),
-        "an inverted mask": lambda: make()(SOURCE, SOURCE, torch.zeros(3, 4).bool()),
-        "an unknown token": lambda: make()(SOURCE + 40, SOURCE),
+    refusals = {
+        "two batches": lambda: make()(source, source[:2]),
+        "an inverted mask": lambda: make()(source, source, torch.zeros(3, 4).bool()),
+        "an unknown token": lambda: make()(source + 40, source),
     }
+    return Case(
+        make=make,
+        run=run,
+        begin=lambda model: model.begin(source[:2]),
+        vocab=32,
+        parity=parity,
+        limits=limits,
+        refusals=refusals | more.pop("refusals", {}),
+        **more,
+    )
 
 
 @case("seq2seq/Reader", Reader)
@@ -51,10 +66,7 @@ def _() -> Case:
             "an unknown token": lambda: tiny().encoder(SOURCE + 40),
             "no tokens": lambda: tiny().encoder(SOURCE[:, :0]),
         },
-        laws={
-            "order": Fails("a recurrence reads in order"),
-            "hooks": Refuses("no attention: record says that there are no weights"),
-        },
+        laws=IN_ORDER,
     )
 
 
@@ -66,16 +78,6 @@ def _() -> Case:
         model.encoder = model.decoder
         return model(SOURCE, tgt), model.head(model.decoder(torch.cat([SOURCE, tgt], 1)))[:, 4:]
 
-    return Case(
-        make=tiny,
-        run=run_pairs,
-        begin=lambda model: model.begin(SOURCE[:2]),
-        vocab=32,
-        parity="torch.nn.Embedding, torch.nn.GRU and torch.nn.Linear, composed",
-        limits={"one reader for both: source and target are one sequence": one_sequence},
-        refusals=unpaired(tiny),
-        laws={
-            "order": Fails("a recurrence reads in order"),
-            "hooks": Refuses("no attention: record says that there are no weights"),
-        },
-    )
+    parity = "torch.nn.Embedding, torch.nn.GRU and torch.nn.Linear, composed"
+    limits = {"one reader for both: source and target are one sequence": one_sequence}
+    return pair_case(tiny, parity, limits, laws=IN_ORDER)

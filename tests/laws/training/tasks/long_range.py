@@ -1,13 +1,11 @@
 """Cases of `deepdive.training.tasks.long_range`."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.training.tasks.long_range import LongModel, copying
-from laws import Case, Fails, NotApplicable, case
+from laws import ORDERED, Case, NotApplicable, case
 
 
 @case("LongModel", LongModel)
@@ -28,7 +26,7 @@ def _() -> Case:
         limits={"no layers: the table, a norm, a linear layer": no_layers},
         laws={
             "cache": NotApplicable("it classifies whole rows"),
-            "order": Fails("positions tell the tokens apart"),
+            "order": ORDERED,
             "refusal": NotApplicable("its attention refuses"),
         },
     )
