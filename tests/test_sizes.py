@@ -24,11 +24,9 @@ from torch import Tensor, nn
 
 import deepdive
 from deepdive.checks import divides, not_negative, positive
-from deepdive.layers import relu
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.before import boltzmann
 from deepdive.models.efficient import yoso
-from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.recurrent import GRU
 
 CASES = by_part()
@@ -82,11 +80,6 @@ GIVEN: dict[str, Callable[[], Any]] = {
     "vectors": lambda: random_rows(64, 16).float(),
     "kind": lambda: GRU,
     "embedding": lambda: TokenEmbedding(20, 16),
-    "source": lambda: TokenEmbedding(20, 16),
-    "target": lambda: TokenEmbedding(20, 16),
-    "head": lambda: nn.Linear(16, 20),
-    "position": lambda: BlockedSinusoidalPosition(16),
-    "activation": lambda: relu,
 }
 # Arguments for which 0 says something: none of what they count, or the first place.
 ZERO_SAYS_SOMETHING = {

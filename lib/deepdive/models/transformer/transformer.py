@@ -1,5 +1,7 @@
 """The Transformer. Vaswani et al. 2017, "Attention Is All You Need".
 
+Long because encoder and decoder are two classes, and the parent, which is recurrent, has neither.
+
 System: transformer
 Parent: attention_seq2seq
 What differs:
@@ -144,26 +146,20 @@ def transformer(
     def attention() -> MultiHeadAttention:
         return MultiHeadAttention(d_model, n_heads, dropout=attention_dropout)
 
-    def feed_forward() -> FeedForward:
-        return FeedForward(d_model, d_ff, activation, dropout)
+    def block(cross: bool) -> Block:
+        own, ff = attention(), FeedForward(d_model, d_ff, activation, dropout)
+        return Block(own, ff, attention() if cross else None, joint)
 
-    def encoder_block(_layer: int) -> Block:
-        return Block(attention(), feed_forward(), residual=joint)
-
-    def decoder_block(_layer: int) -> Block:
-        return Block(attention(), feed_forward(), attention(), joint)
-
-    def stack(block: Callable[[int], Block]) -> Stack:
-        return Stack(
-            block, n_layers, LayerNorm(d_model) if getattr(residual, "final_norm", False) else None
-        )
+    def stack(cross: bool) -> Stack:
+        norm = LayerNorm(d_model) if getattr(residual, "final_norm", False) else None
+        return Stack(lambda _layer: block(cross), n_layers, norm)
 
     source = TokenEmbedding(src_vocab, d_model, scale=d_model**0.5)
     target = source if tgt_vocab is None else TokenEmbedding(tgt_vocab, d_model, scale=d_model**0.5)
     place = position(d_model)
     return Transformer(
-        Encoder(source, place, stack(encoder_block), dropout),
-        Decoder(target, place, stack(decoder_block), dropout),
+        Encoder(source, place, stack(cross=False), dropout),
+        Decoder(target, place, stack(cross=True), dropout),
         TiedHead(target),
     )
 

@@ -82,6 +82,7 @@ class TranslatorConfig(Config):
 
     @property
     def padding(self) -> int:
+        """Return the token of padding."""
         return self.src_vocab - 1 if self.pad is None else self.pad
 
     def embedding(self, vocab_size: int | None) -> TokenEmbedding:
@@ -106,16 +107,16 @@ def translator(config: TranslatorConfig, **changes: Any) -> Translator:
     def attention(n_heads: int) -> MultiHeadAttention:
         return MultiHeadAttention(config.d_model, n_heads, dropout=config.attention_dropout)
 
-    def block(n_heads: int, d_ff: int, cross: MultiHeadAttention | None) -> Block:
+    def block(n_heads: int, d_ff: int, cross: bool) -> Block:
+        other = attention(n_heads) if cross else None
         ff = FeedForward(config.d_model, d_ff, config.activation, config.ff_dropout)
-        return Block(attention(n_heads), ff, cross, partial(PostNorm, dropout=config.dropout))
+        return Block(attention(n_heads), ff, other, partial(PostNorm, dropout=config.dropout))
 
     def encoder_block(_layer: int) -> Block:
-        return block(config.n_heads, config.d_ff, None)
+        return block(config.n_heads, config.d_ff, cross=False)
 
     def decoder_block(_layer: int) -> Block:
-        n_heads = config.n_decoder_heads
-        return block(n_heads, config.d_decoder_ff, attention(n_heads))
+        return block(config.n_decoder_heads, config.d_decoder_ff, cross=True)
 
     source, target, head = config.vocabularies(config)
     position = config.position(config)
