@@ -126,8 +126,13 @@ def builders() -> Iterator[Callable[..., nn.Module]]:
 def by_fields(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
     """A builder from a record of sizes, as one from the record's numbers."""
     config = inspect.signature(build).parameters["config"].default
-    kinds = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
-    kinds = {name: kind for name, kind in kinds.items() if kind in (int, tuple)}
+    hints = typing.get_type_hints(type(config))
+    names = [field.name for field in dataclasses.fields(config)]
+    kinds = {
+        name: hints[name]
+        for name in names
+        if type(getattr(config, name)) in (int, tuple) or holds_numbers(hints[name])
+    }
     numbers = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(config, name))
         for name in kinds

@@ -12,7 +12,6 @@ from deepdive.models.efficient import informer, perceiver, reformer
 from deepdive.models.efficient.informer_parts import Distil
 from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names
-from deepdive.published.weights import Sources
 
 Pairs = dict[str | tuple[str, ...], str]
 
@@ -45,16 +44,12 @@ def reformer_names(config: reformer.ReformerConfig) -> Names:
     return Names(pairs)
 
 
-def without_constants(sources: Sources) -> Sources:
-    """Return the tensors without those that stood for minus infinity in older files."""
-    return {name: source for name, source in sources.items() if "mask_value_float" not in name}
-
-
 def _axial(config: reformer.ReformerConfig, theirs: Mapping[str, Any]) -> reformer.ReformerConfig:
     if not theirs.get("axial_pos_embds", True):
         return config
-    shape, widths = theirs["axial_pos_shape"], theirs["axial_pos_embds_dim"]
-    return config.but(axial=(tuple(shape), tuple(widths)))
+    return config.but(
+        axial=(tuple(theirs["axial_pos_shape"]), tuple(theirs["axial_pos_embds_dim"]))
+    )
 
 
 def _their_axial(config: reformer.ReformerConfig) -> dict[str, Any]:
@@ -105,7 +100,8 @@ REFORMER = Family(
     names=reformer_names,
     prefix="reformer.",
     unused=("lm_head.",),
-    older=(without_constants,),
+    # Older files hold the numbers that stood for minus infinity.
+    older=(lambda found: {n: t for n, t in found.items() if "mask_value_float" not in n},),
 )
 
 
@@ -121,10 +117,8 @@ def informer_half(theirs: str, ours: str) -> Names:
         f"{layer}.fc1": f"{block}.ff.inner",
         f"{layer}.fc2": f"{block}.ff.out",
     }
-    for attention, attn in (
-        (f"{layer}.self_attn", f"{block}.attn"),
-        (f"{layer}.encoder_attn", f"{block}.cross"),
-    ):
+    for part, name in (("self_attn", "attn"), ("encoder_attn", "cross")):
+        attention, attn = f"{layer}.{part}", f"{block}.{name}"
         pairs[f"{attention}.q_proj"] = f"{attn}.q"
         pairs[f"{attention}.k_proj", f"{attention}.v_proj"] = f"{attn}.kv"
         pairs[f"{attention}.out_proj"] = f"{attn}.out"

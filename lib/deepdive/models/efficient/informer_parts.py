@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import zip_longest
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.layers import LayerNorm
+from deepdive.layers import Block, LayerNorm
 from deepdive.positions import BlockedSinusoidalPosition
 
 
@@ -61,7 +61,7 @@ class InformerEncoder(nn.Module):
     """
 
     def __init__(
-        self, embedding: RowEmbedding, blocks: Sequence[nn.Module], distils: Sequence[nn.Module]
+        self, embedding: RowEmbedding, blocks: list[Block], distils: list[nn.Module]
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -70,8 +70,7 @@ class InformerEncoder(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return what the last block says of the past."""
         rows = self.embedding(x)
-        for i, block in enumerate(self.blocks):
+        for block, distil in zip_longest(self.blocks, self.distils):
             rows = block(rows)
-            if i < len(self.distils):
-                rows = self.distils[i](rows)
+            rows = rows if distil is None else distil(rows)
         return rows

@@ -22,6 +22,7 @@ Book: 5.2.2.2
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import lcm
@@ -151,30 +152,26 @@ class ReformerConfig(Config):
         return lcm(*(lengths[layer] for layer in self.layers))
 
 
-def hashed(config: ReformerConfig) -> nn.Module:
-    """Return the attention of a hashed layer."""
-    mechanism = config.lsh(config.chunk, config.rounds, config.buckets, dropout=config.lsh_dropout)
-    return SharedQKMultiHeadAttention(
-        config.d_model, config.n_heads, d_head=config.d_head, bias=False, mechanism=mechanism
-    )
-
-
-def local(config: ReformerConfig) -> nn.Module:
-    """Return the attention of a local layer."""
-    around, dropout = (config.local_before, config.local_after), config.local_dropout
-    mechanism = ChunkAttention(config.local_chunk, *around, dropout=dropout)
-    return MultiHeadAttention(
-        config.d_model, config.n_heads, d_head=config.d_head, bias=False, mechanism=mechanism
-    )
+def attention(config: ReformerConfig, layer: int) -> nn.Module:
+    """Return the attention of a layer, local or hashed."""
+    kind: Callable[..., nn.Module] = SharedQKMultiHeadAttention
+    mechanism: nn.Module
+    if config.layers[layer] == "local":
+        kind, around = MultiHeadAttention, (config.local_before, config.local_after)
+        mechanism = ChunkAttention(config.local_chunk, *around, dropout=config.local_dropout)
+    else:
+        lsh = config.chunk, config.rounds, config.buckets
+        mechanism = config.lsh(*lsh, dropout=config.lsh_dropout)
+    sizes = config.d_model, config.n_heads
+    return kind(*sizes, d_head=config.d_head, bias=False, mechanism=mechanism)
 
 
 def block(config: ReformerConfig, layer: int) -> ReversibleBlock:
     """Return one layer, whose input can be computed from its output."""
-    attn = local(config) if config.layers[layer] == "local" else hashed(config)
     ff: nn.Module = FeedForward(config.d_model, config.d_ff, config.activation, config.dropout)
     ff = ff if config.ff_rows is None else ChunkedFeedForward(ff, config.ff_rows)
     norm = partial(LayerNorm, eps=config.eps)
-    return ReversibleBlock(attn, ff, norm=norm, dropout=config.dropout)
+    return ReversibleBlock(attention(config, layer), ff, norm=norm, dropout=config.dropout)
 
 
 BASE = ReformerConfig()
