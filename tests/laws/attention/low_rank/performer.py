@@ -8,7 +8,7 @@ from torch import Tensor
 from deepdive.attention.low_rank.performer import PerformerAttention
 from deepdive.attention.softmax import SoftmaxAttention
 from laws import Case, case, random_rows
-from laws.attention.low_rank.kernel import NO_WEIGHTS, its_mask
+from laws.attention.low_rank.kernel import NO_WEIGHTS
 from laws.attention.softmax import mechanism_case
 
 
@@ -34,9 +34,6 @@ def _() -> Case:
         parity="each weight from its two features, in float64",
         limits={
             "the expectation, by integration: SoftmaxAttention": many,
-            "causal, in chunks: its mask": lambda: its_mask(
-                PerformerAttention(4, 16, chunk=4).double()
-            ),
         },
         laws={"hooks": NO_WEIGHTS},
         refusals={
