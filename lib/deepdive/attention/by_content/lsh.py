@@ -137,8 +137,8 @@ class LSHAttention(LSHMaskAttention):
             causal=causal,
             once=self.once,
         )
-        rows = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q * scale, directions(k), v))
-        return *rows, real.flatten(0, 1), chunks
+        q, k, v = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q * scale, directions(k), v))
+        return q, k, v, real.flatten(0, 1), chunks
 
     def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Return cells whose difference says whether a query meets a key, as in `Chunks`."""
