@@ -56,13 +56,7 @@ class Mechanism(nn.Module):
         return self.compute(q, k, v, mask, bias, scale)
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v), from arguments that are checked."""
         raise NotImplementedError

@@ -51,13 +51,7 @@ class GeneralAttention(DotAttention):
         check_width("k", k, d_key=self.W.out_features)
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values; the dot product is taken between `q @ W` and `k`."""
         return super().compute(self.W(q), k, v, mask, bias, scale)
@@ -108,13 +102,7 @@ class AdditiveAttention(SoftmaxAttention):
         check_width("q", q, d_query=self.W_q.in_features)
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v): those of the projected keys."""
         return super().compute(q, self.project_keys(k), v, mask, bias, scale)

@@ -55,13 +55,7 @@ class SoftmaxAttention(Mechanism):
         self.dropout = Dropout(dropout)
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
         if isinstance(mask, Texts) and bias is None and not self.listening:

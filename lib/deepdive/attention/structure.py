@@ -22,13 +22,7 @@ class StructuredAttention(Mechanism):
     takes_bias = False
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
         form = self.structured if self.explicit(q) else self.fast

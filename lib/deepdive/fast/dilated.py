@@ -22,8 +22,9 @@ def by_dilation(
     mixed = q.new_empty(*q.shape[:3], v.shape[3])
     for gap in sorted(set(gaps)):
         heads = torch.tensor([h for h, own in enumerate(gaps) if own == gap], device=q.device)
-        rows = (x.index_select(1, heads) for x in (q, k, v))
-        mixed = mixed.index_copy(1, heads, _texts(attend, *rows, real, gap))
+        own_q, own_k, own_v = (rows.index_select(1, heads) for rows in (q, k, v))
+        own = _texts(attend, own_q, own_k, own_v, real, gap)
+        mixed = mixed.index_copy(1, heads, own)
     return mixed
 
 

@@ -10,12 +10,11 @@ from deepdive.attention.low_rank.performer import PerformerAttention
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.masks import Causal, Padding
+from deepdive.masks import Padding
 from laws import (
     Case,
     Fails,
     NotApplicable,
-    Pair,
     Refuses,
     case,
     padding_of,
@@ -28,30 +27,17 @@ NO_WEIGHTS = Refuses("nothing of size T x S exists: record says that there are n
 ZEROS = [torch.zeros(1, 2, 3, 4)] * 3
 
 
-def its_mask(attention: nn.Module) -> Pair:
-    """Return the limit of the causal form, padding included: the weights written out, masked,
-    divided by their sum, times v.
-    """
-
-    def pair() -> tuple[Tensor, Tensor]:
-        q, k, v = heads(23)
-        real = torch.ones(2, 23).bool()
-        real[0, :4] = False  # the first rows have no key
-        mask = Causal() & Padding(real)
-        every = torch.eye(23).double().expand(2, 2, 23, 23)
-        weights = attention.double()(q, k, every) * mask.dense(23)
-        total = weights.sum(-1, keepdim=True)
-        return attention(q, k, v, mask), weights @ v / total.masked_fill(total == 0, 1.0)
-
-    return pair
-
-
 @case("LinearAttention", LinearAttention)
 def _() -> Case:
+    def equal_keys() -> tuple[Tensor, Tensor]:
+        q, k, v = heads(5)
+        same_keys = k[:, :, :1].expand_as(k)
+        return LinearAttention()(q, same_keys, v), v.mean(2, keepdim=True).expand_as(v)
+
     return mechanism_case(
         lambda: LinearAttention(chunk=4),
         parity="each weight from its two features, in float64",
-        limits={"causal, in chunks: its mask": its_mask(LinearAttention(chunk=4))},
+        limits={"keys that are equal: the mean": equal_keys},
         laws={"hooks": NO_WEIGHTS},
     )
 
@@ -75,10 +61,7 @@ def _() -> Case:
     return mechanism_case(
         lambda: PerformerAttention(4, 16, chunk=4),
         parity="each weight from its two features, in float64",
-        limits={
-            "the expectation, by integration: SoftmaxAttention": many,
-            "causal, in chunks: its mask": its_mask(PerformerAttention(4, 16, chunk=4)),
-        },
+        limits={"the expectation, by integration: SoftmaxAttention": many},
         laws={"hooks": NO_WEIGHTS},
         refusals={
             "a negative scale": lambda: PerformerAttention(4, 16)(*ZEROS, scale=-1.0),

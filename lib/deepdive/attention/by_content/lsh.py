@@ -118,32 +118,27 @@ class LSHAttention(LSHMaskAttention):
         """Return scaled queries, directions of the keys and values, (N, T', d), filled up to whole
         chunks; which of these rows are real, (N, T'); and who meets whom.
         """
-        T = q.shape[2]
-        real = all_real(real, k).expand(q.shape[0], T)
-        chunks, real = self._chunks(*self.sort(q, k, real), real, causal)
-        fill = chunks.q_at.shape[-1] - T
-        rows = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q * scale, directions(k), v))
-        return *rows, real, chunks
-
-    def _chunks(self, q: Sorted, k: Sorted, real: Tensor, causal: bool) -> tuple[Chunks, Tensor]:
-        """Return who meets whom, and which of the T' rows are real, (N, T')."""
-        heads, fill = q.order.shape[1], q.order.shape[-1] - real.shape[-1]
+        B, heads, T = q.shape[:3]
+        real = all_real(real, k).expand(B, T)
+        of_q, of_k = self.sort(q, k, real)
+        fill = of_q.order.shape[-1] - T
         real = F.pad(real, (0, fill), value=False)[:, None].expand(-1, heads, -1)
-        before = k.order.roll(1, dims=2)[..., -k.chunk :]  # the last chunk of the round before
-        k_at = torch.cat([before, k.order], dim=-1)
-        q_cell, k_cell = (x if x is None else x.flatten(0, 1) for x in self._cells(q, k, real))
+        before = of_k.order.roll(1, dims=2)[..., -of_k.chunk :]  # the round before's last chunk
+        cells = self._cells(of_q, of_k, real)
+        q_cell, k_cell = (None if cell is None else cell.flatten(0, 1) for cell in cells)
         chunks = Chunks(
-            q_at=q.order.flatten(0, 1),
-            k_at=k_at.flatten(0, 1),
-            q_place=q.place.flatten(0, 1),
-            k_place=k.place.flatten(0, 1) + k.chunk,
+            q_at=of_q.order.flatten(0, 1),
+            k_at=torch.cat([before, of_k.order], dim=-1).flatten(0, 1),
+            q_place=of_q.place.flatten(0, 1),
+            k_place=of_k.place.flatten(0, 1) + of_k.chunk,
             q_cell=q_cell,
             k_cell=k_cell,
-            chunk=k.chunk,
+            chunk=of_k.chunk,
             causal=causal,
             once=self.once,
         )
-        return chunks, real.flatten(0, 1)
+        q, k, v = (F.pad(x, (0, 0, 0, fill)).flatten(0, 1) for x in (q * scale, directions(k), v))
+        return q, k, v, real.flatten(0, 1), chunks
 
     def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Return cells whose difference says whether a query meets a key, as in `Chunks`."""

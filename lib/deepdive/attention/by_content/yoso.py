@@ -78,13 +78,7 @@ class ExpectedYosoAttention(Mechanism):
         return f"bits={self.bits}"
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
         allowed = self.allowed(mask, q, k)

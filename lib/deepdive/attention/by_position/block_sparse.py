@@ -81,12 +81,7 @@ class BlockSparseAttention(PatternAttention):
     queries = "all"
 
     def __init__(
-        self,
-        block: int = 64,
-        n_random: int = 3,
-        draw: Draw | None = None,
-        *,
-        dropout: float = 0.0,
+        self, block: int = 64, n_random: int = 3, draw: Draw | None = None, *, dropout: float = 0.0
     ) -> None:
         super().__init__(dropout)
         positive(block=block)

@@ -121,13 +121,7 @@ class GlobalWindowAttention(PatternAttention):
         return Window(self.left, self.right) | Global(self.at)
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
         rest, chosen = marked(mask, k)
@@ -146,13 +140,7 @@ class GlobalWindowAttention(PatternAttention):
         return global_tokens.put(mixed, rows)
 
     def local(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        real: Tensor | None,
-        chosen: Tensor,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, chosen: Tensor, scale: float
     ) -> Tensor:
         """Return what all queries get from their windows and the chosen (B or 1, T) tokens."""
         T, global_tokens = q.shape[2], slots(chosen.expand(len(q), -1))

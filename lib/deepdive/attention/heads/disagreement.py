@@ -58,13 +58,7 @@ class DisagreeingAttention(SoftmaxAttention):
         return f"subspace={self.subspace}, position={self.position}, output={self.output}"
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v), those of `SoftmaxAttention`."""
         output = super().compute(q, k, v, mask, bias, scale)

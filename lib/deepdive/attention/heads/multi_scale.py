@@ -59,13 +59,7 @@ class MultiScaleAttention(Mechanism):
         return f"reaches={self.reaches}"
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
         mixed = [

@@ -114,13 +114,7 @@ class LocalAttention(SoftmaxAttention):
         self.window = nn.Parameter(torch.zeros(n_heads, d_head, 2))  # u_p and u_d
 
     def compute(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Mask | None,
-        bias: Tensor | None,
-        scale: float,
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
         """Return the mixed values (B, H, T, d_v)."""
         prior = self.prior(q, k, mask)

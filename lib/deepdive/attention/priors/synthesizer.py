@@ -40,13 +40,7 @@ class SynthesizedAttention(nn.Module):
     """
 
     def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        made: Scores,
-        *,
-        bias: bool = True,
-        dropout: float = 0.0,
+        self, d_model: int, n_heads: int, made: Scores, *, bias: bool = True, dropout: float = 0.0
     ) -> None:
         super().__init__()
         positive(d_model=d_model, n_heads=n_heads)

@@ -15,7 +15,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from laws import by_part, random_rows
-from test_laws import close, perturbed
+from scaffold import close, perturbed
 from torch import Tensor, nn
 
 import deepdive.fast.clustered
