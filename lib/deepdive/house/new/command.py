@@ -10,6 +10,7 @@ import click
 
 from deepdive.house.atlas.headers import Header
 from deepdive.house.atlas.pages import headings
+from deepdive.house.new import reading
 from deepdive.house.new.files import files, steps, write
 from deepdive.house.new.plan import MARK, NewError, Plan, built, listed, paper_of
 from deepdive.house.pages import find_root
@@ -79,7 +80,10 @@ def planned(root: Path, system: str, parent: str, **options: str | None) -> Plan
     folder = options["folder"] or folder_of(above, row["kind"])
     if not (root / "lib" / "deepdive" / folder).is_dir():
         raise NewError(f"no folder lib/deepdive/{folder}: --folder names one that is there")
-    override = options["override"] or (f"{above.part}.forward" if above.part else "")
+    override = options["override"] or ""
+    if above.part and not override:
+        package = root / "lib" / "deepdive"
+        override = f"{above.part}.{reading.first_method(package, above.part)}"
     plan = Plan(root, row, above, folder, override, page, paper_of(root, system))
     if not plan.has_builder and not override:
         raise NewError(f"{parent} has no builder: say --override CLASS.METHOD, what is replaced")

@@ -67,7 +67,7 @@ class Plan:
         """The new class: the system's name, and the last word of its base's."""
         if not self.base:
             return ""
-        last = re.findall(r"[A-Z][a-z]*", self.base)[-1]
+        last = re.findall(r"[A-Z]+[a-z]*", self.base)[-1]
         named = "".join(word.capitalize() for word in self.system.split("_"))
         return named if named.endswith(last) else named + last
 
@@ -76,11 +76,21 @@ class Plan:
         return not self.parent.part and self.source.builder is not None
 
     @property
+    def sizes(self) -> list[str]:
+        """What the parent's example names of its module: the builder, and sizes to be written."""
+        named = re.findall(
+            rf"\b{self.source.stem}\.(\w+)", example_of(self.root, self.parent.system)
+        )
+        return [n for n in named if not isinstance(self.source.definition(n), ast.ClassDef)]
+
+    @property
     def example(self) -> str:
         """The parent's example with the new names."""
         text = example_of(self.root, self.parent.system)
         if self.has_builder:
-            text = re.sub(rf"\b{self.source.stem}\b", self.system, text)
+            for name in self.sizes:
+                text = text.replace(f"{self.source.stem}.{name}", f"{self.system}.{name}")
+            text = text.replace(f".{self.source.stem}(", f".{self.system}(")
         elif self.base:
             text = re.sub(rf"\b{self.base}\b", self.part, text)
         return text

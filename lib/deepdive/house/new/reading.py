@@ -113,6 +113,17 @@ def method(package: Path, class_name: str, name: str) -> tuple[Module, Function]
     return next(filter(None, found), None)
 
 
+def first_method(package: Path, class_name: str) -> str:
+    """Return the method that a class is likely changed in: `forward`, or its first public one."""
+    if method(package, class_name, "forward"):
+        return "forward"
+    module = module_with(package, class_name)
+    node = module.definition(class_name) if module else None
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    names = [one.name for one in body if isinstance(one, ast.FunctionDef)]
+    return next((name for name in names if not name.startswith("_")), "")
+
+
 def passed_on(function: Function, skip: int = 0) -> str:
     """Return a call's arguments that pass on all that a function got, without the first `skip`."""
     asked = function.args

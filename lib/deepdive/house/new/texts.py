@@ -58,7 +58,6 @@ def builder(plan: Plan) -> tuple[str, list[Import]]:
     parent, function = plan.source, plan.source.builder
     assert function is not None
     stem, asked = parent.stem, function.args
-    named = set(re.findall(rf"\b{stem}\.(\w+)", example_of(plan.root, plan.parent.system)))
     needed: list[Import] = [ANY, (parent.name, stem, stem)]
     sizes = []
     by_record = bool(asked.defaults) and ast.unparse(asked.defaults[0]) == "BASE"
@@ -74,8 +73,8 @@ def builder(plan: Plan) -> tuple[str, list[Import]]:
         f'    """{MARK} what it builds; defaults are the published base model."""\n'
         f"    return {stem}({reading.passed_on(own)})\n"
     )
-    after = []
-    for name in sorted(named - {stem, "BASE"}):
+    after: list[str] = []
+    for name in sorted({*plan.sizes} - {stem, "BASE"}):
         node = parent.definition(name)
         if node is None:
             raise NewError(f"the example of {plan.parent.system} names {stem}.{name}: not found")
@@ -84,7 +83,7 @@ def builder(plan: Plan) -> tuple[str, list[Import]]:
     told = "\n".join(sizes) + text + "\n".join(after)
     needed += parent.needs(told, without={plan.system, "BASE"} if by_record else {plan.system})
     body = "\n\n".join(["".join(sizes)] * bool(sizes) + [text, *after])
-    return body, [one for one in needed if one[2] not in named - {stem}]
+    return body, [one for one in needed if one[2] not in {*plan.sizes} - {stem}]
 
 
 def system_file(plan: Plan) -> str:
