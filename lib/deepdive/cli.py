@@ -11,6 +11,7 @@ from deepdive import __version__
 from deepdive.course.assignment.commands import assignment
 from deepdive.course.assignment.exercises_command import exercises
 from deepdive.course.questions.commands import questions
+from deepdive.house.new.command import new
 from deepdive.house.pages import Page, discover, find_root
 from deepdive.house.pages.commands import Group, notebooks, run, suggest
 
@@ -40,6 +41,7 @@ main.add_command(notebooks)
 main.add_command(exercises)
 main.add_command(questions)
 main.add_command(assignment)
+main.add_command(new)
 
 
 @main.command("list")
