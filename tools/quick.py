@@ -22,6 +22,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from deepdive.house.atlas.headers import headers
+
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY, TESTS = ROOT / "lib" / "deepdive", ROOT / "tests"
 WIDE = 25  # a system is needed by a few modules, masks.py by nearly all
@@ -125,11 +127,15 @@ def cases(name: str) -> set[str]:
 
 def laws_of(module: str) -> set[str]:
     """Return the cases of a module, in the file that mirrors it and in those that import it, and of
-    the modules that depend on it.
+    the modules that depend on it, with their systems.
     """
-    holders = {n for n, p in modules().items() if n.startswith("laws.") and module in needs(p)}
-    mirrors = {n.replace("deepdive.", "laws.", 1) for n in {module, *dependents(module)}}
-    return {case for holder in holders | mirrors for case in cases(holder)}
+    reached = {module, *dependents(module)}
+    files = {name for name in modules() if name.startswith("laws.")}
+    holders = {name for name in files if module in needs(modules()[name])}
+    mirrors = {name.replace("deepdive.", "laws.", 1) for name in reached}
+    systems = {one.system for one in headers(LIBRARY).values() if one.module in reached}
+    everywhere = {case for name in files for case in cases(name)}
+    return {case for name in holders | mirrors for case in cases(name)} | systems & everywhere
 
 
 def users(helper: Path) -> set[str]:
@@ -169,8 +175,8 @@ def commands(tests: set[str], named: set[str]) -> dict[str, list[str]]:
     """Return the steps: style, and one run of pytest over the tests and the laws of the cases."""
     files = sorted(tests) + ["tests/test_laws.py", "tests/test_parity.py"] * bool(named)
     words = [Path(file).name for file in sorted(tests)]
-    words += [f"{test}[{name}" for name in sorted(named) for test in ("law", "parity")]
-    words = [word + ("-" if word.startswith("law[") else "]") * ("[" in word) for word in words]
+    words += [word for name in sorted(named) for word in (f"law[{name}-", f"parity[{name}]")]
+    words += ["test_every"] * bool(named)  # part and system has a case
     return {
         "style": ["ruff", "check", "."],
         "format": ["ruff", "format", "--check", "."],

@@ -54,7 +54,7 @@ def test_the_file_is_what_the_code_says() -> None:
 def test_every_listed_system_has_a_row() -> None:
     listed = [each["id"] for each in read_csv(SYSTEMS)]
     assert [row.id for row in ROWS][: len(listed)] == listed
-    assert len(listed) == 200
+    assert len(listed) >= 200  # those that the companion was planned with, and what came since
     assert len(IDS) == len(ROWS)
 
 

@@ -58,12 +58,13 @@ def builder(plan: Plan) -> tuple[str, list[Import]]:
     parent, function = plan.source, plan.source.builder
     assert function is not None
     stem, asked = parent.stem, function.args
-    needed: list[Import] = [ANY, (parent.name, stem, stem)]
-    sizes = []
     by_record = bool(asked.defaults) and ast.unparse(asked.defaults[0]) == "BASE"
-    if by_record:
-        needed.append((parent.name, "BASE", stem.upper()))
-        sizes.append(f"BASE = {stem.upper()}.but()  # {MARK} the numbers that changed\n")
+    call, sizes = stem, []
+    needed: list[Import] = [ANY, (parent.name, stem, stem)]
+    if by_record:  # the parent's module itself: its BASE is no size of this one
+        call = f"{stem}.{stem}"
+        needed = [ANY, (parent.name.rpartition(".")[0], stem, stem)]
+        sizes.append(f"BASE = {stem}.BASE.but()  # {MARK} the numbers that changed\n")
     changes = ast.arg("changes", ast.Name("Any"))  # what only has a name is passed on by it
     arguments = ast.arguments([], asked.args, None, [], [], changes, asked.defaults)
     own = ast.FunctionDef(plan.system, arguments, [], [], function.returns)
@@ -71,17 +72,19 @@ def builder(plan: Plan) -> tuple[str, list[Import]]:
     text = (
         f"def {plan.system}({ast.unparse(arguments)}){gives}:\n"
         f'    """{MARK} what it builds; defaults are the published base model."""\n'
-        f"    return {stem}({reading.passed_on(own)})\n"
+        f"    return {call}({reading.passed_on(own)})\n"
     )
     after: list[str] = []
     for name in sorted({*plan.sizes} - {stem, "BASE"}):
         node = parent.definition(name)
         if node is None:
             raise NewError(f"the example of {plan.parent.system} names {stem}.{name}: not found")
-        code = re.sub(rf"\b{stem}\b", plan.system, parent.code(node))
+        code = re.sub(rf"\b{stem}\(", f"{plan.system}(", parent.code(node))
         (sizes if isinstance(node, ast.Assign) else after).append(f"{code}\n")
     told = "\n".join(sizes) + text + "\n".join(after)
-    needed += parent.needs(told, without={plan.system, "BASE"} if by_record else {plan.system})
+    needed += parent.needs(
+        told, without={plan.system, stem, "BASE"} if by_record else {plan.system}
+    )
     body = "\n\n".join(["".join(sizes)] * bool(sizes) + [text, *after])
     return body, [one for one in needed if one[2] not in {*plan.sizes} - {stem}]
 

@@ -1,0 +1,186 @@
+"""`deepdive new`: what is written stands in its places, and what cannot be is refused."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from click.testing import CliRunner, Result
+
+from deepdive import cli
+from deepdive.house.atlas.headers import Header, headers
+from deepdive.house.atlas.rows import LIBRARY, rows
+from deepdive.house.new.plan import EXAMPLES, MARK, TABLE, built, listed
+
+NUMBERS = (
+    "xlmr",
+    "--parent",
+    "roberta",
+    "--page",
+    "none",
+    "--oracle",
+    "transformers XLMRobertaModel",
+)
+ABSENT = ("--name", "Gated heads", "--kind", "mechanism", "--chapter", "5", "--tier", "C")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout that holds what is read, as the current folder."""
+    without = shutil.ignore_patterns("__pycache__", "*.safetensors", "*.ipynb", "results")
+    for name in ("lib/deepdive", "tests/laws", "chapters/05_efficient", "chapters/03_bert"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=without)
+    (tmp_path / "book").mkdir()
+    shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def new(*words: str) -> Result:
+    headers.cache_clear()
+    return CliRunner().invoke(cli.main, ("new", *words))
+
+
+def found(root: Path, system: str) -> Header:
+    headers.cache_clear()
+    return built(root)[system]
+
+
+def contents(root: Path) -> Mapping[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_system_of_other_numbers_is_its_parent_s_builder_and_sizes(root: Path) -> None:
+    done = new(*NUMBERS)
+    assert done.exit_code == 0, done.output
+    text = (root / "lib/deepdive/models/bert/xlmr.py").read_text("utf-8")
+    kinds = {type(node) for node in ast.parse(text).body}
+    assert ast.ClassDef not in kinds
+    assert "return roberta.roberta(config, **changes)" in text
+    assert "TINY = BASE.but(**TOY)" in text
+    assert "Conneau et al. 2020" in text
+    head = found(root, "xlmr")
+    assert (head.parent, head.module, head.part) == ("roberta", "deepdive.models.bert.xlmr", "")
+    assert '"xlmr": _tokens(lambda: for_masked_lm(xlmr.xlmr(xlmr.TINY)))' in (
+        root / EXAMPLES
+    ).read_text("utf-8")
+
+
+def test_its_row_changes_and_no_other(root: Path) -> None:
+    before = (root / TABLE).read_text("utf-8").splitlines()
+    new(*NUMBERS)
+    after = (root / TABLE).read_text("utf-8").splitlines()
+    assert [a.split(",")[0] for a, b in zip(after, before, strict=True) if a != b] == ["xlmr"]
+    row = listed(root)["xlmr"]
+    assert (row["parent"], row["oracle"]) == ("", "transformers XLMRobertaModel")
+    headers.cache_clear()
+    (now,) = (one for one in rows(root, root / "lib" / "deepdive") if one.id == "xlmr")
+    assert now.built
+    assert now.year == "2020"
+
+
+def test_the_proof_is_red_until_it_proves_something(root: Path) -> None:
+    new(*NUMBERS)
+    text = (root / "tests/models/bert/test_parity_xlmr.py").read_text("utf-8")
+    names: dict[str, object] = {}
+    exec(compile(text, "test_parity_xlmr.py", "exec"), names)
+    proof = names["xlmr_agrees"]
+    assert callable(proof)
+    with pytest.raises(AssertionError, match=r"xlmr computes what its oracle does"):
+        proof()
+    from parity_registry import ORACLES
+
+    del ORACLES["xlmr"]
+
+
+def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -> None:
+    words = ("--parent", "talking_heads", "--override", "TalkingHeadsAttention.mix")
+    done = new("gated_heads", *words, *ABSENT)
+    assert done.exit_code == 0, done.output
+    text = (root / "lib/deepdive/attention/heads/gated_heads.py").read_text("utf-8")
+    (node,) = (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+    assert (node.name, ast.unparse(node.bases[0])) == (
+        "GatedHeadsAttention",
+        "TalkingHeadsAttention",
+    )
+    assert [one.name for one in node.body if isinstance(one, ast.FunctionDef)] == ["mix"]
+    assert found(root, "gated_heads").part == "GatedHeadsAttention"
+    names: dict[str, type] = {}
+    exec(compile(text, "gated_heads.py", "exec"), names)
+    import torch
+
+    rows = torch.randn(1, 2, 3, 4)
+    parent = names["TalkingHeadsAttention"](2)
+    assert torch.equal(names["GatedHeadsAttention"](2)(rows, rows, rows), parent(rows, rows, rows))
+    page = (root / "chapters/05_efficient/10_gated_heads.py").read_text("utf-8")
+    assert 'compare("gated_heads")' in page
+    assert listed(root)["gated_heads"]["page"] == "chapters/05_efficient/10_gated_heads#in-code"
+
+
+def test_a_dry_run_prints_and_writes_nothing(root: Path) -> None:
+    before = contents(root)
+    done = new(*NUMBERS, "--dry-run")
+    assert "def xlmr(" in done.output
+    assert contents(root) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("xlmr", "--parent", "rober"), "did you mean roberta"),
+        (("XLM-R", "--parent", "roberta"), "cannot name a file"),
+        (("gnmt", "--parent", "roberta"), "is built already"),
+        (("gated_heads", "--parent", "talking_heads"), "give --name, --kind, --chapter, --tier"),
+        (("xlmr", "--parent", "roberta"), "say --page none"),
+        ((*NUMBERS[:3], "--page", "chapters/03_bert/09_roberta#nowhere"), "no heading"),
+        ((*NUMBERS, "--folder", "models/none"), "no folder lib/deepdive/models/none"),
+        ((*NUMBERS, "--override", "BertEmbeddings.fly"), "no method BertEmbeddings.fly"),
+        (("xlmr", "--parent", "wordpiece", "--page", "none"), "belongs in models"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(
+    root: Path, words: tuple[str, ...], message: str
+) -> None:
+    before = contents(root)
+    done = new(*words)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert contents(root) == before
+
+
+def test_nothing_is_overwritten(root: Path) -> None:
+    (root / "tests/laws/models/bert/xlmr.py").write_text("mine", encoding="utf-8")
+    before = contents(root)
+    assert "is there already" in new(*NUMBERS).output
+    assert contents(root) == before
+
+
+@pytest.mark.parametrize("move", range(1, 6))
+def test_a_run_that_is_interrupted_leaves_what_was_there(
+    root: Path, monkeypatch: pytest.MonkeyPatch, move: int
+) -> None:
+    before, moved, replace = contents(root), [], Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        moved.append(target)
+        if len(moved) == move:
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    assert new(*NUMBERS).exit_code != 0
+    assert len(moved) == move
+    assert contents(root) == before
+
+
+def test_no_mark_is_left_to_say() -> None:
+    places = [LIBRARY, ROOT / "tests" / "laws", ROOT / "chapters"]
+    files = [
+        path for place in places for kind in ("py", "csv") for path in place.rglob(f"*.{kind}")
+    ]
+    left = [path for path in files if MARK in path.read_text("utf-8")]
+    assert not left, f"`deepdive new` left {MARK!r} in {[str(p.relative_to(ROOT)) for p in left]}"
