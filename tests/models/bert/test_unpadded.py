@@ -168,7 +168,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: encode(model(), [torch.full((13,), 4)]), ValueError, "max_length=12",
     ),
     "an unknown token": (
-        lambda: encode(model(), [torch.tensor([40])]), ValueError, "vocab_size=32",
+        lambda: encode(model(), [torch.tensor([40])]), ValueError, "expected 0 to 31",
     ),
     "training mode": (lambda: vectors(model().train(), ["a"]), ValueError, r"model.eval\(\)"),
     "no room": (lambda: vectors(model().eval(), ["a"], max_length=2), ValueError, "max_length=2"),
