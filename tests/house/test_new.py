@@ -116,6 +116,9 @@ def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -
     rows = torch.randn(1, 2, 3, 4)
     parent = names["TalkingHeadsAttention"](2)
     assert torch.equal(names["GatedHeadsAttention"](2)(rows, rows, rows), parent(rows, rows, rows))
+    cases = (root / "tests/laws/attention/heads.py").read_text("utf-8")
+    assert '@case("gated_heads", GatedHeadsAttention)' in cases
+    ast.parse(cases)
     page = (root / "chapters/05_efficient/10_gated_heads.py").read_text("utf-8")
     assert 'compare("gated_heads")' in page
     assert listed(root)["gated_heads"]["page"] == "chapters/05_efficient/10_gated_heads#in-code"

@@ -18,19 +18,23 @@ from deepdive.house.new.texts import (
 
 def files(plan: Plan) -> dict[str, str]:
     """Return path below the root -> text, of everything that is written or changed."""
-    places = {f"lib/deepdive/{plan.folder}/{plan.system}.py": system_file(plan)}
+    new = {f"lib/deepdive/{plan.folder}/{plan.system}.py": system_file(plan)}
+    changed = {EXAMPLES: with_example(plan), TABLE: with_row(plan)}
     laws = f"tests/laws/{plan.folder}"
-    if not (plan.root / laws / "__init__.py").is_file():
-        places[f"{laws}/__init__.py"] = ""
-    places[f"{laws}/{plan.system}.py"] = case_file(plan)
+    if (plan.root / f"{laws}.py").is_file():  # one file holds the cases of the folder
+        changed[f"{laws}.py"] = case_file(plan, (plan.root / f"{laws}.py").read_text("utf-8"))
+    else:
+        new[f"{laws}/{plan.system}.py"] = case_file(plan)
+        if not (plan.root / laws / "__init__.py").is_file():
+            new[f"{laws}/__init__.py"] = ""
     if not plan.row["oracle"].startswith("none: "):
-        places[f"tests/{plan.folder}/test_parity_{plan.system}.py"] = parity_file(plan)
+        new[f"tests/{plan.folder}/test_parity_{plan.system}.py"] = parity_file(plan)
     if plan.page:
-        places[f"{plan.page}.py"] = page_file(plan)
-    for place in places:
+        new[f"{plan.page}.py"] = page_file(plan)
+    for place in new:
         if (plan.root / place).exists():
             raise NewError(f"{place} is there already, and nothing is overwritten")
-    return places | {EXAMPLES: with_example(plan), TABLE: with_row(plan)}
+    return new | changed
 
 
 def write(root: Path, places: Mapping[str, str]) -> None:

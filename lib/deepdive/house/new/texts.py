@@ -122,8 +122,10 @@ def part_of_case(plan: Plan) -> Import:
     return found
 
 
-def case_file(plan: Plan) -> str:
-    """Return the case: the parent's, with another `make`, and a limit that must be given."""
+def case_file(plan: Plan, into: str = "") -> str:
+    """Return a file with the case, or `into` with it at its end: the parent's case with another
+    `make`, and a limit that must be given.
+    """
     part = part_of_case(plan)
     imports = reading.block(
         {
@@ -135,9 +137,8 @@ def case_file(plan: Plan) -> str:
         }
     )
     asks = f"{MARK} where does {plan.system} equal {plan.parent.system}? Return both."
-    return (
-        f'"""Cases of `{plan.module}`."""\n\nfrom __future__ import annotations\n\n{imports}\n\n'
-        f'@case("{plan.system}", {part[2]})\ndef _() -> Case:\n'
+    case = (
+        f'\n\n@case("{plan.system}", {part[2]})\ndef _() -> Case:\n'
         f"    def its_parent() -> tuple[Tensor, Tensor]:\n"
         f'        raise AssertionError("{asks}")\n\n'
         f"    return replace(\n"
@@ -148,6 +149,13 @@ def case_file(plan: Plan) -> str:
         f"        refusals={{}},  # {MARK} what it cannot honour, and raises\n"
         f"    )\n"
     )
+    if not into:
+        top = f'"""Cases of `{plan.module}`."""\n\nfrom __future__ import annotations\n'
+        return f"{top}\n{imports}{case}"
+    body = ast.parse(into).body
+    last = max(node.end_lineno or 0 for node in body if isinstance(node, ast.ImportFrom))
+    lines = into.splitlines(keepends=True)
+    return "".join([*lines[:last], imports, *lines[last:]]) + case
 
 
 def parity_file(plan: Plan) -> str:
