@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -35,7 +36,7 @@ from transformers import (
 from deepdive.layers import gelu, gelu_tanh
 from deepdive.layers.heads import Chooser, Classifier, SpanReader, Tagger, best_span
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
-from deepdive.published import family, from_config, load
+from deepdive.published import family, from_config, load, save
 from deepdive.published.weights import Rule, adopt
 
 DISTIL: dict[str, Any] = {
@@ -117,6 +118,12 @@ def test_a_student_begins_from_every_second_layer() -> None:
     assert torch.allclose(half(SRC), states, atol=1e-5)  # float32: the sum in another order
     whole = distilbert.student(bert.bert(vocab_size=28, d_model=16, n_heads=4, n_layers=1, d_ff=24))
     assert len(whole.stack.blocks) == 1
+
+
+def test_a_student_is_published_as_what_it_is(tmp_path: Path) -> None:
+    half = distilbert.student(bert.bert(bert.TINY, n_layers=4)).eval()
+    theirs = DistilBertModel.from_pretrained(save(half, tmp_path)).eval()
+    assert torch.allclose(half(SRC), theirs(SRC).last_hidden_state, atol=1e-5)
 
 
 # Heads

@@ -4,12 +4,13 @@ Self-supervised Learning of Language Representations".
 System: albert
 Parent: bert
 What differs:
-- one block serves all layers (`albert` gives the stack the same block for each), so depth costs no
-  parameters, and as much time as before
+- one block serves all layers (`one_block`): depth costs no parameters, and as much time as in BERT
 - the embedding is narrow, and a matrix brings its rows to the stream's width
-  (`FactorisedEmbeddings`): vocab_size d_embedding + d_embedding d_model for vocab_size d_model
-- the second head says which of two neighbouring texts came first (`next`, trained on SOP's pairs)
-- the activation is GELU's approximation by tanh (`activation`)
+  (`FactorisedEmbeddings`): (vocab_size + d_model) * d_embedding numbers in place of vocab_size *
+  d_model
+- the second head says which of two neighbouring texts came first, "sentence order prediction", in
+  place of whether they belong together (`for_pretraining`)
+- GELU by its tanh form, 30,000 pieces, and no dropout, as in the released version 2 (`BASE`)
 Source: Lan et al. 2020, section 3, and their released code.
 Book: 3.2
 """
@@ -40,7 +41,8 @@ class FactorisedEmbeddings(BertEmbeddings):
 
     @classmethod
     def of(cls, config: Any) -> Self:
-        embeddings = super().of(config.but(d_model=config.d_embedding))
+        narrow = config.but(d_model=config.d_embedding)  # tables and norm are this wide
+        embeddings = super().of(narrow)
         embeddings.project = nn.Linear(config.d_embedding, config.d_model)
         return embeddings
 
@@ -72,12 +74,14 @@ TINY = BASE.but(**TOY | {"d_embedding": 8, "n_layers": 3})
 
 
 def albert(config: AlbertConfig = BASE, **changes: Any) -> Bert:
-    """Build an encoder; defaults are the paper's base model (its version 2, without dropout)."""
+    """Build an encoder; defaults are the released base model, version 2."""
     return bert(config, **changes)
 
 
 def for_pretraining(encoder: Bert) -> BertForPreTraining:
-    """Put both heads on an encoder; `next` says whether two texts stand in their order (0)."""
+    """Put both heads on an encoder; `next` has a score for each order of the two texts: 0,
+    as they stood, 1, exchanged.
+    """
     d_model, masked = encoder.config.d_model, masked_head(encoder)
     in_order = nn.Linear(d_model, 2)
     initialise(in_order)

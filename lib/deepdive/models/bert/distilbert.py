@@ -1,4 +1,4 @@
-"""DistilBERT: half of BERT's layers, taught by the whole. Sanh et al. 2019, "DistilBERT, a
+"""DistilBERT: half of BERT's layers, taught by a whole BERT. Sanh et al. 2019, "DistilBERT, a
 distilled version of BERT: smaller, faster, cheaper and lighter".
 
 The model is `deepdive.models.bert.bert.Bert` with other numbers; what makes it DistilBERT is how it
@@ -9,7 +9,8 @@ System: distilbert
 Parent: bert
 What differs:
 - half as many layers (`n_layers`), begun from every second one of the teacher's (`student`)
-- no segments (`n_segments` = 0), and no pooler
+- there is no table of segments (`n_segments` = 0), and no second text to tell from the first: the
+  objective that read it, with its pooler, is left out
 - it learns from a teacher's scores and states, not from text alone (`deepdive.training.objectives`)
 Source: Sanh et al. 2019, sections 2 and 3.
 Book: 3.2
@@ -37,12 +38,14 @@ def distilbert(config: EncoderConfig = BASE, **changes: Any) -> Bert:
 def student(teacher: Bert) -> Bert:
     """Return a copy of the teacher with every second of its layers: 0, 2, 4 and so on.
 
-    The row of segment 0, which every token of a single text had, is added to the positions.
+    The row of segment 0, which every token of a single text had, is added to the positions, so
+    that nothing of the teacher's input is lost; the paper leaves it out.
     Source: Sanh et al. 2019, section 2, "student initialization".
     """
     model = copy.deepcopy(teacher)
     model.stack.blocks = model.stack.blocks[::2]
-    embeddings = model.embeddings
+    embeddings, n_layers = model.embeddings, len(model.stack.blocks)
+    model.config = teacher.config.but(n_layers=n_layers, n_segments=0, family=BASE.family)
     if embeddings.segments is not None and isinstance(embeddings.position, LearnedPosition):
         with torch.no_grad():
             embeddings.position.table.weight += embeddings.segments.weight[0]

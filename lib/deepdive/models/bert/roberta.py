@@ -1,19 +1,20 @@
 """RoBERTa: BERT's model, trained longer on more text, on gaps alone. Liu et al. 2019, "RoBERTa: A
 Robustly Optimized BERT Pretraining Approach".
 
-The layers are BERT's. Its inputs are whole sentences from one document or several, up to the full
-length.
+The layers are BERT's. A row of its input is one text, filled with whole sentences up to the full
+length, from one document or several.
 
 System: roberta
 Parent: bert
 What differs:
-- there is no second text, so no head for it: `n_segments` is 1 (`for_masked_lm`)
-- gaps are drawn at each visit, not once (`deepdive.training.objectives.mask_tokens` in training's
-  loop)
+- the input is one text, so one row of the table of segments is left (`n_segments`), and the model
+  learns to fill gaps alone (`deepdive.models.bert.pretraining.for_masked_lm`)
+- gaps are drawn anew each time that a text is read (`deepdive.training.objectives.mask_tokens`)
 - positions are counted over the real tokens, so padding in front moves none of them
-  (`RobertaEmbeddings`); the table has `unused_positions` before them
-- words are cut into bytes (`deepdive.tokenizers.ByteBPETokenizer`), 50,265 pieces
-- the norms' `eps` is 1e-5, and training has more text, larger batches and more steps
+  (`RobertaEmbeddings`); two rows of the released table stand before the first token's and are
+  never read (`unused_positions`), one of them padding's
+- words are cut into pieces of bytes (`deepdive.tokenizers.ByteBPETokenizer`, `vocab_size`); the
+  norms' `eps` is 1e-5; training has more text, larger batches and more steps
 Source: Liu et al. 2019, sections 3 and 4, and their released code.
 Book: 3.2.1
 """
@@ -35,7 +36,7 @@ class RobertaEmbeddings(BertEmbeddings):
         """Return where each token stands among the real ones, (T,) or (B, T)."""
         if mask is None:
             return super().positions(tokens, mask)
-        return (mask.cumsum(1) - 1).clamp(min=0)  # below padding any place will do
+        return (mask.cumsum(1) - 1).clamp(min=0)  # where the token is padding, any place
 
 
 BASE = EncoderConfig(

@@ -4,11 +4,12 @@ Sequences".
 System: bigbird
 Parent: longformer
 What differs:
-- positions meet in blocks of 64: a block meets its two neighbours (`BlockSparseAttention.block`)
-- and blocks drawn at random, other ones for each head, the same for each text (`draw`)
-- the first and the last block are global, whatever the task, with the shared projections
-- embeddings and weights are BERT's (`Bert`), the activation is GELU by its tanh form
-- a text of few blocks is attended in full (`in_full`)
+- whole blocks of 64 tokens see each other, not single tokens: a block sees itself, its two
+  neighbours and `n_random` drawn ones, others in each head and layer (`block_attention`, `draw`)
+- the first and the last block are the global tokens, whatever the task; they have no projections
+  of their own
+- all else is BERT's (`Bert`), with 4,096 positions, 50,358 pieces, and GELU by tanh (`BASE`)
+- a text too short for the pattern is attended in full (`BlockSparseAttention.in_full`)
 Source: Zaheer et al. 2020, section 2, and their released code.
 Book: 5.2.2.4
 """
@@ -29,8 +30,8 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 @dataclass(frozen=True)
 class BigBirdConfig(EncoderConfig):
-    """`block_size` tokens meet as one; `n_random` blocks are drawn for each, by
-    `draw(n_random, layer)`: others in each layer.
+    """Who sees whom is said for blocks of `block_size` tokens. `draw(n_random, layer)` says which
+    `n_random` blocks, of those that are no neighbours, each block sees.
     """
 
     block_size: int = 64

@@ -1,18 +1,17 @@
 """Longformer, an encoder for long texts. Beltagy et al. 2020, "Longformer: The Long-Document
 Transformer".
 
-Embeddings, blocks and weights are RoBERTa's, from which the published models were trained on;
-only attention differs. The causal language models of the paper have windows with gaps instead of
-global tokens: `deepdive.attention.DilatedAttention`.
+It is RoBERTa but for its attention and the length of its texts; the published models went on from
+RoBERTa's weights. For the paper's causal models: `deepdive.attention.DilatedAttention`.
 
 System: longformer
 Parent: roberta
 What differs:
-- a token sees `window` / 2 tokens on each side (`LongformerAttention`, layer by layer)
-- a few tokens, chosen by the task, see all and are seen by all (`global_tokens`)
-- what global tokens ask and are told goes through projections of their own (`global_q`,
-  `global_kv`), which start as copies
-- the table of positions is longer, 4,096 (`max_length`), and starts as copies of RoBERTa's
+- a token sees itself and `window` / 2 on each side (`LongformerAttention`); layers may differ
+- a few tokens, chosen by the task, see all and are seen by all (`Longformer`, `global_tokens`)
+- queries of global tokens, and the keys and values that these read, have projections of their own
+  (`global_q`, `global_kv`); they start as copies of the others (`longformer`)
+- the table of positions has 4,096 rows (`max_length`)
 Source: Beltagy et al. 2020, sections 3 and 5, and their released code.
 Book: 5.2.2.1
 """
@@ -26,7 +25,7 @@ from torch import Tensor, nn
 
 from deepdive.attention import GlobalTokens, LongformerAttention
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.models.bert.roberta import RobertaEmbeddings
+from deepdive.models.bert.roberta import BASE as ROBERTA
 
 
 class Longformer(Bert):
@@ -72,10 +71,10 @@ def window_attention(config: LongformerConfig, layer: int) -> nn.Module:
 
 
 BASE = LongformerConfig(
-    vocab_size=50_265, max_length=4096, n_segments=1, eps=1e-5, unused_positions=2,
-    embeddings=RobertaEmbeddings, attention=window_attention, model=Longformer,
-    family="longformer",
-)  # fmt: skip
+    **vars(ROBERTA)
+    | {"max_length": 4096, "attention": window_attention, "model": Longformer}
+    | {"family": "longformer"}
+)
 LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
 TINY = BASE.but(**TOY, window=(4, 2))
 
