@@ -23,7 +23,8 @@ from deepdive.house.atlas.headers import headers
 from deepdive.house.atlas.rows import LIBRARY, ROOT, SYSTEMS, read_csv
 from deepdive.inspect import hook_points, record
 from deepdive.masks import Causal, Mask, Padding
-from deepdive.training.checkpoint import load_weights, save_weights
+from deepdive.published.weights import adopt, read
+from deepdive.training.checkpoint import save_weights
 
 PROOFS = proofs()
 
@@ -185,7 +186,7 @@ def round_trip(case: Case, folder: Path) -> None:
     module, x = perturbed(case, seed=1), inputs(case)
     other = perturbed(case, seed=2)
     save_weights(module, folder / "weights.safetensors")
-    load_weights(other, folder / "weights.safetensors")
+    adopt(other, read(folder / "weights.safetensors"))
     close(case.run(other, x, None, None), case.run(module, x, None, None), 1e-15)
 
 

@@ -355,8 +355,8 @@ found = long_range.retrieval(16, 1, 1, questions=2, keys=4, values=3)
 print(found.train[0][0].tolist(), "retrieval")
 symbols, value = long_range.list_ops(1, (8, 14), 3)[0]
 print(*symbols, "=", value)
-print(f"{len(long_variants.available())} attentions race:")
-print(fill(", ".join(long_variants.available()), 96))
+print(f"{len(long_variants.VARIANTS)} attentions race:")
+print(fill(", ".join(long_variants.VARIANTS), 96))
 
 # %% [markdown]
 # Every model has two layers, 64 wide, 4 heads, and a budget: where full attention meets all keys,
@@ -474,7 +474,7 @@ def counting(found, chance):
 # %%
 if profile() == "experiment":
     data = "generated" if STAGE == "screening" else "generated, movie_reviews, tinyshakespeare"
-    asked = {"screening": (TASKS[:3], long_variants.available(), 90), "final": (TASKS, FINAL, 600)}
+    asked = {"screening": (TASKS[:3], long_variants.VARIANTS, 90), "final": (TASKS, FINAL, 600)}
     target, (tasks, names, limit) = kept("05_efficient", f"quality_{STAGE}"), asked[STAGE]
     judges = points(tasks, (FULL, BAG))
     counted = counting(*table(sweep(measure, judges, target, data=data, minutes=limit)))
@@ -619,7 +619,7 @@ if len(scores) == 4:
 # %%
 found, chance = table(kept_rows("screening"))
 useful, families = counting(found, chance), {}
-for name, variant in long_variants.available().items():
+for name, variant in long_variants.VARIANTS.items():
     if useful and all(found[t].get(name) for t in useful):
         score = sum(mean(found[t][name]) for t in useful)
         families.setdefault(variant.family, []).append((score, name))

@@ -31,7 +31,6 @@ from deepdive.data import (
     DataError,
     DataRefused,
     DataUnavailable,
-    ListBatches,
     fetch,
     get,
     normalise_spaces,
@@ -928,21 +927,6 @@ def test_a_place_in_other_data_is_refused() -> None:
         BucketBatches([[1], [2]], max_tokens=10).load_state_dict({})
     with pytest.raises(DataError, match="no batch 7"):
         BucketBatches([[1], [2]], max_tokens=10).load_state_dict(state | {"index": 7})
-
-
-def test_a_list_of_batches_keeps_its_order_and_its_place() -> None:
-    given_batches = [(torch.tensor([[k]]),) for k in range(3)]
-    batches = ListBatches(given_batches)
-    running = iter(batches)
-    assert next(running) is given_batches[0]
-    other = ListBatches(given_batches)
-    other.load_state_dict(batches.state_dict())
-    assert list(other) == given_batches[1:] == list(running)
-    assert list(other) == given_batches
-    with pytest.raises(DataError, match="batches: empty"):
-        ListBatches([])
-    with pytest.raises(DataError, match="of 1 batches"):
-        ListBatches(given_batches[:1]).load_state_dict(batches.state_dict())
 
 
 # --- the real files

@@ -467,13 +467,6 @@ def test_hooks_see_every_step(model: Transformer) -> None:
         assert [w.shape for w in weights] == [(1, 4, 1, src.shape[1])] * 5
 
 
-def test_progress_is_shown(model: Transformer, capsys: pytest.CaptureFixture[str]) -> None:
-    greedy(model, *sources(), max_length=3, progress=True)
-    assert "generate" in capsys.readouterr().err
-    greedy(model, *sources(), max_length=3)
-    assert capsys.readouterr().err == ""
-
-
 def nothing(scores: Tensor, length: int) -> Tensor:
     """Be the rule that the third new token cannot be chosen."""
     return torch.full_like(scores, float("-inf")) if length == 2 else scores

@@ -32,7 +32,7 @@ from deepdive.published.weights import (
     read_config,
     translate,
 )
-from deepdive.training.checkpoint import load_weights, save_weights
+from deepdive.training.checkpoint import save_weights
 
 
 class Tied(nn.Module):
@@ -223,7 +223,7 @@ def test_a_checkpoint_in_a_folder(tmp_path: Path) -> None:
     assert torch.allclose(ours(src, tgt), expected, atol=1e-6)
     save_weights(ours, tmp_path / "ours.safetensors")
     again = from_config(read_config(tmp_path)).eval()
-    load_weights(again, tmp_path / "ours.safetensors")
+    adopt(again, read(tmp_path / "ours.safetensors"))
     assert torch.equal(again(src, tgt), ours(src, tgt))
 
 

@@ -10,11 +10,12 @@ import signal
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
 from deepdive.data.batches import BucketBatches
 from deepdive.inspect import HookPoint, LossPoint
+from deepdive.published.weights import adopt, read
 from deepdive.training import (
     Keep,
     Limit,
@@ -26,7 +27,7 @@ from deepdive.training import (
     seed_everything,
     steps,
 )
-from deepdive.training.checkpoint import Checkpoints, load_weights, save_weights
+from deepdive.training.checkpoint import Checkpoints, save_weights
 from deepdive.training.objectives import cross_entropy
 from deepdive.training.optim import EMA, adam, constant, cosine, inverse_sqrt, linear
 
@@ -486,40 +487,10 @@ def test_tied_weights_are_named_once_and_come_back_tied(tmp_path):
     model, other = Tied(), Tied()
     path = save_weights(model, tmp_path / "deep" / "w.safetensors")
     assert sorted(load_file(path)) == ["head.bias", "seen", "table.weight"]
-    load_weights(other, path)
+    adopt(other, read(path))
     assert torch.equal(other.head.weight, model.table.weight)
     assert other.head.weight is other.table.weight
     assert [p.name for p in path.parent.iterdir()] == ["w.safetensors"]
-
-
-def test_load_weights_lists_everything_that_does_not_fit(tmp_path):
-    path = tmp_path / "w.safetensors"
-    model = Tied()
-    before = model.table.weight.clone()
-    save_file({"head.bias": torch.zeros(4), "x": torch.zeros(1), "seen": torch.zeros(())}, path)
-    with pytest.raises(ValueError, match="does not fit Tied") as error:
-        load_weights(model, path)
-    for words in (
-        "missing in the file: table.weight",
-        "unknown to the model: x",
-        "head.bias: came",
-    ):
-        assert words in str(error.value)
-    assert "seen: came as torch.float32" in str(error.value)
-    assert torch.equal(before, model.table.weight)
-    state = {**model.state_dict(), "head.weight": model.head.weight + 1}
-    save_file({k: v.clone() for k, v in state.items()}, path)
-    with pytest.raises(ValueError, match=r"head\.weight: differs from table\.weight"):
-        load_weights(model, path)
-
-
-def test_files_that_are_no_weights(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no file"):
-        load_weights(small(), tmp_path / "none")
-    path = save_weights(small(), tmp_path / "w")
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ValueError, match="not a whole safetensors file"):
-        load_weights(small(), path)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

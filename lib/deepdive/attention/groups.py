@@ -29,7 +29,6 @@ class GroupedAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         T = q.shape[2]
         q, k, v, allowed = self.grouped(q, k, v, real, causal)
         scores = self.score(q, k, scale)

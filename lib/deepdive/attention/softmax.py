@@ -57,7 +57,6 @@ class SoftmaxAttention(Mechanism):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         if isinstance(mask, Texts) and bias is None and not self.listening:
 
             def alone(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -5,10 +5,10 @@ Real data: `registry`, `get`, `fetch`, `where`, `verify`, `pairs`, `read_pairs`,
 and called so: `number_words`, `number_translation`, `date_pairs`, `grammar_pairs`, `reversal`,
 `copy_memory`, `adding_problem`, `dyck_words`, `sense_sentences`, `generated_reviews`,
 `generated_long_reviews`.
-Batches: `BucketBatches`, `ListBatches`.
+Batches: `BucketBatches`.
 """
 
-from deepdive.data.batches import BucketBatches, ListBatches
+from deepdive.data.batches import BucketBatches
 from deepdive.data.errors import DataError, DataRefused, DataUnavailable
 from deepdive.data.fetch import fetch, verify, where
 from deepdive.data.generated import (
@@ -46,7 +46,6 @@ __all__ = [
     "Dataset",
     "Generated",
     "Labelled",
-    "ListBatches",
     "Part",
     "adding_problem",
     "cache",

@@ -1,8 +1,9 @@
 """Batches whose order can be saved in the middle of an epoch, and taken up again exactly.
 
-Both classes follow one protocol: `iter()` runs from the current place to the end of the epoch,
-`len()` is the number of batches an epoch, `state_dict()` and `load_state_dict()` save and restore
-the place as plain numbers. A state taken after a batch was received says that the next one comes.
+`iter()` runs from the current place to the end of the epoch, `len()` is the number of batches an
+epoch, `state_dict()` and `load_state_dict()` save and restore the place as plain numbers. A state
+taken after a batch was received says that the next one comes. (A plain list of batches needs no
+class: `fit` keeps its place.)
 """
 
 from __future__ import annotations
@@ -111,36 +112,6 @@ class BucketBatches:
                 batches.append([])
             batches[-1].append(item)
         return [batches[k] for k in torch.randperm(len(batches), generator=draw).tolist()]
-
-
-class ListBatches:
-    """Given batches in their given order, the same every epoch: for validation and for tests."""
-
-    def __init__(self, batches: Sequence[Batch]) -> None:
-        if not batches:
-            raise DataError("batches: empty, expected at least one")
-        self._batches = list(batches)
-        self.epoch = self.index = 0
-
-    def __len__(self) -> int:
-        return len(self._batches)
-
-    def __iter__(self) -> Iterator[Batch]:
-        """The batches from the current place to the end of this epoch."""
-        while self.index < len(self):
-            self.index += 1
-            yield self._batches[self.index - 1]
-        self.epoch, self.index = self.epoch + 1, 0
-
-    def state_dict(self) -> dict[str, int]:
-        """The place: epoch, index of the next batch; and how many batches there are."""
-        return {"epoch": self.epoch, "index": self.index, "batches": len(self)}
-
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go to a saved place. Raises DataError if it was saved over another number of batches."""
-        if state.get("batches") != len(self) or not {"epoch", "index"} <= set(state):
-            raise DataError(f"state: expected what state_dict() of {len(self)} batches gives")
-        self.epoch, self.index = state["epoch"], state["index"]
 
 
 class _Column:

@@ -26,6 +26,7 @@ from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.reviews import rt_polarity
 from deepdive.data.text import split_by
+from deepdive.data.trees import treebank
 
 Row = TypeVar("Row")
 
@@ -106,7 +107,10 @@ def parts_of_speech() -> Split[Tagged]:
 
     Words are those of the treebank: "don't" is the two words "do" and "n't".
     """
-    return Split(*(_conllu(f"en_ewt-ud-{part}.conllu.gz") for part in ("train", "test")))
+    parts = (
+        [Tagged([*tree.words], [*tree.tags]) for tree in treebank(p)] for p in ("train", "test")
+    )
+    return Split(*parts)
 
 
 def answers(seed: int = 0, nulls: float = 1 / 3) -> Split[Span]:
@@ -218,18 +222,6 @@ def _conll(file: str) -> list[Tagged]:
         elif words:
             rows.append(Tagged(words, tags))
             words, tags = [], []
-    return rows
-
-
-def _conllu(file: str) -> list[Tagged]:
-    """Words and UPOS of a CoNLL-U file, without its contracted (1-2) and empty (1.1) lines."""
-    path = fetch("ud_english_ewt", file)
-    rows = []
-    for sentence in gzip.decompress(path.read_bytes()).decode("utf-8").split("\n\n"):
-        cells = [line.split("\t") for line in sentence.splitlines() if not line.startswith("#")]
-        plain = [cell for cell in cells if cell[0].isdigit()]
-        if plain:
-            rows.append(Tagged([cell[1] for cell in plain], [cell[3] for cell in plain]))
     return rows
 
 

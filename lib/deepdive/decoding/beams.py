@@ -53,7 +53,6 @@ def beam(
     bos: int = BOS,
     eos: int | None = EOS,
     rules: Sequence[Rule] = (),
-    progress: bool = False,
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` sequences of each row that a search of `width` finds, best first.
 
@@ -79,7 +78,7 @@ def beam(
     search = _Search(len(tokens), width, -1 if eos is None else eos, tokens.device)
     with generating(model) as step:
         state = model.begin(*inputs)  # type: ignore[operator]
-        for length in lengths(max_length, progress):
+        for length in lengths(max_length):
             step(length)
             logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
             if length == 0:

@@ -21,14 +21,12 @@ def greedy(
     bos: int = BOS,
     eos: int | None = EOS,
     rules: Sequence[Rule] = (),
-    progress: bool = False,
 ) -> list[list[int]]:
     """Take the most probable token at every step, until `eos` or `max_length` new tokens.
 
     inputs    go to `model.begin`: source and source mask, or nothing for a language model
     prompt    (B, P), what the model reads first; [[bos]] for every row by default
     rules     what may not, or must, be chosen: `forbid`, `force`, any `Rule`
-    progress  shows a bar
 
     Returns the new tokens of each row, the end token left out. Raises TypeError for a model that
     cannot step, ValueError for an empty or ragged prompt, and where nothing may be chosen.
@@ -37,7 +35,7 @@ def greedy(
     def best(scores: Tensor) -> Tensor:
         return scores.argmax(-1)
 
-    return _write(model, inputs, best, max_length, prompt, bos, eos, rules, progress)
+    return _write(model, inputs, best, max_length, prompt, bos, eos, rules)
 
 
 def sample(
@@ -52,7 +50,6 @@ def sample(
     bos: int = BOS,
     eos: int | None = EOS,
     rules: Sequence[Rule] = (),
-    progress: bool = False,
 ) -> list[list[int]]:
     """Draw every token from softmax(logits / temperature), cut to the `top_k` and `top_p` sets.
 
@@ -75,7 +72,7 @@ def sample(
             scores = filter_top_p(scores, top_p)
         return torch.multinomial(scores.softmax(-1), 1, generator=generator)[:, 0]
 
-    return _write(model, inputs, draw, max_length, prompt, bos, eos, rules, progress)
+    return _write(model, inputs, draw, max_length, prompt, bos, eos, rules)
 
 
 def _write(
@@ -87,7 +84,6 @@ def _write(
     bos: int,
     eos: int | None,
     rules: Sequence[Rule],
-    progress: bool,
 ) -> list[list[int]]:
     """Let `choose(scores (R, V))` write all rows; those that have ended leave the batch."""
     tokens = first_tokens(model, inputs, prompt, bos)
@@ -103,7 +99,7 @@ def _write(
 
     with generating(model) as step:
         state = model.begin(*inputs)  # type: ignore[operator]
-        for length in lengths(max_length, progress):
+        for length in lengths(max_length):
             step(length)
             logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
             if length == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -110,12 +110,8 @@ def check_logits(logits: Tensor) -> None:
         )
 
 
-def lengths(max_length: int, progress: bool) -> Iterable[int]:
-    """Return 0 .. max_length - 1, behind a progress bar if one is wanted."""
+def lengths(max_length: int) -> range:
+    """Return 0 .. max_length - 1. Raises ValueError for none."""
     if max_length < 1:
         raise ValueError(f"max_length must be 1 at least; got {max_length}")
-    if not progress:
-        return range(max_length)
-    from tqdm.auto import tqdm
-
-    return tqdm(range(max_length), desc="generate", unit="token", leave=False)
+    return range(max_length)

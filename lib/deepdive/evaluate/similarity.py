@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -91,9 +90,3 @@ def _vectors(vectors: Tensor, name: str, like: Tensor | None = None) -> None:
             f"{name}: came {vectors.shape[1]} wide, expected {like.shape[1]}, as the other; use "
             "one encoder for both"
         )
-
-
-def pair_order(vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the cosine of each two rows, and whether their labels agree: (N (N - 1) / 2,) each."""
-    i, j = torch.triu_indices(len(vectors), len(vectors), offset=1)
-    return cosines(vectors, vectors)[i, j], labels[i] == labels[j]

@@ -11,9 +11,7 @@ from deepdive.attention import ReleasedLSHAttention
 from deepdive.models.efficient import informer, perceiver, reformer
 from deepdive.models.efficient.informer_parts import Distil
 from deepdive.published.form import Family, Setting, activation
-from deepdive.published.names import Names
-
-Pairs = dict[str | tuple[str, ...], str]
+from deepdive.published.names import Names, Pairs, fairseq_layer
 
 
 def reformer_names(config: reformer.ReformerConfig) -> Names:
@@ -107,23 +105,13 @@ REFORMER = Family(
 
 def informer_half(theirs: str, ours: str) -> Names:
     """Return the names of the encoder, or of the decoder, below these names."""
-    layer, block = f"{theirs}layers.{{}}", f"{ours}blocks.{{}}"
     pairs: Pairs = {
         f"{theirs}value_embedding.value_projection": f"{ours}embedding.values",
         f"{theirs}layernorm_embedding": f"{ours}embedding.norm",
         f"{theirs}conv_layers.{{}}.downConv": f"{ours}distils.{{}}.convolution",
         f"{theirs}conv_layers.{{}}.norm": f"{ours}distils.{{}}.norm",
-        f"{layer}.final_layer_norm": f"{block}.ff_residual.norm",
-        f"{layer}.fc1": f"{block}.ff.inner",
-        f"{layer}.fc2": f"{block}.ff.out",
     }
-    for part, name in (("self_attn", "attn"), ("encoder_attn", "cross")):
-        attention, attn = f"{layer}.{part}", f"{block}.{name}"
-        pairs[f"{attention}.q_proj"] = f"{attn}.q"
-        pairs[f"{attention}.k_proj", f"{attention}.v_proj"] = f"{attn}.kv"
-        pairs[f"{attention}.out_proj"] = f"{attn}.out"
-        pairs[f"{attention}_layer_norm"] = f"{attn}_residual.norm"
-    return Names(pairs)
+    return Names(pairs | fairseq_layer(f"{theirs}layers.{{}}", f"{ours}blocks.{{}}"))
 
 
 # How transformers makes the features of a series.

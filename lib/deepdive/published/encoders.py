@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
+
+from torch import nn
 
 from deepdive.attention import FirstBlock
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
@@ -41,28 +43,35 @@ EMBEDDINGS = Names(
     }
 )
 LAYER = "encoder.layer.{}"
-LAYERS = Names(
-    {
-        f"{LAYER}.attention.self.query": "stack.blocks.{}.attn.q",
-        (
-            f"{LAYER}.attention.self.key",
-            f"{LAYER}.attention.self.value",
-        ): "stack.blocks.{}.attn.kv",
-        f"{LAYER}.attention.output.dense": "stack.blocks.{}.attn.out",
-        f"{LAYER}.attention.output.LayerNorm": "stack.blocks.{}.attn_residual.norm",
-        f"{LAYER}.intermediate.dense": "stack.blocks.{}.ff.inner",
-        f"{LAYER}.output.dense": "stack.blocks.{}.ff.out",
-        f"{LAYER}.output.LayerNorm": "stack.blocks.{}.ff_residual.norm",
-    }
+
+
+def _layer(theirs: str, parts: str, ours: str = "stack.blocks.{}") -> Names:
+    """Their names for the parts of a layer: query, key, value, what joins the heads, its norm, the
+    inner and the outer matrix of the feed-forward layer, its norm.
+    """
+    q, k, v, *rest = (f"{theirs}.{part}" for part in parts.split())
+    after = ("attn.out", "attn_residual.norm", "ff.inner", "ff.out", "ff_residual.norm")
+    pairs = dict(zip(rest, (f"{ours}.{name}" for name in after), strict=True))
+    return Names({q: f"{ours}.attn.q", (k, v): f"{ours}.attn.kv", **pairs})
+
+
+def _masked(parts: str, theirs: str = "") -> Names:
+    """Their names for the head that fills gaps: its matrix, norm, bias, and tied embedding."""
+    ours = ("dense", "norm", "head.bias", "head.embedding.weight")
+    names = zip(parts.split(), ours, strict=True)
+    return Names({theirs + part: f"masked.{name}" for part, name in names})
+
+
+def _fills_gaps(name: str, names: Names) -> dict[str, Head]:
+    return {"masked_lm": Head(f"{name}ForMaskedLM", pretraining.for_masked_lm, names)}
+
+
+LAYERS = _layer(
+    LAYER,
+    "attention.self.query attention.self.key attention.self.value attention.output.dense "
+    "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm",
 )
-MASKED = Names(
-    {
-        "cls.predictions.transform.dense": "masked.dense",
-        "cls.predictions.transform.LayerNorm": "masked.norm",
-        "cls.predictions.bias": "masked.head.bias",
-        "cls.predictions.decoder.weight": "masked.head.embedding.weight",
-    }
-)
+MASKED = _masked("transform.dense transform.LayerNorm bias decoder.weight", "cls.predictions.")
 # Files hold counted positions, heads for tasks, and under "cls" biases under a second name.
 UNUSED = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.", "cls.", "lm_head.",
           "classifier.", "qa_outputs.")  # fmt: skip
@@ -83,89 +92,67 @@ BERT = Family(
     },
     unused=UNUSED,
     older=((r"\.gamma$", ".weight"), (r"\.beta$", ".bias")),  # converted from TensorFlow
-    heads={
-        "masked_lm": Head("BertForMaskedLM", pretraining.for_masked_lm, MASKED),
+    heads=_fills_gaps("Bert", MASKED)
+    | {
         "pretraining": Head(
             "BertForPreTraining",
             pretraining.for_pretraining,
             MASKED | Names({"bert.pooler": "pooler", "cls.seq_relationship": "next"}),
-        ),
-    },
-)
-
-
-ROBERTA = replace(
-    BERT,
-    model_type="roberta",
-    architecture="RobertaModel",
-    build=roberta.roberta,
-    base=roberta.BASE,
-    settings=SETTINGS | {"max_length": _beyond(2)},
-    prefix="roberta.",
-    expected={"pad_token_id": 1, **BERT.expected},
-    heads={
-        "masked_lm": Head(
-            "RobertaForMaskedLM",
-            pretraining.for_masked_lm,
-            Names(
-                {
-                    "lm_head.dense": "masked.dense",
-                    "lm_head.layer_norm": "masked.norm",
-                    "lm_head.bias": "masked.head.bias",
-                    "lm_head.decoder.weight": "masked.head.embedding.weight",
-                }
-            ),
         )
     },
 )
-GROUP = "encoder.albert_layer_groups.0.albert_layers.0"
-ALBERT = replace(
+
+
+def _like(
+    parent: Family, name: str, build: Callable[[Any], nn.Module], base: Any, **changes: Any
+) -> Family:
+    """The family whose classes begin with `name`: as its parent, but without heads, and with
+    these changes.
+    """
+    kind = changes.get("model_type", name.lower())
+    own = {"model_type": kind, "architecture": f"{name}Model", "prefix": f"{kind}.", "heads": {}}
+    return replace(parent, build=build, base=base, **own | changes)
+
+
+ROBERTA = _like(
     BERT,
-    model_type="albert",
-    architecture="AlbertModel",
-    build=albert.albert,
-    base=albert.BASE,
+    "Roberta",
+    roberta.roberta,
+    roberta.BASE,
+    settings=SETTINGS | {"max_length": _beyond(2)},
+    expected={"pad_token_id": 1, **BERT.expected},
+    heads=_fills_gaps("Roberta", _masked("dense layer_norm bias decoder.weight", "lm_head.")),
+)
+ALBERT = _like(
+    BERT,
+    "Albert",
+    albert.albert,
+    albert.BASE,
     settings=SETTINGS | {"d_embedding": "embedding_size"},
     expected={"num_hidden_groups": 1, "inner_group_num": 1, **BERT.expected},
     names=EMBEDDINGS
-    | Names(
-        {
-            "encoder.embedding_hidden_mapping_in": "embeddings.project",
-            f"{GROUP}.attention.query": "stack.blocks.0.attn.q",
-            (f"{GROUP}.attention.key", f"{GROUP}.attention.value"): "stack.blocks.0.attn.kv",
-            f"{GROUP}.attention.dense": "stack.blocks.0.attn.out",
-            f"{GROUP}.attention.LayerNorm": "stack.blocks.0.attn_residual.norm",
-            f"{GROUP}.ffn": "stack.blocks.0.ff.inner",
-            f"{GROUP}.ffn_output": "stack.blocks.0.ff.out",
-            f"{GROUP}.full_layer_layer_norm": "stack.blocks.0.ff_residual.norm",
-        }
+    | Names({"encoder.embedding_hidden_mapping_in": "embeddings.project"})
+    | _layer(
+        "encoder.albert_layer_groups.0.albert_layers.0",
+        "attention.query attention.key attention.value attention.dense attention.LayerNorm ffn "
+        "ffn_output full_layer_layer_norm",
+        "stack.blocks.0",
     ),
-    prefix="albert.",
     unused=(*UNUSED, "predictions.", "sop_classifier."),
     heads={
         "pretraining": Head(
             "AlbertForPreTraining",
             albert.for_pretraining,
-            Names(
-                {
-                    "predictions.dense": "masked.dense",
-                    "predictions.LayerNorm": "masked.norm",
-                    "predictions.bias": "masked.head.bias",
-                    "predictions.decoder.weight": "masked.head.embedding.weight",
-                    "albert.pooler": "pooler.dense",
-                    "sop_classifier.classifier": "next",
-                }
-            ),
+            _masked("dense LayerNorm bias decoder.weight", "predictions.")
+            | Names({"albert.pooler": "pooler.dense", "sop_classifier.classifier": "next"}),
         )
     },
 )
-PAIR = "transformer.layer.{}"
-DISTILBERT = replace(
+DISTILBERT = _like(
     BERT,
-    model_type="distilbert",
-    architecture="DistilBertModel",
-    build=distilbert.distilbert,
-    base=distilbert.BASE,
+    "DistilBert",
+    distilbert.distilbert,
+    distilbert.BASE,
     settings={
         "vocab_size": "vocab_size",
         "d_model": "dim",
@@ -178,46 +165,24 @@ DISTILBERT = replace(
         "activation": activation("activation"),
     },
     names=EMBEDDINGS
-    | Names(
-        {
-            f"{PAIR}.attention.q_lin": "stack.blocks.{}.attn.q",
-            (f"{PAIR}.attention.k_lin", f"{PAIR}.attention.v_lin"): "stack.blocks.{}.attn.kv",
-            f"{PAIR}.attention.out_lin": "stack.blocks.{}.attn.out",
-            f"{PAIR}.sa_layer_norm": "stack.blocks.{}.attn_residual.norm",
-            f"{PAIR}.ffn.lin1": "stack.blocks.{}.ff.inner",
-            f"{PAIR}.ffn.lin2": "stack.blocks.{}.ff.out",
-            f"{PAIR}.output_layer_norm": "stack.blocks.{}.ff_residual.norm",
-        }
+    | _layer(
+        "transformer.layer.{}",
+        "attention.q_lin attention.k_lin attention.v_lin attention.out_lin sa_layer_norm ffn.lin1 "
+        "ffn.lin2 output_layer_norm",
     ),
-    prefix="distilbert.",
     unused=(*UNUSED, "vocab_", "pre_classifier."),
-    heads={
-        "masked_lm": Head(
-            "DistilBertForMaskedLM",
-            pretraining.for_masked_lm,
-            Names(
-                {
-                    "vocab_transform": "masked.dense",
-                    "vocab_layer_norm": "masked.norm",
-                    "vocab_projector.bias": "masked.head.bias",
-                    "vocab_projector.weight": "masked.head.embedding.weight",
-                }
-            ),
-        )
-    },
+    heads=_fills_gaps(
+        "DistilBert", _masked("transform layer_norm projector.bias projector.weight", "vocab_")
+    ),
 )
-LONGFORMER = replace(
+LONGFORMER = _like(
     ROBERTA,
-    model_type="longformer",
-    architecture="LongformerModel",
-    build=longformer.longformer,
-    base=longformer.BASE,
-    settings=SETTINGS
-    | {"max_length": _beyond(2)}
-    | {
-        "window": Setting(
-            "attention_window", lambda w: tuple(w) if isinstance(w, list) else w, lambda w: w
-        )
+    "Longformer",
+    longformer.longformer,
+    longformer.BASE,
+    settings={
+        **ROBERTA.settings,
+        "window": Setting("attention_window", lambda w: tuple(w) if isinstance(w, list) else w),
     },
     names=EMBEDDINGS
     | LAYERS
@@ -230,8 +195,6 @@ LONGFORMER = replace(
             ): "stack.blocks.{}.attn.global_kv",
         }
     ),
-    prefix="longformer.",
-    heads={},
 )
 
 
@@ -240,22 +203,21 @@ def _first_block(n_random: int, layer: int) -> FirstBlock:
     return FirstBlock(n_random)
 
 
-BIG_BIRD = replace(
+BIG_BIRD = _like(
     BERT,
+    "BigBird",
+    bigbird.bigbird,
+    bigbird.BASE.but(draw=_first_block),
     model_type="big_bird",
-    architecture="BigBirdModel",
-    build=bigbird.bigbird,
-    base=bigbird.BASE.but(draw=_first_block),
+    prefix="bert.",
     settings=SETTINGS | {"block_size": "block_size", "n_random": "num_random_blocks"},
     expected={"attention_type": "block_sparse", "use_bias": True, "rescale_embeddings": False},
-    heads={},
 )
-FNET = replace(
+FNET = _like(
     BERT,
-    model_type="fnet",
-    architecture="FNetModel",
-    build=fnet.fnet,
-    base=fnet.BASE,
+    "FNet",
+    fnet.fnet,
+    fnet.BASE,
     settings={k: v for k, v in SETTINGS.items() if k not in ("n_heads", "attention_dropout")},
     names=EMBEDDINGS
     | LAYERS
@@ -265,8 +227,6 @@ FNET = replace(
             f"{LAYER}.fourier.output.LayerNorm": "stack.blocks.{}.attn_residual.norm",
         }
     ),
-    prefix="fnet.",
-    heads={},
 )
 # The published code of these two has a dropout of the weights, and never applies it.
 WITHOUT_DROPOUT = {k: v for k, v in SETTINGS.items() if k != "attention_dropout"}
@@ -295,45 +255,34 @@ def _landmarks(config: Any, theirs: Mapping[str, Any]) -> Any:
     return config
 
 
-NYSTROMFORMER = replace(
+NYSTROMFORMER = _like(
     BERT,
-    model_type="nystromformer",
-    architecture="NystromformerModel",
-    build=nystromformer.nystromformer,
-    base=nystromformer.BASE,
-    settings=WITHOUT_DROPOUT
-    | {
-        "n_landmarks": "num_landmarks",
-        "kernel": "conv_kernel_size",
-    },
+    "Nystromformer",
+    nystromformer.nystromformer,
+    nystromformer.BASE,
+    settings=WITHOUT_DROPOUT | {"n_landmarks": "num_landmarks", "kernel": "conv_kernel_size"},
     names=EMBEDDINGS | LAYERS | CONVOLUTION,
-    prefix="nystromformer.",
     finish=_landmarks,
-    heads={},
 )
-YOSO = replace(
-    NYSTROMFORMER,
-    model_type="yoso",
-    architecture="YosoModel",
-    build=yoso.yoso,
-    base=yoso.BASE,
-    settings=WITHOUT_DROPOUT | {"bits": "hash_code_len", "kernel": "conv_window"},
-    prefix="yoso.",
-    finish=lambda config, theirs: config,
-)
-ROFORMER = replace(
+YOSO = _like(
     BERT,
-    model_type="roformer",
-    architecture="RoFormerModel",
-    build=roformer.roformer,
-    base=roformer.BASE,
+    "Yoso",
+    yoso.yoso,
+    yoso.BASE,
+    settings=WITHOUT_DROPOUT | {"bits": "hash_code_len", "kernel": "conv_window"},
+    names=NYSTROMFORMER.names,
+)
+ROFORMER = _like(
+    BERT,
+    "RoFormer",
+    roformer.roformer,
+    roformer.BASE,
     settings={k: v for k, v in SETTINGS.items() if k != "max_length"}
     | {"d_embedding": "embedding_size"},
     expected={"rotary_value": False, **BERT.expected},
     names=EMBEDDINGS | LAYERS | Names({"embeddings_project": "embeddings.project"}),
-    prefix="roformer.",
     unused=(*UNUSED, "encoder.embed_positions."),  # computed here
-    heads={"masked_lm": Head("RoFormerForMaskedLM", pretraining.for_masked_lm, MASKED)},
+    heads=_fills_gaps("RoFormer", MASKED),
 )
 FAMILIES: dict[str, Family] = {
     one.model_type: one

@@ -14,6 +14,7 @@ from torch import Tensor
 from deepdive.published.weights import Source, Sources
 
 T = TypeVar("T")
+Pairs = dict[str | tuple[str, ...], str]
 Layout = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 
@@ -44,7 +45,7 @@ class Names:
 
     def within(self, theirs: str, ours: str) -> Names:
         """Return the table for the same module as a part of another, below these names."""
-        pairs: dict[str | tuple[str, ...], str] = {
+        pairs: Pairs = {
             tuple(theirs + name for name in _several(names)): ours + name
             for names, name in self.pairs.items()
         }
@@ -123,6 +124,22 @@ class Names:
     def _laid(self, name: str, direction: int) -> Callable[[Tensor], Tensor]:
         layout = _of(self.layouts, name)
         return layout[direction] if layout else lambda tensor: tensor
+
+
+def fairseq_layer(theirs: str, ours: str) -> Pairs:
+    """Return the names of a layer, attention to the encoder included, as fairseq calls them."""
+    pairs: Pairs = {
+        f"{theirs}.final_layer_norm": f"{ours}.ff_residual.norm",
+        f"{theirs}.fc1": f"{ours}.ff.inner",
+        f"{theirs}.fc2": f"{ours}.ff.out",
+    }
+    for part, name in (("self_attn", "attn"), ("encoder_attn", "cross")):
+        attention, attn = f"{theirs}.{part}", f"{ours}.{name}"
+        pairs[f"{attention}.q_proj"] = f"{attn}.q"
+        pairs[f"{attention}.k_proj", f"{attention}.v_proj"] = f"{attn}.kv"
+        pairs[f"{attention}.out_proj"] = f"{attn}.out"
+        pairs[f"{attention}_layer_norm"] = f"{attn}_residual.norm"
+    return pairs
 
 
 def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from deepdive.models.transformer import fsmt, marian
 from deepdive.models.transformer.translator import Translator, TranslatorConfig
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.published.form import Family, Setting, activation
-from deepdive.published.names import Names
+from deepdive.published.names import Names, fairseq_layer
 
 
 def _is_scaled(scale: float | None) -> bool:
@@ -49,28 +49,10 @@ EXPECTED: dict[str, Any] = {
 }
 
 
-def _attention(theirs: str, ours: str) -> dict[str | tuple[str, ...], str]:
-    return {
-        f"{theirs}.q_proj": f"{ours}.q",
-        (f"{theirs}.k_proj", f"{theirs}.v_proj"): f"{ours}.kv",
-        f"{theirs}.out_proj": f"{ours}.out",
-        f"{theirs}_layer_norm": f"{ours}_residual.norm",
-    }
-
-
 def _side(side: str) -> Names:
     """The names of the encoder or the decoder."""
-    layer, block = f"model.{side}.layers.{{}}", f"{side}.stack.blocks.{{}}"
-    return Names(
-        {
-            f"model.{side}.embed_tokens": f"{side}.embedding",
-            **_attention(f"{layer}.self_attn", f"{block}.attn"),
-            **_attention(f"{layer}.encoder_attn", f"{block}.cross"),
-            f"{layer}.fc1": f"{block}.ff.inner",
-            f"{layer}.fc2": f"{block}.ff.out",
-            f"{layer}.final_layer_norm": f"{block}.ff_residual.norm",
-        }
-    )
+    layers = fairseq_layer(f"model.{side}.layers.{{}}", f"{side}.stack.blocks.{{}}")
+    return Names({f"model.{side}.embed_tokens": f"{side}.embedding"} | layers)
 
 
 WAVES = tuple(f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder"))

@@ -206,20 +206,6 @@ def read_config(folder: str | Path, name: str = "config.json") -> dict[str, Any]
     return config
 
 
-def check_config(
-    config: Mapping[str, Any], model_type: str, expected: Mapping[str, Any] | None = None
-) -> None:
-    """Raise ValueError, naming it, for a config.json of another model than `model_type`, or for a
-    setting in it that is neither absent nor what is `expected`, the only value that is built here.
-    """
-    found = config.get("model_type")
-    if found != model_type:
-        raise ValueError(f"config is of a model of type {found!r}; expected {model_type!r}")
-    for name, value in (expected or {}).items():
-        if config.get(name) not in (None, value):
-            raise ValueError(f"config has {name}={config[name]}; only {value} is built here")
-
-
 def from_hub(name: str, revision: str | None = None) -> Path:
     """Fetch the JSON and safetensors files of a model, and its vocab.txt, from its hub; return the
     local folder.

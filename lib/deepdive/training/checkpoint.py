@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -55,11 +54,10 @@ def unshared(tensors: Mapping[str, Tensor]) -> tuple[Tensors, dict[str, str]]:
     return kept, aliases
 
 
-def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
-    """Return the tensors (copied, so that no file stays mapped) and the metadata of a file."""
+def _read(path: Path) -> Tensors:
+    """Return the tensors of a file, copied, so that it does not stay mapped."""
     with safe_open(path, framework="pt") as file:
-        names = file.keys()
-        return {name: file.get_tensor(name).clone() for name in names}, file.metadata() or {}
+        return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
 
 
 def save_weights(model: nn.Module, path: str | Path) -> Path:
@@ -67,7 +65,8 @@ def save_weights(model: nn.Module, path: str | Path) -> Path:
 
     A tied tensor is written once, under its first name; its other names stand in the file's
     metadata (`aliases`: JSON, alias -> name). A reader of `path` sees the old file or the new one,
-    never a part. Returns the path. Raises TypeError for a state that is not a tensor.
+    never a part; `deepdive.published.weights` reads it: `adopt(model, read(path))`. Returns the
+    path. Raises TypeError for a state that is not a tensor.
     """
     path = Path(path)
     state = model.state_dict()
@@ -86,53 +85,6 @@ def save_weights(model: nn.Module, path: str | Path) -> Path:
         raise
     _sync(path.parent)
     return path
-
-
-def _mismatches(state: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> list[str]:
-    """List every way in which the tensors of a file do not fit a model's state."""
-    lines = [f"missing in the file: {name}" for name in state if name not in found]
-    lines += [f"unknown to the model: {name}" for name in found if name not in state]
-    for name in state.keys() & found.keys():
-        has, expected = found[name], state[name]
-        if has.shape != expected.shape or has.dtype != expected.dtype:
-            lines.append(
-                f"{name}: came as {has.dtype} {tuple(has.shape)}, "
-                f"expected {expected.dtype} {tuple(expected.shape)}"
-            )
-    for alias, name in unshared(state)[1].items():
-        if alias in found and name in found and not torch.equal(found[alias], found[name]):
-            lines.append(f"{alias}: differs from {name} in the file, but the model ties the two")
-    return sorted(lines)
-
-
-def load_weights(model: nn.Module, path: str | Path) -> None:
-    """Copy the tensors of a safetensors file into `model`, by name; ties in the model are kept.
-
-    Strict: raises ValueError that lists every missing and unknown name and every wrong shape or
-    dtype, and then changes nothing. Also raises ValueError for a file that is not safetensors (a
-    pickle is never opened) and FileNotFoundError for none.
-    """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"path: no file at {path}")
-    try:
-        found, metadata = _read(path)
-    except (SafetensorError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"path: {path} is not a whole safetensors file ({error}); write it again with "
-            "save_weights, and convert a pickle where you trust it"
-        ) from error
-    for alias, name in json.loads(metadata.get("aliases", "{}")).items():
-        found[alias] = found[name]
-    state = model.state_dict()
-    lines = _mismatches(state, found)
-    if lines:
-        raise ValueError(
-            f"path: {path} does not fit {type(model).__name__}:\n  " + "\n  ".join(lines)
-        )
-    with torch.no_grad():
-        for name, tensor in state.items():
-            tensor.copy_(found[name])
 
 
 def _digest(path: Path) -> str:
@@ -217,4 +169,4 @@ class Checkpoints:
             raise ValueError("state.json does not match its own sha256")
         if _digest(path / "state.safetensors") != sealed["tensors_sha256"]:
             raise ValueError("state.safetensors does not match the sha256 in state.json")
-        return _read(path / "state.safetensors")[0], body
+        return _read(path / "state.safetensors"), body

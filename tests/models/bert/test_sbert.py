@@ -128,11 +128,8 @@ def test_spearman_is_scipys_ties_included() -> None:
 def test_cosines_pairs_and_neighbours() -> None:
     vectors = torch.tensor([[1.0, 0.0], [2.0, 0.1], [0.0, 3.0], [-1.0, 0.0]])
     assert similarity.nearest(vectors[1:2], vectors[[2, 0, 3]]).tolist() == [1]
-    found, same = similarity.pair_order(vectors, torch.tensor([0, 0, 1, 0]))
-    assert same.tolist() == [True, False, True, False, True, False]
-    pairs = list(itertools.combinations(vectors, 2))
-    expected = torch.stack([F.cosine_similarity(a, b, dim=0) for a, b in pairs])
-    assert torch.allclose(found, expected)
+    expected = torch.stack([F.cosine_similarity(a, vectors) for a in vectors])
+    assert torch.allclose(similarity.cosines(vectors, vectors), expected)
     with pytest.raises(ValueError, match="use one encoder for both"):
         similarity.cosines(vectors, torch.ones(2, 3))
 

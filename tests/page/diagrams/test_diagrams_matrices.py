@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from deepdive.page.diagrams.matrices import Matrix, blank, falk, matrix
+from deepdive.page.diagrams.matrices import Matrix, falk, matrix
 
 
 def numbers(svg: str) -> list[str]:
@@ -16,7 +16,7 @@ def test_a_matrix_shows_its_numbers_and_its_shape() -> None:
     assert numbers(drawn) == ["1", "-2", "0.5", "0"]
     assert "A 2×2" in drawn
     assert "&lt;b&gt;" in drawn
-    assert numbers(matrix(0, 20, Matrix("A", "", blank(2, 3)))) == []
+    assert numbers(matrix(0, 20, Matrix("A", "", [[None] * 3] * 2))) == []
 
 
 def test_falk_draws_each_product_under_its_factor() -> None:
@@ -29,6 +29,6 @@ def test_falk_draws_each_product_under_its_factor() -> None:
 
 
 def test_falk_refuses_what_is_no_product() -> None:
-    left = Matrix("X", "", blank(2, 3))
+    left = Matrix("X", "", [[None] * 3] * 2)
     with pytest.raises(ValueError, match=r"X \(2, 3\) times W \(2, 1\) is not Y \(2, 1\)"):
-        falk(left, [Matrix("W", "", blank(2, 1))], [Matrix("Y", "", blank(2, 1))])
+        falk(left, [Matrix("W", "", [[None]] * 2)], [Matrix("Y", "", [[None]] * 2)])

@@ -57,7 +57,6 @@ class ClusteredAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         group, centre = self.grouped(q, k, real)
         allowed = None if real is None else real[:, None, None]
         return answers(self.steps(centre, k, v, allowed, None, scale), group)
@@ -122,7 +121,6 @@ class ImprovedClusteredAttention(ClusteredAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         group, weights, mass, best = self._of_centres(q, k, real, scale)
         is_best = torch.zeros_like(weights, dtype=torch.bool).scatter(-1, best, True)
         allowed = is_best if real is None else is_best & real[:, None, None]

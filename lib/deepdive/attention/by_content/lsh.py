@@ -62,7 +62,6 @@ class LSHMaskAttention(StructuredAttention, SharedQKAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         sorted_q, sorted_k = self.sort(q, k, all_real(real, k))
         own = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
         near = Dense(met(sorted_q, sorted_k, q.shape[2]) | own)
@@ -147,7 +146,6 @@ class LSHAttention(LSHMaskAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         shape = q.shape[:3]
         q, k, v, real, chunks = self._rows(q, k, v, real, causal, scale)
         rounds, m = chunks.q_at.shape[1], chunks.chunk

@@ -52,7 +52,6 @@ class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         T, S = q.shape[2], k.shape[2]
         active = self.active(q, k, real)  # (B, H, u)
         allowed = None if real is None else real[:, None, None]  # (B, 1, 1, S)

@@ -68,7 +68,6 @@ class RoutingAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         T, d = q.shape[2:]
         real = all_real(real, k).expand(q.shape[0], T)
         q, k = (F.layer_norm(rows, (d,)) for rows in (q, k))

@@ -80,7 +80,6 @@ class ExpectedYosoAttention(Mechanism):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         allowed = self.allowed(mask, q, k)
         q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         with torch.no_grad():
@@ -164,7 +163,6 @@ class YosoAttention(Redrawn, StructuredAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         self._count()
         q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         with torch.no_grad():

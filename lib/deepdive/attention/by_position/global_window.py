@@ -123,7 +123,6 @@ class GlobalWindowAttention(PatternAttention):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         rest, chosen = marked(mask, k)
         real, _ = structure(rest, k)
         chosen = self.everywhere(chosen, real, k)

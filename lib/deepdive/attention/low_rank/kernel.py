@@ -64,7 +64,6 @@ class LinearAttention(StructuredAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         shared = self.shared(q, k, scale, real)
         queries, keys = self.of_queries(q, scale), self.of_keys(k, real, scale, shared)
         v = with_ones(v)

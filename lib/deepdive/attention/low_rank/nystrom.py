@@ -97,7 +97,6 @@ class NystromAttention(StructuredAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         if self.n_landmarks >= k.shape[2]:
             mixed = _attend(q, k, v, real, scale)
         else:

@@ -116,7 +116,6 @@ class LocalAttention(SoftmaxAttention):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
         prior = self.prior(q, k, mask)
         bias = prior if bias is None else bias + prior
         return super().compute(q, k, v, mask, bias, scale)

@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from deepdive.house.pages import find_root
 from deepdive.house.pages.commands import Group
+
+if TYPE_CHECKING:
+    from deepdive.course.assignment.course import Course
+    from deepdive.course.assignment.marking import Result
 
 COURSE = click.argument("course", type=click.Path(path_type=Path))
 CHAPTER = click.argument("chapter")
@@ -23,6 +28,14 @@ class Assignments(Group):
             return super().invoke(ctx)
         except (AssignmentError, SandboxError) as error:
             raise click.ClickException(str(error)) from error
+
+
+def _opened(course: Path, chapter: str) -> tuple["Course", str]:
+    """The course in this folder, and the whole name of a chapter."""
+    from deepdive.course.assignment.course import Course
+    from deepdive.course.assignment.release import chapter_named
+
+    return Course.open(course), chapter_named(chapter, find_root())
 
 
 @click.group(cls=Assignments)
@@ -105,12 +118,9 @@ def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
     Example:
       deepdive assignment rehearse trial 2 --out download.zip
     """
-    from deepdive.course.assignment import course as courses
     from deepdive.course.assignment import rehearse as class_
-    from deepdive.course.assignment import release as releasing
 
-    opened = courses.Course.open(course)
-    name = releasing.chapter_named(chapter, find_root())
+    opened, name = _opened(course, chapter)
     opened.released(name)
     invited = class_.invite(opened, students)
     class_.hand_in(opened, name, invited, out)
@@ -132,11 +142,8 @@ def collect(course: Path, chapter: str, download: Path, replace: bool, late: boo
       deepdive assignment collect nlp-2026 2 download.zip
     """
     from deepdive.course.assignment import collect as collecting
-    from deepdive.course.assignment import course as courses
-    from deepdive.course.assignment import release as releasing
 
-    opened = courses.Course.open(course)
-    name = releasing.chapter_named(chapter, find_root())
+    opened, name = _opened(course, chapter)
     report = collecting.collect(opened, name, download, replace=replace, late=late)
     counts = {
         "taken": report.taken,
@@ -177,17 +184,14 @@ def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> Non
     """
     from tqdm import tqdm
 
-    from deepdive.course.assignment import course as courses
     from deepdive.course.assignment import marking
-    from deepdive.course.assignment import release as releasing
 
-    opened = courses.Course.open(course)
-    name = releasing.chapter_named(chapter, find_root())
+    opened, name = _opened(course, chapter)
     left = marking.outstanding(opened, name, trust=trust_submissions)
     done = len(opened.handed_in(name)) - len(left)
     click.echo(f"{len(left)} to grade, {done} graded already")
     results = marking.mark(opened, name, left, jobs=jobs, trust=trust_submissions)
-    graded: list[marking.Result] = []
+    graded: list[Result] = []
     try:
         for result in tqdm(results, total=len(left), unit="submission", disable=None):
             graded.append(result)
@@ -202,10 +206,7 @@ def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> Non
     click.echo(f"Next: deepdive assignment feedback {course} {name}")
 
 
-def _line(result: object) -> str:
-    from deepdive.course.assignment.marking import Result
-
-    assert isinstance(result, Result)
+def _line(result: "Result") -> str:
     words = [f"{result.student}  {result.points:g} of {result.max_points:g}"]
     words += [f"{result.waiting:g} wait for a person"] if result.waiting else []
     words += [f"refused: {result.refused}"] if result.refused else []
@@ -229,13 +230,10 @@ def feedback(course: Path, chapter: str) -> None:
     """
     from tqdm import tqdm
 
-    from deepdive.course.assignment import course as courses
     from deepdive.course.assignment import feedback as pages
     from deepdive.course.assignment import marking
-    from deepdive.course.assignment import release as releasing
 
-    opened = courses.Course.open(course)
-    name = releasing.chapter_named(chapter, find_root())
+    opened, name = _opened(course, chapter)
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
     for student in tqdm(ids, unit="page", disable=None):
         pages.feedback(opened, name, student)
@@ -253,10 +251,10 @@ def export(course: Path, path: Path) -> None:
     Example:
       deepdive assignment export nlp-2026 grades.csv
     """
-    from deepdive.course.assignment import course as courses
+    from deepdive.course.assignment.course import Course
     from deepdive.course.assignment.export import export as write
 
-    opened = courses.Course.open(course)
+    opened = Course.open(course)
     waiting = write(opened, path)
     click.echo(f"{path}: {len(opened.students)} students, {len(opened.chapters)} chapters")
     if waiting:

@@ -26,7 +26,7 @@ from deepdive.course.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.forms import released
 from deepdive.course.assignment.grading import CellGrade, grade
-from deepdive.course.assignment.plan import RefusedError
+from deepdive.course.assignment.plan import RefusedError, grade_id
 from deepdive.course.assignment.repair import Repaired, repair, writable
 from deepdive.course.assignment.submission import opened
 from deepdive.course.exercises import tags
@@ -144,7 +144,7 @@ def graded(
     try:
         whole = repair(form, opened(path))
         handed = deepcopy(whole.notebook)
-        handed.cells = [cell for cell in handed.cells if _id(cell) not in whole.missing]
+        handed.cells = [cell for cell in handed.cells if grade_id(cell) not in whole.missing]
         given = grade(source, handed, trust=trust)
     except RefusedError:
         whole, given = Repaired(form), grade(source, path, trust=trust)
@@ -168,12 +168,8 @@ def graded(
     return result, annotated(whole.notebook, source, cells), cells
 
 
-def _id(cell: Any) -> str:
-    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
-
-
 def _graded_cells(form: Any) -> dict[str, Any]:
-    return {_id(cell): cell for cell in form.cells if _id(cell)}
+    return {grade_id(cell): cell for cell in form.cells if grade_id(cell)}
 
 
 def _text(whole: Repaired, name: str) -> str:
@@ -202,7 +198,7 @@ def annotated(notebook: Any, source: Any, cells: list[CellGrade]) -> Any:
     shown.cells = []
     for cell in deepcopy(notebook.cells):
         shown.cells.append(cell)
-        name = _id(cell)
+        name = grade_id(cell)
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
             if text := messages.get(name):

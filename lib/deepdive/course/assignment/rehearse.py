@@ -16,6 +16,7 @@ import nbformat
 from deepdive.course.assignment import roster
 from deepdive.course.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.course.assignment.forms import released, solved
+from deepdive.course.assignment.repair import writable
 from deepdive.course.assignment.roster import Student
 from deepdive.course.exercises import tags
 
@@ -53,7 +54,7 @@ def _solved(source: Any, turn: int) -> Any:
     """All solutions, as a student would write them: without marks of regions and hidden tests."""
     form, full = released(source), solved(source)
     for cell, own in zip(form.cells, full.cells, strict=True):
-        if own.metadata.get("nbgrader", {}).get("solution"):
+        if writable(own):
             lines = own.source.split("\n")
             cell.source = "\n".join(line for line in lines if not line.strip().startswith("### "))
     return form
@@ -98,14 +99,10 @@ def _untouched(source: Any, turn: int) -> Any:
 def _endless(source: Any, turn: int) -> Any:
     """Solved, but one function never returns."""
     form = _solved(source, turn)
-    cells = [cell for cell in form.cells if "    return" in cell.source and _writable(cell)]
+    cells = [cell for cell in form.cells if "    return" in cell.source and writable(cell)]
     cell = cells[turn % len(cells)]
     cell.source = cell.source.replace("    return", "    while True:\n        pass\n    return", 1)
     return form
-
-
-def _writable(cell: Any) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 KINDS: tuple[Callable[[Any, int], Any], ...] = (

@@ -40,7 +40,6 @@ from deepdive.course.exercises import (
     SOLUTION,
     WITHHELD_TAGS,
     grading,
-    is_manual,
     parts,
     tags,
 )
@@ -120,16 +119,6 @@ def personal(source: Any, secret: bytes, student: str) -> Any:
     if not student:
         raise ValueError("student is empty: give the id that the roster has")
     return _formed(source, lambda exercise, name: Draw(_stream(secret, student, exercise, name)))
-
-
-def own_points(source: Any) -> tuple[int, int]:
-    """Return the points on predicting, measuring and explaining one's own variant, and all points.
-
-    A check of that kind says so, own="predict" or own="measure"; what a person marks explains.
-    """
-    graded = [cell for cell in source.cells if grading(cell).get("points")]
-    own = [cell for cell in graded if cell.metadata.get("own") or is_manual(cell)]
-    return sum(grading(c)["points"] for c in own), sum(grading(c)["points"] for c in graded)
 
 
 def _stream(secret: bytes, *path: str) -> Callable[[int], int]:

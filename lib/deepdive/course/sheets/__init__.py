@@ -8,24 +8,26 @@ stepper(make("attention", seed=3))    the stepper in a notebook
 from __future__ import annotations
 
 import difflib
+import random
 from collections.abc import Callable
 
 from deepdive.course.sheets.attention import attention, causal_mask, multi_head, softmax
 from deepdive.course.sheets.layers import feed_forward, layer_norm, positions
-from deepdive.course.sheets.model import Grid, Sheet, Step
+from deepdive.course.sheets.model import Grid, Sheet, Step, Work
 from deepdive.course.sheets.page import document, stepper
 from deepdive.course.sheets.search import beam_search, cross_entropy
 
-SHEETS: dict[str, Callable[[int], Sheet]] = {
-    "attention": attention,
-    "softmax": softmax,
-    "causal_mask": causal_mask,
-    "multi_head": multi_head,
-    "positions": positions,
-    "layer_norm": layer_norm,
-    "feed_forward": feed_forward,
-    "cross_entropy": cross_entropy,
-    "beam_search": beam_search,
+# Name -> title, section of the book, minutes, and what draws its numbers.
+SHEETS: dict[str, tuple[str, str, int, Callable[[random.Random], Work]]] = {
+    "attention": ("Dot-product attention", "2.3.2", 12, attention),
+    "softmax": ("Softmax with temperature", "2.3.2", 12, softmax),
+    "causal_mask": ("The causal mask", "2.4.2.3", 12, causal_mask),
+    "multi_head": ("Two heads", "2.4.2.2", 15, multi_head),
+    "positions": ("Sinusoidal positions", "2.4.1.2", 10, positions),
+    "layer_norm": ("Layer norm", "2.4.3", 8, layer_norm),
+    "feed_forward": ("Feed-forward with a residual", "2.4.4", 8, feed_forward),
+    "cross_entropy": ("Cross-entropy", "2.2.3", 8, cross_entropy),
+    "beam_search": ("Beam search", "2.5.3", 12, beam_search),
 }
 
 __all__ = ["SHEETS", "Grid", "Sheet", "Step", "document", "make", "stepper"]
@@ -40,4 +42,6 @@ def make(name: str, seed: int = 0) -> Sheet:
     if name not in SHEETS:
         near = difflib.get_close_matches(name, SHEETS, n=3, cutoff=0.4) or list(SHEETS)
         raise ValueError(f"no sheet {name!r}; did you mean {' or '.join(near)}?")
-    return SHEETS[name](seed)
+    title, section, minutes, draw = SHEETS[name]
+    question, steps, answer = draw(random.Random(f"{name} {seed}"))
+    return Sheet(name, title, question, section, minutes, seed, steps, answer)

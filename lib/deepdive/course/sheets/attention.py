@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from deepdive.course.sheets.model import (
     Grid,
-    Sheet,
     Step,
+    Work,
     bracketed,
     dot,
     exponentials,
@@ -63,9 +63,8 @@ def _score_grids(
     )
 
 
-def attention(seed: int) -> Sheet:
+def attention(draw: random.Random) -> Work:
     """One query, three keys, four dimensions: score, weigh, mix."""
-    draw = random.Random(f"attention {seed}")
     names = draw.choice(PHRASES)
     query, keys, scores = _scores(draw, 3, 4, 0.5)
     values = _rows(draw, 3, 2, (0, 1, 2, 3))
@@ -78,34 +77,25 @@ def attention(seed: int) -> Sheet:
         Grid("keys", "key", keys, names),
         Grid("values", "value", values, names),
     )
-    return Sheet(
-        name="attention",
-        title="Dot-product attention",
-        question=f"One word asks, and “{' '.join(names)}” can answer. Who is heard, and how much?",
-        section="2.3.2",
-        minutes=12,
-        seed=seed,
-        steps=(
-            Step("Given: a query, and a key and a value for each word.", "", given),
-            Step("Take the dot product of the query with each key.", "dots = q · k", (dots,)),
-            Step("Divide by the root of the 4 dimensions.", "scores = dots / √4", (scaled,)),
-            Step("Raise e to each score, and add.", "e^score", (powers,), exponentials(scores)),
-            Step(
-                "Divide by the sum. Do they add up to one?", "weights = e^score / sum", (weights,)
-            ),
-            Step(
-                "Average the values under the weights, column by column.",
-                "output = weights · values",
-                (mix_grid([[float(w) for w in shares]], values, ("output",)),),
-            ),
+    question = f"One word asks, and “{' '.join(names)}” can answer. Who is heard, and how much?"
+    steps = (
+        Step("Given: a query, and a key and a value for each word.", "", given),
+        Step("Take the dot product of the query with each key.", "dots = q · k", (dots,)),
+        Step("Divide by the root of the 4 dimensions.", "scores = dots / √4", (scaled,)),
+        Step("Raise e to each score, and add.", "e^score", (powers,), exponentials(scores)),
+        Step("Divide by the sum. Do they add up to one?", "weights = e^score / sum", (weights,)),
+        Step(
+            "Average the values under the weights, column by column.",
+            "output = weights · values",
+            (mix_grid([[float(w) for w in shares]], values, ("output",)),),
         ),
-        answer=f"“{names[best]}” is heard most: {number(shares[best])} of the attention.",
     )
+    answer = f"“{names[best]}” is heard most: {number(shares[best])} of the attention."
+    return question, steps, answer
 
 
-def softmax(seed: int) -> Sheet:
+def softmax(draw: random.Random) -> Work:
     """Four scores at three temperatures."""
-    draw = random.Random(f"softmax {seed}")
     names = draw.sample(("cat", "dog", "sleeps", "the", "runs", "house"), 4)
     while True:
         scores = [float(draw.randint(-2, 3)) for _ in names]
@@ -130,24 +120,16 @@ def softmax(seed: int) -> Sheet:
         grids = (powers, weights) if temperature == 1 else (divided, powers, weights)
         steps.append(Step(f"Temperature {t}.", rule, grids, exponentials(scaled)))
         best.append(max(float(w) for w in weights.values[0]))
-    return Sheet(
-        name="softmax",
-        title="Softmax with temperature",
-        question="How do scores become shares, and what do heat and cold do to them?",
-        section="2.3.2",
-        minutes=12,
-        seed=seed,
-        steps=tuple(steps),
-        answer=(
-            f"The largest share is {number(best[2])} at T = 0.5, {number(best[0])} at T = 1 and "
-            f"{number(best[1])} at T = 2: cold sharpens, heat levels. The order never changes."
-        ),
+    question = "How do scores become shares, and what do heat and cold do to them?"
+    answer = (
+        f"The largest share is {number(best[2])} at T = 0.5, {number(best[0])} at T = 1 and "
+        f"{number(best[1])} at T = 2: cold sharpens, heat levels. The order never changes."
     )
+    return question, steps, answer
 
 
-def causal_mask(seed: int) -> Sheet:
+def causal_mask(draw: random.Random) -> Work:
     """Three words that may look back but not ahead."""
-    draw = random.Random(f"causal_mask {seed}")
     names = draw.choice(PHRASES)
     scores = _rows(draw, 3, 3, (-1, 0, 1, 2))
     values = _rows(draw, 3, 2, (0, 1, 2, 3))
@@ -165,40 +147,30 @@ def causal_mask(seed: int) -> Sheet:
     ]
     powers, weights = softmax_grids(masked, names, names)
     shares = [[float(w) for w in row] for row in weights.values]
-    given = (
-        Grid("scores", "score", scores, names, names),
-        Grid("values", "value", values, names),
-    )
-    return Sheet(
-        name="causal_mask",
-        title="The causal mask",
-        question=f"“{' '.join(names)}”: each word may look at itself and back. What is left?",
-        section="2.4.2.3",
-        minutes=12,
-        seed=seed,
-        steps=(
-            Step("Given: the scores (a row for each query), and the values.", "", given),
-            Step(
-                "Put −∞ where a key comes after its query.",
-                "keep the score where key ≤ query, else −∞",
-                (Grid("masked scores", "score", masked, names, names, work),),
-            ),
-            Step(
-                "Raise e to each.",
-                "e^score, and the sum of each row",
-                (powers,),
-                exponentials([s for row in masked for s in row]),
-            ),
-            Step("Divide each row by its sum.", "weights = e^score / sum", (weights,)),
-            Step("Mix.", "output = weights · values", (mix_grid(shares, values, names),)),
+    given = (Grid("scores", "score", scores, names, names), Grid("values", "value", values, names))
+    question = f"“{' '.join(names)}”: each word may look at itself and back. What is left?"
+    steps = (
+        Step("Given: the scores (a row for each query), and the values.", "", given),
+        Step(
+            "Put −∞ where a key comes after its query.",
+            "keep the score where key ≤ query, else −∞",
+            (Grid("masked scores", "score", masked, names, names, work),),
         ),
-        answer=f"“{names[0]}” sees only itself: its weight is 1, and its output is its own value.",
+        Step(
+            "Raise e to each.",
+            "e^score, and the sum of each row",
+            (powers,),
+            exponentials([s for row in masked for s in row]),
+        ),
+        Step("Divide each row by its sum.", "weights = e^score / sum", (weights,)),
+        Step("Mix.", "output = weights · values", (mix_grid(shares, values, names),)),
     )
+    answer = f"“{names[0]}” sees only itself: its weight is 1, and its output is its own value."
+    return question, steps, answer
 
 
-def multi_head(seed: int) -> Sheet:
+def multi_head(draw: random.Random) -> Work:
     """One query of eight numbers, split into two heads of four."""
-    draw = random.Random(f"multi_head {seed}")
     names = draw.choice(PHRASES)[:2]
     while True:
         heads = [_scores(draw, 2, 4, 0.5) for _ in range(2)]
@@ -235,13 +207,6 @@ def multi_head(seed: int) -> Sheet:
         [[f"from head {1 + i // 2}: {number(x)}" for i, x in enumerate(outputs)]],
     )  # fmt: skip
     steps.append(Step("Put the two outputs side by side.", "output = [head 1, head 2]", (joined,)))
-    return Sheet(
-        name="multi_head",
-        title="Two heads",
-        question=f"Can one word look at “{names[0]}” and at “{names[1]}” and keep the two apart?",
-        section="2.4.2.2",
-        minutes=15,
-        seed=seed,
-        steps=tuple(steps),
-        answer=f"Yes: head 1 looks more at “{names[0]}”, head 2 more at “{names[1]}”.",
-    )
+    question = f"Can one word look at “{names[0]}” and at “{names[1]}” and keep the two apart?"
+    answer = f"Yes: head 1 looks more at “{names[0]}”, head 2 more at “{names[1]}”."
+    return question, steps, answer

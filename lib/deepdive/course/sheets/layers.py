@@ -6,17 +6,16 @@ import itertools
 import math
 import random
 
-from deepdive.course.sheets.model import Grid, Sheet, Step, bracketed, dot, number, row_grid
+from deepdive.course.sheets.model import Grid, Step, Work, bracketed, dot, number, row_grid
 
 Table = list[list[float]]
 
 
-def positions(seed: int) -> Sheet:
+def positions(draw: random.Random) -> Work:
     """Sinusoidal positions in four dimensions, and a dot product that sees only the distance.
 
     The base is 100 where the paper has 10,000, so that both angles are easy.
     """
-    draw = random.Random(f"positions {seed}")
     shift = draw.randint(1, 2)
     first = draw.randint(0, 1)
     second = draw.randint(first + 1, 3)
@@ -34,31 +33,29 @@ def positions(seed: int) -> Sheet:
         [text for _, text in products],
         [f"{a} and {b}" for a, b in pairs],
     )
-    return Sheet(
-        name="positions",
-        title="Sinusoidal positions",
-        question=f"Words {first} and {first + shift} stand {shift} apart, {second} and "
-        f"{second + shift} too. Do the position vectors know?",
-        section="2.4.1.2",
-        minutes=10,
-        seed=seed,
-        steps=(
-            Step(
-                "Given: sine and cosine of some angles (in radians).",
-                "",
-                (Grid("waves", "value", table, ("sin", "cos"), [number(a, 1) for a in angles]),),
-            ),
-            Step(
-                "Write the vector of each position. The first pair turns once in 6.3 words, the "
-                "second ten times more slowly (base 100; the paper has 10,000).",
-                "PE(p) = [sin p, cos p, sin p/10, cos p/10]",
-                (_position_vectors(vectors),),
-            ),
-            Step("Take the dot product of the two pairs.", "PE(a) · PE(b)", (product_grid,)),
-        ),
-        answer=f"Both are cos {shift} + cos {number(shift / 10, 1)} = {number(products[0][0])}: "
-        "the product depends on the distance only.",
+    question = (
+        f"Words {first} and {first + shift} stand {shift} apart, {second} and "
+        f"{second + shift} too. Do the position vectors know?"
     )
+    steps = (
+        Step(
+            "Given: sine and cosine of some angles (in radians).",
+            "",
+            (Grid("waves", "value", table, ("sin", "cos"), [number(a, 1) for a in angles]),),
+        ),
+        Step(
+            "Write the vector of each position. The first pair turns once in 6.3 words, the "
+            "second ten times more slowly (base 100; the paper has 10,000).",
+            "PE(p) = [sin p, cos p, sin p/10, cos p/10]",
+            (_position_vectors(vectors),),
+        ),
+        Step("Take the dot product of the two pairs.", "PE(a) · PE(b)", (product_grid,)),
+    )
+    answer = (
+        f"Both are cos {shift} + cos {number(shift / 10, 1)} = {number(products[0][0])}: "
+        "the product depends on the distance only."
+    )
+    return question, steps, answer
 
 
 def _position_vectors(vectors: dict[int, list[float]]) -> Grid:
@@ -71,9 +68,8 @@ def _position_vectors(vectors: dict[int, list[float]]) -> Grid:
     return Grid("PE", "key", list(vectors.values()), [f"p = {p}" for p in vectors], columns, work)
 
 
-def layer_norm(seed: int) -> Sheet:
+def layer_norm(draw: random.Random) -> Work:
     """Layer norm of a row whose standard deviation is a whole number."""
-    draw = random.Random(f"layer_norm {seed}")
     deviations, root = _deviations(draw)
     mean = float(draw.randint(-2, 6))
     row = [mean + d for d in deviations]
@@ -89,36 +85,32 @@ def layer_norm(seed: int) -> Sheet:
     means = row_grid("mean", "score", ("mean",), [mean], [sums])
     roots = f"√({number(total)} / 4) = √{number(total / 4)} = {root}"
     spread = row_grid("std", "score", ("std",), [float(root)], [roots])
-    return Sheet(
-        name="layer_norm",
-        title="Layer norm",
-        question="A row has wandered off. What brings it back to mean 0 and spread 1?",
-        section="2.4.3",
-        minutes=8,
-        seed=seed,
-        steps=(
-            Step("Given: a row, and the gain and the bias that training found.", "", given),
-            Step("Average the row.", "mean = sum / 4", (means,)),
-            Step(
-                "Take the mean away, and square.",
-                "deviation = x − mean",
-                _deviation_grids(row, mean, deviations),
-            ),
-            Step(
-                "Average the squares, and take the root. (The code adds 0.00001 under the root, so "
-                "that a row of equal numbers does not divide by 0.)",
-                "std = √(sum of squares / 4)",
-                (spread,),
-            ),
-            Step(
-                "Divide, multiply by the gain, add the bias.",
-                "y = gain · (x − mean) / std + bias",
-                (_normal_grid(gain, deviations, root, bias),),
-            ),
+    question = "A row has wandered off. What brings it back to mean 0 and spread 1?"
+    steps = (
+        Step("Given: a row, and the gain and the bias that training found.", "", given),
+        Step("Average the row.", "mean = sum / 4", (means,)),
+        Step(
+            "Take the mean away, and square.",
+            "deviation = x − mean",
+            _deviation_grids(row, mean, deviations),
         ),
-        answer=f"Before gain and bias the row has mean 0 and variance 1: its squares, "
-        f"{number(total)} in all, are divided by {root}² = {root * root}, which leaves 4.",
+        Step(
+            "Average the squares, and take the root. (The code adds 0.00001 under the root, so "
+            "that a row of equal numbers does not divide by 0.)",
+            "std = √(sum of squares / 4)",
+            (spread,),
+        ),
+        Step(
+            "Divide, multiply by the gain, add the bias.",
+            "y = gain · (x − mean) / std + bias",
+            (_normal_grid(gain, deviations, root, bias),),
+        ),
     )
+    answer = (
+        f"Before gain and bias the row has mean 0 and variance 1: its squares, "
+        f"{number(total)} in all, are divided by {root}² = {root * root}, which leaves 4."
+    )
+    return question, steps, answer
 
 
 def _deviations(draw: random.Random) -> tuple[list[float], int]:
@@ -158,9 +150,8 @@ def _normal_grid(gain: list[float], deviations: list[float], root: int, bias: li
     return row_grid("output", "output", ("y",), output, work)
 
 
-def feed_forward(seed: int) -> Sheet:
+def feed_forward(draw: random.Random) -> Work:
     """A feed-forward layer with its residual: widen, cut at zero, narrow, add."""
-    draw = random.Random(f"feed_forward {seed}")
     x, wide, narrow = _weights(draw)
     hidden = _products(x, wide)
     cut = [max(0.0, value) for value, _ in hidden]
@@ -171,44 +162,34 @@ def feed_forward(seed: int) -> Sheet:
         Grid("W2", "key", narrow, ("W2", "", "", "")),
     )
     cuts = [f"max(0, {number(v)}) = {number(c)}" for (v, _), c in zip(hidden, cut, strict=True)]
-    return Sheet(
-        name="feed_forward",
-        title="Feed-forward with a residual",
-        question="What can a layer do to one word alone, without a look at the others?",
-        section="2.4.4",
-        minutes=8,
-        seed=seed,
-        steps=(
-            Step(
-                "Given: a row of 2 numbers, a table that widens it to 4, and one that narrows it "
-                "to 2. The biases are 0.",
-                "",
-                given,
-            ),
-            Step(
-                "Widen: x with each column of W1.",
-                "x W1",
-                (_product_grid("hidden", "x W1", hidden),),
-            ),
-            Step(
-                "Cut at zero (ReLU).",
-                "h = max(0, x W1)",
-                (row_grid("kept", "weight", ("h",), cut, cuts),),
-            ),
-            Step(
-                "Narrow: h with each column of W2.",
-                "h W2",
-                (_product_grid("mixed", "h W2", mixed),),
-            ),
-            Step(
-                "Add the row that came in: the residual.",
-                "y = x + h W2",
-                (_sum_grid(x, [value for value, _ in mixed]),),
-            ),
+    question = "What can a layer do to one word alone, without a look at the others?"
+    steps = (
+        Step(
+            "Given: a row of 2 numbers, a table that widens it to 4, and one that narrows it "
+            "to 2. The biases are 0.",
+            "",
+            given,
         ),
-        answer="Two of the four hidden numbers were cut. Without the cut, W1 W2 would be one table "
-        "of 2 × 2, and the second would add nothing.",
+        Step(
+            "Widen: x with each column of W1.", "x W1", (_product_grid("hidden", "x W1", hidden),)
+        ),
+        Step(
+            "Cut at zero (ReLU).",
+            "h = max(0, x W1)",
+            (row_grid("kept", "weight", ("h",), cut, cuts),),
+        ),
+        Step("Narrow: h with each column of W2.", "h W2", (_product_grid("mixed", "h W2", mixed),)),
+        Step(
+            "Add the row that came in: the residual.",
+            "y = x + h W2",
+            (_sum_grid(x, [value for value, _ in mixed]),),
+        ),
     )
+    answer = (
+        "Two of the four hidden numbers were cut. Without the cut, W1 W2 would be one table "
+        "of 2 × 2, and the second would add nothing."
+    )
+    return question, steps, answer
 
 
 def _weights(draw: random.Random) -> tuple[list[float], Table, Table]:

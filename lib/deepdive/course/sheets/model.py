@@ -72,6 +72,10 @@ class Sheet:
         raise KeyError(f"sheet {self.name} has no grid {name!r}")
 
 
+# What a mechanism's function returns: the question, the steps and the answer.
+Work = tuple[str, Sequence[Step], str]
+
+
 def number(value: Value, digits: int = 2) -> str:
     """A number as a pencil writes it: whole numbers without a point, a true minus sign."""
     if isinstance(value, str):

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from deepdive.course.sheets.model import Grid, Sheet, Step, number, row_grid
+from deepdive.course.sheets.model import Grid, Step, Work, number, row_grid
 
 Table = list[list[float]]
 
@@ -14,9 +14,8 @@ Table = list[list[float]]
 TENTHS = [(a, b, 10 - a - b) for a in range(1, 9) for b in range(1, 10 - a) if a != b]
 
 
-def cross_entropy(seed: int) -> Sheet:
+def cross_entropy(draw: random.Random) -> Work:
     """Surprise at the right words of a sentence, their mean, perplexity, and a smoothed target."""
-    draw = random.Random(f"cross_entropy {seed}")
     words = draw.sample(("cat", "dog", "owl", "cow"), 3)
     spreads = draw.sample(
         [row for row in TENTHS if len(set(row)) == 3 and 10 - row[0] - row[1] > 0], 3
@@ -28,39 +27,35 @@ def cross_entropy(seed: int) -> Sheet:
     perplexity = _perplexity([float(loss) for loss in losses.values[0]])
     logs = sorted({p for row in chances for p in row})
     names = [f"place {i + 1}" for i in range(3)]
-    return Sheet(
-        name="cross_entropy",
-        title="Cross-entropy",
-        question=f"The right words are “{' '.join(right_words)}”. How surprised is the model?",
-        section="2.2.3",
-        minutes=8,
-        seed=seed,
-        steps=(
-            Step(
-                "Given: what the model expects at three places.",
-                "",
-                (Grid("chances", "weight", chances, names, words),),
-                ", ".join(f"ln {number(p)} = {number(math.log(p))}" for p in logs),
-            ),
-            Step(
-                "Read off the chance of the right word, and take −ln of it.",
-                "loss = −ln p(right word)",
-                (losses,),
-            ),
-            Step(
-                "Average. Then raise e to it: the perplexity, a number of words.",
-                "loss = sum / 3, perplexity = e^loss",
-                (perplexity,),
-            ),
-            Step(
-                "Smooth the labels at place 1: 0.9 for the right word, 0.05 for each other one.",
-                "loss = −Σ target · ln p",
-                (_smoothed(chances[0], right[0], words),),
-            ),
+    question = f"The right words are “{' '.join(right_words)}”. How surprised is the model?"
+    steps = (
+        Step(
+            "Given: what the model expects at three places.",
+            "",
+            (Grid("chances", "weight", chances, names, words),),
+            ", ".join(f"ln {number(p)} = {number(math.log(p))}" for p in logs),
         ),
-        answer=f"Perplexity {number(perplexity.values[0][1])}: as unsure as a fair choice among so "
-        "many words.",
+        Step(
+            "Read off the chance of the right word, and take −ln of it.",
+            "loss = −ln p(right word)",
+            (losses,),
+        ),
+        Step(
+            "Average. Then raise e to it: the perplexity, a number of words.",
+            "loss = sum / 3, perplexity = e^loss",
+            (perplexity,),
+        ),
+        Step(
+            "Smooth the labels at place 1: 0.9 for the right word, 0.05 for each other one.",
+            "loss = −Σ target · ln p",
+            (_smoothed(chances[0], right[0], words),),
+        ),
     )
+    answer = (
+        f"Perplexity {number(perplexity.values[0][1])}: as unsure as a fair choice among so "
+        "many words."
+    )
+    return question, steps, answer
 
 
 def _losses(chances: list[float], words: list[str]) -> Grid:
@@ -95,54 +90,50 @@ def _smoothed(chances: list[float], right: int, words: list[str]) -> Grid:
     )
 
 
-def beam_search(seed: int) -> Sheet:
+def beam_search(draw: random.Random) -> Work:
     """Greedy against a beam of two, on a table of chances where the two disagree."""
-    draw = random.Random(f"beam_search {seed}")
     words = draw.choice((("yes", "no"), ("le", "chat"), ("red", "blue"), ("go", "on")))
     chances = _disagreeing(draw)
     beam = _Beam(chances)
     _, product = _greedy(chances)
     rows = ("start", *(f"after {word}" for word in words))
     best = " ".join(words[i] for i in beam.best[1])
-    return Sheet(
-        name="beam_search",
-        title="Beam search",
-        question="Taking the best word each time is not the best sentence. What does a second "
-        "beam find?",
-        section="2.5.3",
-        minutes=12,
-        seed=seed,
-        steps=(
-            Step(
-                "Given: the chance of each next word. A sentence is one or two words and the end.",
-                "",
-                (Grid("chances", "weight", chances, rows, (*words, "end")),),
-            ),
-            Step(
-                "Greedy: take the likeliest next word until the end (after two words the end must "
-                "follow). Multiply.",
-                "p(sentence) = product of the chances",
-                (_greedy_grid(chances, words),),
-            ),
-            Step(
-                "Beam of two: both first words go on. Multiply each with its row.",
-                "p(beam) · p(next)",
-                (_product_grid(beam, chances, words),),
-            ),
-            Step(
-                "Put those that end aside. The best two of the others go on.",
-                "keep the 2 largest",
-                (_beam_grid(beam, words),),
-            ),
-            Step(
-                "Now each must end. Compare all four ended sentences.",
-                "p(beam) · p(end)",
-                (_ended_grid(beam, chances, words),),
-            ),
-        ),
-        answer=f"The beam finds “{best}” with {number(beam.best[0], 3)}; greedy has "
-        f"{number(product, 3)}, for it never looked past its first word.",
+    question = (
+        "Taking the best word each time is not the best sentence. What does a second beam find?"
     )
+    steps = (
+        Step(
+            "Given: the chance of each next word. A sentence is one or two words and the end.",
+            "",
+            (Grid("chances", "weight", chances, rows, (*words, "end")),),
+        ),
+        Step(
+            "Greedy: take the likeliest next word until the end (after two words the end must "
+            "follow). Multiply.",
+            "p(sentence) = product of the chances",
+            (_greedy_grid(chances, words),),
+        ),
+        Step(
+            "Beam of two: both first words go on. Multiply each with its row.",
+            "p(beam) · p(next)",
+            (_product_grid(beam, chances, words),),
+        ),
+        Step(
+            "Put those that end aside. The best two of the others go on.",
+            "keep the 2 largest",
+            (_beam_grid(beam, words),),
+        ),
+        Step(
+            "Now each must end. Compare all four ended sentences.",
+            "p(beam) · p(end)",
+            (_ended_grid(beam, chances, words),),
+        ),
+    )
+    answer = (
+        f"The beam finds “{best}” with {number(beam.best[0], 3)}; greedy has "
+        f"{number(product, 3)}, for it never looked past its first word."
+    )
+    return question, steps, answer
 
 
 def _disagreeing(draw: random.Random) -> Table:

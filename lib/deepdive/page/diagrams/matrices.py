@@ -28,11 +28,6 @@ class Matrix(NamedTuple):
         return len(self.values), len(self.values[0])
 
 
-def blank(rows: int, cols: int) -> Rows:
-    """Return rows x cols cells without numbers."""
-    return [[None] * cols for _ in range(rows)]
-
-
 def matrix(
     x: float, y: float, drawn: Matrix, size: float = 28.0, labels: Sequence[str] = ()
 ) -> str:

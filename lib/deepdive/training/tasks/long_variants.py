@@ -9,194 +9,123 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
+from deepdive import attention
+from deepdive.attention import MultiHeadAttention, SynthesizedAttention
+from deepdive.layers.fourier import FourierMixing
 from deepdive.training.tasks.long_range import LongModel, LongTask, bag_of_words, learn
 
 D_MODEL, N_HEADS, D_HEAD = 64, 4, 16
 SIDE, BLOCK, ROWS, LANDMARKS, ROUNDS = 16, 16, 32, 16, 4
 FULL, BAG = "full attention", "bag of words"
-# The module that holds the class, the task, and which layer it is.
-Make = Callable[[Any, LongTask, int], nn.Module]
+Make = Callable[[LongTask, int], Any]  # the task, and which layer it is
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A layer with the signature of `MultiHeadAttention`, built from the module `home`."""
+    """A layer with the signature of `MultiHeadAttention`: `make(task, layer)`."""
 
     family: str
-    home: str
     make: Make
 
-    def __call__(self, task: LongTask, layer: int) -> nn.Module:
-        return self.make(import_module(self.home), task, layer)
+
+def _heads(mechanism: Make) -> Make:
+    """Return a maker of multi-head attention around a mechanism."""
+    return lambda task, i: MultiHeadAttention(D_MODEL, N_HEADS, mechanism=mechanism(task, i))
 
 
-def _heads(build: Make) -> Make:
-    """Return a maker of multi-head attention around the mechanism that `build` makes."""
-    return lambda module, task, i: MultiHeadAttention(
-        D_MODEL, N_HEADS, mechanism=build(module, task, i)
-    )
+def _synthesized(scores: Make) -> Make:
+    return lambda task, i: SynthesizedAttention(D_MODEL, N_HEADS, scores(task, i))
 
 
-def _at(position: Callable[[Any, LongTask, int], Any]) -> Make:
-    """Return a maker of plain multi-head attention with a position scheme."""
-    return lambda module, task, i: MultiHeadAttention(
-        D_MODEL, N_HEADS, position=position(module, task, i)
-    )
-
-
-def _synthesized(build: Callable[[Any, LongTask, int], Any]) -> Make:
-    return lambda module, task, i: module.SynthesizedAttention(
-        D_MODEL, N_HEADS, build(module, task, i)
-    )
-
-
-AT = "deepdive.attention."
-POSITION, CONTENT, RANK = "sparse by position", "sparse by content", "low rank and features"
-MEMORY, HEADS, PRIOR = "prototypes and memories", "better heads", "priors"
-VARIANTS: dict[str, Variant] = {
-    FULL: Variant("exact", AT + "softmax", _heads(lambda m, t, i: m.SoftmaxAttention())),
-    "tiles": Variant("exact", AT + "tiled", _heads(lambda m, t, i: m.TiledAttention(64))),
-    "window": Variant(
-        POSITION, AT + "by_position.window", _heads(lambda m, t, i: m.WindowAttention(SIDE, SIDE))
-    ),
-    "window, first token global": Variant(
-        POSITION,
-        AT + "by_position.longformer",
-        lambda m, t, i: m.LongformerAttention(D_MODEL, N_HEADS, SIDE, (0,)),
-    ),
-    "dilated window": Variant(
-        POSITION,
-        AT + "by_position.dilated",
-        _heads(lambda m, t, i: m.DilatedAttention(SIDE, SIDE, (1, 2, 4, 8))),
-    ),
-    "block-sparse": Variant(
-        POSITION,
-        AT + "by_position.block_sparse",
-        _heads(lambda m, t, i: m.BlockSparseAttention(SIDE // 2, 1)),
-    ),
-    "chunks": Variant(
-        POSITION, AT + "by_position.chunk", _heads(lambda m, t, i: m.ChunkAttention(BLOCK, 1, 0))
-    ),
-    "strided": Variant(
-        POSITION, AT + "by_position.factorised", _heads(lambda m, t, i: m.StridedAttention(BLOCK))
-    ),
-    "fixed": Variant(
-        POSITION, AT + "by_position.factorised", _heads(lambda m, t, i: m.FixedAttention(BLOCK))
-    ),
-    "axial": Variant(
-        POSITION,
-        AT + "by_position.axial",
-        _heads(lambda m, t, i: m.AxialAttention(BLOCK, ("row", "column")[i % 2])),
-    ),
-    "LSH": Variant(
-        CONTENT,
-        AT + "by_content.lsh",
-        lambda m, t, i: import_module(AT + "by_content.shared_qk").SharedQKMultiHeadAttention(
-            D_MODEL, N_HEADS, mechanism=m.LSHAttention(BLOCK, ROUNDS)
+FAMILIES: dict[str, dict[str, Make]] = {
+    "exact": {
+        FULL: _heads(lambda task, i: attention.SoftmaxAttention()),
+        "tiles": _heads(lambda task, i: attention.TiledAttention(64)),
+    },
+    "sparse by position": {
+        "window": _heads(lambda task, i: attention.WindowAttention(SIDE, SIDE)),
+        "window, first token global": lambda task, i: attention.LongformerAttention(
+            D_MODEL, N_HEADS, SIDE, (0,)
         ),
-    ),
-    "routing": Variant(
-        CONTENT,
-        AT + "by_content.routing",
-        _heads(lambda m, t, i: m.RoutingAttention(N_HEADS, D_HEAD, max(1, t.length // ROWS))),
-    ),
-    "Sinkhorn": Variant(
-        CONTENT,
-        AT + "by_content.sinkhorn",
-        _heads(lambda m, t, i: m.SinkhornAttention(N_HEADS, D_HEAD, BLOCK, -(-t.length // BLOCK))),
-    ),
-    "linear": Variant(RANK, AT + "low_rank.kernel", _heads(lambda m, t, i: m.LinearAttention())),
-    "Performer": Variant(
-        RANK, AT + "low_rank.performer", _heads(lambda m, t, i: m.PerformerAttention(D_HEAD, ROWS))
-    ),
-    "Linformer": Variant(
-        RANK,
-        AT + "low_rank.linformer",
-        _heads(lambda m, t, i: m.LinformerAttention(m.LengthProjection(1, t.length, ROWS))),
-    ),
-    "Nystrom": Variant(
-        RANK, AT + "low_rank.nystrom", _heads(lambda m, t, i: m.NystromAttention(LANDMARKS))
-    ),
-    "YOSO": Variant(
-        RANK, AT + "by_content.yoso", _heads(lambda m, t, i: m.YosoAttention(D_HEAD, 6, 8))
-    ),
-    "FNet": Variant(RANK, "deepdive.layers.fourier", lambda m, t, i: m.FourierMixing(D_MODEL)),
-    "Luna": Variant(
-        MEMORY,
-        AT + "memories.nested",
-        _heads(lambda m, t, i: m.NestedAttention(N_HEADS, ROWS, D_HEAD)),
-    ),
-    "memory-compressed": Variant(
-        MEMORY,
-        AT + "memories.compressed",
-        _heads(lambda m, t, i: m.MemoryCompressedAttention(N_HEADS, D_HEAD, 4)),
-    ),
-    "clustered": Variant(
-        MEMORY,
-        AT + "by_content.clustered",
-        _heads(lambda m, t, i: m.ClusteredAttention(D_HEAD, ROWS)),
-    ),
-    "improved clustered": Variant(
-        MEMORY,
-        AT + "by_content.clustered",
-        _heads(lambda m, t, i: m.ImprovedClusteredAttention(D_HEAD, ROWS)),
-    ),
-    "ProbSparse": Variant(
-        MEMORY,
-        AT + "by_content.prob_sparse",
-        _heads(lambda m, t, i: m.ProbSparseAttention(ROWS // 5)),
-    ),
-    "talking heads": Variant(
-        HEADS, AT + "heads.talking_heads", _heads(lambda m, t, i: m.TalkingHeadsAttention(N_HEADS))
-    ),
-    "collaborative heads": Variant(
-        HEADS,
-        AT + "heads.collaborative",
-        lambda m, t, i: m.CollaborativeAttention(D_MODEL, N_HEADS, ROWS),
-    ),
-    "disagreeing heads": Variant(
-        HEADS, AT + "heads.disagreement", _heads(lambda m, t, i: m.DisagreeingAttention(output=0.1))
-    ),
-    "adaptive span": Variant(
-        HEADS,
-        AT + "by_position.adaptive_span",
-        _heads(lambda m, t, i: m.AdaptiveSpanAttention(N_HEADS, t.length)),
-    ),
-    "multi-scale": Variant(
-        HEADS,
-        AT + "heads.multi_scale",
-        _heads(lambda m, t, i: m.MultiScaleAttention((1, SIDE, 64, None))),
-    ),
-    "dense Synthesizer": Variant(
-        PRIOR,
-        "deepdive.attention",
-        _synthesized(lambda m, t, i: m.DenseScores(D_MODEL, N_HEADS, t.length)),
-    ),
-    "random Synthesizer": Variant(
-        PRIOR,
-        "deepdive.attention",
-        _synthesized(lambda m, t, i: m.RandomScores(N_HEADS, t.length)),
-    ),
-    "predicted window": Variant(
-        PRIOR, AT + "priors.priors", _heads(lambda m, t, i: m.LocalAttention(N_HEADS, D_HEAD))
-    ),
-    "Gaussian prior": Variant(
-        PRIOR, AT + "priors.priors", _at(lambda m, t, i: m.GaussianPrior(N_HEADS))
-    ),
+        "dilated window": _heads(
+            lambda task, i: attention.DilatedAttention(SIDE, SIDE, (1, 2, 4, 8))
+        ),
+        "block-sparse": _heads(lambda task, i: attention.BlockSparseAttention(SIDE // 2, 1)),
+        "chunks": _heads(lambda task, i: attention.ChunkAttention(BLOCK, 1, 0)),
+        "strided": _heads(lambda task, i: attention.StridedAttention(BLOCK)),
+        "fixed": _heads(lambda task, i: attention.FixedAttention(BLOCK)),
+        "axial": _heads(lambda task, i: attention.AxialAttention(BLOCK, ("row", "column")[i % 2])),
+    },
+    "sparse by content": {
+        "LSH": lambda task, i: attention.SharedQKMultiHeadAttention(
+            D_MODEL, N_HEADS, mechanism=attention.LSHAttention(BLOCK, ROUNDS)
+        ),
+        "routing": _heads(
+            lambda task, i: attention.RoutingAttention(N_HEADS, D_HEAD, max(1, task.length // ROWS))
+        ),
+        "Sinkhorn": _heads(
+            lambda task, i: attention.SinkhornAttention(
+                N_HEADS, D_HEAD, BLOCK, -(-task.length // BLOCK)
+            )
+        ),
+    },
+    "low rank and features": {
+        "linear": _heads(lambda task, i: attention.LinearAttention()),
+        "Performer": _heads(lambda task, i: attention.PerformerAttention(D_HEAD, ROWS)),
+        "Linformer": _heads(
+            lambda task, i: attention.LinformerAttention(
+                attention.LengthProjection(1, task.length, ROWS)
+            )
+        ),
+        "Nystrom": _heads(lambda task, i: attention.NystromAttention(LANDMARKS)),
+        "YOSO": _heads(lambda task, i: attention.YosoAttention(D_HEAD, 6, 8)),
+        "FNet": lambda task, i: FourierMixing(D_MODEL),
+    },
+    "prototypes and memories": {
+        "Luna": _heads(lambda task, i: attention.NestedAttention(N_HEADS, ROWS, D_HEAD)),
+        "memory-compressed": _heads(
+            lambda task, i: attention.MemoryCompressedAttention(N_HEADS, D_HEAD, 4)
+        ),
+        "clustered": _heads(lambda task, i: attention.ClusteredAttention(D_HEAD, ROWS)),
+        "improved clustered": _heads(
+            lambda task, i: attention.ImprovedClusteredAttention(D_HEAD, ROWS)
+        ),
+        "ProbSparse": _heads(lambda task, i: attention.ProbSparseAttention(ROWS // 5)),
+    },
+    "better heads": {
+        "talking heads": _heads(lambda task, i: attention.TalkingHeadsAttention(N_HEADS)),
+        "collaborative heads": lambda task, i: attention.CollaborativeAttention(
+            D_MODEL, N_HEADS, ROWS
+        ),
+        "disagreeing heads": _heads(lambda task, i: attention.DisagreeingAttention(output=0.1)),
+        "adaptive span": _heads(
+            lambda task, i: attention.AdaptiveSpanAttention(N_HEADS, task.length)
+        ),
+        "multi-scale": _heads(lambda task, i: attention.MultiScaleAttention((1, SIDE, 64, None))),
+    },
+    "priors": {
+        "dense Synthesizer": _synthesized(
+            lambda task, i: attention.DenseScores(D_MODEL, N_HEADS, task.length)
+        ),
+        "random Synthesizer": _synthesized(
+            lambda task, i: attention.RandomScores(N_HEADS, task.length)
+        ),
+        "predicted window": _heads(lambda task, i: attention.LocalAttention(N_HEADS, D_HEAD)),
+        "Gaussian prior": lambda task, i: MultiHeadAttention(
+            D_MODEL, N_HEADS, position=attention.GaussianPrior(N_HEADS)
+        ),
+    },
 }
-
-
-def available() -> dict[str, Variant]:
-    """Return the variants whose part is in the library."""
-    return {name: each for name, each in VARIANTS.items() if find_spec(each.home) is not None}
+VARIANTS: dict[str, Variant] = {
+    name: Variant(family, make)
+    for family, variants in FAMILIES.items()
+    for name, make in variants.items()
+}
 
 
 def build(task: LongTask, name: str, *, d_ff: int = 128, seed: int = 0) -> LongModel:
@@ -207,10 +136,10 @@ def build(task: LongTask, name: str, *, d_ff: int = 128, seed: int = 0) -> LongM
     torch.manual_seed(seed)
     if name == BAG:
         return bag_of_words(task, d_model=D_MODEL, d_ff=d_ff, n_heads=N_HEADS)
-    found = available().get(name)
-    if found is None:
-        raise ValueError(f"name: no variant {name!r}; there are {', '.join(available())}, {BAG}")
-    return LongModel(task, lambda layer: found(task, layer), d_model=D_MODEL, d_ff=d_ff)
+    if name not in VARIANTS:
+        raise ValueError(f"name: no variant {name!r}; there are {', '.join(VARIANTS)}, {BAG}")
+    make = VARIANTS[name].make
+    return LongModel(task, lambda layer: make(task, layer), d_model=D_MODEL, d_ff=d_ff)
 
 
 def size(model: nn.Module) -> int:
