@@ -76,7 +76,7 @@ show(svg(690, 204, drawing), told + "The three levels of the word bank are mixed
 import torch
 from torch import nn
 
-from deepdive.models.before.elmo import ScalarMix
+from deepdive.layers.scalar_mix import ScalarMix
 
 
 def mix(layers, s, gamma):

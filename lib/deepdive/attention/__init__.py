@@ -23,6 +23,7 @@ from deepdive.attention.by_position.global_window import GlobalTokens, GlobalWin
 from deepdive.attention.by_position.longformer import LongformerAttention
 from deepdive.attention.by_position.window import WindowAttention
 from deepdive.attention.cache import DecodingState, KVCache, Slot
+from deepdive.attention.heads.channel import ChannelAttention
 from deepdive.attention.heads.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
@@ -54,6 +55,7 @@ __all__ = [
     "AdditiveAttention",
     "AxialAttention",
     "BlockSparseAttention",
+    "ChannelAttention",
     "ChunkAttention",
     "ClusteredAttention",
     "CollaborativeAttention",

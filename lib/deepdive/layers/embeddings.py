@@ -71,6 +71,25 @@ def check_tokens(tokens: Tensor, name: str = "tokens") -> None:
         )
 
 
+def check_segments(segments: Tensor, tokens: Tensor, n_segments: int) -> None:
+    """Raise TypeError or ValueError unless `segments` are integers below `n_segments`, shaped as
+    `tokens`, and the model knows any.
+    """
+    if not n_segments:
+        raise ValueError("segments were given, but this model has none: leave them out")
+    check_tokens(segments, "segments")
+    if segments.shape != tokens.shape:
+        raise ValueError(
+            f"segments have shape {tuple(segments.shape)}, but the tokens {tuple(tokens.shape)}"
+        )
+    low, high = int(segments.min()), int(segments.max())
+    if low < 0 or high >= n_segments:
+        raise ValueError(
+            f"segments run from {low} to {high}, but the model knows {n_segments}: 0 is the first "
+            "text, 1 the second"
+        )
+
+
 class TiedHead(nn.Module):
     """logits = x @ embedding.weight.T (+ bias): the output layer shares the embedding's matrix.
 

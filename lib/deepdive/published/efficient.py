@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from deepdive.attention import ReleasedLSHAttention
+from deepdive.layers.series import Distil
 from deepdive.models.efficient import informer, perceiver, reformer
-from deepdive.models.efficient.informer_parts import Distil
 from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names, Pairs, fairseq_layer
 

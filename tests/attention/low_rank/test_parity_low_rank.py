@@ -262,7 +262,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "positions from 1": (
         yoso_agrees,
-        "deepdive.models.bert.embeddings.LearnedPosition",
+        "deepdive.models.bert.bert.LearnedPosition",
         lambda length, d_model, unused: LearnedPosition(length + 1, d_model, unused - 1),
     ),
     "the derivative of YOSO's weights": (

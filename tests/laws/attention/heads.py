@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from deepdive.attention.heads.channel import ChannelAttention
 from deepdive.attention.heads.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
@@ -150,4 +151,21 @@ def _() -> Case:
             ),
             "no map": lambda: TalkingHeadsAttention(2, 0),
         },
+    )
+
+
+@case("ChannelAttention", ChannelAttention)
+def _() -> Case:
+    def one_width() -> tuple[Tensor, Tensor]:
+        wide, plain = ChannelAttention(16, 4, 16, 16), MultiHeadAttention(16, 4)
+        plain.load_state_dict(wide.state_dict())
+        x = random_rows(2, 5, 16)
+        return wide.double()(x), plain.double()(x)
+
+    return Case(
+        place="layer",
+        make=lambda: ChannelAttention(16, 4, 8, 24),
+        parity="transformers PerceiverModel",
+        limits={"one width: MultiHeadAttention": one_width},
+        refusals={"heads that do not divide": lambda: ChannelAttention(16, 4, 16, 18)},
     )

@@ -5,9 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention, Slot
+from deepdive.attention import ChannelAttention, MultiHeadAttention, Slot
 from deepdive.layers.block import Block
 from deepdive.layers.feed_forward import FeedForward
+from deepdive.layers.latent import LatentLayer
 from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.layers.stacks import Stack
@@ -157,4 +158,23 @@ def _() -> Case:
             "a negative number of layers": lambda: ReversibleStack(lambda i: nn.Identity(), -1),
             "a memory": lambda: make()(ROWS, ROWS),
         },
+    )
+
+
+@case("LatentLayer", LatentLayer)
+def _() -> Case:
+    def layer(d_context: int | None = None) -> LatentLayer:
+        return LatentLayer(ChannelAttention(16, 4, 16, 16, d_context=d_context), 32, d_context)
+
+    silent = set_weights(layer(), attn__out__weight=0.0, ff__out__weight=0.0)
+    return Case(
+        make=layer,
+        run=lambda module, x, mask, state: module(x, mask=mask),
+        parity="transformers PerceiverModel",
+        limits={"sublayers that return 0: the stream": lambda: (silent(X), X)},
+        refusals={
+            "no foreign rows": lambda: layer(16)(ROWS),
+            "unread foreign rows": lambda: layer()(ROWS, ROWS),
+        },
+        laws={"cache": NotApplicable("latents are not decoded one by one")},
     )

@@ -1,10 +1,10 @@
 """Cases of the parts of `deepdive.layers` that map rows: embeddings, norms, feed-forward layers,
-convolution and Fourier mixing.
+convolution, Fourier mixing, gates and a mean of layers.
 """
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from deepdive.attention.cache import Slot
 from deepdive.layers.chunked import ChunkedFeedForward
@@ -12,7 +12,9 @@ from deepdive.layers.convolution import Convolution
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers.feed_forward import FeedForward, GatedFeedForward
 from deepdive.layers.fourier import FourierMixing
+from deepdive.layers.highway import Highway
 from deepdive.layers.norms import LayerNorm, RMSNorm
+from deepdive.layers.scalar_mix import ScalarMix
 from deepdive.masks import Causal, Padding, Window
 from laws import (
     ALONE,
@@ -221,4 +223,42 @@ def _() -> Case:
             "gradient": NotApplicable("nothing is trained"),
             "hooks": NO_WEIGHTS,
         },
+    )
+
+
+@case("Highway", Highway)
+def _() -> Case:
+    shut, x = Highway(16).double(), random_rows(2, 3, 16)
+    nn.init.constant_(shut.G.bias, -800.0)
+    return Case(
+        make=lambda: Highway(16),
+        parity="the equation over torch.nn.Linear",
+        limits={"a shut gate: the identity": lambda: (shut(x), x)},
+        refusals={"rows of another width": lambda: Highway(16)(torch.zeros(2, 8))},
+        laws=ALONE,
+    )
+
+
+@case("elmo/ScalarMix", ScalarMix)
+def _() -> Case:
+    rows = random_rows(3, 2, 4, 16)
+
+    def chosen() -> tuple[Tensor, Tensor]:
+        mix = ScalarMix(3).double()
+        nn.init.constant_(mix.s[:1], 800.0)
+        return mix(list(rows)), rows[0]
+
+    return Case(
+        make=lambda: ScalarMix(3),
+        run=lambda mix, x, mask=None, state=None: mix([x, x.square(), x.sin()]),
+        parity="the direct sum",
+        limits={
+            "one s far above the others: that layer": chosen,
+            "at first: the mean": lambda: (ScalarMix(3).double()(list(rows)), rows.mean(0)),
+        },
+        refusals={
+            "another number of layers": lambda: ScalarMix(3)([torch.zeros(2)] * 2),
+            "no layers": lambda: ScalarMix(0),
+        },
+        laws={name: ALONE[name] for name in ("padding", "cache")},
     )

@@ -11,10 +11,12 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from deepdive.layers.highway import Highway
+from deepdive.layers.scalar_mix import ScalarMix
 from deepdive.models.before import elmo, neural_lm
 from deepdive.models.before.bilm import BiLM, DirectedLM
-from deepdive.models.before.character_cnn import CharacterCNN, Highway
-from deepdive.models.before.elmo import ELMo, ScalarMix
+from deepdive.models.before.character_cnn import CharacterCNN
+from deepdive.models.before.elmo import ELMo
 from deepdive.models.before.neural_lm import NeuralLM
 from deepdive.models.before.word2vec import SkipGram
 from deepdive.training.objectives import negative_sampling_loss

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from deepdive.data import DataError, sense_sentences
 from deepdive.evaluate.similarity import neighbours
 from deepdive.inspect import record
+from deepdive.layers.scalar_mix import ScalarMix
 from deepdive.models.before import elmo, neural_lm
 from deepdive.models.before.bilm import BiLM
 from deepdive.models.before.character_cnn import CharacterCNN
@@ -235,7 +236,7 @@ def test_the_gradient_reaches_letters_layers_and_mix() -> None:
 
 def test_the_mix_learns_which_layer_a_task_needs() -> None:
     torch.manual_seed(0)
-    mix, rows = elmo.ScalarMix(3), torch.randn(3, 50, 8)
+    mix, rows = ScalarMix(3), torch.randn(3, 50, 8)
     optimizer = torch.optim.Adam(mix.parameters(), lr=0.1)
     for _ in range(200):
         optimizer.zero_grad()

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from deepdive.attention import SoftmaxAttention, Texts
 from deepdive.inspect import ablate, record
+from deepdive.layers.unpadded import encode
 from deepdive.masks import Segments
 from deepdive.models.bert import bert
-from deepdive.models.bert.unpadded import batches, encode, sentence_vectors
+from deepdive.models.bert.unpadded import batches, sentence_vectors
 
 LENGTHS = [5, 1, 9, 5, 2, 9, 5]  # some alike, out of order
 PAD = 0

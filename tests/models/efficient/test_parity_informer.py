@@ -19,9 +19,10 @@ from transformers.models.informer.modeling_informer import InformerProbSparseAtt
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.attention.by_content.prob_sparse import ProbSparseAttention
+from deepdive.layers.series import Distil, RowEmbedding
 from deepdive.masks import Causal, Padding
 from deepdive.models.efficient import informer
-from deepdive.models.efficient.informer_parts import Distil, InformerEncoder, RowEmbedding
+from deepdive.models.efficient.informer import InformerEncoder
 from deepdive.published import load
 from deepdive.published.efficient import INFORMER
 

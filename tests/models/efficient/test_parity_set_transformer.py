@@ -16,9 +16,10 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor
 from transformers import PerceiverConfig, PerceiverModel
 
+from deepdive.attention import ChannelAttention
 from deepdive.layers import FeedForward
+from deepdive.layers.latent import LatentLayer
 from deepdive.models.efficient import perceiver
-from deepdive.models.efficient.perceiver_layers import ChannelAttention, LatentLayer
 from deepdive.models.efficient.set_transformer import ISAB, MAB, PMA, SAB, SetTransformer
 from deepdive.published import load
 from deepdive.published.efficient import PERCEIVER

@@ -14,30 +14,9 @@ from torch import Tensor, nn
 
 from deepdive.checks import each_at_least, not_negative, positive
 from deepdive.layers.embeddings import look_up
+from deepdive.layers.highway import Highway
 from deepdive.masks import describe
 from deepdive.tokenizers import PAD
-
-
-class Highway(nn.Module):
-    """A layer that says for each number how much of its input it replaces.
-
-        g = sigmoid(b_g + G x)
-        y = g * relu(b + W x) + (1 - g) * x          # (..., d_model)
-
-    The gate's bias starts at -2, so that a fresh layer lets most of x pass.
-    Source: Srivastava, Greff and Schmidhuber 2015, equation 3.
-    """
-
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        positive(d_model=d_model)
-        self.W, self.G = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-        nn.init.constant_(self.G.bias, -2.0)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return (..., d_model) for x (..., d_model)."""
-        g = torch.sigmoid(self.G(x))
-        return g * torch.relu(self.W(x)) + (1 - g) * x
 
 
 class CharacterCNN(nn.Module):
@@ -47,9 +26,7 @@ class CharacterCNN(nn.Module):
         x   = P highway(... highway([y_w for each w]))
 
     `filters` maps a width in characters to how many filters have it. The character 0 pads words to
-    one length: its row is 0, and a filter starts at real characters only, so that the padding of a
-    word does not change its row. Source: Peters et al. 2018, section 3.4; Kim et al. 2016, section
-    3.
+    one length: its row is 0, and filters start at real characters only: padding changes no row.
     """
 
     def __init__(
@@ -63,7 +40,7 @@ class CharacterCNN(nn.Module):
         self.embedding = nn.Embedding(n_chars, d_char, padding_idx=PAD)
         self.convolutions = nn.ModuleList(nn.Conv1d(d_char, n, w) for w, n in filters.items())
         d_found = sum(filters.values())
-        self.highways = nn.ModuleList(Highway(d_found) for _ in range(n_highway))
+        self.highways = nn.Sequential(*(Highway(d_found) for _ in range(n_highway)))
         self.P = nn.Linear(d_found, d_model)
         self.longest = max(filters)
 
@@ -80,7 +57,4 @@ class CharacterCNN(nn.Module):
         for conv in self.convolutions:
             found = torch.tanh(conv(rows))[..., :C]  # (B * T, n, C): a place for each character
             largest.append(found.masked_fill(~starts.unsqueeze(1), -torch.inf).amax(-1))
-        y = torch.cat(largest, dim=-1)
-        for highway in self.highways:
-            y = highway(y)
-        return self.P(y).unflatten(0, chars.shape[:2])
+        return self.P(self.highways(torch.cat(largest, dim=-1))).unflatten(0, chars.shape[:2])

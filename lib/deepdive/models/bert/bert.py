@@ -35,9 +35,9 @@ from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Mask, both, padding
-from deepdive.models.bert.embeddings import BertEmbeddings, learned
+from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.config import Config
-from deepdive.positions import Position
+from deepdive.positions import LearnedPosition, Position
 
 
 class Bert(nn.Module):
@@ -63,6 +63,11 @@ class Bert(nn.Module):
         mask = both(padding(real, tokens, "mask"), marks)
         places = self.embeddings.positions(tokens, real)
         return self.stack(self.embeddings(tokens, segments, places), mask=mask)
+
+
+def learned(config: EncoderConfig) -> LearnedPosition:
+    """Return a learned table of positions."""
+    return LearnedPosition(config.max_length, config.d_model, config.unused_positions)
 
 
 def full_attention(config: EncoderConfig, layer: int) -> nn.Module:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from deepdive.checks import not_negative
 from deepdive.inspect import HookPoint
 from deepdive.layers import Dropout, LayerNorm
-from deepdive.layers.embeddings import TokenEmbedding, check_tokens
-from deepdive.positions import LearnedPosition, Position
+from deepdive.layers.embeddings import TokenEmbedding, check_segments
+from deepdive.positions import Position
 
 
 class BertEmbeddings(nn.Module):
@@ -23,13 +23,9 @@ class BertEmbeddings(nn.Module):
     """
 
     def __init__(
-        self,
-        tokens: TokenEmbedding,
-        position: Position,
-        n_segments: int = 2,
-        dropout: float = 0.0,
-        eps: float = 1e-12,
-    ) -> None:
+        self, tokens: TokenEmbedding, position: Position, n_segments: int = 2,
+        dropout: float = 0.0, eps: float = 1e-12,
+    ) -> None:  # fmt: skip
         super().__init__()
         not_negative(n_segments=n_segments)
         self.tokens, self.position, self.n_segments = tokens, position, n_segments
@@ -53,38 +49,12 @@ class BertEmbeddings(nn.Module):
         (B, T); without segments all tokens belong to segment 0.
         """
         rows = self.tokens(tokens)  # it checks the tokens
-        if self.segments is None:
-            if segments is not None:
-                raise ValueError("segments were given, but this model has none: leave them out")
-        elif segments is None:
-            rows = rows + self.segments.weight[0]
-        else:
+        if segments is not None:
             check_segments(segments, tokens, self.n_segments)
-            rows = rows + self.segments(segments)
+        if self.segments is not None:
+            rows = rows + (self.segments.weight[0] if segments is None else self.segments(segments))
         return self.finish(self.embedded(self.norm(self.position.embed(rows, positions))))
 
     def finish(self, rows: Tensor) -> Tensor:
         """Return what enters the stack, (B, T, d_model), for the normalised rows."""
         return self.dropout(rows)
-
-
-def learned(config: Any) -> LearnedPosition:
-    """Return a learned table of positions."""
-    return LearnedPosition(config.max_length, config.d_model, config.unused_positions)
-
-
-def check_segments(segments: Tensor, tokens: Tensor, n_segments: int) -> None:
-    """Raise TypeError or ValueError unless `segments` are integers below `n_segments`, shaped as
-    `tokens`.
-    """
-    check_tokens(segments, "segments")
-    if segments.shape != tokens.shape:
-        raise ValueError(
-            f"segments have shape {tuple(segments.shape)}, but the tokens {tuple(tokens.shape)}"
-        )
-    low, high = int(segments.min()), int(segments.max())
-    if low < 0 or high >= n_segments:
-        raise ValueError(
-            f"segments run from {low} to {high}, but the model knows {n_segments}: 0 is the first "
-            "text, 1 the second"
-        )

@@ -29,9 +29,7 @@ class BertForMaskedLM(nn.Module):
 
 
 class BertForPreTraining(BertForMaskedLM):
-    """An encoder with both of BERT's heads: `masked`, and `next`, which scores whether the second
-    text follows the first (0) or not (1).
-    """
+    """Both of BERT's heads: `next` scores whether the second text follows the first (0) or not."""
 
     def __init__(self, bert: Bert, masked: MaskedHead, pooler: Pooler, next: nn.Linear) -> None:
         super().__init__(bert, masked)

@@ -1,8 +1,7 @@
 """Whitening: sentence vectors in which no direction is favoured, without training. Su et al. 2021,
 "Whitening Sentence Representations for Better Semantics and Faster Retrieval".
 
-A step after `deepdive.models.bert.sbert.SentenceEncoder`'s pooling; the system's header is that of
-`deepdive.models.bert.sbert`.
+A step after the pooling of `deepdive.models.bert.sbert`, whose header is this system's too.
 """
 
 from __future__ import annotations
@@ -12,10 +11,7 @@ from torch import Tensor, nn
 
 
 class Whitening(nn.Module):
-    """Vectors (..., d) -> (vectors - centre) matrix, (..., k): no direction is favoured.
-
-    `whitening(vectors)` measures both on many vectors; nothing is learned by gradient.
-    """
+    """Vectors (..., d) -> (vectors - centre) matrix, (..., k); both come from `whitening`."""
 
     centre: Tensor
     matrix: Tensor
@@ -40,12 +36,8 @@ def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
         centre = mean of the rows,  C = (x - centre)^T (x - centre) / N = U diag(s) U^T
         matrix = U diag(1 / sqrt(s)),  its first k columns: the directions of largest s
 
-    k: how many are kept; None: all d.
-    Raises ValueError when N vectors cannot fill k directions: k above d or N - 1, or a direction
-    in which they do not differ.
-
-    Source: Su et al. 2021, "Whitening Sentence Representations for Better Semantics and Faster
-    Retrieval", algorithm 1.
+    k: how many are kept; None: all d. Raises ValueError for k above d or N - 1, and where vectors
+    do not differ in a direction that is kept. Source: Su et al. 2021, algorithm 1.
     """
     if vectors.ndim != 2 or len(vectors) < 2:
         raise ValueError(f"vectors: came with shape {tuple(vectors.shape)}, expected (N, d), N > 1")

@@ -14,13 +14,13 @@ Book: blog
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from torch import Tensor
 
 from deepdive.fast.linear import Linear
-from deepdive.layers import Block, FourierMixing, LayerNorm, PostNorm, gelu_tanh
+from deepdive.layers import Block, Dropout, FourierMixing, gelu_tanh
+from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
 from deepdive.models.bert.embeddings import BertEmbeddings
 
@@ -28,27 +28,22 @@ from deepdive.models.bert.embeddings import BertEmbeddings
 class FNetEmbeddings(BertEmbeddings):
     """rows = dropout(project(norm(tokens[t] + segments[s] + position[p]))), (B, T, d_model)."""
 
-    project: Linear
-
-    @classmethod
-    def of(cls, config: Any) -> Self:
-        embeddings = super().of(config)
-        embeddings.project = Linear(config.d_model, config.d_model)
-        return embeddings
+    def __init__(self, tokens: TokenEmbedding, *others: Any) -> None:
+        super().__init__(tokens, *others)
+        self.project = Linear(tokens.d_model, tokens.d_model)
 
     def finish(self, rows: Tensor) -> Tensor:
         return super().finish(self.project(rows))
 
 
 def fourier_mixing(config: EncoderConfig, layer: int) -> FourierMixing:
-    """Return what stands for the attention of a layer."""
     return FourierMixing(config.d_model)
 
 
 def fourier_block(config: EncoderConfig, layer: int) -> Block:
     """Return one layer, which drops nothing of what the mixing says."""
     mixing_block = block(config, layer)
-    mixing_block.attn_residual = PostNorm(config.d_model, partial(LayerNorm, eps=config.eps))
+    mixing_block.attn_residual.dropout = Dropout(0.0)
     return mixing_block
 
 

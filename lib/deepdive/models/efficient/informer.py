@@ -24,15 +24,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention, ProbSparseAttention
 from deepdive.layers import Block, FeedForward, PostNorm, gelu
+from deepdive.layers.series import Distil, RowEmbedding
 from deepdive.masks import Causal
 from deepdive.models.config import Config
-from deepdive.models.efficient.informer_parts import Distil, InformerEncoder, RowEmbedding
+
+
+class InformerEncoder(nn.Module):
+    """Features (B, T, n_features) -> rows (B, about T / 2^len(distils), d_model): blocks, and after
+    each of the first ones its own of the `distils`.
+    """
+
+    def __init__(
+        self, embedding: RowEmbedding, blocks: list[Block], distils: list[nn.Module]
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.blocks, self.distils = nn.ModuleList(blocks), nn.ModuleList(distils)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what the last block says of the past."""
+        rows = self.embedding(x)
+        for block, distil in zip_longest(self.blocks, self.distils):
+            rows = block(rows)
+            rows = rows if distil is None else distil(rows)
+        return rows
 
 
 class Informer(nn.Module):

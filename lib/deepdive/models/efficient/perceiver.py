@@ -26,10 +26,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.attention import ChannelAttention
 from deepdive.checks import divides
+from deepdive.layers.latent import LatentLayer
 from deepdive.masks import padding
 from deepdive.models.config import Config
-from deepdive.models.efficient.perceiver_layers import ChannelAttention, LatentLayer
 
 
 class Perceiver(nn.Module):

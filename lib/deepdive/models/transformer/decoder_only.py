@@ -58,18 +58,13 @@ def decoder_only(
 
     def block(_layer: int) -> Block:
         attention = MultiHeadAttention(d_model, n_heads, dropout=dropout)
-        return Block(
-            attention,
-            FeedForward(d_model, d_ff, gelu_tanh),
-            residual=partial(PreNorm, dropout=dropout),
-        )
+        ff = FeedForward(d_model, d_ff, gelu_tanh)
+        return Block(attention, ff, residual=partial(PreNorm, dropout=dropout))
 
     embedding = TokenEmbedding(vocab_size, d_model)
     stack = Stack(block, n_layers, LayerNorm(d_model))
-    return DecoderOnly(
-        Decoder(embedding, LearnedPosition(max_length, d_model), stack, dropout),
-        TiedHead(embedding),
-    )
+    decoder = Decoder(embedding, LearnedPosition(max_length, d_model), stack, dropout)
+    return DecoderOnly(decoder, TiedHead(embedding))
 
 
 def tiny(vocab_size: int = 32) -> DecoderOnly:

@@ -9,8 +9,7 @@ What differs:
 - its two sides may differ in size (`TranslatorConfig`);
 - decoding begins with the padding token, which is forbidden later (`decoding.published`).
 
-Book: section 2.4. Checkpoints: MarianMTModel, such as Helsinki-NLP/opus-mt-en-fr, by
-`deepdive.published.load`.
+Book: section 2.4. Checkpoints: MarianMTModel, such as Helsinki-NLP/opus-mt-en-fr.
 """
 
 from __future__ import annotations

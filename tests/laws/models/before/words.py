@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from deepdive.evaluate.similarity import neighbours
 from deepdive.models.before.bilm import BiLM, DirectedLM, bilm
-from deepdive.models.before.character_cnn import CharacterCNN, Highway
-from deepdive.models.before.elmo import ELMo, ScalarMix, tiny
+from deepdive.models.before.character_cnn import CharacterCNN
+from deepdive.models.before.elmo import ELMo, tiny
 from deepdive.models.before.neural_lm import NeuralLM
 from deepdive.models.before.neural_lm import tiny as tiny_lm
 from deepdive.models.before.word2vec import SkipGram
@@ -22,7 +22,6 @@ from laws import (
     Fails,
     NotApplicable,
     case,
-    random_rows,
     with_padding,
     with_state,
 )
@@ -88,19 +87,6 @@ def _() -> Case:
             "a batch of sentences": lambda: objectives.skip_gram_pairs(torch.zeros(2, 3).long(), 2),
             "another width": lambda: neighbours(torch.zeros(4, 3), torch.zeros(2)),
         },
-        laws=ALONE,
-    )
-
-
-@case("Highway", Highway)
-def _() -> Case:
-    shut, x = Highway(16).double(), random_rows(2, 3, 16)
-    nn.init.constant_(shut.G.bias, -800.0)
-    return Case(
-        make=lambda: Highway(16),
-        parity="the equation over torch.nn.Linear",
-        limits={"a shut gate: the identity": lambda: (shut(x), x)},
-        refusals={"rows of another width": lambda: Highway(16)(torch.zeros(2, 8))},
         laws=ALONE,
     )
 
@@ -187,31 +173,6 @@ def _() -> Case:
             **IN_ORDER,
             "cache": WHOLE,
         },
-    )
-
-
-@case("elmo/ScalarMix", ScalarMix)
-def _() -> Case:
-    rows = random_rows(3, 2, 4, 16)
-
-    def chosen() -> tuple[Tensor, Tensor]:
-        mix = ScalarMix(3).double()
-        nn.init.constant_(mix.s[:1], 800.0)
-        return mix(list(rows)), rows[0]
-
-    return Case(
-        make=lambda: ScalarMix(3),
-        run=lambda mix, x, mask=None, state=None: mix([x, x.square(), x.sin()]),
-        parity="the direct sum",
-        limits={
-            "one s far above the others: that layer": chosen,
-            "at first: the mean": lambda: (ScalarMix(3).double()(list(rows)), rows.mean(0)),
-        },
-        refusals={
-            "another number of layers": lambda: ScalarMix(3)([torch.zeros(2)] * 2),
-            "no layers": lambda: ScalarMix(0),
-        },
-        laws={name: ALONE[name] for name in ("padding", "cache")},
     )
 
 

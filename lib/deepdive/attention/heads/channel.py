@@ -1,14 +1,12 @@
-"""Layers of Perceiver: latents that read foreign rows, or each other."""
+"""Heads whose scores are of another width than the rows, and whose values of yet another."""
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.checks import positive
 from deepdive.fast.linear import Linear
-from deepdive.layers import FeedForward, LayerNorm, PreNorm, gelu
-from deepdive.masks import Mask
 
 
 class ChannelAttention(MultiHeadAttention):
@@ -53,33 +51,3 @@ class ChannelAttention(MultiHeadAttention):
         parts = self.kv(rows).split(self.widths, dim=-1)
         k, v = (part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in parts)
         return k, v
-
-
-class LatentLayer(nn.Module):
-    """x + attn(norm(x), norm(y)), then x + ff(norm(x)): a pre-norm block that may read foreign rows
-    y under a norm of their own.
-    """
-
-    def __init__(self, attn: ChannelAttention, d_ff: int, d_context: int | None = None) -> None:
-        super().__init__()
-        positive(d_context=d_context)
-        self.attn, self.d_model = attn, attn.d_model
-        self.context_norm = None if d_context is None else LayerNorm(d_context)
-        self.attn_residual, self.ff_residual = PreNorm(self.d_model), PreNorm(self.d_model)
-        self.ff = FeedForward(self.d_model, d_ff, gelu)
-
-    def forward(
-        self, x: Tensor, context: Tensor | None = None, mask: Mask | Tensor | None = None
-    ) -> Tensor:
-        """Return x (B, T, d_model) after the layer. Raises ValueError when a layer that reads
-        foreign rows has none, or another has them.
-        """
-        if (context is None) != (self.context_norm is None):
-            raise ValueError(
-                "context: a layer built with d_context reads foreign rows (B, S, d_context), and "
-                "any other reads its own"
-            )
-        if context is not None and self.context_norm is not None:
-            context = self.context_norm(context)
-        x = self.attn_residual(x, lambda rows: self.attn(rows, context, mask=mask))
-        return self.ff_residual(x, self.ff)
