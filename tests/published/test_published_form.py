@@ -24,11 +24,12 @@ from deepdive.published.names import Names
 from deepdive.published.weights import Source, read, read_config
 
 # What a family's config.json needs beside the sizes, or in their place.
+NYSTROM = {"num_landmarks": 4, "segment_means_seq_len": 8, "conv_kernel_size": 5}
 OTHER: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 8},
     "longformer": {"attention_window": [4, 2], "max_position_embeddings": 70},
     "big_bird": {"block_size": 2, "num_random_blocks": 1},
-    "nystromformer": {"num_landmarks": 4, "segment_means_seq_len": 8, "conv_kernel_size": 5},
+    "nystromformer": NYSTROM,
     "yoso": {"hash_code_len": 3},
     "roformer": {"embedding_size": 8},
 }
@@ -89,6 +90,8 @@ APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_siz
 # The sizes with which a family is tried, where they are not BERT's.
 TRIED: dict[str, list[dict[str, Any]]] = {
     "distilbert": [DISTIL],
+    # As many landmarks as tokens: full attention.
+    "nystromformer": [{**SIZES, **NYSTROM}, {**SIZES, **NYSTROM, "num_landmarks": 8}],
     "marian": [
         MARIAN,
         {**MARIAN, "pad_token_id": 1, "decoder_start_token_id": 2, "scale_embedding": True},
@@ -106,7 +109,6 @@ TRIED: dict[str, list[dict[str, Any]]] = {
 # Given numbers that say nothing here: of a table that is computed, of heads where there are none.
 SILENT = {
     "roformer": {"max_position_embeddings"},
-    "nystromformer": {"segment_means_seq_len"},
     "fnet": {"num_attention_heads"},
 }
 FORMS = [

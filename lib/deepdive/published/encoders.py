@@ -30,7 +30,7 @@ SETTINGS: dict[str, str | Setting] = {
     "max_length": "max_position_embeddings",
     "n_segments": "type_vocab_size",
     "dropout": "hidden_dropout_prob",
-    "attention_dropout": "attention_probs_dropout_prob",
+    "attention_dropout": Setting("attention_probs_dropout_prob", written="weights_dropout"),
     "eps": "layer_norm_eps",
     "activation": activation("hidden_act"),
 }
@@ -161,7 +161,7 @@ DISTILBERT = _like(
         "d_ff": "hidden_dim",
         "max_length": "max_position_embeddings",
         "dropout": "dropout",
-        "attention_dropout": "attention_dropout",
+        "attention_dropout": Setting("attention_dropout", written="weights_dropout"),
         "activation": activation("activation"),
     },
     names=EMBEDDINGS
@@ -250,9 +250,19 @@ def _landmarks(config: Any, theirs: Mapping[str, Any]) -> Any:
             "config has inv_coeff_init_option=True; only False, one start for the whole batch, is "
             "built here: give NystromAttention start=by_head yourself"
         )
-    if config.n_landmarks == theirs.get("segment_means_seq_len"):
+    if config.n_landmarks == config.segment_length:
         return config.but(n_landmarks=max(config.n_landmarks, config.max_length))
     return config
+
+
+def _their_landmarks(config: Any) -> dict[str, int]:
+    """The way back: where landmarks are as many as tokens, theirs are `segment_means_seq_len`."""
+    length = config.segment_length or config.max_length + config.unused_positions
+    full = config.n_landmarks >= config.max_length
+    return {
+        "num_landmarks": length if full else config.n_landmarks,
+        "segment_means_seq_len": length,
+    }
 
 
 NYSTROMFORMER = _like(
@@ -260,9 +270,12 @@ NYSTROMFORMER = _like(
     "Nystromformer",
     nystromformer.nystromformer,
     nystromformer.BASE,
-    settings=WITHOUT_DROPOUT | {"n_landmarks": "num_landmarks", "kernel": "conv_kernel_size"},
+    settings=WITHOUT_DROPOUT
+    | {"n_landmarks": "num_landmarks", "kernel": "conv_kernel_size"}
+    | {"segment_length": "segment_means_seq_len"},
     names=EMBEDDINGS | LAYERS | CONVOLUTION,
     finish=_landmarks,
+    derived=_their_landmarks,
 )
 YOSO = _like(
     BERT,

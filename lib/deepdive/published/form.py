@@ -45,11 +45,14 @@ def same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Setting:
-    """A number in config.json under the name `key`, as we have it and as they do."""
+    """A number in config.json under the name `key`, as we have it and as they do; `written` is the
+    attribute of our record that is written, where it is not the field that was read.
+    """
 
     key: str
     ours: Callable[[Any], Any] = same
     theirs: Callable[[Any], Any] = same
+    written: str = ""
 
 
 def activation(key: str) -> Setting:
@@ -121,7 +124,8 @@ class Family:
         """Return the config.json of our record."""
         kind = self.heads[head].architecture if head else self.architecture
         settings = {
-            setting.key: setting.theirs(getattr(config, ours)) for ours, setting in self._settings()
+            setting.key: setting.theirs(getattr(config, setting.written or ours))
+            for ours, setting in self._settings()
         }
         return {
             "model_type": self.model_type,

@@ -1,5 +1,4 @@
-"""BigBird, an encoder for long texts. Zaheer et al. 2020, "Big Bird: Transformers for Longer
-Sequences".
+"""BigBird, for long texts. Zaheer et al. 2020, "Big Bird: Transformers for Longer Sequences".
 
 System: bigbird
 Parent: longformer

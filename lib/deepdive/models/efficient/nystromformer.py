@@ -28,10 +28,13 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 @dataclass(frozen=True)
 class NystromformerConfig(EncoderConfig):
-    """`n_landmarks` means stand for all rows; `kernel` None: no convolution of the values."""
+    """`n_landmarks` means stand for all rows; `kernel` None: no convolution of the values.
+    `segment_length` is what transformers fills a text up to: it is kept, and nothing here reads it.
+    """
 
     n_landmarks: int = 64
     kernel: int | None = 65
+    segment_length: int | None = None
 
 
 def landmark_attention(config: NystromformerConfig, layer: int) -> nn.Module:
