@@ -12,6 +12,7 @@ import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -315,6 +316,42 @@ def test_a_long_function_is_seen_and_its_docstring_does_not_count() -> None:
     fits = "def fits():\n" + docstring + "    pass\n" * LONGEST_FUNCTION
     inner = "    async def inner(self):\n" + "        pass\n" * (LONGEST_FUNCTION + 1)
     assert long_functions(f"{fits}class Outer:\n{inner}") == {"inner": LONGEST_FUNCTION + 1}
+
+
+# -- a system's file is its difference
+
+LONG_MODEL, MEDIAN_MODEL = 90, 60
+
+
+def model_files() -> dict[str, str]:
+    """Name -> source of each file of a model."""
+    return {
+        str(path.relative_to(LIB)): path.read_text("utf-8")
+        for path in sorted((LIB / "models").rglob("*.py"))
+        if path.name != "__init__.py"
+    }
+
+
+def unexplained(source: str) -> bool:
+    """Whether a file is long and its docstring has no sentence that begins with Long because."""
+    docstring = ast.get_docstring(ast.parse(source)) or ""
+    explained = re.search(r"^Long because \w", docstring, flags=re.MULTILINE)
+    return source.count("\n") > LONG_MODEL and explained is None
+
+
+def test_a_model_s_file_is_short_or_says_why_not() -> None:
+    long = [name for name, source in model_files().items() if unexplained(source)]
+    assert not long, f"above {LONG_MODEL} lines: move what is no difference, or say why: {long}"
+    lengths = [source.count("\n") for source in model_files().values()]
+    assert median(lengths) <= MEDIAN_MODEL
+
+
+def test_a_long_model_without_a_reason_is_seen() -> None:
+    lines = "x = 1\n" * LONG_MODEL
+    assert not unexplained(lines)
+    assert unexplained(lines + "x = 1\n")
+    assert unexplained(f'"""A model."""\n{lines}')
+    assert not unexplained(f'"""A model.\n\nLong because its rule has two halves.\n"""\n{lines}')
 
 
 def test_no_committed_file_is_large() -> None:

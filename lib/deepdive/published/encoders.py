@@ -12,7 +12,7 @@ from deepdive.attention import FirstBlock
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
 from deepdive.models.efficient import bigbird, fnet, longformer, nystromformer, roformer, yoso
 from deepdive.published.form import Family, Head, Setting, activation
-from deepdive.published.names import Names
+from deepdive.published.names import Names, Pairs
 
 
 def _beyond(unused: int) -> Setting:
@@ -51,7 +51,7 @@ def _layer(theirs: str, parts: str, ours: str = "stack.blocks.{}") -> Names:
     """
     q, k, v, *rest = (f"{theirs}.{part}" for part in parts.split())
     after = ("attn.out", "attn_residual.norm", "ff.inner", "ff.out", "ff_residual.norm")
-    pairs = dict(zip(rest, (f"{ours}.{name}" for name in after), strict=True))
+    pairs: Pairs = dict(zip(rest, (f"{ours}.{name}" for name in after), strict=True))
     return Names({q: f"{ours}.attn.q", (k, v): f"{ours}.attn.kv", **pairs})
 
 

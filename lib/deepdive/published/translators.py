@@ -52,7 +52,7 @@ EXPECTED: dict[str, Any] = {
 def _side(side: str) -> Names:
     """The names of the encoder or the decoder."""
     layers = fairseq_layer(f"model.{side}.layers.{{}}", f"{side}.stack.blocks.{{}}")
-    return Names({f"model.{side}.embed_tokens": f"{side}.embedding"} | layers)
+    return Names({f"model.{side}.embed_tokens": f"{side}.embedding", **layers})
 
 
 WAVES = tuple(f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder"))
