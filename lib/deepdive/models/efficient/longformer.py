@@ -24,8 +24,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from deepdive.attention import GlobalTokens, LongformerAttention
+from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.models.bert.roberta import BASE as ROBERTA
 
 
 class Longformer(Bert):
@@ -71,7 +71,7 @@ def window_attention(config: LongformerConfig, layer: int) -> nn.Module:
 
 
 BASE = LongformerConfig(
-    **vars(ROBERTA)
+    **vars(roberta.BASE)
     | {"max_length": 4096, "attention": window_attention, "model": Longformer}
     | {"family": "longformer"}
 )
