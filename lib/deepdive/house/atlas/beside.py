@@ -11,7 +11,7 @@ import torch
 from deepdive.house.atlas import diagrams
 from deepdive.house.atlas.examples import EXAMPLES
 from deepdive.house.atlas.rows import rows
-from deepdive.house.atlas.specimens import Specimen, code, header_of, specimen
+from deepdive.house.atlas.specimens import Specimen, builds_on, code, header_of, specimen
 from deepdive.page.markup import Html, marked
 
 
@@ -102,12 +102,14 @@ class Beside(Html):
 
 
 def _difference(parent: str, child: str) -> list[str]:
-    """Lines of both, each with "+", "-", " ", or "@" where lines are left out; none for systems of
-    one file, which differ by an argument.
+    """Lines of both, each with "+", "-", " ", or "@" where lines are left out; the child's alone
+    where it builds on the parent's file; none for systems of one file, which differ by an argument.
     """
     a, b = header_of(parent), header_of(child)
     if a.module == b.module and (not a.part or not b.part or a.part == b.part):
         return []
+    if builds_on(child, parent):
+        return [f"+{line}" for line in code(child)]
     found = difflib.unified_diff(code(parent), code(child), n=2, lineterm="")
     return [line if line[0] != "@" else "@" for line in list(found)[2:]]
 

@@ -84,11 +84,20 @@ def specimen(system: str) -> Specimen:
     return Specimen(type(module).__name__, module, x, output, traced)
 
 
+def _text(system: str) -> str:
+    module = importlib.import_module(header_of(system).module)
+    return Path(inspect.getsourcefile(module) or "").read_text("utf-8")
+
+
+def builds_on(system: str, other: str) -> bool:
+    """Whether a system's module imports from the other one's."""
+    imports = (n for n in ast.walk(ast.parse(_text(system))) if isinstance(n, ast.ImportFrom))
+    return header_of(other).module in {node.module for node in imports}
+
+
 def code(system: str) -> list[str]:
     """Return the lines of a system's class, or of its module, without imports and docstrings."""
-    header = header_of(system)
-    module = importlib.import_module(header.module)
-    text = Path(inspect.getsourcefile(module) or "").read_text("utf-8")
+    header, text = header_of(system), _text(system)
     tree = ast.parse(text)
     lines = text.splitlines()
     for node in ast.walk(tree):
