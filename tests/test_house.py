@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import new_system
 import pytest
 import yaml
 from checkout import ROOT
@@ -387,6 +388,16 @@ def test_nothing_unpickles() -> None:
                 assert asked.get("allow_pickle", "False") == "False", f"{path}:{node.lineno}"
     kinds = {".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib"}
     assert not [path for path in tracked() if path.suffix in kinds]
+
+
+def test_no_mark_is_left_to_say() -> None:
+    """`deepdive new` leaves marks where only a person can speak."""
+    folders = [LIB, ROOT / "tests" / "laws", ROOT / "chapters"]
+    files = [
+        path for folder in folders for path in folder.rglob("*.*") if path.suffix in {".py", ".csv"}
+    ]
+    left = [str(p.relative_to(ROOT)) for p in files if new_system.MARK in p.read_text("utf-8")]
+    assert not left, f"{new_system.MARK!r} stands in {left}"
 
 
 # -- documents

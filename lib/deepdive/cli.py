@@ -1,5 +1,6 @@
 """The `deepdive` command. Exit codes: 0 done, 1 something failed, 2 wrong use, 130 interrupted."""
 
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,6 @@ from deepdive import __version__
 from deepdive.course.assignment.commands import assignment
 from deepdive.course.assignment.exercises_command import exercises
 from deepdive.course.questions.commands import questions
-from deepdive.house.new.command import new
 from deepdive.house.pages import Page, discover, find_root
 from deepdive.house.pages.commands import Group, notebooks, run, suggest
 
@@ -41,7 +41,6 @@ main.add_command(notebooks)
 main.add_command(exercises)
 main.add_command(questions)
 main.add_command(assignment)
-main.add_command(new)
 
 
 @main.command("list")
@@ -146,6 +145,16 @@ def sheet(name: str, seed: int, count: int, out: Path | None) -> None:
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
     click.echo(path)
+
+
+@main.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def new(words: tuple[str, ...]) -> None:
+    """Begin a system as its parent under a new name, in a checkout: `deepdive new --help`."""
+    tool = find_root() / "tools" / "new_system.py"
+    if not tool.is_file():
+        raise click.UsageError(f"no {tool}: it begins systems, and only a checkout has it")
+    sys.exit(subprocess.run([sys.executable, str(tool), *words], check=False).returncode)
 
 
 @main.command()

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import new_system
 import pytest
 from checkout import ROOT
 from click.testing import CliRunner, Result
 
 from deepdive import cli
 from deepdive.house.atlas.headers import Header, headers
-from deepdive.house.atlas.rows import LIBRARY, rows
-from deepdive.house.new.plan import EXAMPLES, MARK, TABLE, built, listed
+from deepdive.house.atlas.rows import read_csv, rows
 
 NUMBERS = (
     "xlmr",
@@ -30,24 +32,29 @@ ABSENT = ("--name", "Gated heads", "--kind", "mechanism", "--chapter", "5", "--t
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout that holds what is read, as the current folder."""
+    """A checkout that holds what is read."""
     without = shutil.ignore_patterns("__pycache__", "*.safetensors", "*.ipynb", "results")
     for name in ("lib/deepdive", "tests/laws", "chapters/05_efficient", "chapters/03_bert"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=without)
     (tmp_path / "book").mkdir()
     shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
-    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    monkeypatch.setattr(new_system, "ROOT", tmp_path)
     return tmp_path
 
 
 def new(*words: str) -> Result:
     headers.cache_clear()
-    return CliRunner().invoke(cli.main, ("new", *words))
+    return CliRunner().invoke(new_system.new, words)
 
 
 def found(root: Path, system: str) -> Header:
     headers.cache_clear()
-    return built(root)[system]
+    return headers(root / "lib" / "deepdive", root)[system]
+
+
+def row(root: Path, system: str) -> dict[str, str]:
+    return {row["id"]: row for row in read_csv(root / new_system.TABLE)}[system]
 
 
 def contents(root: Path) -> Mapping[Path, bytes]:
@@ -61,22 +68,23 @@ def test_a_system_of_other_numbers_is_its_parent_s_builder_and_sizes(root: Path)
     kinds = {type(node) for node in ast.parse(text).body}
     assert ast.ClassDef not in kinds
     assert "return roberta.roberta(config, **changes)" in text
-    assert "TINY = BASE.but(**TOY)" in text
+    assert "BASE = roberta.BASE" in text
+    assert "TINY = roberta.TINY" in text
     assert "Conneau et al. 2020" in text
     head = found(root, "xlmr")
     assert (head.parent, head.module, head.part) == ("roberta", "deepdive.models.bert.xlmr", "")
     assert '"xlmr": _tokens(lambda: for_masked_lm(xlmr.xlmr(xlmr.TINY)))' in (
-        root / EXAMPLES
+        root / new_system.EXAMPLES
     ).read_text("utf-8")
 
 
 def test_its_row_changes_and_no_other(root: Path) -> None:
-    before = (root / TABLE).read_text("utf-8").splitlines()
+    before = (root / new_system.TABLE).read_text("utf-8").splitlines()
     new(*NUMBERS)
-    after = (root / TABLE).read_text("utf-8").splitlines()
+    after = (root / new_system.TABLE).read_text("utf-8").splitlines()
     assert [a.split(",")[0] for a, b in zip(after, before, strict=True) if a != b] == ["xlmr"]
-    row = listed(root)["xlmr"]
-    assert (row["parent"], row["oracle"]) == ("", "transformers XLMRobertaModel")
+    new_row = row(root, "xlmr")
+    assert (new_row["parent"], new_row["oracle"]) == ("", "transformers XLMRobertaModel")
     headers.cache_clear()
     (now,) = (one for one in rows(root, root / "lib" / "deepdive") if one.id == "xlmr")
     assert now.built
@@ -107,7 +115,7 @@ def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -
         "GatedHeadsAttention",
         "TalkingHeadsAttention",
     )
-    assert [one.name for one in node.body if isinstance(one, ast.FunctionDef)] == ["mix"]
+    assert "`GatedHeadsAttention.mix`" in (ast.get_docstring(node) or "")
     assert found(root, "gated_heads").part == "GatedHeadsAttention"
     names: dict[str, type] = {}
     exec(compile(text, "gated_heads.py", "exec"), names)
@@ -121,7 +129,7 @@ def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -
     ast.parse(cases)
     page = (root / "chapters/05_efficient/10_gated_heads.py").read_text("utf-8")
     assert 'compare("gated_heads")' in page
-    assert listed(root)["gated_heads"]["page"] == "chapters/05_efficient/10_gated_heads#in-code"
+    assert row(root, "gated_heads")["page"] == "chapters/05_efficient/10_gated_heads#in-code"
 
 
 def test_a_dry_run_prints_and_writes_nothing(root: Path) -> None:
@@ -166,24 +174,42 @@ def test_nothing_is_overwritten(root: Path) -> None:
 def test_a_run_that_is_interrupted_leaves_what_was_there(
     root: Path, monkeypatch: pytest.MonkeyPatch, move: int
 ) -> None:
-    before, moved, replace = contents(root), [], Path.replace
+    before, written, write = contents(root), [], Path.write_text
 
-    def interrupted(self: Path, target: Path) -> Path:
-        moved.append(target)
-        if len(moved) == move:
+    def interrupted(self: Path, text: str, encoding: str) -> int:
+        written.append(self)
+        if len(written) == move:
+            write(self, text[:9], encoding)
             raise KeyboardInterrupt
-        return replace(self, target)
+        return write(self, text, encoding)
 
-    monkeypatch.setattr(Path, "replace", interrupted)
+    monkeypatch.setattr(Path, "write_text", interrupted)
     assert new(*NUMBERS).exit_code != 0
-    assert len(moved) == move
+    assert len(written) == move
     assert contents(root) == before
 
 
-def test_no_mark_is_left_to_say() -> None:
-    places = [LIBRARY, ROOT / "tests" / "laws", ROOT / "chapters"]
-    files = [
-        path for place in places for kind in ("py", "csv") for path in place.rglob(f"*.{kind}")
-    ]
-    left = [path for path in files if MARK in path.read_text("utf-8")]
-    assert not left, f"`deepdive new` left {MARK!r} in {[str(p.relative_to(ROOT)) for p in left]}"
+@pytest.mark.parametrize("words", [NUMBERS, ("gated_heads", "--parent", "talking_heads", *ABSENT)])
+def test_what_is_written_is_in_style(root: Path, words: tuple[str, ...]) -> None:
+    assert new(*words).exit_code == 0
+    for check in (["check"], ["format", "--check"]):
+        ruff = [sys.executable, "-m", "ruff", *check, "."]
+        done = subprocess.run(ruff, cwd=root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_command_runs_the_checkout_s_tool() -> None:
+    command = [sys.executable, "-m", "deepdive.cli", "new", "gnmt", "--parent", "roberta"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "gnmt is built already" in done.stderr
+
+
+def test_without_a_checkout_it_says_that_it_needs_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "chapters").mkdir()
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli.main, ("new", *NUMBERS))
+    assert done.exit_code == 2
+    assert "only a checkout has it" in " ".join(done.output.split())
