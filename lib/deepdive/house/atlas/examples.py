@@ -15,33 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import (
-    AdaptiveSpanAttention,
-    AdditiveAttention,
-    AxialAttention,
-    CollaborativeAttention,
-    DenseScores,
-    DisagreeingAttention,
-    DotAttention,
-    GaussianPrior,
-    ImprovedClusteredAttention,
-    LengthProjection,
-    LinformerAttention,
-    LocalAttention,
-    MemoryCompressedAttention,
-    MultiHeadAttention,
-    MultiScaleAttention,
-    PerformerAttention,
-    RoutingAttention,
-    ShawAttention,
-    SinkhornAttention,
-    SoftmaxAttention,
-    StridedAttention,
-    SynthesizedAttention,
-    TalkingHeadsAttention,
-    TiledAttention,
-    YosoAttention,
-)
+from deepdive import attention, positions
+from deepdive.attention import MultiHeadAttention
 from deepdive.layers import FeedForward, GatedFeedForward, SandwichNorm, gelu
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.heads import Chooser
@@ -64,14 +39,6 @@ from deepdive.models.efficient import (
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
-from deepdive.positions import (
-    LearnedPosition,
-    MusicPosition,
-    RotaryPosition,
-    ShawPosition,
-    SinusoidalPosition,
-    StructuralPosition,
-)
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
 
@@ -106,10 +73,10 @@ def _of_pairs(source: list[list[int]]) -> Callable[[Any, Tensor], Tensor]:
     return lambda model, x: model(torch.tensor(source)[: x.shape[0]], x)
 
 
-def _structural(attention: Any, x: Tensor) -> Tensor:
+def _structural(layer: Any, x: Tensor) -> Tensor:
     """Call attention on rows of one chain: each token's head is the one before it."""
     heads = torch.tensor([1, 2, 3, 3, 3, 4, 5, 6])[: x.shape[1]]
-    return attention(attention.position.embed(x, heads), positions=heads)
+    return layer(layer.position.embed(x, heads), positions=heads)
 
 
 def _stored(rows: int) -> Tensor:
@@ -124,8 +91,8 @@ def _reversible() -> ReversibleStack:
     )
 
 
-def _linformer() -> LinformerAttention:
-    return LinformerAttention(*(LengthProjection(4, 8, 3) for _ in range(2)))
+def _linformer() -> attention.LinformerAttention:
+    return attention.LinformerAttention(*(attention.LengthProjection(4, 8, 3) for _ in range(2)))
 
 
 def _mechanism(make: Make) -> Example:
@@ -169,10 +136,10 @@ EXAMPLES: dict[str, Example] = {
     "attention_seq2seq": Example(attention_seq2seq.tiny_rnnsearch, SEQ2SEQ, 32),
     "gnmt": Example(gnmt.tiny, SEQ2SEQ, 32),
     # attention
-    "dot_attention": _mechanism(DotAttention),
-    "additive_attention": _mechanism(lambda: AdditiveAttention(4)),
-    "scaled_dot_attention": _mechanism(SoftmaxAttention),
-    "flash_attention": _mechanism(lambda: TiledAttention(4)),
+    "dot_attention": _mechanism(attention.DotAttention),
+    "additive_attention": _mechanism(lambda: attention.AdditiveAttention(4)),
+    "scaled_dot_attention": _mechanism(attention.SoftmaxAttention),
+    "flash_attention": _mechanism(lambda: attention.TiledAttention(4)),
     "self_attention": Example(lambda: MultiHeadAttention(16, 1)),
     "multi_head": Example(lambda: MultiHeadAttention(16, 4)),
     "multi_query": Example(lambda: MultiHeadAttention(16, 4, n_kv_heads=1)),
@@ -183,17 +150,20 @@ EXAMPLES: dict[str, Example] = {
         lambda: MultiHeadAttention(16, 4), lambda layer, x: layer(x, mask=Causal())
     ),
     # positions
-    "learned_position": _position(lambda: LearnedPosition(8, 16)),
-    "sinusoidal": _position(lambda: SinusoidalPosition(16)),
+    "learned_position": _position(lambda: positions.LearnedPosition(8, 16)),
+    "sinusoidal": _position(lambda: positions.SinusoidalPosition(16)),
     "shaw_relative": Example(
         lambda: MultiHeadAttention(
-            16, 4, mechanism=ShawAttention(4, 3), position=ShawPosition(4, 3)
+            16, 4, mechanism=attention.ShawAttention(4, 3), position=positions.ShawPosition(4, 3)
         )
     ),
-    "music_relative": Example(lambda: MultiHeadAttention(16, 4, position=MusicPosition(4, 4, 3))),
-    "rope": Example(lambda: MultiHeadAttention(16, 4, position=RotaryPosition(4))),
+    "music_relative": Example(
+        lambda: MultiHeadAttention(16, 4, position=positions.MusicPosition(4, 4, 3))
+    ),
+    "rope": Example(lambda: MultiHeadAttention(16, 4, position=positions.RotaryPosition(4))),
     "structural_position": Example(
-        lambda: MultiHeadAttention(16, 4, position=StructuralPosition(16, 4, 3)), _structural
+        lambda: MultiHeadAttention(16, 4, position=positions.StructuralPosition(16, 4, 3)),
+        _structural,
     ),
     # layers
     "ffn": Example(lambda: FeedForward(16, 32, gelu)),
@@ -215,23 +185,27 @@ EXAMPLES: dict[str, Example] = {
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
-    "sparse_transformer": _mechanism(lambda: StridedAttention(4)),
-    "adaptive_span": _mechanism(lambda: AdaptiveSpanAttention(4, 64, ramp=8)),
-    "axial": _mechanism(lambda: AxialAttention(4, "row")),
-    "clustered": _mechanism(lambda: ImprovedClusteredAttention(4, 3, top=2)),
-    "routing": _mechanism(lambda: RoutingAttention(4, 4, 2, 4)),
-    "sinkhorn": _mechanism(lambda: SinkhornAttention(4, 4, 2, 4)),
-    "yoso": _mechanism(lambda: YosoAttention(4, 2, 16)),
+    "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),
+    "adaptive_span": _mechanism(lambda: attention.AdaptiveSpanAttention(4, 64, ramp=8)),
+    "axial": _mechanism(lambda: attention.AxialAttention(4, "row")),
+    "clustered": _mechanism(lambda: attention.ImprovedClusteredAttention(4, 3, top=2)),
+    "routing": _mechanism(lambda: attention.RoutingAttention(4, 4, 2, 4)),
+    "sinkhorn": _mechanism(lambda: attention.SinkhornAttention(4, 4, 2, 4)),
+    "yoso": _mechanism(lambda: attention.YosoAttention(4, 2, 16)),
     "linformer": _mechanism(_linformer),
-    "performer": _mechanism(lambda: PerformerAttention(4, 16, chunk=4)),
-    "memory_compressed": _mechanism(lambda: MemoryCompressedAttention(4, 4, 2)),
-    "talking_heads": _mechanism(lambda: TalkingHeadsAttention(4)),
-    "collaborative_heads": Example(lambda: CollaborativeAttention(16, 4, 8)),
-    "multi_scale": _mechanism(lambda: MultiScaleAttention((1, 1, 3, None))),
-    "disagreement": _mechanism(lambda: DisagreeingAttention(subspace=1.0)),
-    "attention_priors": _mechanism(lambda: LocalAttention(4, 4)),
-    "gaussian_transformer": Example(lambda: MultiHeadAttention(16, 4, position=GaussianPrior(4))),
-    "synthesizer": Example(lambda: SynthesizedAttention(16, 4, DenseScores(16, 4, 8))),
+    "performer": _mechanism(lambda: attention.PerformerAttention(4, 16, chunk=4)),
+    "memory_compressed": _mechanism(lambda: attention.MemoryCompressedAttention(4, 4, 2)),
+    "talking_heads": _mechanism(lambda: attention.TalkingHeadsAttention(4)),
+    "collaborative_heads": Example(lambda: attention.CollaborativeAttention(16, 4, 8)),
+    "multi_scale": _mechanism(lambda: attention.MultiScaleAttention((1, 1, 3, None))),
+    "disagreement": _mechanism(lambda: attention.DisagreeingAttention(subspace=1.0)),
+    "attention_priors": _mechanism(lambda: attention.LocalAttention(4, 4)),
+    "gaussian_transformer": Example(
+        lambda: MultiHeadAttention(16, 4, position=attention.GaussianPrior(4))
+    ),
+    "synthesizer": Example(
+        lambda: attention.SynthesizedAttention(16, 4, attention.DenseScores(16, 4, 8))
+    ),
     "longformer": _tokens(lambda: longformer.longformer(longformer.TINY)),
     "bigbird": _tokens(lambda: bigbird.bigbird(bigbird.TINY)),
     "reformer": _tokens(partial(reformer.reformer, reformer.TINY, model=reformer.CausalReformer)),
