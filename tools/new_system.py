@@ -206,7 +206,7 @@ def words_of(row: Words, parent: Header, override: str, folder: str | None) -> W
         "parent": parent.system,
         "folder": folder,
         "module": f"deepdive.{folder.replace('/', '.')}.{row['id']}",
-        "example": example_of(parent.system),
+        "parent_example": example_of(parent.system),
         "cited": cited,
         "title": textwrap.fill(f'"""{row["name"]}: {MARK} one sentence. {cited}, "{title}".', 100),
         "book": row["source"].removeprefix("book ") or MARK,
@@ -223,7 +223,7 @@ def words_of(row: Words, parent: Header, override: str, folder: str | None) -> W
     words["header"] = filled("header", words)
     words["class_header"] = "" if builder else "\n" + textwrap.indent(words["header"], "    ")
     words["new_class"] = filled("class", words) if "part" in words else ""
-    words |= words_of_builder(words, builder) if builder else words_of_part(words)
+    words |= words_of_builder(words, builder) if builder else {}
     return words | {"file": filled("model" if builder else "part", words)}
 
 
@@ -236,16 +236,11 @@ def words_of_class(words: Words, base: type, override: str) -> Words:
         "base": base.__name__,
         "base_module": base.__module__,
         "symbol": f"{part}.{method}".rstrip("."),
-    }
-
-
-def words_of_part(words: Words) -> Words:
-    """Return the words of a system that is the new class itself."""
-    return {
-        "case_class": words["part"],
+        # where there is no builder, the class itself is the system
+        "case_class": part,
         "case_module": words["module"],
-        "example": re.sub(rf"(\b\w+\.)?\b{words['base']}\b", words["part"], words["example"]),
-        "example_import": f"from {words['module']} import {words['part']}\n",
+        "example": re.sub(rf"(\b\w+\.)?\b{base.__name__}\b", part, words["parent_example"]),
+        "example_import": f"from {words['module']} import {part}\n",
     }
 
 
@@ -257,21 +252,23 @@ def words_of_builder(words: Words, builder: FunctionType) -> Words:
     returned = source.get(builder.__annotations__.get("return", ""))
     if not inspect.isclass(returned):
         raise click.UsageError(f"the builder of {words['parent']} names no class that it returns")
-    names = {stem, *re.findall(rf"\b{stem}\.(\w+)", words["example"])}
+    names = {stem, *re.findall(rf"\b{stem}\.(\w+)", words["parent_example"])}
     names = {name for name in names if not inspect.isclass(source[name])}
-    example = re.sub(rf"\b{stem}\.(?=({'|'.join(names)})\b)", f"{system}.", words["example"])
+    example = re.sub(rf"\b{stem}\.(?=({'|'.join(names)})\b)", f"{system}.", words["parent_example"])
     first = next(iter(inspect.signature(builder).parameters.values()), None)
     used, parameters, arguments = [returned], "*sizes: Any", "*sizes"
     if first and first.default is source.get("BASE"):  # a record of the sizes
         names.add("BASE")
         used.append(type(first.default))
         parameters, arguments = f"{first.name}: {first.annotation} = BASE", first.name
-    sizes = [f"{name} = {stem}.{name}  # {MARK} the numbers that changed"
-             for name in sorted(names - {stem})]  # fmt: skip
+    sizes = [f"{name} = {stem}.{name}  # {MARK} the changes" for name in sorted(names - {stem})]
+    imports = [f"from {one.__module__} import {one.__name__}" for one in used]
+    if "base" in words:
+        imports.append(f"from {words['base_module']} import {words['base']}")
     return {
         "stem": stem,
         "package": builder.__module__.rpartition(".")[0],
-        "imports": "\n".join(f"from {one.__module__} import {one.__name__}" for one in used),
+        "imports": "\n".join(imports),
         "sizes": "\n".join(sizes),
         "parameters": parameters,
         "arguments": arguments,
@@ -290,13 +287,12 @@ def with_import(path: str, line: str) -> str:
 
 def with_example(words: Words) -> str:
     """Return the text of EXAMPLES with the system's entry after its parent's."""
-    parent, new_entry = words["parent"], words["example"]
-    old_entry = example_of(parent)
-    if new_entry == old_entry:
-        raise click.UsageError(f"the example of {parent} lacks {words['base']}: give another")
-    line = f'    "{parent}": {old_entry},\n'
-    text = with_import(EXAMPLES, words["example_import"])
-    return text.replace(line, f'{line}    "{words["id"]}": {new_entry},\n')
+    if words["example"] == words["parent_example"]:
+        parent, base = words["parent"], words["base"]
+        raise click.UsageError(f"the example of {parent} does not name {base}: give another parent")
+    entry = f'    "{words["parent"]}": {words["parent_example"]},\n'
+    new_entry = f'    "{words["id"]}": {words["example"]},\n'
+    return with_import(EXAMPLES, words["example_import"]).replace(entry, entry + new_entry)
 
 
 def with_row(row: Words) -> str:

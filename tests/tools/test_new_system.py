@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import new_system
 import pytest
@@ -130,6 +131,15 @@ def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -
     page = (root / "chapters/05_efficient/10_gated_heads.py").read_text("utf-8")
     assert 'compare("gated_heads")' in page
     assert row(root, "gated_heads")["page"] == "chapters/05_efficient/10_gated_heads#in-code"
+
+
+def test_a_model_with_another_part_is_a_class_and_a_builder(root: Path) -> None:
+    done = new(*NUMBERS, "--override", "Block.forward")
+    assert done.exit_code == 0, done.output
+    names: dict[str, Any] = {}
+    exec((root / "lib/deepdive/models/bert/xlmr.py").read_text("utf-8"), names)
+    assert issubclass(names["XlmrBlock"], names["Block"])
+    assert isinstance(names["xlmr"](names["TINY"]), names["Bert"])
 
 
 def test_a_dry_run_prints_and_writes_nothing(root: Path) -> None:
