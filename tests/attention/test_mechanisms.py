@@ -310,7 +310,7 @@ def test_a_layer_made_for_foreign_rows_asks_for_them() -> None:
     layer, x = MultiHeadAttention(8, 2, d_context=6), torch.zeros(1, 3, 8)
     with pytest.raises(ValueError, match=r"context is missing.*\(B, S, 6\).*8 wide"):
         layer(x)
-    with pytest.raises(ValueError, match=r"context must be \(B, T, 6\)"):
+    with pytest.raises(ValueError, match=r"context must be \(B, T, d_context=6\)"):
         layer(x, x)
 
 

@@ -215,11 +215,13 @@ class MultiHeadAttention(nn.Module):
                 f"context is missing: keys and values are made of foreign rows (B, S, "
                 f"{self.d_context}), d_context wide, and x is {self.d_model} wide"
             )
-        for name, rows, width in (("x", x, self.d_model), ("context", context, self.d_context)):
+        given = (("x", x, "d_model"), ("context", context, "d_context"))
+        for name, rows, size in given:
             if rows is None:
                 continue
+            width = getattr(self, size)
             if rows.ndim != 3 or rows.shape[-1] != width:
-                raise ValueError(f"{name} must be (B, T, {width}); got {tuple(rows.shape)}")
+                raise ValueError(f"{name} must be (B, T, {size}={width}); got {tuple(rows.shape)}")
             if 0 in rows.shape:
                 raise ValueError(
                     f"{name} is empty: {tuple(rows.shape)}; leave empty batches and sequences out"
