@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from types import FunctionType, ModuleType
+from typing import get_type_hints
 
 import click
 
@@ -249,7 +250,8 @@ def words_of_builder(words: Words, builder: FunctionType) -> Words:
     example names.
     """
     stem, source, system = builder.__name__, builder.__globals__, words["id"]
-    returned = source.get(builder.__annotations__.get("return", ""))
+    types = get_type_hints(builder)
+    returned = types.get("return")
     if not inspect.isclass(returned):
         raise click.UsageError(f"the builder of {words['parent']} names no class that it returns")
     names = {stem, *re.findall(rf"\b{stem}\.(\w+)", words["parent_example"])}
@@ -260,7 +262,7 @@ def words_of_builder(words: Words, builder: FunctionType) -> Words:
     if first and first.default is source.get("BASE"):  # a record of the sizes
         names.add("BASE")
         used.append(type(first.default))
-        parameters, arguments = f"{first.name}: {first.annotation} = BASE", first.name
+        parameters, arguments = f"{first.name}: {types[first.name].__name__} = BASE", first.name
     sizes = [f"{name} = {stem}.{name}  # {MARK} the changes" for name in sorted(names - {stem})]
     imports = [f"from {one.__module__} import {one.__name__}" for one in used]
     if "base" in words:

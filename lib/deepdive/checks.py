@@ -1,7 +1,5 @@
 """What many parts and the chapters' exercises check alike."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from operator import index
 from typing import TypeVar

@@ -7,8 +7,6 @@ return it. No module stores its weights for later, none returns them beside its 
 recorded tensor is the one that was used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """Attention in groups of queries, each of which meets keys of its own."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """What every attention mechanism takes and refuses, checked in one place."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from torch import Tensor, nn

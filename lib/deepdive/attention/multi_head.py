@@ -26,8 +26,6 @@ Source: Vaswani et al. 2017, section 3.2.3.
 Book: 2.4.2.3
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.attention.cache import Places, Slot

@@ -1,7 +1,5 @@
 """Attention that is sparse by position: a mechanism is a mask, and a faster form of the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 kernel.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

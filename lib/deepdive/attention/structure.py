@@ -1,7 +1,5 @@
 """Mechanisms that make nothing of size T x S, and what they read of a mask."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

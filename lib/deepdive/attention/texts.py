@@ -1,7 +1,5 @@
 """Texts of mixed length in one row, without padding: each attends only within itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby

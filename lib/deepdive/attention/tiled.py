@@ -1,7 +1,5 @@
 """Exact softmax attention, tile by tile: no more scores exist at once than those of one tile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -15,8 +15,6 @@ source, such as the one that students get, are `deepdive.course.assignment.forms
 Nothing here needs torch: the book takes this module without the library around it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

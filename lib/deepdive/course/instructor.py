@@ -1,7 +1,5 @@
 """The instructor's form of a chapter's exercises: all there is, and how each check answers."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

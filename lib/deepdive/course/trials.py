@@ -1,7 +1,5 @@
 """What the checks of an exercise say to its solution and to its wrong answers, by running them."""
 
-from __future__ import annotations
-
 import io
 import traceback
 from contextlib import redirect_stdout

@@ -4,8 +4,6 @@ An extent is [begin, end) in characters of the text. `pieces` are the extents of
 in order, as `tokenizer.spans(text)` gives them, without special tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

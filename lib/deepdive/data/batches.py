@@ -6,8 +6,6 @@ taken after a batch was received says that the next one comes. (A plain list of 
 class: `fit` keeps its place.)
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 

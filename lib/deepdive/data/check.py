@@ -1,7 +1,5 @@
 """Is a file the one that is registered?"""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import zlib

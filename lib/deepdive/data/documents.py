@@ -1,7 +1,5 @@
 """Documents as lists of sentences: what next-sentence prediction is made of."""
 
-from __future__ import annotations
-
 import gzip
 import random
 

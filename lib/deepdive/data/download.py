@@ -5,8 +5,6 @@ What has arrived waits in `.NAME.part`, what the server said of it (ETag or date
 the server ignores ranges or the file has changed. Only a file that passes `check` gets its name.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """What can go wrong with a data set."""
 
-from __future__ import annotations
-
 
 class DataError(RuntimeError):
     """Anything that is wrong with a data set, its name, its place or its files."""

@@ -1,7 +1,5 @@
 """Find a data set's files in the stores, one after the other. Nothing unverified is handed out."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 from pathlib import Path

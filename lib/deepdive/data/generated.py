@@ -5,8 +5,6 @@ every function returns a `Generated` list that says so. The same arguments give 
 as long as num2words and Babel stay at one version.
 """
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections.abc import Callable, Iterable

@@ -6,8 +6,6 @@ vowels elide (l'oiseau, j'aime, n'a pas, qu'elle). "You" is always tu, "they" is
 the speaker is a man. Words of numbers come from num2words, dates from Babel.
 """
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections.abc import Callable

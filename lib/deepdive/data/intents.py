@@ -3,8 +3,6 @@
 Two requests of one intent ask for the same, two of one domain speak of the same thing.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """The words of the English-French grammar in `deepdive.data.grammar`, with their forms."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 VOWELS = "aeiouyhâàéèêëîïôœ"  # every French word here with an h elides

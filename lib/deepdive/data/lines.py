@@ -1,7 +1,5 @@
 """Every line of text in a data set, whatever its files' form: for vocabularies and for checks."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -3,8 +3,6 @@
 Copying at a distance is `deepdive.data.memory.copy_memory`.
 """
 
-from __future__ import annotations
-
 import random
 from statistics import median
 

@@ -1,7 +1,5 @@
 """Make a registered file from its public parts: download, apply the recipe, verify, name it."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 from functools import partial

@@ -3,8 +3,6 @@
 Each says how many steps lie between what must be kept and where it is asked for.
 """
 
-from __future__ import annotations
-
 import random
 
 from deepdive.data.errors import DataError

@@ -4,8 +4,6 @@ The class is in the words, but not in them alone: *not dull* praises, and of two
 *but* the second decides. In a long review the verdict stands at the end, after the plot.
 """
 
-from __future__ import annotations
-
 import random
 
 from deepdive.data.generated import whole

@@ -5,8 +5,6 @@ Callison-Burch 2005). Real sentences, tatoeba_eng_fra; that they are paraphrases
 and "He is here" beside "It is here" (*Il est ici*) shows where it fails.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Nothing is ever unpacked to disk under a name that an archive gives; members are
 and no more than `limit` bytes in all.
 """
 
-from __future__ import annotations
-
 import tarfile
 import zipfile
 import zlib

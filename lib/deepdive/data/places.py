@@ -1,7 +1,5 @@
 """Where data may lie: the mirror that a setting names, and the cache."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ A recipe takes the parts and its arguments from the registry, and returns the by
 sha256, so a recipe can fail but not give something else.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -5,8 +5,6 @@ size and sha256. Two zlib builds compress the same bytes differently, so a `.gz`
 registered by what it holds: `content_bytes` and `content_sha256`.
 """
 
-from __future__ import annotations
-
 import difflib
 import functools
 import json

@@ -4,8 +4,6 @@ For pages on word vectors with no network. *bank* is a house for money and the s
 *watch*, *fish*, *play*, *light* and *bank* are nouns in some sentences and verbs in others.
 """
 
-from __future__ import annotations
-
 import random
 
 from deepdive.data.generated import Generated, whole

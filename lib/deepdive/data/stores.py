@@ -1,7 +1,5 @@
 """The places that files come from, each with one `get`; `stores` gives them in order of asking."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import warnings

@@ -5,8 +5,6 @@ decides is never one word: a denial turns an opinion, a passive turns who did wh
 may ask for somebody of whom the paragraph says nothing.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import TypeVar

@@ -13,8 +13,6 @@ a seeded order, no text of which stands in both parts:
 The same shapes, generated, are in `deepdive.data.task_toys`.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

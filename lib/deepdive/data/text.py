@@ -1,7 +1,5 @@
 """Pairs of sentences: read them, tidy their spaces, split them with no sentence in two parts."""
 
-from __future__ import annotations
-
 import difflib
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Sentences with their dependency trees: the treebank, and the relations of Clark et al. 2019."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Beam search: the best unfinished sequences of a row grow side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

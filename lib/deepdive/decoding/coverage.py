@@ -1,7 +1,5 @@
 """Equation 14 of GNMT: hypotheses of a beam search ordered by length and by coverage."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

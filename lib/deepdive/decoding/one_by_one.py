@@ -1,7 +1,5 @@
 """Greedy decoding and sampling: one token a row and step, chosen once and kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a published checkpoint wants to be decoded: its generation_config.json, as our arguments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is done to the scores of the next token before one is chosen: filters and rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """What the searches share: how the model runs meanwhile, and what it reads first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers that are more than a class: F1 of entities, exact match and F1 of answers."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections import Counter

@@ -1,7 +1,5 @@
 """Does 80 % mean eight of ten? Reliability, the expected calibration error, one temperature."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

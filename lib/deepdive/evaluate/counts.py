@@ -1,7 +1,5 @@
 """What was said against what is true: accuracy, the confusion matrix, macro F1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How sure a score is: bootstrap intervals, alone and of a difference, and McNemar's test."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """How alike vectors are, and whether that agrees with how alike their texts are."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

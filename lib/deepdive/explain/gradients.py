@@ -4,8 +4,6 @@ Both methods read and set the rows that pass through one hook point (`encoder.em
 serve any model that has one: a Transformer, a recurrent encoder-decoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -17,8 +17,6 @@ Source: Clark et al. 2019, sections 3 and 4; Michel, Levy and Neubig 2019, secti
 Book: 3.4.2
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

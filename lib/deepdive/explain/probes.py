@@ -15,8 +15,6 @@ Source: Alain and Bengio 2017; Hewitt and Manning 2019, section 2; Hewitt and Li
 Book: 7.3.3.1; 3.4.2
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Hashable, Sequence
 from typing import TypeVar

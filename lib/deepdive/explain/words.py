@@ -5,8 +5,6 @@ to which word, `word_attention` and `word_states` go back from pieces to words, 
 a model over many sentences and hand out what passed its hook points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """Queries in blocks, each with the one stretch of keys that it can reach."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

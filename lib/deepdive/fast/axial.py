@@ -1,7 +1,5 @@
 """Rows or columns of a table of positions, folded into the batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

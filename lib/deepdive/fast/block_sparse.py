@@ -1,7 +1,5 @@
 """BigBird's blocks as tiles: neighbours and ends in order, drawn blocks for each head."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

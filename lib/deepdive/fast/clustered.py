@@ -1,7 +1,5 @@
 """Rows sorted by cluster into blocks, so that a block of queries meets its keys in one product."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Rows with gaps as texts of their own, in which there are none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

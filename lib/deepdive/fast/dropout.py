@@ -1,7 +1,5 @@
 """Dropout that costs nothing in evaluation, and little in training on a CPU."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

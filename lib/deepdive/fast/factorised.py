@@ -1,7 +1,5 @@
 """The Sparse Transformer's two patterns in chunks of one stride."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The nearest of several directions and their opposites."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Linear attention with few features at a time, and causally in chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import repeat
 

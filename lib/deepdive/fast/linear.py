@@ -1,7 +1,5 @@
 """A linear layer that runs large products in the faster of torch's two CPU kernels."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -6,8 +6,6 @@ takes 2 * n_queries * n_heads products for each element of x in place of 2 * d_m
 rows (B, S, d_model) to all heads' keys, then all heads' values.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 

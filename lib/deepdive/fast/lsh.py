@@ -1,7 +1,5 @@
 """Softmax attention within sorted chunks, a few chunks at a time, with its own backward."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ On a CPU the kernel saves an LSTM about a quarter of a training step and a GRU n
 a GPU, where each small step of the loop is a launch, it saves most of the time.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ written by hand: it has the weights, and adds to the gradients of keys and value
 autograd would copy the keys once for each tile that meets them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

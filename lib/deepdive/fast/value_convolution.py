@@ -1,7 +1,5 @@
 """A depthwise convolution over time as a product of matrices."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

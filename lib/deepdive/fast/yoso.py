@@ -1,7 +1,5 @@
 """Sums by bucket: what YOSO samples, forward and backward."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

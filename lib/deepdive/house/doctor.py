@@ -4,8 +4,6 @@
 at is reported, never raised.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

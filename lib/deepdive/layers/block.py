@@ -1,7 +1,5 @@
 """One layer of a transformer: attention, attention to a memory if there is one, feed-forward."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """A feed-forward layer that works on a few rows at a time."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint

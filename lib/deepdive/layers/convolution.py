@@ -2,8 +2,6 @@
 each of them counts.
 """
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 

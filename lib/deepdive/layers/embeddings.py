@@ -1,7 +1,5 @@
 """From tokens to rows, and back from rows to scores over the vocabulary."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """The position-wise feed-forward layer, its activations, and its gated form."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Mixing by Fourier transforms in the place of attention: nothing to train, nothing to choose."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

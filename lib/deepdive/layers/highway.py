@@ -1,7 +1,5 @@
 """A layer with a gate, which says how much of its input it replaces."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """A layer of a few latent rows, which read foreign rows or each other."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.attention.heads.channel import ChannelAttention

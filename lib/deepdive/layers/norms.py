@@ -1,7 +1,5 @@
 """Normalisation of the residual stream, row by row."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -10,8 +10,6 @@ Source: He et al. 2016, section 3; Ba, Kiros and Hinton 2016; Xiong et al. 2020,
 Book: 2.4.3
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor, nn

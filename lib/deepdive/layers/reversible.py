@@ -11,8 +11,6 @@ Source: Gomez et al. 2017, section 3; Kitaev et al. 2020, section 3.
 Book: 1.2.1.2
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast

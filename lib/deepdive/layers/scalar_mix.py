@@ -1,7 +1,5 @@
 """Several layers' states as one: a mean with learned weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

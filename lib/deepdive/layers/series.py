@@ -1,7 +1,5 @@
 """What reads a series of numbers: an embedding of time steps, and a pooling that halves them."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

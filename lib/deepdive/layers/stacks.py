@@ -1,7 +1,5 @@
 """What flows from block to block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor, nn

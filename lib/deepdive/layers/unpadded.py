@@ -7,8 +7,6 @@ tokens of all texts, one after the other in a single row, and attention on texts
 together (`deepdive.attention.Texts`). The states are those of the padded batch, to rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

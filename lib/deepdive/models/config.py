@@ -1,7 +1,5 @@
 """The numbers and exchangeable parts of a model as one frozen record."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """What every model that reads one text and writes another is: an encoder, a decoder, a head."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor, nn

@@ -10,8 +10,6 @@ A page that rests on one measures its points with `sweep`, in every profile with
     deepdive run 2.16 --profile experiment --share 0.1     # a tenth of the steps (`share`)
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

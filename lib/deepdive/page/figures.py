@@ -6,8 +6,6 @@ or a film's strip becomes one in `make figures`, printed by a browser. The same 
 with the same text, is saved once. A page's own outputs stay as they are: copies are drawn.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import io

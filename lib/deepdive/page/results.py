@@ -3,8 +3,6 @@
 The format is casestudies/results/schema.json. The README's table is generated from these files.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -9,8 +9,6 @@ lstm       *0.12
 * best of its column
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

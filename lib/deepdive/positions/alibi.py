@@ -1,7 +1,5 @@
 """ALiBi: a penalty that grows with the distance, steeper in some heads than in others."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

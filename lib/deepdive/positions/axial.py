@@ -1,7 +1,5 @@
 """A learned table of positions, folded into two small ones."""
 
-from __future__ import annotations
-
 from math import prod
 
 import torch

@@ -1,7 +1,5 @@
 """The base of all position schemes, and what their cases share."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 

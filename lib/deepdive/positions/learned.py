@@ -1,7 +1,5 @@
 """A trained row for each place, added to the embeddings."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.checks import not_negative, positive

@@ -1,7 +1,5 @@
 """The Music Transformer's relative attention: Shaw's for the past alone, by skewing."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

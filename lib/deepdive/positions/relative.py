@@ -1,7 +1,5 @@
 """What all relative schemes share: a score for each offset, laid along the diagonals."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Rotary positions: queries and keys are turned by their place, so that only offsets remain."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

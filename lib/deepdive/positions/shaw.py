@@ -1,7 +1,5 @@
 """Shaw's relative positions, the part in the scores: a trained vector for each clipped offset."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

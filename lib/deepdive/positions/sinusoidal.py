@@ -1,7 +1,5 @@
 """Fixed waves: a row of clocks, added to the embeddings."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Structural positions: where a word stands in the tree of its sentence, beside its place in it."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

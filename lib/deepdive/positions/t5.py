@@ -1,7 +1,5 @@
 """T5's bias: a trained number for each head and bucket of offsets."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Transformer-XL's relative positions: two biases of the query, and waves of the offset."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -9,8 +9,6 @@ The form is that of BertForSequenceClassification, or RobertaForSequenceClassifi
 with config.json (which names the classes), model.safetensors, and the tokeniser's files.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reformer, Informer and Perceiver, one table each: settings, and names of weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

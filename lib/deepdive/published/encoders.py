@@ -1,7 +1,5 @@
 """BERT's family, one table each: settings, names of weights, heads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ model = load("a/folder", head="masked_lm")     # with the head that fills gaps
 save(model, "another/folder")                  # transformers reads it; so does `load`
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

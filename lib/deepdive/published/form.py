@@ -1,7 +1,5 @@
 """How a family is published: its settings, names and heads in one table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -8,8 +8,6 @@ What differs from torch: ours are batch first, and True in a mask means "may att
 bool masks say "may not": pass `~mask`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

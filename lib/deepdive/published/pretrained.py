@@ -7,8 +7,6 @@ one (Wang et al. 2020), then trained on a thousand million pairs of sentences (R
     encoder, tokenizer = load(minilm()), minilm_tokenizer()
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from importlib.util import find_spec

@@ -3,8 +3,6 @@
 model = load("a/folder")                       # modules.json says which steps there are
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Marian and FSMT, one table each: settings, names of weights, and what is computed here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

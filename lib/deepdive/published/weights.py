@@ -14,8 +14,6 @@ What they leave must be what the model has: nothing unknown, nothing missing, ev
 Nothing is folded into, or centred on, anything.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

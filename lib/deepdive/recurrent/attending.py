@@ -1,7 +1,5 @@
 """A recurrence that attends to a memory: what it carries, and its steps."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Grid LSTM over a sequence: memory along time, and along depth too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

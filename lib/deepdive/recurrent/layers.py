@@ -1,7 +1,5 @@
 """The Elman network, the LSTM and the GRU: one layer each, read from left to right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

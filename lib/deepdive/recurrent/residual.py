@@ -1,7 +1,5 @@
 """Recurrent layers over one another with a way past each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """Recurrent layers over one another and in both directions, and those of `torch.nn` read in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

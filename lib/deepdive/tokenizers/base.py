@@ -1,7 +1,5 @@
 """What all tokenisers share: special tokens, `encode` and `decode`, and a readable file."""
 
-from __future__ import annotations
-
 import json
 import operator
 import os

@@ -1,7 +1,5 @@
 """Byte-pair encoding on characters."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Bytes as tokens: no training, no unknown text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

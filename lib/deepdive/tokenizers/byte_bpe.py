@@ -1,7 +1,5 @@
 """Byte-pair encoding on bytes, as in GPT-2."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 

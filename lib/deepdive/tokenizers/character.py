@@ -1,7 +1,5 @@
 """Characters as tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """Reading the texts that a tokeniser is trained on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """A vocabulary of the most frequent words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Self
 

@@ -6,8 +6,6 @@ after each step would be simple and slow; `Pairs` instead knows for every pair t
 it, so that a step costs only as much as the words that it changes.
 """
 
-from __future__ import annotations
-
 import heapq
 import operator
 from collections import Counter, defaultdict

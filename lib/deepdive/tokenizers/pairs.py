@@ -4,8 +4,6 @@ Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 NAACL 2019, section 3, "Input/Output Representations", and figure 2.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Tokenisers from the files of published models."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

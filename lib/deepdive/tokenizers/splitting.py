@@ -14,8 +14,6 @@ tables. No vocabulary published with BERT or GPT-2 can hold them as pieces of th
 stands in a staged corpus (benchmarks/bench_tokenizers.py counts both).
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

@@ -1,7 +1,5 @@
 """Words as tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepdive.tokenizers.frequency import FrequencyTokenizer

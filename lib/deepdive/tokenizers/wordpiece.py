@@ -1,7 +1,5 @@
 """WordPiece, the subwords of BERT."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Weights and training states on disk: safetensors and JSON, written whole or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

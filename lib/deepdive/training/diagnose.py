@@ -1,7 +1,5 @@
 """Where the first number that is not finite came from, when training diverges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import fields, is_dataclass

@@ -1,7 +1,5 @@
 """What a function or a class does, as a short text that is the same in every process."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect

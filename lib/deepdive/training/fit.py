@@ -1,7 +1,5 @@
 """`fit`: train any model on any batches, watch it, stop it at any moment, and go on exactly."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace

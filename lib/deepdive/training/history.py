@@ -1,7 +1,5 @@
 """What happened in a training run, kept as plain numbers, and the progress bar that shows it."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Sequence

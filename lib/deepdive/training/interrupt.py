@@ -1,7 +1,5 @@
 """Ctrl-C during training: finish the step, save, then stop."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

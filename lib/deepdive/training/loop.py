@@ -1,7 +1,5 @@
 """The loop behind `fit`: when to step, validate, save and stop, and the state of a run on disk."""
 
-from __future__ import annotations
-
 import math
 import time
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Adam, schedules of the learning rate, and the moving average of the weights."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

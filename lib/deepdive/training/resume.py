@@ -1,7 +1,5 @@
 """What a training run is (its configuration) and where it stands, as tensors and JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

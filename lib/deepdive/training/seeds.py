@@ -1,7 +1,5 @@
 """Random states of Python, numpy and torch: set, saved, restored; and deterministic kernels."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Iterator, Mapping

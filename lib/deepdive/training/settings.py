@@ -1,7 +1,5 @@
 """What `fit` is told beside the commonest keywords: its time, its steps, its checks, its folder."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One training step: batches in, an update out, and the numbers that it leaves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext

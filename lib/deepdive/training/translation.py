@@ -4,8 +4,6 @@ A model here is anything with `forward(src, tgt, src_mask) -> logits (B, T, V)` 
 protocol of `deepdive.decoding`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Clustered attention: queries that look alike ask as one."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Groups of rows: Lloyd's algorithm on signs, and means of groups."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Locality-sensitive hashing: rows that point the same way tend to fall into the same bucket."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

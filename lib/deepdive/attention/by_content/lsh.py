@@ -1,7 +1,5 @@
 """Attention among rows that a hash has put into the same bucket."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -2,8 +2,6 @@
 mean.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Attention within clusters of queries and keys that k-means finds as training goes on."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Columns that all heads share: the heads' score matrices as one tensor, and its decomposition."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Attention whose keys are the directions of its queries."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

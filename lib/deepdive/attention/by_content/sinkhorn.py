@@ -1,7 +1,5 @@
 """Attention to one's own block and to one block that a small network has sorted there."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

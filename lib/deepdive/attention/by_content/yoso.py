@@ -2,8 +2,6 @@
 "You Only Sample (Almost) Once: Linear Cost Self-Attention Via Bernoulli Sampling".
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each head learns how far back it looks, and pays for it."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Attention along one axis of a table of positions: an image's rows, or its columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

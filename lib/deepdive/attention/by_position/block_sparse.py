@@ -1,7 +1,5 @@
 """Attention between blocks: neighbours, the two ends, and a few at random. BigBird's pattern."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

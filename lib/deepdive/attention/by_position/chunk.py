@@ -1,7 +1,5 @@
 """Local attention by chunks: a query meets whole chunks of keys, not a window of its own."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

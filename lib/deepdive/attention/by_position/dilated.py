@@ -1,7 +1,5 @@
 """Windows with gaps: the same number of keys, from further away."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention, PerHead, one_each

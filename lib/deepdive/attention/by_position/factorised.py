@@ -1,7 +1,5 @@
 """Causal attention in two steps of sqrt(T) keys each: the Sparse Transformer's patterns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """A window, and a few tokens that see all and are seen by all: Longformer's pattern."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

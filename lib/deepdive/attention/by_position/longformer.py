@@ -1,7 +1,5 @@
 """Longformer's layer: a window, and global tokens with projections of their own."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

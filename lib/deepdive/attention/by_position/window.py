@@ -1,7 +1,5 @@
 """Restricted self-attention: each query meets the keys near it, and no other product is made."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

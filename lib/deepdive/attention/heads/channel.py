@@ -1,7 +1,5 @@
 """Heads whose scores are of another width than the rows, and whose values of yet another."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.attention.multi_head import MultiHeadAttention

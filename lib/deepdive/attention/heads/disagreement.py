@@ -1,7 +1,5 @@
 """Disagreement regularisation: heads are paid for differing, in values, in places, in outputs."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize

@@ -1,7 +1,5 @@
 """Multi-Scale attention: each head sees as far as its own scale, and no further."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

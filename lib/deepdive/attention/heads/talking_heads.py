@@ -1,7 +1,5 @@
 """Talking-heads attention: heads exchange their scores before the softmax, their weights after."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -2,8 +2,6 @@
 Wang et al. 2020, "Linformer: Self-Attention with Linear Complexity".
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

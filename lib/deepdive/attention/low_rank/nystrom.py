@@ -2,8 +2,6 @@
 "Nystromformer: A Nystrom-Based Algorithm for Approximating Self-Attention".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -2,8 +2,6 @@
 Choromanski et al. 2021, "Rethinking Attention with Performers".
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

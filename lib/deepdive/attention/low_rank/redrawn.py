@@ -1,7 +1,5 @@
 """Random numbers that a mechanism keeps, and draws anew while it trains."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from deepdive.checks import not_negative

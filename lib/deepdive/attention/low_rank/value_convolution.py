@@ -1,7 +1,5 @@
 """A depthwise convolution of the values over time, added to what an approximate attention says."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Memory-compressed attention: `rate` neighbouring keys are melted into one before they are met."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """Nested attention: a few learned rows read the keys, and the queries read those rows."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Priors on attention: what a score is before any content is read, added to it."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

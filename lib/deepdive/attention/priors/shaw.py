@@ -11,8 +11,6 @@ Source: Shaw, Uszkoreit and Vaswani 2018, "Self-Attention with Relative Position
 Book: KAIST deck 3
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Scores made without queries and keys: by each row alone, or trained as they are."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Synthesizer: attention whose scores are made without queries and keys."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.attention.cache import Slot

@@ -1,7 +1,5 @@
 """The forms of exercises as files: the released one beside its source, the others in `build/`."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

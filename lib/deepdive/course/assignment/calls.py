@@ -7,8 +7,6 @@ what opens much of the kernel to whoever asks. A refused call fails with EPERM.
 Machines that are not in the table have no filter; all other walls stand there too.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

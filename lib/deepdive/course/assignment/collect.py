@@ -6,8 +6,6 @@ name or address, with `FILE (1)` and zips inside zips. Nothing is unpacked to th
 notebooks that are taken.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

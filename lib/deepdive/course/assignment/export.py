@@ -1,7 +1,5 @@
 """Grades as CSV, for a spreadsheet or an LMS: a student a line, a column an exercise."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from pathlib import Path

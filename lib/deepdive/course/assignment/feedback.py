@@ -5,8 +5,6 @@ comments and marks given by hand. The notebooks in `autograded/` hold no hidden 
 is written it is searched for them once more.
 """
 
-from __future__ import annotations
-
 import html
 import logging
 import os

@@ -5,8 +5,6 @@ All take their source with or without offers of several values
 here needs torch: the book takes this module without the library around it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -6,8 +6,6 @@ When a step breaks the worker (an endless loop, a crash, a forged answer), it st
 and worker are started again: it costs what depends on it and nothing else.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -5,8 +5,6 @@ or too much. What students wrote runs in the worker only, and the names that the
 `Remote` here. It does the steps of a plan (`grading.plan`) and tells the grader how each went.
 """
 
-from __future__ import annotations
-
 import re
 import traceback
 import zlib

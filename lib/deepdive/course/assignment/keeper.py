@@ -5,8 +5,6 @@ forks the child itself, watches its memory, and ends all of it when the grader l
 end, or is gone. Neither ever runs what a student wrote.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import json

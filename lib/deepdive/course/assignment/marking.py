@@ -6,8 +6,6 @@ and marking by hand show, and as `graded.json` beside it. That file comes last a
 contents that were graded, so what it names is done, and what it does not name is graded again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

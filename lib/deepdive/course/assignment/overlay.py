@@ -7,8 +7,6 @@ one's place; the others follow. What stands before its first exercise goes behin
 imports, and all are numbered afresh.
 """
 
-from __future__ import annotations
-
 import re
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The steps of grading one submission, from the course's source and what the student handed in."""
 
-from __future__ import annotations
-
 import ast
 import re
 import symtable

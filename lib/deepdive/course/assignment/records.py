@@ -1,7 +1,5 @@
 """nbgrader's grade book, `gradebook.db`: what may be graded, and each student's points."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

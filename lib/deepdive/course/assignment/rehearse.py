@@ -4,8 +4,6 @@ Its submissions come from the source: the solution, the wrong answers that it na
 at all, a notebook without metadata as Colab leaves it, and a loop without end.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Release: what a checkout can give to a course, and what each student of the course gets."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ which sends the arguments to the worker with a fresh nonce and returns the answe
 comes back can act: it is a value, a tensor, or again a `Remote`.
 """
 
-from __future__ import annotations
-
 import builtins
 import secrets
 import time

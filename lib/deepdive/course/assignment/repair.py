@@ -5,8 +5,6 @@ grade id; else by what it defines; else, where it defines nothing, by its place 
 students do not change. What is locked comes from the released form.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Who takes the course: roster.csv, with the columns that `nbgrader db student import` reads."""
 
-from __future__ import annotations
-
 import csv
 import re
 import unicodedata

@@ -8,8 +8,6 @@ A cell tagged `rubric`, which students do not get, names the answer it is for:
     # - **0 points**: neither.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -8,8 +8,6 @@ Nothing here needs torch. `zygote` calls `leave_user` in the process that watche
 the one that runs the submission, the first in the new PID namespace.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

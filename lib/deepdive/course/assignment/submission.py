@@ -4,8 +4,6 @@ This runs in the grader's own process, so what would keep it busy or lead it ast
 before anything reads it: links, pipes, files and texts that are too large, nesting without end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

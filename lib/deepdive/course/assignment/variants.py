@@ -24,8 +24,6 @@ A student's value depends on the secret, the student, the exercise and the value
 other values for one name changes no other.
 """
 
-from __future__ import annotations
-
 import ast
 import hmac
 import json

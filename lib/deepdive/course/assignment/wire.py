@@ -6,8 +6,6 @@ sent by value. Everything else stays where it is and goes as a reference, a numb
 side can look up.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -5,8 +5,6 @@ sent (a function, a module) and gives the judge numbers for them; an object of t
 a `Callback`, which can be called and nothing else.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -4,8 +4,6 @@ This is the grader's side; the warm process itself runs `keeper.serve`. It holds
 nothing of a course.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -1,7 +1,5 @@
 """The small decoder that all patients share, its texts and its training."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

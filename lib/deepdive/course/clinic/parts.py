@@ -1,7 +1,5 @@
 """The parts that can be exchanged, healthy and broken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

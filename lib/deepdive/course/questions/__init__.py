@@ -16,8 +16,6 @@ two forms of one test, item for item on the same concept. An item of each file:
         - {text: an answer, why: what mistake leads here}
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`deepdive questions`: export a chapter's questions, ask them here, and compare two tests."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a class gained between two tests: Hake's normalised gain, with an interval."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Questions in GIFT, Moodle's text format (Moodle: Question bank, Import, GIFT format)."""
 
-from __future__ import annotations
-
 from deepdive.course.questions import Bank, Item
 from deepdive.course.questions.html import html, inline
 

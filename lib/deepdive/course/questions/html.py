@@ -1,7 +1,5 @@
 """The little Markdown of the questions as HTML for Moodle and Canvas."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 

@@ -1,7 +1,5 @@
 """Questions as a zip of IMS QTI 1.2 (Canvas: Settings, Import Course Content, QTI .zip file)."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree as ET

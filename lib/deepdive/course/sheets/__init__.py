@@ -5,8 +5,6 @@ document(make("attention", seed=3))   one HTML file: sheet, key, stepper
 stepper(make("attention", seed=3))    the stepper in a notebook
 """
 
-from __future__ import annotations
-
 import difflib
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pencil sheets about attention: one query, a temperature, a causal mask, two heads."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

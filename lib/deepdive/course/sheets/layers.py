@@ -1,7 +1,5 @@
 """Pencil sheets about what stands around attention: positions, layer norm, feed-forward."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

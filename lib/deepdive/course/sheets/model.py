@@ -3,8 +3,6 @@
 Everything is plain Python, so that each number is one that a reader can follow with a pencil.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

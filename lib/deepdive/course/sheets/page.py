@@ -4,8 +4,6 @@ One file, nothing loaded from a network. On paper the sheet and the key are an A
 the stepper is not printed.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 

@@ -1,7 +1,5 @@
 """A system beside its parent: diagram, counts, the same input through both, shapes, code."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterator
 from html import escape

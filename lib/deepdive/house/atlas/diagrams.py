@@ -2,8 +2,6 @@
 header.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher

@@ -5,8 +5,6 @@ An example makes the module and calls it as the model around it would; what it r
 wide, or tokens where it names a vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

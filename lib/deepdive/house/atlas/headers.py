@@ -15,8 +15,6 @@ comment of its prose, from `# <!--` to `# -->`. What a docstring cannot say of a
 its proof, what it costs) stands in systems.csv: `rows`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

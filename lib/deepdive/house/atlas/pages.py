@@ -1,7 +1,5 @@
 """Where a page teaches a system: its headings, and the anchors that the book gives them."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

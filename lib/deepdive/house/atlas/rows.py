@@ -5,8 +5,6 @@ docstring can say: its page, its cost, its oracle, its proof. A system that has 
 Needs no torch.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

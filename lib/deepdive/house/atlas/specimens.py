@@ -1,7 +1,5 @@
 """A small one of each built system, and its code: what `compare` puts side by side."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

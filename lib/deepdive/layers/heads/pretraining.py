@@ -1,7 +1,5 @@
 """What an encoder is trained with, put on its states: the pooled first state, scores of a gap."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

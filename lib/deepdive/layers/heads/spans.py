@@ -1,7 +1,5 @@
 """The answer to a question as a span of its passage, or the finding that it is not there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

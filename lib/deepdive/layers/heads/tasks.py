@@ -17,8 +17,6 @@ Source: Devlin et al. 2019, section 4 and figure 4.
 Book: 3.1.3
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.checks import positive

@@ -4,8 +4,6 @@ What `deepdive.models.before.elmo` takes its layers from; `deepdive.training.obj
 trains it.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -20,8 +20,6 @@ Source: Hinton 2002, sections 3 and 5; Hinton, Osindero and Teh 2006, section 4
 Book: 1.1
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

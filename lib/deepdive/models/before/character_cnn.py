@@ -4,8 +4,6 @@ ELMo's input (Peters et al. 2018, section 3.4), as in the language model of Kim 
 1 and 2). Any spelling has a row, words never seen included: `deepdive.tokenizers.character.spell`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """A language model that reads one way, of which `deepdive.models.before.bilm` has two."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.checks import positive

@@ -18,8 +18,6 @@ Source: Peters et al. 2018, sections 3.1 to 3.4
 Book: Straka, contextualized embeddings
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.layers.scalar_mix import ScalarMix

@@ -13,8 +13,6 @@ Source: Hebb 1949, chapter 4; its limit: Oja 1982.
 Book: 1.1
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -18,8 +18,6 @@ Source: Hopfield 1982, equations 1, 2 and 7; Ramsauer et al. 2021, section 2, eq
 Book: 1.1
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

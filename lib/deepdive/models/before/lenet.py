@@ -24,8 +24,6 @@ Source: LeCun et al. 1989, section 3.
 Book: 1.1
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -16,8 +16,6 @@ Source: Rumelhart, Hinton and Williams 1986, equations 1 to 7.
 Book: 1.1
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

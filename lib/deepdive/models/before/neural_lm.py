@@ -12,8 +12,6 @@ Source: Bengio et al. 2003, section 2, equation 1.
 Book: 1.1
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -21,8 +21,6 @@ Source: Rosenblatt 1958; Novikoff 1962; Minsky and Papert 1969, chapter 11.
 Book: 1.1
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

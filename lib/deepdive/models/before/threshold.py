@@ -18,8 +18,6 @@ Source: McCulloch and Pitts 1943, section 2.
 Book: 1.1
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

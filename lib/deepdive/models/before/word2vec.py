@@ -19,8 +19,6 @@ Source: Mikolov et al. 2013, Distributed Representations, sections 2.2 and 2.3
 Book: 1.1
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -16,8 +16,6 @@ Source: Sanh et al. 2019, sections 2 and 3.
 Book: 3.2
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What enters a BERT: a token's row, its place's and its text's, added and normalised."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import torch

@@ -1,7 +1,5 @@
 """What BERT's family is trained with, on the states of an encoder."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.layers.heads import MaskedHead, Pooler, initialise

@@ -19,8 +19,6 @@ Source: Liu et al. 2019, sections 3 and 4, and their released code.
 Book: 3.2.1
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor

@@ -20,8 +20,6 @@ Source: Reimers and Gurevych 2019, section 3; Su et al. 2021, sections 3.2 to 3.
 Book: 3.4.1
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

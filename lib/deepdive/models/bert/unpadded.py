@@ -2,8 +2,6 @@
 `sentence_vectors(load(minilm()), minilm_tokenizer(), texts)`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import torch

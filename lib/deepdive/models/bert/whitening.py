@@ -4,8 +4,6 @@
 A step after the pooling of `deepdive.models.bert.sbert`, whose header is this system's too.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

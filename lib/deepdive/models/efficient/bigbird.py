@@ -13,8 +13,6 @@ Source: Zaheer et al. 2020, section 2, and their released code.
 Book: 5.2.2.4
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -12,8 +12,6 @@ Source: Lee-Thorp et al. 2022, section 3, and their released code.
 Book: blog
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor

@@ -16,8 +16,6 @@ Source: Beltagy et al. 2020, sections 3 and 5, and their released code.
 Book: 5.2.2.1
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -15,8 +15,6 @@ Source: Ma et al. 2021.
 Book: 5.2.6.1
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -13,8 +13,6 @@ Source: Xiong et al. 2021, section 3, and their released code.
 Book: table 1.2
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -15,8 +15,6 @@ Source: Wang, Ma, Liu and Tang 2019, the model's three sublayers.
 Book: table 1.3
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -7,8 +7,6 @@ What differs from BERT (the system's header is that of `deepdive.positions.Rotar
 - embeddings may be narrower than the stream and are then projected (`FactorisedEmbeddings`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

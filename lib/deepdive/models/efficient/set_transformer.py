@@ -14,8 +14,6 @@ Source: Lee et al. 2019, section 3.
 Book: table 1.2
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

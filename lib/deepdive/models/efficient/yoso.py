@@ -5,8 +5,6 @@ Once: Linear Cost Self-Attention Via Bernoulli Sampling".
 system's header is that of `deepdive.attention.by_content.yoso.YosoAttention`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,8 +6,6 @@ around them is `deepdive.models.seq2seq.attention_seq2seq`.
 Long because it holds both, each with its equations, its start and its check of what it is given.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

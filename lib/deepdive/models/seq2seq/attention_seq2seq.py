@@ -21,8 +21,6 @@ Source: Bahdanau, Cho and Bengio 2015, section 3; Luong, Pham and Manning 2015, 
 Book: 2.3.3
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor

@@ -21,8 +21,6 @@ Source: Wu et al. 2016, section 3.
 Book: 2.3.3
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -10,8 +10,6 @@ Source: Johnson et al. 2017, section 3.
 Book: 2.3.3
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The parts of which recurrent translators are made: embeddings, a reader of tokens, a head."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from deepdive.checks import positive

@@ -14,8 +14,6 @@ Source: Sutskever et al. 2014, section 2.
 Book: 2.1-2.2
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from deepdive.layers.embeddings import TokenEmbedding

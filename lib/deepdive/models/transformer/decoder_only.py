@@ -10,8 +10,6 @@ Book: section 6.1.3 (its checkpoints come with that chapter). Used by section 2.
 decoding.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from torch import Tensor, nn

@@ -18,8 +18,6 @@ Source: Ng et al. 2019, section 3.
 Book: 2.4
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import nn

@@ -12,8 +12,6 @@ What differs:
 Book: section 2.4. Checkpoints: MarianMTModel, such as Helsinki-NLP/opus-mt-en-fr.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch.nn.functional as F

@@ -16,8 +16,6 @@ Source: Vaswani et al. 2017, section 3.
 Book: 2.4
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -5,8 +5,6 @@ Text takes the page's own colour, and the role colours are told apart on light, 
 Each function returns SVG text for `deepdive.page.plotting.show(svg, alt)`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """A layer of a transformer as a diagram: its sublayers from bottom to top, residuals and norms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple

@@ -4,8 +4,6 @@ In Falk's scheme the left factor stands left, the right factor above, and each n
 product where its row and its column meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple

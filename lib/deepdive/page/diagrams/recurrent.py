@@ -1,7 +1,5 @@
 """The recurrent encoder-decoder as a diagram: two readers side by side, plain or with attention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepdive.page.diagrams import ROLES, arrow, svg, text

@@ -1,7 +1,5 @@
 """Arcs over a sentence: a tree above the words, guesses below them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepdive.page.diagrams import ROLES, svg, text

@@ -6,8 +6,6 @@ head's habit in words; a keyboard, a screen reader and a table do what the mouse
 bytes in place of decimal numbers, and a picture where scripts do not run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ of 0 was masked is found by experiment in ours: in a second call all scores are 
 weight 0 then is masked. In theirs the softmax is watched: what it got there was the mask's number.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Maps as bytes for the explorer's page: rounded, pooled, and for long sequences thinned out."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The explorer as HTML: a still picture, and beside it the bytes, the style and the script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import textwrap

@@ -18,8 +18,6 @@ enough for all its probabilities to be shown, so that temperature is seen to cha
 their order; and it is the very model, weight by weight, that the page's Python has.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -4,8 +4,6 @@ Half precision is one number after the other. A snapshot takes one byte a weight
 and a scale for each row, its largest weight / 127, in half precision.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Mapping
 from itertools import accumulate

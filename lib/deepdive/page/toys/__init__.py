@@ -4,8 +4,6 @@
 weights; a test holds their hash.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import NamedTuple

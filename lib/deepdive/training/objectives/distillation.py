@@ -1,7 +1,5 @@
 """Distillation: a small model, the student, learns what a large one, the teacher, says."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

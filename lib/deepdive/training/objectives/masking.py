@@ -1,7 +1,5 @@
 """Masked language modelling: which tokens are hidden, and behind what."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Pairs of sentences from documents: does B follow A (BERT), and in which order (ALBERT)?"""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Sequence

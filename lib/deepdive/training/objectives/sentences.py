@@ -1,7 +1,5 @@
 """What sentence encoders are trained for: texts that mean the same get vectors that point alike."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

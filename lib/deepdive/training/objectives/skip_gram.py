@@ -1,7 +1,5 @@
 """Skip-gram with negative sampling, word2vec's: which words meet, and which are drawn at random."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

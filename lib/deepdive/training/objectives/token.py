@@ -1,7 +1,5 @@
 """Losses over tokens, and what is reported of them: cross-entropy, perplexity, a count."""
 
-from __future__ import annotations
-
 import math
 
 import torch

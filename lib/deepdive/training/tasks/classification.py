@@ -5,8 +5,6 @@ anything with `forward(tokens, mask) -> states (B, T, d_model)`; masks True = re
 the id of padding: 0 in BERT's vocabularies, 1 in RoBERTa's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

@@ -11,8 +11,6 @@ All five shapes of Devlin et al. 2019, figure 4 and section 4.4, have one form: 
     Choice   one an option    the right option                          (B, options)
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

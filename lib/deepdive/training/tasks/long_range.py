@@ -10,8 +10,6 @@ model whose attention is the mean of all rows, without positions: a task that it
 about attention (`counts`).
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

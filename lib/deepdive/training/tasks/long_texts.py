@@ -6,8 +6,6 @@
 Ids come without special tokens; [CLS] and [SEP] are put around each piece, whose size counts them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -5,8 +5,6 @@ about 32: windows of 16 a side, blocks and buckets of 16, 32 features, slots or 
 landmarks. What changes the heads, and saves nothing, stands beside them with all keys.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

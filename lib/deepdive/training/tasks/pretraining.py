@@ -1,7 +1,5 @@
 """BERT's pre-training, as pages and tests need it: batches of pairs, the loss, what is reported."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
