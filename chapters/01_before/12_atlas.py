@@ -151,7 +151,7 @@ compare("gnmt")
 
 # %% [markdown]
 # *The stack that adds what it read is lit, and so is the decoder in which the bottom layer asks.
-# Both open below: the code of one against the other, line by line, and the shapes of each call.*
+# Two folds open below: the lines of code that GNMT's file adds, and the shapes of each call.*
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
