@@ -103,17 +103,20 @@ assert keys["Parent"] == row.parent
 print("\n".join(block), f"Time: {row.time}", f"Memory: {row.memory}", sep="\n")
 
 # %% [markdown]
-# The rest is found: the place from the folder that the file stands in, the proof from the case
-# beside the class, the papers from the bibliography. A row is *proved* when its tests ran in the
+# The rest is put together: place and cost from the table, the proof from the tests, the papers from
+# the bibliography. A row is *proved* when its tests ran in the
 # last whole run and passed, and *planned* when only the paper speaks. How many are there by now?
 
 # %%
+from collections import Counter
+
+from deepdive.page.tables import table
+
 places = ["head", "layer", "between", "around", "other"]
-print(f"{'':9}{'planned':>9}{'proved':>9}")
-for place in places:
-    states = [row.status for row in atlas.values() if row.place == place]
-    print(f"{place:9}{states.count('planned'):9}{states.count('proved'):9}")
+states = Counter((row.place, row.status) for row in atlas.values())
 assert sum(row.built for row in atlas.values()) > 20
+table([(p, states[p, "planned"], states[p, "proved"]) for p in places],
+      ["place", "planned", "proved"])  # fmt: skip
 
 # %% tags=["fold"]
 import matplotlib.pyplot as plt

@@ -177,6 +177,7 @@ tuple(ours.shape)
 
 # %%
 from deepdive.models.transformer.transformer import base
+from deepdive.page.tables import table
 
 with torch.device("meta"):
     model = base()
@@ -195,8 +196,8 @@ by_part = {
     "embedding": model.encoder.embedding.weight.numel(),
     "norms": sum(count(m) for m in model.modules() if isinstance(m, LayerNorm)),
 }
-for name, number in by_part.items():
-    print(f"{name:>12}: {number:>10,} = {number / count(model):.1%}")
+rows = [(name, number, number / count(model)) for name, number in by_part.items()]
+table(rows, ["part", "parameters", "share"], formats={"share": ".1%"})
 
 # %% [markdown]
 # The paper prints 65 million (its table 3), which a vocabulary of 40,745 would give; ours is
@@ -416,8 +417,8 @@ for marks, partner in test:
             far += 1
             found += torch.stack([tops[:, i] == place for place in (j, j + 1, i - 1)], dim=1)
 found /= far
-for name, shares in zip(names, found.tolist(), strict=True):
-    print(f"{name}:", ", ".join(f"{s:.0%} {spot}" for spot, s in zip(spots, shares, strict=True)))
+rows = [(name, *shares) for name, shares in zip(names, found.tolist(), strict=True)]
+table(rows, ["largest weight", *spots], formats=dict.fromkeys(spots, ".0%"))
 
 # %% [markdown]
 # Two heads stand out. In the first layer one looks mostly at the place before: it copies each mark
@@ -437,8 +438,8 @@ whole = {distance: right[distance] / total[distance] for distance in (1, 3, 5, 7
 assert found[:2, 2].max() > 0.6  # mostly
 assert found[2:, 1].max() > 0.35
 assert sum(without.values()) < sum(whole.values()) - 0.5
-for distance in whole:
-    print(f"partner {distance} away: {whole[distance]:.0%}, silenced {without[distance]:.0%}")
+rows = [(f"{distance} away", whole[distance], without[distance]) for distance in whole]
+table(rows, ["partner", "right", "silenced"], formats={"right": ".0%", "silenced": ".0%"})
 
 # %% [markdown]
 # Chance is a third. The nearest partner suffers as well: it stands one place back, just where the
@@ -521,7 +522,8 @@ knows = {}
 for question, column in questions.items():
     of = answers[:, 2] > 0 if column == 2 else slice(None)
     knows[question] = [probe(torch.cat(height)[of], answers[of, column]) for height in rows]
-    print(f"{question:>18}:", *(f"{share:.0%}" for share in knows[question]))
+table([(question, *shares) for question, shares in knows.items()], ["probe", *heights],
+      formats=dict.fromkeys(heights, ".0%"))  # fmt: skip
 
 # %% What each layer knows tags=["slide", "fold"]
 from matplotlib.figure import Figure

@@ -110,19 +110,21 @@ torch.cat((w_k, w_v)) @ x
 # The library's rules for BERT, applied to the file. Left: our name. Right: what it was made of.
 
 # %%
+from deepdive.page.tables import table
 from deepdive.published import family
 from deepdive.published.weights import translate
 
 bert = family("bert")
 left_out = [name for name in tensors if name.startswith(bert.unused)]
 ours = translate(tensors, [bert.names], leave_out=left_out)
+named = []
 for name, source in ours.items():
     if name.startswith("embeddings.") or ".blocks.0." in name:
         shape = "×".join(map(str, source.tensor.shape))
         short = source.names.replace("encoder.layer.0.", "…").replace("attention.", "att.")
-        print(f"{name.replace('stack.blocks.0.', '…'):<33} {shape:>9}  {short}")
-print("left out:", *left_out)
+        named.append((f"`{name.replace('stack.blocks.0.', '…')}`", shape, f"`{short}`"))
 assert len(tensors) - len(left_out) - len(ours) == 6 * 2  # six layers, two joins each
+table(named, ["ours", "shape", "made of"], caption=f"Left out: {', '.join(left_out)}")
 
 # %% [markdown]
 # `position_ids` is 0, 1, 2 ... and was never trained. The pooler belongs to a head; a sentence's
@@ -195,10 +197,12 @@ with torch.no_grad():
     theirs = reference(tokens, mask.long(), output_hidden_states=True).hidden_states[1:]
 
 # %% tags=["surprise"]
+gaps = []
 for (name, (mine,)), other in zip(seen.items(), theirs, strict=True):
     gap, same = ((x - other)[mask].abs().max().item() for x in (mine, fused[name][0]))
-    print(f"{name}: largest {other[mask].abs().max():5.2f}, gap {gap:.1e}, fused {same:.1e}")
+    gaps.append((name, other[mask].abs().max(), gap, same))
     assert max(gap, same) < 1e-4
+table(gaps, ["states", "largest", "gap", "fused"], formats={"gap": ".1e", "fused": ".1e"})
 
 # %% [markdown]
 # *By layer: the largest number, the largest gap step by step, and the largest gap with the fused

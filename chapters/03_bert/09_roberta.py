@@ -292,17 +292,20 @@ if real and file is not None and file.is_file():  # the kept rows, at their long
 
 
 # %%
+from IPython.display import display
+
+from deepdive.page.tables import table
+
+
 def ours_of(*recipes):
-    """Print these recipes, live and as kept: the loss at held-out gaps, in pairs and full rows."""
+    """Show these recipes, live and as kept: the loss at held-out gaps, in pairs and full rows."""
     for kind, rows in runs.items():
         chosen = [row for row in rows if row["recipe"] in recipes]
         if len({row["recipe"] for row in chosen}) < 2:
             print(f"{kind}: these recipes are not among the runs")
             continue
-        print(f"{kind}, {rows[0]['tokens']:,} tokens; held-out loss at the gaps, in nats:")
-        for row in chosen:
-            print(f"{row['recipe']:>15}, seed {row['seed']}: {row['steps']:>6,} steps, "
-                  f"pairs {row['pairs']:.3f}, full rows {row['full']:.3f}")  # fmt: skip
+        read = f"{kind}, {rows[0]['tokens']:,} tokens; held-out loss at the gaps, in nats"
+        display(table(chosen, ["recipe", "seed", "steps", "pairs", "full"], caption=read))
 
 
 print({kind: f"{len(rows)} runs" for kind, rows in runs.items()})
@@ -396,13 +399,14 @@ forms = {
     "full sentences": pack(documents),
 }
 counted = {name: shares(rows) for name, rows in forms.items()}
-for name, (padding, real_tokens) in counted.items():
-    print(f"{name:>20}: {padding:5.1%} padding, {real_tokens:6,.0f} tokens in a batch of 32")
 long = pack(documents, 512)
 print(f"full sentences, 512 in a row: {1 - sum(map(len, long)) / (512 * len(long)):.1%} padding")
 order = [padding for padding, _ in counted.values()]
 assert order[0] > order[1] > order[3]
 assert order[2] > order[3]
+table([(name, *both) for name, both in counted.items()],
+      ["rows of", "padding", "tokens in 32 rows"],
+      formats={"padding": ".1%", "tokens in 32 rows": ",.0f"})  # fmt: skip
 
 # %%
 ours_of("dynamic", "full sentences")
@@ -554,7 +558,7 @@ classic = WordPieceTokenizer.train(texts, len(pieces), min_count=50 if real else
 new = [text for document in held for text in document]
 cutters = {"word pieces": classic, "bytes": pieces, "BERT's own": pretrained.minilm_tokenizer()}
 hard = ["Das Mädchen heißt Zoë 🙂", "E = m·c²  (c ≈ 3·10⁸ m/s)", "Привет, μῆνιν ἄειδε 你好"]
-missing = {}
+missing, cut = {}, []
 for kind, lines in (("held out", new), ("hard lines", hard)):
     words = sum(len(line.split()) for line in lines)
     for name, cutter in cutters.items():
@@ -562,10 +566,11 @@ for kind, lines in (("held out", new), ("hard lines", hard)):
         missing[kind, name] = sum(row.count(cutter.unk) for row in ids)
         same = [cutter.decode(row) == line for row, line in zip(ids, lines, strict=True)]
         each, back = sum(map(len, ids)) / words, sum(same) / len(lines)
-        print(f"{kind}, {name:>11}: {each:4.2f} pieces a word, {missing[kind, name]:2} unknown, "
-              f"{back:4.0%} of lines come back")  # fmt: skip
+        cut.append((kind, name, each, missing[kind, name], back))
 assert missing["hard lines", "bytes"] == missing["held out", "bytes"] == 0
 assert missing["hard lines", "word pieces"] > 0
+table(cut, ["lines", "cut into", "pieces a word", "unknown", "lines that come back"],
+      formats={"lines that come back": ".0%"})  # fmt: skip
 
 # %% [markdown]
 # A hard line costs many pieces in bytes, but nothing is lost. Word pieces lose case, accents and
