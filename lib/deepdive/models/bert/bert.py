@@ -4,7 +4,7 @@ Bidirectional Transformers for Language Understanding".
 The model is the stack with its embeddings. What is put on its states stands in `pretraining` and
 in `deepdive.layers.heads`; published weights are read by `deepdive.published.load`.
 
-Long because its whole family fills the seams that stand here (`EncoderConfig`).
+Long because it holds the record whose parts its whole family exchanges (`EncoderConfig`).
 
 System: bert
 Parent: transformer
@@ -100,11 +100,12 @@ class EncoderConfig(Config):
     embeddings         the class of what enters, built by its `of(config)`; `position` is its part
     attention, block   (config, layer) -> one layer's attention, one layer
     stack              config -> all layers
+    model              the class that joins embeddings and layers
     family             how its published form is called (`deepdive.published`)
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (
-        *Config.MAY_BE_ZERO, "n_segments", "n_random", "unused_positions",
+        *Config.MAY_BE_ZERO, "n_segments", "unused_positions",
     )  # fmt: skip
     vocab_size: int = 30_522
     d_model: int = 768

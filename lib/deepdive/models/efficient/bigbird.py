@@ -15,7 +15,7 @@ Book: 5.2.2.4
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
 
@@ -27,10 +27,9 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 @dataclass(frozen=True)
 class BigBirdConfig(EncoderConfig):
-    """Who sees whom is said for blocks of `block_size` tokens. `draw(n_random, layer)` says which
-    `n_random` blocks, of those that are no neighbours, each block sees.
-    """
+    """`draw(n_random, layer)` says which blocks each block sees beside its neighbours."""
 
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*EncoderConfig.MAY_BE_ZERO, "n_random")
     block_size: int = 64
     n_random: int = 3
     draw: Callable[[int, int], Draw] = DrawnBlocks
