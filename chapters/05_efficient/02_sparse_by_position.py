@@ -40,6 +40,7 @@ from deepdive.attention import (
 )
 from deepdive.masks import Global, Window
 from deepdive.page.plotting import with_alt
+from deepdive.page.tables import table
 
 n = 25
 PATTERNS = {
@@ -190,10 +191,15 @@ def there_and_back(mechanism, n):
 
 # %%
 size = pick(ci=512, laptop=4096, gpu=4096)
-print(f"{size} tokens, w = 128: each query needs 257 keys")
-for block in (16, 32, 64, 128, 256, 512):
-    took = there_and_back(WindowAttention(128, 128, block=block), size)
-    print(f"blocks of {block:>3}: {(block + 256) / 257:.2f} pairs for each needed, {took:6.1f} ms")
+table(
+    [
+        (block, (block + 256) / 257, there_and_back(WindowAttention(128, 128, block=block), size))
+        for block in (16, 32, 64, 128, 256, 512)
+    ],
+    ["block", "pairs for each needed", "time"],
+    units={"time": "ms"},
+    caption=f"{size:,} tokens, w = 128: each query needs 257 keys",
+)
 
 # %% [markdown] tags=["slide"]
 # ## Look: does a real model's attention fit in a window?
@@ -299,10 +305,14 @@ wide = {
     "and the two ends": window(16) | ends,
 }
 errors = {name: error(mask) for name, mask in wide.items()}
-for name, mask in wide.items():
-    print(f"{name:>16}: {mask.float().sum(-1).mean():5.1f} keys a query, error {errors[name]:.2f}")
 assert min(errors, key=errors.get) == "and the two ends"
 print("weight on [CLS], by layer:", [f"{a:.2f}" for a in A[..., 0].mean((1, 2, 3))])
+table(
+    [(name, mask.float().sum(-1).mean(), errors[name]) for name, mask in wide.items()],
+    ["pattern", "keys a query", "error"],
+    formats={"keys a query": ".1f"},
+    best={"error": min},
+)
 
 # %% [markdown]
 # **Which direction?** A global token has a row (it sees all) and a column (all see it). Two rows
@@ -413,13 +423,14 @@ def same_text(make):
 
 
 # %%
-print("cosine with the model's own vector of the text")
+found = []
 for w in pick(ci=(4, 16), laptop=(4, 16, 64), gpu=(4, 16, 64)):
     alone = same_text(lambda w=w: GlobalWindowAttention(w, w))
     opened = same_text(lambda w=w: GlobalWindowAttention(w, w, at=(0, -1)))
-    print(f"w = {w:>2}: window {alone:.2f}, with both ends {opened:.2f}")
+    found.append({"w": w, "window": alone, "with both ends": opened})
     assert opened > alone + 0.05
 assert same_text(lambda: GlobalWindowAttention(n, n)) > 0.9999
+table(found, caption="Cosine with the model's own vector of the text")
 
 # %% [markdown]
 # MiniLM was trained with all pairs open, and leans on them. A model that is *trained* with a window
@@ -455,15 +466,19 @@ asked = {
     "fixed, 8 and 1": ([FixedAttention(8, 1).pattern(1)], before),
     "rows, then columns": ([AxialAttention(8, a).pattern(1) for a in ("row", "column")], everyone),
 }
-steps = {}
-print(f"{m} positions{'':>12} keys a query   layers")
+keys, steps = {}, {}
 for name, (masks, goal) in asked.items():
     dense = [mask.dense(m)[0, 0] for mask in masks]
+    keys[name] = torch.stack(dense).float().sum(-1).mean()
     steps[name] = layers_until_full(dense, goal)
-    keys = sum(one.float().sum(-1).mean() for one in dense) / len(dense)
-    print(f"{name:>22} {keys:12.1f} {steps[name]:>8}")
 assert steps["window of 4"] == -(-(m - 1) // 4) == 16
 assert [*steps.values()][2:] == [2] * 5
+table(
+    [(name, keys[name], steps[name]) for name in asked],
+    ["pattern", "keys a query", "layers"],
+    formats={"keys a query": ".1f"},
+    caption=f"{m} positions: layers until each has heard of all that it may",
+)
 
 # %% [markdown]
 # Two layers suffice for everything but windows alone: over the global token, over the first block,
@@ -599,12 +614,14 @@ assert needed[3] < 8
 # and for ways that do not all pass through the same two blocks. On MiniLM, what do they do?
 
 # %%
+drawn_blocks = []
 for block in (8, 16):
-    kinds = {r: BlockSparseAttention(block, r).pattern(12).dense(n)[0] for r in (0, 3)}
-    told = {r: (mask.float().sum(-1).mean().item(), error(mask)) for r, mask in kinds.items()}
-    print(f"blocks of {block:>2}:", ", ".join(
-        f"{r} random: {keys:.0f} keys, error {e:.2f}" for r, (keys, e) in told.items()))
-    assert told[3][1] < told[0][1]
+    for r in (0, 3):
+        mask = BlockSparseAttention(block, r).pattern(12).dense(n)[0]
+        drawn_blocks.append((block, r, mask.float().sum(-1).mean(), error(mask)))
+    assert drawn_blocks[-1][3] < drawn_blocks[-2][3]
+table(drawn_blocks, ["block", "random blocks", "keys a query", "error"],
+      formats={"keys a query": ".0f", "error": ".2f"})  # fmt: skip
 
 # %% [markdown]
 # They help, as more keys do. **Limits:** a text of up to $5 + 2r$ blocks, 704 tokens, is attended
@@ -652,13 +669,18 @@ took = {
     name: [there_and_back(make(n), n) for n in lengths] for name, make in MECHANISMS.items()
 }
 half = len(lengths) // 2
-print(f"{'milliseconds':>17}", *(f"{n:>8}" for n in lengths), "  n to the")
-for name, times in took.items():
-    slope = (torch.tensor(times[half:]).log().diff().sum() / torch.tensor(2.0).log()
-             / (len(times) - half - 1)).item()
-    print(f"{name:>17}", *(f"{ms:8.1f}" for ms in times), f"{slope:>9.2f}")
+slopes = {
+    name: torch.tensor(times[half:]).log2().diff().mean() for name, times in took.items()
+}
 torch.set_num_threads(threads)
 assert profile() == "ci" or took["window"][-1] < took["full"][-1] / 3
+heads = [f"{n:,} tokens" for n in lengths]
+table(
+    [(name, *times, slopes[name]) for name, times in took.items()],
+    ["mechanism", *heads, "n to the"],
+    formats=dict.fromkeys(heads, ".1f") | {"n to the": ".2f"},
+    units=dict.fromkeys(heads, "ms"),
+)
 
 # %% tags=["fold"]
 figure = Figure(figsize=(7.4, 3.8))

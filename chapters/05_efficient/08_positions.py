@@ -593,6 +593,7 @@ import time
 from deepdive.attention import MultiHeadAttention
 from deepdive.masks import Causal
 from deepdive.page.profile import pick
+from deepdive.page.tables import table
 
 T, W, H = pick(ci=128, laptop=1024, gpu=1024), 256, 8
 LAYERS = {
@@ -626,13 +627,16 @@ for name, make in LAYERS.items():
     layer = MultiHeadAttention(W, H, **make())
     cost[name] = sum(p.numel() for p in layer.parameters()), seconds(layer, rows)
 plain = cost["none"]
-print(f"{T:,} tokens; plain: {plain[0]:,} parameters, {1000 * plain[1]:.0f} ms")
-for name, (parameters, took) in cost.items():
-    print(f"{name:>17}: {parameters - plain[0]:+9,} parameters, {took / plain[1]:5.1f} times")
 assert cost["rotary"][0] == cost["ALiBi"][0] == plain[0]
 assert cost["T5"][0] - plain[0] == 32 * H
 assert cost["Shaw, and values"][0] - plain[0] == 2 * 33 * W // H
 assert cost["XL"][0] - plain[0] == W * W + 2 * W
+table(
+    [(name, own - plain[0], took / plain[1]) for name, (own, took) in cost.items()],
+    ["scheme", "parameters beyond plain", "time over plain"],
+    formats={"time over plain": ".1f"},
+    caption=f"{T:,} tokens; plain: {plain[0]:,} parameters, {1000 * plain[1]:.0f} ms",
+)
 
 # %% [markdown]
 # Why is a bias, which looks so cheap, slow? Without one, scores never leave the kernel that mixes
@@ -798,6 +802,8 @@ predict(
 )  # fmt: skip
 
 # %%
+from IPython.display import display
+
 LENGTHS = {1: "L", 2: "2L", 4: "4L", 8: "8L"}
 
 
@@ -812,10 +818,13 @@ def means(rows):
 
 for kind, rows in runs.items():
     seeds = len({row["seed"] for row in rows})
-    print(f"{kind}, {rows[0]['steps']:,} steps, seeds: {seeds}; loss in nats (largest spread)")
-    for name, (mean, spread) in sorted(means(rows).items(), key=lambda item: item[1][0][-1]):
-        numbers = "  ".join(f"{value:.3f}" for value in mean)
-        print(f"{name:>14}  {numbers}  ({spread.max():.3f})")
+    by_last = sorted(means(rows).items(), key=lambda item: item[1][0][-1])
+    display(table(
+        [(name, *mean, spread.max()) for name, (mean, spread) in by_last],
+        ["scheme", *LENGTHS.values(), "largest spread"],
+        formats=dict.fromkeys([*LENGTHS.values(), "largest spread"], ".3f"),
+        caption=f"{kind}, {rows[0]['steps']:,} steps, seeds: {seeds}; loss in nats",
+    ))  # fmt: skip
 
 # %% tags=["surprise"]
 figure = Figure(figsize=(4.6 + 3.6 * (len(runs) - 1), 3.8), layout="tight")
@@ -856,11 +865,16 @@ with_alt(
 # %%
 pairs = torch.arange(L)[:, None] - torch.arange(L)  # distances in a training window
 pairs = pairs[pairs >= 0]
-for name, first in (("T5", CausalT5Bias(1, 32, L)), ("T5 to 16", CausalT5Bias(1, 16, 16))):
-    of_all = (first.buckets(-pairs) == first.n_buckets - 1).float().mean()
-    print(f"{name:>9}: {of_all:6.2%} of all pairs in training fall in the last bucket")
-print(f"     Shaw: {(pairs >= 16).float().mean():6.2%} are clipped")
-print(f"    Music: {(pairs >= L - 1).float().mean():6.2%} meet the last row")
+last = [
+    (name, "fall in the last bucket", bias.buckets(-pairs) == bias.n_buckets - 1)
+    for name, bias in (("T5", CausalT5Bias(1, 32, L)), ("T5 to 16", CausalT5Bias(1, 16, 16)))
+]
+last += [("Shaw", "are clipped", pairs >= 16), ("Music", "meet the last row", pairs >= L - 1)]
+table(
+    [(name, what, which.float().mean()) for name, what, which in last],
+    ["scheme", "pairs that", "share of all in training"],
+    formats={"share of all in training": ".2%"},
+)
 
 # %%
 if len(means(runs.get("kept", []))) == len(names):
@@ -873,8 +887,9 @@ if len(means(runs.get("kept", []))) == len(names):
     assert min(mean, key=lambda name: mean[name].max()) == "R-Transformer"
     assert mean["T5"][1] < mean["rotary"][1] < mean["sinusoidal"][1]
     assert min(rise["T5"], rise["T5 to 16"]) > 0.4
-    print("loss at 8L beyond that at L:")
-    print(*(f"{nats:6.2f} {name}" for name, nats in rise.items()), sep="\n")
+    by_rise = sorted(rise.items(), key=lambda item: item[1])
+    display(table(by_rise, ["scheme", "loss at 8L beyond that at L"], formats={
+        "loss at 8L beyond that at L": ".2f"}))  # fmt: skip
 
 # %% [markdown]
 # The guess was wrong, or at most a small part of it: the bucket that was trained on most pairs
@@ -899,12 +914,12 @@ def far_share(model, n):
 
 
 shares = {name: [far_share(MODELS[name], k * L) for k in LENGTHS] for name in MODELS}
-for name, found in shares.items():
-    print(f"{name:>9}  " + "  ".join(f"{share:.2f}" for share in found))
 if {"T5", "ALiBi"} <= set(shares):
     gain = {name: found[-1] - found[0] for name, found in shares.items()}
     assert gain["T5"] > gain["ALiBi"]
     assert shares["T5"][-1] > 0.8 > shares["ALiBi"][-1]
+table([(name, *found) for name, found in shares.items()], ["scheme", *LENGTHS.values()],
+      formats=dict.fromkeys(LENGTHS.values(), ".2f"))  # fmt: skip
 
 # %% [markdown]
 # *Share of the weight on keys 16 or more back, reading $L$ to $8L$.* T5's queries end up with
