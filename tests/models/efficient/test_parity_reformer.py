@@ -1,6 +1,6 @@
-"""Attention that is sparse by content, and reversible layers, against their references.
+"""Reformer: attention by hashing, chunks and reversible layers, against its references.
 
-Reformer's oracle, transformers, differs from its paper in two points. It lets a query meet all of
+Its oracle, transformers, differs from its paper in two points. It lets a query meet all of
 two chunks, also what stands there from other buckets; and it counts a key once in each round that
 met it, where the paper counts it once. `ReleasedLSHAttention` is the oracle's form, and equals it.
 `LSHAttention` is the paper's, and equals its equation, written in loops. The bridge between the two
@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.nn.functional as F
 from parity_proofs import real, rows, tokens
 from parity_registry import differs, equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
@@ -25,13 +24,11 @@ from torch import Tensor, nn
 from deepdive.attention import MultiHeadAttention
 from deepdive.attention.by_content.hashing import draw_rotations, hash_rows, met
 from deepdive.attention.by_content.lsh import LSHAttention, LSHMaskAttention, ReleasedLSHAttention
-from deepdive.attention.by_content.routing import RoutingAttention
 from deepdive.attention.by_content.shared_qk import (
     SharedQKAttention,
     SharedQKMultiHeadAttention,
     directions,
 )
-from deepdive.attention.by_content.sinkhorn import SinkhornAttention
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.layers import FeedForward
 from deepdive.layers.chunked import ChunkedFeedForward
@@ -322,145 +319,6 @@ def chunked() -> None:
         leaves = {"x": (x, y), "inner": (ours.inner.inner.weight, theirs.dense.dense.weight)}
         equal(output, expected)
         equal_gradients(output, expected, leaves)
-
-
-# -- clusters and sorted blocks, in loops
-
-
-@parity(RoutingAttention)
-def routing() -> None:
-    """Roy et al. 2021, algorithm 1: the nearest rows of each centroid attend to each other."""
-    keys = real([11, 7], 11)
-    for causal in (False, True):
-        ours = RoutingAttention(2, 4, 3, 5).double()
-        q, k, v = rows(2, 2, 11, 4), rows(2, 2, 11, 4, seed=1), rows(2, 2, 11, 3, seed=2)
-        mask = Padding(keys) & Causal() if causal else Padding(keys)
-        means = ours.centroids.clone()
-        output = ours.eval()(q, k, v, mask)
-        expected = torch.zeros_like(output)
-        held = torch.zeros(2, 2, 11)
-        for b, h, c in [(b, h, c) for b in range(2) for h in range(2) for c in range(3)]:
-            everyone = [t for t in range(11) if keys[b, t]]
-            qn, kn = (F.layer_norm(x[b, h], (4,)) for x in (q, k))
-            own_q, own_k = (
-                sorted(everyone, key=lambda t: -(x[t] @ means[h, c]).item())[:5] for x in (qn, kn)
-            )
-            for t in own_q:
-                shown = sorted(s for s in own_k if s <= t or not causal)
-                if shown:
-                    weights = (kn[shown] @ qn[t] / 2).softmax(0)
-                    expected[b, h, t] = expected[b, h, t] + weights @ v[b, h][shown]
-                    held[b, h, t] += 1
-        expected = expected / held.clamp(min=1).unsqueeze(-1)
-        equal(output, expected)
-        equal_gradients(output, expected, {"q": (q, q), "k": (k, k), "v": (v, v)})
-        assert (held > 1).any(), "no row is held twice"
-        assert (held == 0).any(), "every row is held"
-
-
-def test_centroids_follow_the_rows_nearest_to_them() -> None:
-    ours = RoutingAttention(1, 4, 3, decay=0.9).double()
-    q, k = rows(2, 1, 11, 4).detach(), rows(2, 1, 11, 4, seed=1).detach()
-    keys, before = real([11, 7], 11), ours.centroids[0].clone()
-    ours(q, k, q, Padding(keys))
-    expected = before.clone()
-    for c in range(3):
-        steps = []
-        for x in (F.layer_norm(q, (4,)), F.layer_norm(k, (4,))):
-            real_rows = [x[b, 0, t] for b in range(2) for t in range(11) if keys[b, t]]
-            own = [row for row in real_rows if int((before @ row).argmax()) == c]
-            steps.append(torch.stack(own).mean(0) if own else before[c])
-        moved = 0.9 * before[c] + 0.1 * (steps[0] + steps[1]) / 2
-        expected[c] = F.layer_norm(moved, (4,))
-    equal(ours.centroids[0], expected)
-    kept = ours.eval().centroids.clone()
-    ours(q, k, q)
-    assert torch.equal(ours.centroids, kept), "nothing moves in evaluation"
-
-
-def test_a_cluster_too_large_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = RoutingAttention.__init__
-
-    def larger(self: RoutingAttention, h: int, d: int, n: int, size: int) -> None:
-        kept(self, h, d, n, size + 1)
-
-    monkeypatch.setattr(RoutingAttention, "__init__", larger)
-    with pytest.raises(AssertionError):
-        routing()
-
-
-@parity(SinkhornAttention)
-def sinkhorn() -> None:
-    """Tay et al. 2020, section 3: balance, mix blocks, attend to the mixture and the own block."""
-    keys, m = real([11, 7], 11), 3
-    for causal in (False, True):
-        ours = perturb(SinkhornAttention(2, 4, m, 5, iterations=3).double()).eval()
-        q, k, v = rows(2, 2, 11, 4), rows(2, 2, 11, 4, seed=1), rows(2, 2, 11, 3, seed=2)
-        output = ours(q, k, v, Padding(keys) & Causal() if causal else Padding(keys))
-        expected = torch.zeros_like(output)
-        for b, h in [(b, h) for b in range(2) for h in range(2)]:
-            sort = balanced(ours, k[b, h], keys[b], h, causal)
-            for t in range(11):
-                i = t // m
-                shown_k, shown_v = [], []
-                for p in range(m):  # place p of the sorted block
-                    parts = [j for j in range(4) if j * m + p < 11 and keys[b, j * m + p]]
-                    parts = [j for j in parts if sort[i, j] > 0]
-                    if parts:
-                        for rows_of, into in ((k, shown_k), (v, shown_v)):
-                            into.append(sum(sort[i, j] * rows_of[b, h, j * m + p] for j in parts))
-                for s in range(i * m, min(i * m + m, 11)):
-                    if keys[b, s] and (s <= t or not causal):
-                        shown_k.append(k[b, h, s])
-                        shown_v.append(v[b, h, s])
-                if shown_k:
-                    weights = (torch.stack(shown_k) @ q[b, h, t] / 2).softmax(0)
-                    expected[b, h, t] = weights @ torch.stack(shown_v)
-        equal(output, expected)
-        leaves = {"q": (q, q), "k": (k, k), "v": (v, v)}
-        leaves |= {n: (p, p) for n, p in ours.named_parameters()}
-        equal_gradients(output, expected, leaves)
-
-
-def balanced(ours: SinkhornAttention, k: Tensor, keys: Tensor, h: int, causal: bool) -> Tensor:
-    """S (4, 4) of one head: sums of blocks, the network, rows and columns in turn."""
-    m, k = 3, k * keys.unsqueeze(-1)
-    blocks = [i for i in range(4) if keys[i * m : i * m + m].any()]
-    logits = {}
-    for i in blocks:
-        x = k[: i * m + 1].sum(0) if causal else k[i * m : i * m + m].sum(0)
-        inner = torch.relu(x @ ours.inner[h] + ours.inner_bias[h, 0])
-        for j in blocks:
-            if j < i or not causal:
-                logits[i, j] = (inner @ ours.outer[h, :, j] / 0.75).exp()
-    for turn in ("row", "column") * 3 if not causal else ("column", "row") * 3:
-        sums = {
-            (i, j): sum(
-                w
-                for (a, c), w in logits.items()
-                if (a == i if turn == "row" else c == j and (a <= i or not causal))
-            )
-            for i, j in logits
-        }
-        logits = {at: w / sums[at] for at, w in logits.items()}
-    zero = torch.zeros((), dtype=k.dtype)
-    return torch.stack(
-        [
-            torch.stack([torch.as_tensor(logits.get((i, j), zero)) for j in range(4)])
-            for i in range(4)
-        ]
-    )
-
-
-def test_one_turn_fewer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from deepdive.attention.by_content import sinkhorn as part
-
-    kept = part.balance
-    monkeypatch.setattr(
-        part, "balance", lambda x, a, n, causal=False: kept(x, a, n - 1, causal=causal)
-    )
-    with pytest.raises(AssertionError):
-        sinkhorn()
 
 
 def test_error_falls_with_rounds() -> None:
