@@ -1,10 +1,12 @@
-"""Multi-head attention and its residual written out, for the proofs of what stands around them."""
+"""What proofs of attention share: rows, and multi-head attention with its residual written out."""
 
 from __future__ import annotations
 
 import math
 
 import torch
+from parity_proofs import rows
+from parity_registry import equal, equal_gradients
 from torch import Tensor
 
 from deepdive.attention import MultiHeadAttention
@@ -36,3 +38,14 @@ def normed(joint: PostNorm, x: Tensor) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
     size = (centred.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt()
     return centred / size * joint.norm.weight + joint.norm.bias
+
+
+def leaves(T: int, S: int, d: int = 4) -> list[Tensor]:
+    """q (2, 2, T, d), k (2, 2, S, d) and v (2, 2, S, 3), each of its own seed."""
+    return [rows(2, 2, n, width, seed=i) for i, (n, width) in enumerate(((T, d), (S, d), (S, 3)))]
+
+
+def compare(ours: Tensor, theirs: Tensor, given: list[Tensor]) -> None:
+    """Outputs agree, and their gradients with respect to q, k and v."""
+    equal(ours, theirs)
+    equal_gradients(ours, theirs, {name: (x, x) for name, x in zip("qkv", given, strict=True)})

@@ -22,6 +22,7 @@ from deepdive.attention import (
     ImprovedClusteredAttention,
     LengthProjection,
     MultiHeadAttention,
+    NestedAttention,
     NystromAttention,
     ProbSparseAttention,
     SoftmaxAttention,
@@ -394,3 +395,26 @@ def test_dropout_near_one_keeps_few(p: float) -> None:
 def test_a_place_that_is_not_there(mask: Any) -> None:
     with pytest.raises(ValueError, match=r"-1|9"):
         mask()
+
+
+def test_no_memory_grows_with_the_square() -> None:
+    """Twice the rows, twice the largest tensor: nothing of T x S is made, backward included."""
+
+    def largest(mechanism: nn.Module, n: int, mask: Causal | None) -> int:
+        sizes = [0]
+        hooks = torch.autograd.graph.saved_tensors_hooks(
+            lambda t: (sizes.append(t.numel()), t)[1], lambda t: t
+        )
+        q, k, v = (random_rows(1, 2, n, 4, seed=i).float().requires_grad_() for i in range(3))
+        with hooks:
+            mechanism(q, k, v, mask).sum().backward()
+        return max(sizes)
+
+    for make, masks in (
+        (lambda: NestedAttention(2, 4, 4), (None, Causal())),
+        (lambda: ClusteredAttention(4, 4), (None,)),
+        (lambda: ImprovedClusteredAttention(4, 4, top=8), (None,)),
+    ):
+        for mask in masks:
+            small, large = (largest(make(), n, mask) for n in (512, 1024))
+            assert large <= 2.1 * small
