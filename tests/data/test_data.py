@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 import torch
+from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from lying_server import Answer, LyingServer, lying_server
@@ -185,6 +186,12 @@ def test_a_file_is_downloaded_once(toy: Path, server: LyingServer) -> None:
     assert sorted(path.name for path in toy.parent.rglob("*")) == [".lock", ".source", "body.bin"]
 
 
+@fault(
+    "The connection drops",
+    made="the server closes it after a third of the bytes, twice",
+    happens="the download asks for the rest and goes on where it broke",
+    kept="all bytes that had come",
+)
 @pytest.mark.parametrize("etag", ['"one"', None])
 def test_a_dropped_download_goes_on_where_it_broke(
     toy: Path, server: LyingServer, etag: str | None
