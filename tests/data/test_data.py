@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
-import hashlib
 import importlib
 import io
 import json
@@ -12,10 +11,8 @@ import multiprocessing
 import os
 import signal
 import socket
-import tarfile
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +23,17 @@ from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from lying_server import Answer, LyingServer, lying_server
+from toy_data import (
+    BODY,
+    OTHER,
+    QUICK,
+    TEXT,
+    archived,
+    entry,
+    get_toy,
+    packed_tar,
+    packed_zip,
+)
 
 from deepdive.data import (
     BucketBatches,
@@ -48,67 +56,6 @@ from deepdive.data.check import _hash_up_to
 from deepdive.data.download import Policy
 from deepdive.data.parts import Parts
 from deepdive.data.recipes import RECIPES
-
-BODY = hashlib.shake_256(b"body").digest(60_000)
-OTHER = hashlib.shake_256(b"other").digest(60_000)
-TEXT = b"Go.\tVa !\nHi.\tSalut !\n" * 40
-QUICK = Policy(timeout=10, tries=3, wait=0.01, longest_wait=0.02, progress=1)
-
-Entry = dict[str, Any]
-
-
-def entry(file: str, content: bytes, address: str = "", **more: Any) -> Entry:
-    """A file of the registry that is its one part, as registry.json writes it."""
-    inner: Entry = {}
-    if file.endswith(".gz"):
-        inner = {"content_bytes": len(content), "content_sha256": sha256(content)}
-    staged = gzip.compress(content, 1, mtime=0) if inner else content
-    part = {"path": address, "bytes": len(content), "sha256": sha256(content)}
-    made = {"parts": [part], "recipe": "copy"} if address else {"by_hand": "From elsewhere."}
-    return {"file": file, "bytes": len(staged), "sha256": sha256(staged), **inner, **made, **more}
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-@pytest.fixture
-def server() -> Iterator[LyingServer]:
-    with lying_server() as running:
-        yield running
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and no mirror."""
-    monkeypatch.setenv("DEEPDIVE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("DEEPDIVE_MIRROR", "")
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def register(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put a data set of these files, named `toy`, in place of the registry."""
-    module = importlib.import_module("deepdive.data.registry")
-    said = json.loads(Path(module.__file__).with_name("registry.json").read_text("utf-8"))
-
-    def put(*files: Entry) -> None:
-        toy = module._dataset({**said["datasets"][0], "name": "toy", "files": list(files)})
-        monkeypatch.setattr(module, "_load", lambda: {"toy": toy})
-
-    return put
-
-
-@pytest.fixture
-def toy(register: Callable[..., None], server: LyingServer, cache: Path) -> Path:
-    """A data set `toy` of one file `body.bin` that the server has; the path it will get."""
-    register(entry("body.bin", BODY, f"{server.address}/body"))
-    return cache / "toy" / "body.bin"
-
-
-def get_toy(file: str = "body.bin", policy: Policy = QUICK) -> Path:
-    return fetch("toy", file, progress=False, policy=policy)
-
 
 # --- the registry
 
@@ -417,14 +364,6 @@ def test_processes_that_fetch_the_same_file_download_it_once(
 # --- mirror and cache
 
 
-@pytest.fixture
-def mirror(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The path of `toy/body.bin` in a mirror folder that is set."""
-    monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path / "mirror"))
-    (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    return tmp_path / "mirror" / "toy" / "body.bin"
-
-
 def test_the_mirror_comes_first(mirror: Path, toy: Path, server: LyingServer) -> None:
     mirror.write_bytes(BODY)
     toy.parent.mkdir(parents=True)
@@ -652,30 +591,6 @@ def test_a_bomb_is_not_read_to_its_end() -> None:
 
 
 # --- files made from archives
-
-
-def packed_zip(members: dict[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
-
-
-def packed_tar(members: dict[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(f"repo-0123/{name}")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
-
-
-def archived(server: LyingServer, content: bytes, recipe: str, *arguments: str) -> Entry:
-    """What a file made from the archive at /pack adds to its registered entry."""
-    part = {"path": server.say("pack", Answer(content))}
-    return {"parts": [part], "recipe": recipe, "arguments": list(arguments)}
 
 
 @pytest.mark.parametrize("pack", [packed_zip, packed_tar])
