@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from disk import full_after
+from fault import fault
 from lock_holder import holder
 
 from deepdive.locks import Held, held
@@ -21,6 +22,12 @@ def test_who_holds_a_lock_is_said_to_the_second(tmp_path: Path) -> None:
             pytest.fail("two hold it")
 
 
+@fault(
+    "Who holds a lock is killed",
+    made="SIGKILL to the process that holds it",
+    happens="the next one gets the lock at once",
+    kept="what the killed one had written whole",
+)
 def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
     with holder(path) as other:
@@ -32,9 +39,9 @@ def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
 
 def test_a_lock_is_free_after_its_block_however_that_ends(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
+    with held(path, "folder"), pytest.raises(Held), held(path, "folder"):
+        pytest.fail("two hold it")
     with pytest.raises(ZeroDivisionError), held(path, "folder"):
-        with pytest.raises(Held), held(path, "folder"):
-            pytest.fail("two hold it")
         raise ZeroDivisionError
     with held(path, "folder"):
         pass
@@ -42,6 +49,7 @@ def test_a_lock_is_free_after_its_block_however_that_ends(tmp_path: Path) -> Non
 
 def test_a_full_disk_keeps_nobody_from_a_lock(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
-    with full_after(0), held(path, "folder"), pytest.raises(Held, match="by another process"):
-        with held(path, "folder"):
+    with full_after(0), held(path, "folder"):
+        message = "by another process"
+        with pytest.raises(Held, match=message), held(path, "folder"):
             pytest.fail("two hold it")

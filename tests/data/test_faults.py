@@ -216,7 +216,7 @@ def test_a_bomb_that_says_it_is_small_is_not_unpacked(tmp_path: Path) -> None:
 
 
 SECRET = "p/w@1:#"
-WRITTEN = "ann:p%2Fw%401%3A%23"
+WRITTEN = "xaver:p%2Fw%401%3A%23"
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def secret_mirror(server: LyingServer, monkeypatch: pytest.MonkeyPatch) -> Lying
 def test_a_mirror_may_ask_for_a_password(toy: Path, secret_mirror: LyingServer) -> None:
     secret_mirror.say("m/toy/body.bin", Answer(BODY))
     assert get_toy() == toy
-    login = base64.b64encode(f"ann:{SECRET}".encode()).decode()
+    login = base64.b64encode(f"xaver:{SECRET}".encode()).decode()
     assert secret_mirror.logins == [f"Basic {login}"]
 
 
@@ -267,7 +267,7 @@ def test_a_password_is_never_shown(
     said += [CliRunner().invoke(cli.main, ["data", "fetch", "toy"]).output]
     assert f"{secret_mirror.address}/m" in said[0] + said[-1]
     for text in said:
-        assert "ann" not in text
+        assert "xaver" not in text
         assert "p%2F" not in text
         assert SECRET not in text
 
@@ -282,13 +282,13 @@ def test_a_password_is_never_shown(
 @pytest.mark.parametrize(
     "setting",
     [
-        "http://ann:s3cret/x@host/data",
-        "http://ann:12/s3cret@host/data",
-        "http://ann:s3#cret@host/data",
-        "http://ann:s3cret@host:port/data",
-        "http://ann:s3cret@[::1/data",
-        "http://ann:s3cret@",
-        "ftp://ann:s3cret@host/data",
+        "http://xaver:s3cret/x@host/data",
+        "http://xaver:12/s3cret@host/data",
+        "http://xaver:s3#cret@host/data",
+        "http://xaver:s3cret@host:port/data",
+        "http://xaver:s3cret@[::1/data",
+        "http://xaver:s3cret@",
+        "ftp://xaver:s3cret@host/data",
     ],
 )
 def test_a_password_that_spoils_its_address_is_not_shown(
@@ -297,7 +297,7 @@ def test_a_password_that_spoils_its_address_is_not_shown(
     monkeypatch.setenv("DEEPDIVE_MIRROR", setting)
     said = told(get_toy)
     assert "DEEPDIVE_MIRROR: " in said
-    for word in ("ann", "s3", "cret", "12"):
+    for word in ("xaver", "s3", "cret", "12"):
         assert word not in said.split("Traceback")[0]
 
 
