@@ -174,7 +174,7 @@ TROUBLES = {
 
 @fault(
     "A lying, slow or changing server",
-    made="it ignores or shifts ranges, claims more than comes, says no length, fails twice, changes the file",
+    made="it ignores or shifts ranges, claims more than comes, fails twice, changes the file",
     happens="the download starts anew or goes on, and ends in the registered bytes",
     kept="what had come, where it is still of the same file",
 )
