@@ -32,7 +32,7 @@ def not_negative(**sizes: int | None) -> None:
 
 
 def whole(name: str, value: int) -> int:
-    """Return a whole number, or numpy's, as a plain one. Raises TypeError, naming it, for others."""
+    """Return a whole number, or numpy's, as a plain one. Raises TypeError for others."""
     try:
         return index(value)
     except TypeError:

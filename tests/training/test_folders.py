@@ -131,12 +131,14 @@ def test_data_that_differ_have_another_sha256(one, other):
 # ---- one process at a time
 
 
+@pytest.fixture
 def holding(tmp_path):
-    """Start training in a fork, which waits at its third step; return it and what ends the wait."""
+    """A fork that trains and waits at its third step: its process, and what ends the wait."""
     reached, tell = os.pipe()
     wait, go = os.pipe()
 
     def work():
+        os.close(go)  # so that the wait ends with the test, too
         steps = iter(range(99))
 
         def slow(net, batch):
@@ -150,12 +152,14 @@ def holding(tmp_path):
 
     child = forked(work)
     os.read(reached, 1)
-    return child, go
+    yield child, go
+    for handle in (reached, tell, wait, go):
+        os.close(handle)
 
 
 @pytest.mark.parametrize("steps", [8, 7])
-def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path, steps):
-    child, go = holding(tmp_path)
+def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path, holding, steps):
+    child, go = holding
     with pytest.raises(RuntimeError) as told:
         run(tmp_path / "run", steps=steps)
     for word in (str(tmp_path / "run"), f"process {child} on {socket.gethostname()}, since 20"):
@@ -167,8 +171,8 @@ def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path, steps):
     assert json.loads((tmp_path / "weights.json").read_text()) == alone
 
 
-def test_a_dead_holder_blocks_nobody(tmp_path):
-    child, _ = holding(tmp_path)
+def test_a_dead_holder_blocks_nobody(tmp_path, holding):
+    child, _ = holding
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     assert ".lock" in names(tmp_path / "run")
