@@ -102,12 +102,12 @@ def configuration(
         "tensors": {name: f"{x.dtype} {list(x.shape)}" for name, x in tensors},
     }
     # JSON has no infinity, which a function may be set with: it is kept as a word.
-    text = json.dumps(described, default=_item)
+    text = json.dumps(described, default=plain_number)
     plain: dict[str, Any] = json.loads(text, parse_constant=str)
     return plain
 
 
-def _item(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """Return the plain number that a number of numpy or torch is."""
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value.numel() == 1):
         return value.item()
