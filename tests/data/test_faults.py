@@ -328,5 +328,6 @@ def test_a_fetch_that_waits_for_another_says_so(
             said += capfd.readouterr().err
         other.kill()  # a dead holder holds nothing
         assert fetched.result() == toy
-    assert f"DEEPDIVE_CACHE: {toy.parent} is held by process {other.pid} on " in said
+    holds = f"DEEPDIVE_CACHE: {toy.parent} is held by process {other.pid} on "
+    assert holds in said
     assert server.ranges() == [None]
