@@ -506,7 +506,7 @@ def test_an_http_mirror_without_the_file_is_warned_of(
     server.say("body", Answer(BODY))
     with pytest.warns(UserWarning, match="the mirror did not give toy/body.bin") as caught:
         assert get_toy().read_bytes() == BODY
-    assert caught[0].filename == get_toy.__code__.co_filename  # a warning points at who asked for the data
+    assert caught[0].filename == get_toy.__code__.co_filename  # who asked
 
 
 @fault(
