@@ -59,10 +59,10 @@ lab: setup ## Open JupyterLab on the pages
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)
-	@$(PY) -m deepdive.cli exercises
+	@$(PY) -m deepdive exercises
 
 exercises: setup ## Write the exercises: students' form, and in build/exercises solved, self-study, instructor's
-	@$(PY) -m deepdive.cli exercises --all
+	@$(PY) -m deepdive exercises --all
 
 bench: setup ## Measure speed and memory against other implementations
 	@$(PY) benchmarks/run.py
@@ -74,7 +74,7 @@ fmt: setup ## Format the code and sort its imports
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 
 doctor: setup ## Say what this machine has and what it lacks
-	@$(PY) -m deepdive.cli doctor
+	@$(PY) -m deepdive doctor
 
 results: setup ## Write the README's table of results from casestudies/results/*.json
 	@$(PY) tools/results_table.py
