@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from absence import BROWSER, refuse
-from browser import PHONE, Reader
+from browser import DESK, PHONE, Reader, Size
 from playwright.sync_api import Browser, Page
 from vendor import VendorError, vendored
 
@@ -312,3 +313,34 @@ def test_arrow_keys_move_the_live_model_s_slider(book: Path, reader: Reader) -> 
     live.locator(".chips button").first.focus()
     page.keyboard.press("Space")
     assert status.text_content() != before
+
+
+# -- what moves
+
+WIDGETS = {  # what brings its own style, and a page that has it
+    ".livemodel": "chapters/02_transformer/12_decoder",
+    ".dd-explorer": "chapters/02_transformer/11_encoder",
+    ".dd-trace": "chapters/02_transformer/12_decoder",
+    ".film": "chapters/01_before/08_lstm",
+    ".dd-beside": "chapters/01_before/12_atlas",
+}
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_theme_lets_a_widget_keep_its_size(
+    book: Path, root: Path, chromium: Browser, tmp_path: Path, widget: str, size: Size
+) -> None:
+    reader = Reader(chromium, tmp_path)
+    name = WIDGETS[widget]
+    there = reader.open(book / f"{name}.html", size).locator(widget).first
+    there.scroll_into_view_if_needed()
+    placed = there.bounding_box()
+    notebook = nbformat.read(root / f"{name}.ipynb", as_version=4)
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", ())]
+    shown = [out.get("data", {}).get("text/html", "") for out in outputs]
+    html = next(each for each in shown if f'class="{widget[1:]}' in each)
+    page = reader.open(f'<div style="width: {placed["width"]}px">{html}</div>', size)
+    alone = page.locator(widget).first.bounding_box()
+    reader.close()
+    assert placed["height"] < 1.2 * alone["height"] + 20

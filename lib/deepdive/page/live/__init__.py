@@ -129,7 +129,7 @@ _KINDS = (
 _KIND = """\
 <section class="maps"><p class="kind"><strong>{title}</strong> <span class="quiet">{what}</span>
 <button type="button">all off or on<span class="hide">: {title}</span></button></p>
-<div class="row"></div></section>
+<div class="heads"></div></section>
 """
 
 

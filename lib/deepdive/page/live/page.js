@@ -98,7 +98,7 @@ const maps = ["decoder cross", "decoder attn", "encoder attn"].flatMap((kind, k)
     for (let h = 0; h < spec.heads; h++) {
       const head = `${side}.stack.blocks.${layer}.${part}/${h}`;
       const title = `layer ${layer + 1}, head ${h}`;
-      const map = frame(section.querySelector(".row"), title, about, head);
+      const map = frame(section.querySelector(".heads"), title, about, head);
       names.push({ head, kind: k, title, map });
     }
   section.querySelector("button").onclick = () => {
