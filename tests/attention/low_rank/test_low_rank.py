@@ -126,6 +126,7 @@ MECHANISMS: dict[str, tuple[nn.Module, bool]] = {
     "performer, causal": (PerformerAttention(8, 16, chunk=64), True),
     "nystrom": (NystromAttention(16, convolution=ValueConvolution(1, 9)), False),
     "yoso": (YosoAttention(8, 4, 3), False),
+    "yoso, causal": (YosoAttention(8, 4, 3), True),
 }
 
 

@@ -19,6 +19,7 @@ from deepdive.attention.by_content.shared_qk import (
 )
 from deepdive.attention.by_content.sinkhorn import SinkhornAttention, balance
 from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
+from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.masks import Causal
 from laws import Case, Fails, Refuses, case, random_rows, set_weights
@@ -271,11 +272,22 @@ def _() -> Case:
         weights = agree.double().mean(0) * padding.keys[:, None, None, :]
         return attention(q, k, v, padding), F.normalize(weights @ v, dim=-1)
 
-    sums = Refuses("a bucket's sum holds what comes later")
+    def causally() -> tuple[Tensor, Tensor]:
+        """The same weights, those of later keys at 0."""
+        attention = YosoAttention(4, 3, 7).double()
+        agree = attention.buckets(k)[..., :, None] == attention.buckets(k)[..., None, :]
+        weights = agree.double().mean(0).tril()
+        return attention(k, k, v, Causal()), F.normalize(weights @ v, dim=-1)
+
     return mechanism_case(
         lambda: YosoAttention(4, 2, 16),
         parity="the share of agreeing hashes written out, its slope, and its error's rate",
-        limits={"the hashes counted": counted},
-        refusals={"buckets": lambda: YosoAttention(8, 40)},
-        laws={"no_leak": sums, "cache": sums, "hooks": NO_SUM},
+        limits={"the hashes counted": counted, "counted up to each place": causally},
+        refusals={
+            "buckets": lambda: YosoAttention(8, 40),
+            "a convolution adds later values": lambda: YosoAttention(
+                4, 2, 16, convolution=ValueConvolution(2, 3)
+            ).double()(q, q, q, Causal()),
+        },
+        laws={"hooks": NO_SUM},
     )

@@ -15,7 +15,7 @@ from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.structure import StructuredAttention, all_real, read_mask
 from deepdive.checks import positive
 from deepdive.fast.yoso import Sampled
-from deepdive.masks import Mask, Padding
+from deepdive.masks import Causal, Mask, Padding
 
 
 class BoundedSlope(torch.autograd.Function):
@@ -97,14 +97,15 @@ class YosoAttention(Redrawn, StructuredAttention):
         output  = unit(weights @ v) + convolution(v)
 
     A hash has `bits` random planes, hence 2^bits buckets. In `fast`, for each hash the values are
-    added up by bucket, and a query reads one sum: T + S rows a hash, and nothing of size T x S. The
-    expectation is `ExpectedYosoAttention`; the error falls as 1 / sqrt(n_hashes). Backward samples
-    too, with the same buckets and the `BoundedSlope`; in `fast` it costs at most 16 d times the
-    forward pass.
+    added up by bucket, and a query reads one sum: T + S rows a hash, and nothing of size T x S.
+    Causally it reads the sum up to its own place, from running sums. The expectation is
+    `ExpectedYosoAttention`; the error falls as 1 / sqrt(n_hashes). Backward samples too, with the
+    same buckets and the `BoundedSlope`; in `fast` it costs at most 16 d times the forward pass.
 
     The planes are in `drawn`, and drawn anew before every `redraw_every`-th call in training.
-    Honours `Padding`; refuses `Causal` (a bucket's sum has no order) and every other mask, a bias
-    and a scale.
+    Honours `Padding` and `Causal`, with a convolution of values `Padding` alone, since it adds
+    values that come later. Refuses every other mask, a bias and a scale. Not as in the paper, which
+    has no causal form: the running sums.
 
     Raises ValueError when a size is below 1.
     Source: Zeng et al. 2021, section 3.
@@ -122,7 +123,7 @@ class YosoAttention(Redrawn, StructuredAttention):
     """
 
     d_head: int
-    honours = (Padding,)
+    queries = "last if causal"
     takes_scale = False
 
     def __init__(
@@ -141,6 +142,7 @@ class YosoAttention(Redrawn, StructuredAttention):
         self._start(redraw_every)
         self.d_head, self.bits, self.n_hashes = d_head, bits, n_hashes
         self.convolution = convolution
+        self.honours = (Causal, Padding) if convolution is None else (Padding,)
         self.register_buffer("drawn", self.draw())
 
     def extra_repr(self) -> str:
@@ -166,6 +168,7 @@ class YosoAttention(Redrawn, StructuredAttention):
         with torch.no_grad():
             same = self.buckets(q).unsqueeze(-1) == self.buckets(k).unsqueeze(-2)
             weights = same.to(v.dtype).mean(0) * all_real(real, k)[:, None, None]
+            weights = weights.tril(k.shape[2] - q.shape[2]) if causal else weights
         mixed = BoundedSlope.apply(q, k, v, weights, self.bits)  # type: ignore[no-untyped-call]
         return self._finished(mixed, v, real)
 
@@ -177,7 +180,7 @@ class YosoAttention(Redrawn, StructuredAttention):
         with torch.no_grad():
             to, of = self.buckets(q), self.buckets(k)
         keys = all_real(real, k)[:, None].expand(k.shape[:3])
-        mixed = Sampled.apply(q, k, v, to, of, keys, self.bits)  # type: ignore[no-untyped-call]
+        mixed = Sampled.apply(q, k, v, to, of, keys, self.bits, causal)  # type: ignore[no-untyped-call]
         return self._finished(mixed, v, real)
 
     def _finished(self, mixed: Tensor, v: Tensor, real: Tensor | None) -> Tensor:
