@@ -662,9 +662,10 @@ gain = {name: f"{times['softmax'][-1] / row[-1]:.1f}" for name, row in times.ite
 with_alt(figure, f"Time against length. At {stretch[-1]} tokens, softmax's time over each: {gain}.")
 
 # %% [markdown]
-# *Softmax attention runs in one fused kernel here, and its line is twice as steep. The others rise
-# in proportion to the length. At 512 tokens all lie close together: what they save there is little
-# beside the rest of a layer.*
+# *Softmax attention runs in one fused kernel here: twice the tokens take four times as long.
+# Linformer and Performer take twice as long, and Nystrom less than that at first, since a part of
+# its work, the inverse of the small matrix, does not grow with the text. At 512 tokens all lie close
+# together: what they save there is little beside the rest of a layer.*
 
 # %% [markdown]
 # ## YOSO: a weight is a collision
@@ -768,7 +769,7 @@ with_alt(figure, "Cosine waves: row t of the matrix has t periods over the posit
 # | Linformer | trained sums over positions | $n m d$ | no | counts as 0 |
 # | Performer | random features of $q$, $k$ | $n m d$ | yes, running sums | left out |
 # | Nystrom | segment means | $n m d + m^3$ | no | left out |
-# | YOSO | shared buckets | $n h d$ for $h$ hashes | no | left out |
+# | YOSO | shared buckets | $n h d$ for $h$ hashes | yes, running sums | left out |
 # | FNet | waves | $n d \log(n d)$ | no | each text alone |
 #
 # And what the error falls with. Linformer: nothing is proved that holds for attention alone.
@@ -828,8 +829,11 @@ with_alt(figure, "Cosine waves: row t of the matrix has t periods over the posit
 #
 #    <details><summary>Answer</summary>
 #
-#    Only Performer (and linear attention at large). The others mix all positions before a query
-#    reads them: in a sum, a mean, a bucket or a wave.
+#    Performer (and linear attention at large) and YOSO: both add up values before a query reads
+#    them, and a sum can be read as it stands at each place. The paper on YOSO gives no causal form;
+#    ours keeps a running sum in each bucket, and equals the shares of agreeing hashes with later
+#    keys at 0. Linformer's sums, Nystrom's means and FNet's waves mix all positions first, and
+#    nothing takes the later ones out again.
 #
 #    </details>
 
