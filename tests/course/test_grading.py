@@ -458,7 +458,7 @@ def test_a_number_that_makes_a_check_compute_for_ever_is_stopped(tmp_path: Path)
 def test_the_whole_submission_has_a_limit(small: Any) -> None:
     slow = Limits(total_seconds=3)
     given = grade(small, with_answers(small, first="while True:\n    pass"), limits=slow)
-    assert "longer than 3 s in all" in said(given, "second-check")
+    assert "it ran longer than 3 s in all" in said(given, "second-check")
     assert given.points == 0
 
 
@@ -686,7 +686,7 @@ def test_system_calls_that_escape_the_limits_are_refused(small: Any) -> None:
 def test_calls_of_another_machine_end_the_process(small: Any) -> None:
     answer = """
         import ctypes, mmap
-        page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
         page.write(bytes.fromhex("b814000000 cd80 c3"))  # getpid, as a 32-bit program asks
         ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
     """
