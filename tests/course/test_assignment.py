@@ -32,7 +32,8 @@ from deepdive.course.assignment.grading import CellGrade, Grade
 from deepdive.course.assignment.release import chapter_named, release
 from deepdive.course.assignment.repair import repair
 from deepdive.course.assignment.roster import Student
-from deepdive.course.assignment.submission import opened
+from deepdive.course.assignment.sandbox import Limits
+from deepdive.course.assignment.submission import sound
 
 CHAPTER = "01_demo"
 SOURCE = '''\
@@ -113,10 +114,12 @@ FULL, PARTLY, WRONG = (
 )
 
 
-def plain_grade(source: Any, submission: Any, *, trust: bool = False) -> Grade:
+def plain_grade(
+    source: Any, submission: Any, *, limits: Limits | None = None, trust: bool = False
+) -> Grade:
     """What grading promises, without a sandbox."""
     try:
-        submission = opened(submission)
+        submission = sound(submission)
     except ValueError as error:
         return Grade(list(_none(source, str(error))), str(error), trust)
     theirs = {
@@ -601,12 +604,12 @@ def test_an_interruption_loses_nothing_and_nothing_is_graded_twice(
     graded: list[str] = []
     begun, go = threading.Event(), threading.Event()
 
-    def counting(source: Any, submission: Any, *, trust: bool = False) -> Grade:
+    def counting(source: Any, submission: Any, **given: Any) -> Grade:
         graded.append(" ".join(cell.source for cell in submission.cells))
         if len(graded) == 2:
             begun.set()
             go.wait(60)
-        return plain_grade(source, submission, trust=trust)
+        return plain_grade(source, submission, **given)
 
     class Pool(ThreadPoolExecutor):
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

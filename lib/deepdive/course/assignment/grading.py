@@ -10,15 +10,25 @@ import os
 import socket
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from deepdive.course.assignment.judge import LONGEST_JOB, no_reference, plain
+from deepdive.course.assignment.judge import LONGEST_JOB, plain
 from deepdive.course.assignment.meter import CROWDED, LATE, Allowance
-from deepdive.course.assignment.plan import RefusedError, Step, grade_id, has_points, is_check, plan
+from deepdive.course.assignment.plan import (
+    CrowdedError,
+    RefusedError,
+    Step,
+    grade_id,
+    has_points,
+    is_check,
+    plan,
+)
+from deepdive.course.assignment.reader import read
 from deepdive.course.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
-from deepdive.course.assignment.submission import opened
+from deepdive.course.assignment.submission import sound
 from deepdive.course.assignment.variants import standard
-from deepdive.course.assignment.wire import Channel, WireError, pack, unpack
+from deepdive.course.assignment.wire import Channel, WireError, no_reference, pack, unpack
 from deepdive.course.assignment.zygote import Child, start
 
 GRACE = 3.0  # seconds of processor time that a judge may take for what is not the student's
@@ -67,18 +77,24 @@ def grade(
     if sys.platform != "linux" and not trust:
         raise SandboxError(ONLY_LINUX)
     try:
-        notebook = opened(submission)
+        path = isinstance(submission, str | Path)
+        notebook = read(Path(submission), trust=trust).notebook if path else sound(submission)
         steps, absent = plan(source, notebook)
     except RefusedError as error:
-        why = plain(str(error))
-        cells = [_graded(cell, message=why) for cell in source.cells if has_points(cell)]
-        return Grade(cells, why, trust)
+        return refusal(source, error, trust=trust)
     attempts = Attempts(steps, absent, limits, trust)
     while attempts.go_on():
         pass
     verdicts = attempts.verdicts()
     cells = [_graded(cell, verdicts) for cell in source.cells if has_points(cell)]
     return Grade(cells, "", trust, attempts.crowded)
+
+
+def refusal(source: Any, error: RefusedError, *, trust: bool) -> Grade:
+    """The grade of what could not be graded."""
+    why = plain(str(error))
+    cells = [_graded(cell, message=why) for cell in source.cells if has_points(cell)]
+    return Grade(cells, why, trust, isinstance(error, CrowdedError))
 
 
 class Attempts:
@@ -127,7 +143,7 @@ class Attempts:
             own, locked = [to_worker[0], to_judge[1]], not self.trust
             worker = zygote.spawn("worker", own, self.limits, locked=locked)
             self.children = [worker]
-            judges = [theirs.fileno(), to_judge[0], to_worker[1], worker.meter.fileno()]
+            judges = [theirs.fileno(), to_judge[0], to_worker[1], worker.meter.fd]
             self.children.append(zygote.spawn("judge", judges, self.limits, locked=False))
         finally:
             theirs.close()

@@ -1,8 +1,8 @@
 """The warm process, and the keeper of each child that it forks.
 
 For each child that the grader asks for the warm process forks a keeper, which puts the walls up,
-forks the child itself, watches its memory and its processor time, and ends all of it when the grader lets go: closes his
-end, or is gone. Neither ever runs what a student wrote.
+forks the child itself, watches its memory and its processor time, and ends all of it when the
+grader lets go: closes his end, or is gone. Neither ever runs what a student wrote.
 """
 
 import ctypes
@@ -59,9 +59,11 @@ def serve(fd: int) -> None:
 
 def _warm_up() -> None:
     """Import here what each child would import again: what pages and checks use."""
+    import nbformat
     import torch
 
     import deepdive.course.assignment.judge
+    import deepdive.course.assignment.reader
     import deepdive.course.assignment.worker
     import deepdive.page.flops  # noqa: F401
     from deepdive.page.profile import setup
@@ -70,6 +72,8 @@ def _warm_up() -> None:
     one = torch.ones(2, requires_grad=True)
     torch.autograd.functional.jacobian(lambda x: (x @ one[:, None]).softmax(0), one[None].clone())
     repr(torch.allclose(one, one))
+    empty: Any = nbformat.v4  # it declares no types
+    nbformat.validate(empty.new_notebook(cells=[empty.new_code_cell("1")]))  # compiles its schema
 
 
 def _end(work: Callable[..., int], *given: Any) -> None:
@@ -121,10 +125,10 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
 
 def _child(asked: dict[str, Any], fds: list[int], shown: list[str], limits: Limits, up: int) -> int:
     """Lock this process in and run its role; its descriptors become 3, 4, ..."""
-    from deepdive.course.assignment import judge, worker
+    from deepdive.course.assignment import judge, reader, worker
 
     os.setsid()
-    if asked["role"] == "worker":
+    if asked["role"] != "judge":
         _yield_to_others()
     try:
         if asked["locked"]:
@@ -150,7 +154,7 @@ def _child(asked: dict[str, Any], fds: list[int], shown: list[str], limits: Limi
     home = sandbox.HOME if asked["locked"] else tempfile.gettempdir()
     os.environ.update(HOME=home, TMPDIR=home, USER="student", LOGNAME="student", LANG="C.UTF-8")
     os.environ.update(MPLBACKEND="Agg", OMP_NUM_THREADS="1", DEEPDIVE_PROFILE="ci")
-    run = {"worker": worker.run, "judge": judge.run}[str(asked["role"])]
+    run = {"worker": worker.run, "judge": judge.run, "reader": reader.run}[str(asked["role"])]
     run(limits)
     return 0
 

@@ -24,21 +24,24 @@ class Meter:
     """Seconds of processor time: written by one process, read by others."""
 
     def __init__(self, fd: int | None = None) -> None:
-        self.file = tempfile.TemporaryFile() if fd is None else os.fdopen(fd, "r+b", 0)
+        self.fd = _unnamed() if fd is None else fd
         if fd is None:
             self.write(0.0)
 
-    def fileno(self) -> int:
-        return self.file.fileno()
-
     def write(self, seconds: float) -> None:
-        os.pwrite(self.fileno(), _NUMBER.pack(seconds), 0)
+        os.pwrite(self.fd, _NUMBER.pack(seconds), 0)
 
     def read(self) -> float:
-        return float(_NUMBER.unpack(os.pread(self.fileno(), _NUMBER.size, 0))[0])
+        return float(_NUMBER.unpack(os.pread(self.fd, _NUMBER.size, 0))[0])
 
     def close(self) -> None:
-        self.file.close()
+        os.close(self.fd)
+
+
+def _unnamed() -> int:
+    fd, name = tempfile.mkstemp()
+    os.unlink(name)
+    return fd
 
 
 class Allowance:

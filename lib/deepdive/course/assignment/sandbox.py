@@ -61,8 +61,8 @@ class Limits:
     the characters that one cell may print.
     """
 
-    cell_seconds: float = 20.0
-    check_seconds: float = 20.0
+    cell_seconds: float = 15.0
+    check_seconds: float = 15.0
     total_seconds: float = 120.0
     patience: float = 3.0
     memory: int = 2 << 30

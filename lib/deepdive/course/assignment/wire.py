@@ -31,6 +31,11 @@ class WireError(RuntimeError):
     """What came is no frame, or cannot be sent; the other side is gone, too slow, too talkative."""
 
 
+def no_reference(*_: Any) -> Any:
+    """Refuse to send what is no value, or to look one up."""
+    raise TypeError("only values pass between the grader's own processes")
+
+
 def pack(message: dict[str, Any], refer: Callable[[Any], dict[str, int]]) -> bytes:
     """Return a message as one frame; `refer` gives the reference for what is not sent by value."""
     tensors: dict[str, Tensor] = {}

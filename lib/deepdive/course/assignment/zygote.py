@@ -96,7 +96,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         meter = Meter()
         asked = json.dumps({"role": role, "locked": locked, "limits": asdict(limits)}).encode()
-        socket.send_fds(self.socket, [asked + b"\n"], [theirs.fileno(), meter.fileno(), *fds])
+        socket.send_fds(self.socket, [asked + b"\n"], [theirs.fileno(), meter.fd, *fds])
         theirs.close()
         return Child(ours, meter)
 
