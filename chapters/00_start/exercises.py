@@ -923,8 +923,8 @@ def try_losses(losses, x, y):
     """See that the losses begin with the one of the new model, dropout or not."""
     first = ((new_model()[0](x) - y[:, None]) ** 2).mean().item()
     assert 0.5 * first < losses[0] < 2 * first, (
-        f"a new model begins near a loss of {first:.2f}, and your losses at {losses[0]:.2f}: "
-        "return those that it had while it was trained"
+        f"a new model begins near {first:.2f}, and your losses at {losses[0]:.2f}: return "
+        "those that it had while it was trained"
     )
 
 

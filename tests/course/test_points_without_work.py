@@ -101,4 +101,4 @@ def test_the_targets_are_no_predictions(losses: str) -> None:
 def test_losses_that_no_model_had_are_not_taken() -> None:
     fit = "slope = (x[:, 0] * y).sum() / x.square().sum()\n    line = slope * x + y.mean()"
     answer = f"def mended(x, y):\n    {fit}\n    return [0.2] * 200, line, line"
-    assert all("begins near a loss" in said for said in failed("loop", answer).values())
+    assert all("a new model begins near" in said for said in failed("loop", answer).values())

@@ -181,7 +181,7 @@ def _measured(measure: Part, patient: Patient) -> tuple[float, int]:
 
 
 def _too_near(own: list[float], there: list[float], near: list[float], door: str) -> str:
-    """Say why the patient's numbers do not stand apart from healthy ones and the neighbour's."""
+    """Why the patient's numbers do not stand apart from healthy ones and the neighbour's, or ""."""
     low, high = min(there), max(there)
     margin = 0.25 * (high - low) + 1e-6
     for number in own:
