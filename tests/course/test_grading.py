@@ -24,6 +24,7 @@ import nbformat
 import pytest
 import torch
 from checkout import ROOT
+from fault import fault
 from hostile import HOSTILE, TAKEN
 from inside import INSIDE, as_user, check_inside
 
@@ -457,7 +458,7 @@ def test_a_number_that_makes_a_check_compute_for_ever_is_stopped(tmp_path: Path)
 
 
 def test_the_whole_submission_has_a_limit(small: Any) -> None:
-    slow = Limits(total_seconds=3)
+    slow = Limits(total_seconds=3, patience=20)
     given = grade(small, with_answers(small, first="while True:\n    pass"), limits=slow)
     assert "it ran longer than 3 s in all" in said(given, "second-check")
     assert given.points == 0
@@ -661,6 +662,21 @@ def test_memory_counts_where_it_is_shared_or_swapped_out(
     (tmp_path / "status").write_text("\n".join(lines))
     monkeypatch.setattr(keeper, "Path", lambda _: tmp_path / "status")
     assert keeper._own_memory(1) == 1024 * (1 + 4 + 8)
+
+
+@fault(
+    "A process of a submission that ended, and that nobody waited for",
+    made="a child ends, and the keeper looks at its memory before it is waited for",
+    happens="it counts as none, and the keeper watches on",
+    kept="the points of answers that start processes",
+)
+def test_a_process_that_ended_has_no_memory() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert keeper._own_memory(pid) == 0
+    os.waitpid(pid, 0)
 
 
 def test_system_calls_that_escape_the_limits_are_refused(small: Any) -> None:

@@ -224,8 +224,11 @@ def below(pid: int) -> list[int]:
 
 
 def _own_memory(pid: int) -> int:
-    """Bytes of a process that no file backs: its own, shared or swapped out included."""
-    with suppress(OSError, ValueError):
+    """Bytes of a process that no file backs: its own, shared or swapped out included.
+
+    A process that ended, and that nobody has waited for yet, has none.
+    """
+    with suppress(OSError, ValueError, KeyError):
         lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
         named = dict(line.split(":", 1) for line in lines if ":" in line)
         return 1024 * sum(int(named[key].split()[0]) for key in ("RssAnon", "RssShmem", "VmSwap"))
