@@ -167,6 +167,8 @@ def graded(
     path = course.submission(student, chapter)
     source = literal(read(course.released(chapter)), course.secret, student)
     form = released(source)
+    handed_digest = digest(path)  # before it is read: what replaces it then is graded anew
+    late = json.loads((path.parent / "collected.json").read_text("utf-8"))["late"]
     try:
         whole = handed_in(path, form, limits=_patient(READING, alone), trust=trust)
         handed = deepcopy(whole.notebook)
@@ -176,10 +178,9 @@ def graded(
         whole, given = Repaired(form), refusal(source, error, trust=trust)
     untouched = {i for i, cell in _graded_cells(form).items() if cell.source == _text(whole, i)}
     cells = [_settled(cell, cell.grade_id in untouched, given.refused) for cell in given.cells]
-    late = json.loads((path.parent / "collected.json").read_text("utf-8"))["late"]
     result = Result(
         student,
-        digest(path),
+        handed_digest,
         digest(course.source(chapter)),
         given.trusted,
         given.refused,
