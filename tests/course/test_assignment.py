@@ -16,12 +16,14 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from click.testing import CliRunner, Result
+from fault import fault
 
 from deepdive import cli
 from deepdive.course.assignment import collect, feedback, marking, records, roster
@@ -629,6 +631,44 @@ def test_an_interruption_loses_nothing_and_nothing_is_graded_twice(
     assert mark_all(course) == ["eve"]
     assert len(graded) == len(set(graded)) == 3
     assert mark_all(course) == []
+
+
+@fault(
+    "A mark that a crowded machine cost",
+    made="the clock on the wall ends one submission while others are graded",
+    happens="it is graded again when all else is done, alone, and waits longer for the machine",
+    kept="only the second mark is recorded",
+)
+def test_what_a_crowded_machine_cost_is_graded_again_alone(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone(course)
+    first: list[Limits] = []
+
+    def crowded_at_first(source: Any, submission: Any, *, limits: Limits, **given: Any) -> Grade:
+        first.append(limits)
+        grade = plain_grade(source, submission, **given)
+        return Grade([], crowded=True) if len(first) == 1 else grade
+
+    monkeypatch.setattr(marking, "grade", crowded_at_first)
+    results = list(marking.mark(course, CHAPTER, ["ann", "bob"], jobs=1))
+    assert [(each.student, each.points) for each in results] == [("bob", 3), ("ann", 6)]
+    assert first[2].patience > first[0].patience
+    assert records.scores(course, CHAPTER)["ann"]["twice-check"].points == 2
+    assert not any(each.crowded for each in results)
+
+
+def test_what_waited_too_long_even_alone_is_marked(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone(course)
+
+    def crowded(source: Any, submission: Any, **given: Any) -> Grade:
+        return replace(plain_grade(source, submission), crowded=True)
+
+    monkeypatch.setattr(marking, "grade", crowded)
+    (result,) = marking.mark(course, CHAPTER, ["ann"], jobs=1)
+    assert result.flags == ["crowded"]
 
 
 def test_a_change_is_graded_again_and_a_person_s_marks_stay(course: Course) -> None:
