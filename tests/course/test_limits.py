@@ -245,6 +245,27 @@ def test_a_reading_that_waited_too_long_is_tried_again(full: Any, tmp_path: Path
     assert nbformat.from_dict(reader.read(path).notebook).cells
 
 
+def test_the_start_of_the_warm_process_is_no_time_of_a_reading(
+    full: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes half a minute on a crowded machine."""
+    order: list[str] = []
+    started, allowance = zygote.Child.started, reader.Allowance
+
+    def noted_start(child: zygote.Child) -> None:
+        started(child)
+        order.append("started")
+
+    def noted_allowance(*given: Any) -> Any:
+        order.append("counted")
+        return allowance(*given)
+
+    monkeypatch.setattr(zygote.Child, "started", noted_start)
+    monkeypatch.setattr(reader, "Allowance", noted_allowance)
+    reader.read(on_disk(tmp_path, solved(full)))
+    assert order == ["started", "counted"]
+
+
 # -- leavings
 
 
