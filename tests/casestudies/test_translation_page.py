@@ -57,3 +57,20 @@ def test_in_the_other_direction(tmp_path: Path, source: str) -> None:
     printed = run(tmp_path, source.replace("\nSWAP = False", "\nSWAP = True"))
     assert "grammar_pairs (generated)" in printed
     assert "Transformer" in printed
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(12, "12 different source sentences, expected 80"), (100, r"\d\d pairs to train on")],
+)
+def test_too_few_pairs_are_named_before_training(
+    tmp_path: Path, source: str, count: int, told: str
+) -> None:
+    """Not an hour later, where a 64th of them is asked for."""
+    before = source.split("budget = pick(")[0]  # nothing is trained up to there
+    pairs = [*number_translation("de", "es", count, seed=3)]
+    pairs[62:] = [(left + " und eins" * 40, right) for left, right in pairs[62:]]
+    file = tmp_path / "few.tsv"
+    file.write_text("".join(f"{left}\t{right}\n" for left, right in pairs), encoding="utf-8")
+    with pytest.raises(AssertionError, match=rf"few\.tsv \(your file\): {told}"):
+        run(tmp_path, before, DEEPDIVE_PAIRS=str(file))
