@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,10 +63,17 @@ try:
             fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             return False
+        except OSError as error:  # some network file systems have no locks
+            warnings.warn(
+                f"nothing can be locked on this file system ({error.strerror}): see that no other "
+                "process writes there",
+                stacklevel=4,
+            )
         return True
 
     def _unlock(number: int) -> None:
-        fcntl.flock(number, fcntl.LOCK_UN)
+        with suppress(OSError):
+            fcntl.flock(number, fcntl.LOCK_UN)
 
 except ImportError:  # Windows, where a locked byte cannot be read: one far behind the text
     import msvcrt

@@ -48,7 +48,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     document = json.loads(path.read_text())
     assert document["rows"] == rows
     assert {"data", "cores", "threads", "seconds", "commits"} <= set(document)
-    assert [child.name for child in path.parent.iterdir()] == ["a.json"]
+    assert sorted(child.name for child in path.parent.iterdir()) == [".lock", "a.json"]
 
 
 def test_rows_of_other_points_are_kept_and_not_returned(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
     assert [row["loss"] for row in rows] == [2.0, 2.9, 4.0, 4.9]
     kept_rows = json.loads(path.read_text())["rows"]
     assert len(kept_rows) == len(other) + len(POINTS)
-    assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
+    assert sorted(child.name for child in tmp_path.iterdir()) == [".lock", "a.json"]
 
 
 @pytest.mark.parametrize(

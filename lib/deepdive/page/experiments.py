@@ -14,15 +14,16 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from deepdive.locks import held
 from deepdive.page.profile import profile, workdir
 from deepdive.training import Keep
-from deepdive.training.lock import held
 from deepdive.training.resume import plain_number
 from deepdive.training.settings import check_positive
 
@@ -84,6 +85,9 @@ def sweep(
         if row is None:
             if minutes is not None and _spent(found) >= 60 * minutes:
                 continue
+            if path is not None:
+                with _locked(path):  # what cannot be written is told before an hour of measuring
+                    pass
             row = _measured(measure, point)
             if path is not None:
                 row = _kept(path, point, row, data)
@@ -106,7 +110,7 @@ def _row_of(point: Point, document: Mapping[str, Any]) -> dict[str, Any] | None:
 def _kept(path: Path, point: Point, row: dict[str, Any], data: str) -> dict[str, Any]:
     """Add a row to the file as it is now; return the point's row, another sweep's if it has one."""
     row = _plain(f"what measure returned for {dict(point)}", row)
-    with held(path.with_name(f".{path.name}.lock"), f"path: {path}", wait=True):
+    with _locked(path):
         document = _read(path, data)
         there = _row_of(point, document)
         if there is None:
@@ -176,6 +180,20 @@ def _read(path: Path | None, data: str) -> dict[str, Any]:
     return document
 
 
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of the file's folder, which is made; raise OSError where it is not writable."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with held(path.parent / ".lock", "path", wait=True):
+            yield
+    except OSError as error:
+        raise OSError(
+            f"path: {path} cannot be written ({error.strerror}): make room there, or give another; "
+            "the rows in it are whole"
+        ) from error
+
+
 def _write(path: Path, document: dict[str, Any], data: str) -> None:
     """Write beside the target, then rename: a reader sees the old rows or the new ones."""
     document["commits"] = sorted({*document.get("commits", []), _commit()} - {""})
@@ -187,11 +205,6 @@ def _write(path: Path, document: dict[str, Any], data: str) -> None:
     try:
         partial.write_text(text, encoding="utf-8")
         os.replace(partial, path)
-    except OSError as error:
-        raise OSError(
-            f"path: {path} cannot be written ({error.strerror}): make room there, or give another; "
-            "the rows in it are whole"
-        ) from error
     finally:
         partial.unlink(missing_ok=True)
 

@@ -6,7 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from deepdive.training.lock import held
+from deepdive.locks import held
 
 Tensors = dict[str, Tensor]
 KEPT = 2  # checkpoints; the older one is used when the newer one is torn
@@ -136,8 +136,16 @@ class Checkpoints:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder and keep other processes out. Raises `lock.Held` where one is in it."""
-        with held(self.folder / ".lock", f"folder: {self.folder}"):
+        """Make the folder and keep other processes out. Raises `Held` where one is in it."""
+        with ExitStack() as stack:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(held(self.folder / ".lock", "folder"))
+            except OSError as error:
+                raise OSError(
+                    f"folder: {self.folder} cannot be written ({error.strerror}): give one that "
+                    "can be"
+                ) from error
             yield
 
     def _folders(self, name: re.Pattern[str]) -> list[Path]:
