@@ -128,7 +128,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test marked `slow_fault` runs where it is asked for: by `-m`, or by the name of its file."""
+    """A test marked `slow_fault` runs where it is asked for: by `-m`, or by its file's name."""
     if config.option.markexpr:
         return
     here = config.invocation_params.dir
