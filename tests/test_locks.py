@@ -57,6 +57,12 @@ def test_a_full_disk_keeps_nobody_from_a_lock(tmp_path: Path) -> None:
             pytest.fail("two hold it")
 
 
+@fault(
+    "A file system that has no locks",
+    made="flock fails with ENOTSUP, as on some network drives",
+    happens="a warning to see that nobody else writes there, then work goes on",
+    kept="the run",
+)
 def test_a_file_system_without_locks_is_told_and_stops_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

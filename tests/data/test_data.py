@@ -818,6 +818,12 @@ def test_a_line_that_is_no_pair_is_named(tmp_path: Path, content: bytes, message
         read_pairs(tmp_path / "a.txt")
 
 
+@fault(
+    "A file of pairs with the line endings of another system",
+    made="lines that end in CR, CR LF or LF, the last one or not",
+    happens="each line is a pair, and an error has the number of its line",
+    kept="every pair",
+)
 @pytest.mark.parametrize("ending", [b"\r", b"\r\n", b"\n"])
 @pytest.mark.parametrize("last", [True, False])
 def test_every_ending_of_a_line_ends_it(tmp_path: Path, ending: bytes, last: bool) -> None:
@@ -829,6 +835,12 @@ def test_every_ending_of_a_line_ends_it(tmp_path: Path, ending: bytes, last: boo
         read_pairs(tmp_path / "a.txt")
 
 
+@fault(
+    "A file of pairs without a pair",
+    made="nothing, blank lines, a byte order mark",
+    happens="an error with the path and what a line should hold",
+    kept="everything",
+)
 @pytest.mark.parametrize("content", [b"", b"\n \r\n", b"\xef\xbb\xbf"])
 def test_a_file_without_a_pair_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(content)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fault import fault
 from resume_script import forked
 
 from deepdive.page.experiments import checkpoints, kept, sweep
@@ -38,6 +39,12 @@ def test_a_sweep_measures_each_point_in_order() -> None:
     assert all(row["seconds"] >= 0 for row in rows)
 
 
+@fault(
+    "A sweep over settings is stopped",
+    made="it dies at a point in the middle",
+    happens="called again it measures only what is missing",
+    kept="the row of every measured point",
+)
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     path, first, second = tmp_path / "results" / "a.json", Measure(dies_at=3), Measure()
     with pytest.raises(KeyboardInterrupt):
@@ -89,6 +96,12 @@ def test_only_an_experiment_keeps_checkpoints(
     assert kept_at == Keep(tmp_path / "pretraining" / "400-0", of="a teacher")
 
 
+@fault(
+    "Two sweeps write one file of results",
+    made="a second process sweeps while the first one measures a point",
+    happens="each adds its rows to those of the other",
+    kept="the rows of both",
+)
 def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     other = [{"depth": depth, "warmup": 1} for depth in range(6)]
@@ -107,6 +120,12 @@ def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
     assert sorted(child.name for child in tmp_path.iterdir()) == [".lock", "a.json"]
 
 
+@fault(
+    "A sweep's file is cut, damaged, or of other data",
+    made="half a file, rows without points or seconds, rows of other data",
+    happens="an error with the file and the row, before anything is measured",
+    kept="the file, byte for byte",
+)
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -130,6 +149,12 @@ def test_a_damaged_or_foreign_file_is_named_before_anything_is_measured(
     assert path.read_text() == content
 
 
+@fault(
+    "A measured loss is infinite",
+    made="a point whose result is inf; a point that is a set; minutes=inf",
+    happens="an error that names the point, the key and the value",
+    kept="the rows that were measured before",
+)
 def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     with pytest.raises(ValueError, match=r"'depth': 2, 'warmup': 0.*'loss' is inf"):
@@ -141,6 +166,12 @@ def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@fault(
+    "A sweep over numbers of numpy",
+    made="points and results of numpy",
+    happens="they are kept as plain numbers, and found again",
+    kept="the rows",
+)
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     point = {"depth": np.int64(2), "warmup": 0}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from checkout import ROOT
+from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from model_hub import serving
@@ -129,6 +130,12 @@ def test_adopt_keeps_the_dtype_of_the_module() -> None:
     assert {t.dtype for t in module.state_dict().values()} == {torch.float64}
 
 
+@fault(
+    "Weights that are no floats",
+    made="int8, int64, bool, complex and 8-bit floats for a bias",
+    happens="refused, with the name and both kinds",
+    kept="the weights of the model",
+)
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
@@ -148,6 +155,12 @@ def test_adopt_refuses_numbers_of_another_kind(kind: torch.dtype, told: str) -> 
     assert all(torch.equal(x, before[name]) for name, x in module.state_dict().items())
 
 
+@fault(
+    "A float where the model counts",
+    made="1.5 batches for a batch norm",
+    happens="refused, with the name and both kinds",
+    kept="the weights of the model",
+)
 def test_adopt_refuses_floats_for_whole_numbers() -> None:
     module = nn.BatchNorm1d(2)
     tensors = {name: x.clone() for name, x in module.state_dict().items()}
@@ -157,6 +170,12 @@ def test_adopt_refuses_floats_for_whole_numbers() -> None:
         adopt(module, tensors)
 
 
+@fault(
+    "Weights that are not finite",
+    made="nan, inf, or 1e300 for a model of 32 bits",
+    happens="refused, with the name and how many there are",
+    kept="the weights of the model",
+)
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e300])
 def test_adopt_names_what_is_not_finite(bad: float) -> None:
     module, tensors = Tied(), tied_tensors()

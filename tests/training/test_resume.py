@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from checkout import TESTS
+from fault import fault
 from torch import nn
 
 import deepdive
@@ -42,6 +43,12 @@ def outcomes(tmp_path_factory):
     return dict(json.loads(line) for line in done.stdout.splitlines())
 
 
+@fault(
+    "Training is killed, again and again",
+    made="SIGKILL at drawn moments of each run, also while a checkpoint is written",
+    happens="called again with the same arguments it ends in the same weights, bit for bit",
+    kept="all but the steps since the last checkpoint",
+)
 @pytest.mark.parametrize("name", CASES)
 def test_killed_and_started_again(name, outcomes):
     facts = outcomes[name]
@@ -109,6 +116,12 @@ def test_a_fresh_start_does_not_depend_on_what_ran_before(tmp_path):
     assert torch.equal(one[0].weight, two[0].weight)
 
 
+@fault(
+    "A folder holds a run with other settings",
+    made="the same call of fit, with another rate, loss, model, seed or length",
+    happens="refused, naming each setting with its old and its new value",
+    kept="the checkpoints that are there",
+)
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -168,6 +181,13 @@ def test_another_environment_is_warned_of(tmp_path, monkeypatch):
         run(tmp_path)
 
 
+@fault(
+    "A checkpoint is damaged",
+    made="the newest one is cut or changed by a byte",
+    happens="it is named and passed over: training goes on from the one before, to the same "
+    "weights",
+    kept="the checkpoint before it",
+)
 def test_a_torn_checkpoint_costs_steps_not_exactness(tmp_path):
     whole, _ = run(tmp_path / "whole")
     bad = [5]  # ends the run after step 4, with checkpoints of steps 0 and 3
