@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from disk import full_after
 from fault import fault
 from resume_script import forked
 
@@ -178,3 +179,24 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     rows = sweep(lambda depth, warmup: {"loss": np.float32(0.5)}, [point], path)
     assert rows == json.loads(path.read_text())["rows"]
     assert sweep(Measure(dies_at=1), [point], path) == rows
+
+
+@fault(
+    "A sweep's file that cannot be written",
+    made="a file stands where its folder should be; the disk is full",
+    happens="an error with the file: before anything is measured, or with the rows whole",
+    kept="the rows that were measured before",
+)
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    measure, path = Measure(), tmp_path / "a.json"
+    path.touch()
+    with pytest.raises(OSError, match=r"path: .*a\.json/b\.json cannot be written"):
+        sweep(measure, POINTS, path / "b.json")
+    assert not measure.calls
+    path.unlink()
+    sweep(measure, POINTS[:2], path)
+    before = path.read_bytes()
+    with full_after(len(before)), pytest.raises(OSError, match=r"a\.json cannot .*rows in it are"):
+        sweep(measure, POINTS, path)
+    assert path.read_bytes() == before
+    assert sorted(child.name for child in tmp_path.iterdir()) == [".lock", "a.json"]

@@ -183,7 +183,7 @@ def test_another_environment_is_warned_of(tmp_path, monkeypatch):
 
 @fault(
     "A checkpoint is damaged",
-    made="the newest one is cut or changed by a byte",
+    made="eight bytes are cut from the newest one",
     happens="it is named and passed over: training goes on from the one before, to the same "
     "weights",
     kept="the checkpoint before it",
