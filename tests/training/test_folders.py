@@ -37,7 +37,7 @@ def run(folder, data=None, **more):
 
 
 def names(folder):
-    return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
+    return sorted(path.name for path in folder.iterdir())
 
 
 # ---- whose run it is
@@ -187,7 +187,7 @@ def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path, holding, st
     child, go = holding
     with pytest.raises(RuntimeError) as told:
         run(tmp_path / "run", steps=steps)
-    for word in (str(tmp_path / "run"), f"process {child} on {socket.gethostname()} since 20"):
+    for word in (str(tmp_path / "run"), f"process {child} on {socket.gethostname()}, since 20"):
         assert word in str(told.value)
     os.write(go, b".")
     assert os.waitpid(child, 0)[1] == 0
@@ -206,8 +206,10 @@ def test_a_dead_holder_blocks_nobody(tmp_path, holding):
     child, _ = holding
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    assert ".lock" in names(tmp_path / "run")
     with pytest.raises(ValueError, match=r"loss: was .*slow"):  # looked at, not in use
         run(tmp_path / "run")
+    assert ".lock" not in names(tmp_path / "run")
 
 
 @fault(
@@ -264,7 +266,7 @@ def test_what_others_keep_in_a_folder_stays(tmp_path):
     assert torch.equal(first.weight, again.weight)
     after = everything(tmp_path)
     assert {path: after.get(path) for path in before} == before
-    ours = {Path(path).parent.name for path in set(after) - set(before) - {".lock"}}
+    ours = {Path(path).parent.name for path in set(after) - set(before)}
     assert ours == {"checkpoint-001003", "checkpoint-001004"}
 
 

@@ -270,7 +270,7 @@ def test_going_on_is_said(tmp_path, capsys):
 
 def test_no_pickle_is_written(tmp_path):
     run(tmp_path)
-    names = {file.name for file in tmp_path.glob("*/*")}
+    names = {file.name for folder in tmp_path.iterdir() for file in folder.iterdir()}
     assert names == {"state.safetensors", "state.json"}
 
 
@@ -294,6 +294,5 @@ def test_batches_in_a_list_keep_their_place(tmp_path):
 def test_old_leftovers_are_cleared(tmp_path):
     (tmp_path / ".writing-000001").mkdir()
     run(tmp_path)
-    kept = sorted(path.name for path in tmp_path.glob("*-*"))
-    assert kept == ["checkpoint-000003", "checkpoint-000004"]
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint-000003", "checkpoint-000004"]
     shutil.rmtree(tmp_path)

@@ -14,8 +14,8 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,10 @@ def _kept(path: Path, point: Point, row: dict[str, Any], data: str) -> dict[str,
     return there or row
 
 
+def _locked(path: Path) -> AbstractContextManager[None]:
+    return held(path.with_name(f".{path.name}.lock"), f"path: {path}", wait=True)
+
+
 def _plain(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values as JSON has them; raise, naming the key, for what it has not."""
     found = {}
@@ -180,20 +184,6 @@ def _read(path: Path | None, data: str) -> dict[str, Any]:
     return document
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of the file's folder, which is made; raise OSError where it is not writable."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with held(path.parent / ".lock", "path", wait=True):
-            yield
-    except OSError as error:
-        raise OSError(
-            f"path: {path} cannot be written ({error.strerror}): make room there, or give another; "
-            "the rows in it are whole"
-        ) from error
-
-
 def _write(path: Path, document: dict[str, Any], data: str) -> None:
     """Write beside the target, then rename: a reader sees the old rows or the new ones."""
     document["commits"] = sorted({*document.get("commits", []), _commit()} - {""})
@@ -205,6 +195,11 @@ def _write(path: Path, document: dict[str, Any], data: str) -> None:
     try:
         partial.write_text(text, encoding="utf-8")
         os.replace(partial, path)
+    except OSError as error:
+        raise OSError(
+            f"path: {path} cannot be written ({error.strerror}): make room there, or give another; "
+            "the rows in it are whole"
+        ) from error
     finally:
         partial.unlink(missing_ok=True)
 

@@ -53,7 +53,7 @@ def update(path: Path | str, part: Mapping[str, Any], *, page: str) -> dict[str,
     if not part["metrics"]:
         raise ValueError("part['metrics'] is empty: a page that has no result does not write one")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with held(path.parent / ".lock", "path", wait=True):
+    with held(path.with_name(f".{path.name}.lock"), f"path: {path}", wait=True):
         pages, metrics = _read(path)
         for key in pages.pop(page, {"metrics": []})["metrics"]:
             del metrics[key]

@@ -6,7 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -153,15 +153,7 @@ class Checkpoints:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Make the folder and keep other processes out. Raises `Held` where one is in it."""
-        with ExitStack() as stack:
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(held(self.folder / ".lock", "folder"))
-            except OSError as error:
-                raise OSError(
-                    f"folder: {self.folder} cannot be written ({error.strerror}): give one that "
-                    "can be"
-                ) from error
+        with held(self.folder / ".lock", f"folder: {self.folder}"):
             yield
 
     def _folders(self, name: re.Pattern[str]) -> list[Path]:
