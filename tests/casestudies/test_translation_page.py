@@ -71,13 +71,15 @@ def test_in_the_other_direction(tmp_path: Path, source: str) -> None:
     [(12, "12 different source sentences, expected 80"), (100, r"\d\d pairs to train on")],
 )
 def test_too_few_pairs_are_named_before_training(
-    tmp_path: Path, source: str, count: int, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, told: str
 ) -> None:
     """Not an hour later, where a 64th of them is asked for."""
-    before = source.split("budget = pick(")[0]  # nothing is trained up to there
     pairs = [*number_translation("de", "es", count, seed=3)]
     pairs[62:] = [(left + " und eins" * 40, right) for left, right in pairs[62:]]
     file = tmp_path / "few.tsv"
     file.write_text("".join(f"{left}\t{right}\n" for left, right in pairs), encoding="utf-8")
-    with pytest.raises(AssertionError, match=rf"few\.tsv \(your file\): {told}"):
-        run(tmp_path, before, DEEPDIVE_PAIRS=str(file))
+    monkeypatch.setenv("DEEPDIVE_PAIRS", str(file))
+    page = PAGE.read_text(encoding="utf-8").partition("# A file of your own")[2]
+    before = page.partition("budget = pick(")[0]  # nothing is trained up to there
+    with pytest.raises(ValueError, match=rf"few\.tsv \(your file\): {told}"):
+        exec(f"# {before}", {"__name__": "page"})
