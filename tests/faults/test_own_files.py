@@ -57,3 +57,4 @@ def test_a_file_that_was_changed_is_trained_on_anew(tmp_path: Path) -> None:
     backwards = [(left, " ".join(right.split()[::-1])) for left, right in pairs]
     file.write_text("".join(f"{left}\t{right}\n" for left, right in backwards), encoding="utf-8")
     assert "finished already" not in run(tmp_path, file)
+    assert len(list(tmp_path.glob("out/translation/*/*/checkpoint-*"))) == 2 * 3 * 2

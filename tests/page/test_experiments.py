@@ -154,7 +154,7 @@ def test_a_damaged_or_foreign_file_is_named_before_anything_is_measured(
     "A measured loss is infinite",
     made="a point whose result is inf; a point that is a set; minutes=inf",
     happens="an error that names the point, the key and the value",
-    kept="the rows that were measured before",
+    kept="the file as it was",
 )
 def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.json"

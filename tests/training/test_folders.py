@@ -294,7 +294,7 @@ def test_a_checkpoint_that_someone_put_a_file_into_stays(tmp_path):
 @fault(
     "The disk is full while a checkpoint is written",
     made="no file may grow beyond 2,000 bytes from the fourth step on",
-    happens="an error with folder, size and way out; called again, training goes on",
+    happens="an error with folder, size and way out",
     kept="the checkpoints before it",
 )
 def test_a_full_disk_is_named_and_costs_no_whole_checkpoint(tmp_path):

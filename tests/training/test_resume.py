@@ -118,7 +118,7 @@ def test_a_fresh_start_does_not_depend_on_what_ran_before(tmp_path):
 
 @fault(
     "A folder holds a run with other settings",
-    made="the same call of fit, with another rate, loss, model, seed or length",
+    made="the same call of fit, with another schedule, loss, model, seed or length",
     happens="refused, naming each setting with its old and its new value",
     kept="the checkpoints that are there",
 )
