@@ -235,9 +235,15 @@ def feedback(course: Path, chapter: str) -> None:
 
     opened, name = _opened(course, chapter)
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
+    withheld = {}
     for student in tqdm(ids, unit="page", disable=None):
-        pages.feedback(opened, name, student)
+        _, cells = pages.feedback(opened, name, student)
+        withheld |= {student: cells} if cells else {}
     click.echo(f"{len(ids)} pages in {course}/feedback/*/{name}")
+    if withheld:
+        click.echo("Withheld, for it quotes a hidden test or a solution; look at it yourself:")
+    for student, cells in withheld.items():
+        click.echo(f"  {student}: {', '.join(cells)}")
     click.echo(f"Next: deepdive assignment export {course} grades.csv")
 
 

@@ -17,6 +17,7 @@ import nbformat
 v4: Any = nbformat.v4  # it declares no types
 
 _DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.M)
+_IMAGE = re.compile(r"!(?=\[)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # A link's bracket, unless the address is one of the web, of this page or of a file beside it.
 _LINK = re.compile(r"\](?=[(:]\s*(?!https?://|mailto:|#|[\w./-]*(?:[\s)]|\Z)))")
@@ -92,11 +93,11 @@ def _bare(cell: Any) -> Any:
 
 
 def _harmless(markdown: str) -> str:
-    """Text whose HTML and `javascript:` links are text.
+    """Text whose HTML, images and `javascript:` links are text.
 
-    nbgrader's pages would run both in the browser of who marks.
+    nbgrader's pages would run or load them in the browser of who marks.
     """
-    return _LINK.sub("&#93;", _TAG.sub("&lt;", markdown))
+    return _LINK.sub("&#93;", _IMAGE.sub("&#33;", _TAG.sub("&lt;", markdown)))
 
 
 def writable(cell: Any) -> bool:
