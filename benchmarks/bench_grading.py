@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tqdm import tqdm
 
-from deepdive.course.assignment import collect, course, marking, rehearse
+from deepdive.course.assignment import collect, course, marking, rehearse, release
 from deepdive.house.pages import find_root
 
 CHAPTER, JOBS = "02_transformer", 2
@@ -30,7 +30,7 @@ def main() -> None:
     count = parser.parse_args().students
     with tempfile.TemporaryDirectory() as folder:
         opened = course.create(Path(folder, "course"))
-        course.release(opened, CHAPTER, find_root())
+        release.release(opened, CHAPTER, find_root())
         students = rehearse.invite(opened, count)
         download = Path(folder, "download.zip")
         rehearse.hand_in(opened, CHAPTER, students, download)

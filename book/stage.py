@@ -33,7 +33,7 @@ IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
 TEXTS = ("contents", "use", "teach", "notation", "concordance", "atlas", "laws", "glossary")
-TEXTS += ("bibliography", "errata", "changelog")
+TEXTS += ("faults", "bibliography", "errata", "changelog")
 FRONT = TEXTS[:6]
 
 

@@ -220,12 +220,13 @@ import torch
 
 from deepdive.page.cost import measure
 from deepdive.page.profile import workdir
-from deepdive.training import Validation, fit
+from deepdive.training import Keep, Validation, fit
 from deepdive.training.optim import adam, cosine
 from deepdive.training.translation import mean_cross_entropy
 
 checks = BucketBatches(encode(valid[: pick(ci=100, laptop=1000, gpu=9999)], source, target),
                        max_tokens=4000)  # fmt: skip
+made_of = tidy, source.vocab, target.vocab  # other data, other settings: another folder
 rate = dict.fromkeys(makers, pick(ci=2e-3, laptop=3e-3, gpu=2e-3))
 rate["Transformer"] = pick(ci=2e-3, laptop=4e-3, gpu=7e-4)
 
@@ -240,7 +241,7 @@ def train_model(name, steps, columns=columns, folder=None):
             optimizer=adam(model, lr=rate[name], weight_decay=0.01),
             schedule=cosine(rate[name], warmup=min(500, steps // 4), total=steps),
             validate=Validation(lambda m: mean_cross_entropy(m, checks), every=max(1, steps // 8)),
-            folder=workdir() / "translation" / (folder or name),
+            folder=Keep(workdir() / "translation" / (folder or name), of=made_of),
         )
         card.count(partial(one_pass, model), times=steps / len(sample))
     model.zero_grad()

@@ -195,7 +195,7 @@ from functools import partial
 
 from deepdive.page.cost import measure
 from deepdive.page.profile import workdir
-from deepdive.training import Update, Validation, fit
+from deepdive.training import Keep, Update, Validation, fit
 from deepdive.training.optim import EMA, adam, cosine
 from deepdive.training.translation import loss, mean_cross_entropy
 
@@ -214,7 +214,8 @@ def run(name, make, pairs, epochs, lr, size, checks=checks, seed=0):
             validate=Validation(
                 lambda m: mean_cross_entropy(m, checks["choose"]), every=min(len(data), steps)
             ),
-            folder=workdir() / "translation_protocol" / name,
+            folder=Keep(workdir() / "translation_protocol" / name,
+                        of=(pairs, choose, source.vocab, target.vocab)),
         )
         card.count(lambda: loss(model, next(iter(batches(pairs, size)))).backward(), times=steps)
     model.zero_grad()

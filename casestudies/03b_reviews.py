@@ -210,7 +210,7 @@ ask(
 from functools import partial
 
 from deepdive.page.profile import workdir
-from deepdive.training import Validation, fit
+from deepdive.training import Keep, Validation, fit
 from deepdive.training.optim import adam
 from deepdive.training.optim import linear as falling
 from deepdive.training.tasks.classification import freeze, loss, mean_loss
@@ -261,7 +261,8 @@ def pretrained(frozen=0):
 # %%
 runs = {}
 for n in sizes:
-    keep = workdir() / "reviews" / f"tuned-{n}" if n >= 2000 else None
+    place = workdir() / "reviews" / f"tuned-{n}"  # other texts: another folder below it
+    keep = Keep(place, of=(every.texts, every.labels)) if n >= 2000 else None
     runs[n] = run("fine-tuned", n, pretrained, keep=keep, epochs=EPOCHS[n])
     history, card = runs[n][1:3]
     print(f"{n:>5} sentences: {bootstrap(right['fine-tuned'][n])}, {len(history.losses)} steps, "

@@ -26,16 +26,19 @@ class Answer:
     says_length: bool = True
     drop_after: int | None = None  # bytes of the body before the connection breaks
     stall_after: int | None = None  # bytes of the body before nothing more comes
+    location: str = ""  # where a redirection leads
     pause: float = 0.0  # seconds between pieces of 4 KiB
 
 
 class LyingServer:
-    """`answers[path]` is the list of answers to come; `log` holds (path, Range header)."""
+    """`answers[path]` is the list of answers to come; `log` holds (path, Range header),
+    `logins` the Authorization header of each request."""
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.answers: dict[str, list[Answer]] = {}
         self.log: list[tuple[str, str | None]] = []
+        self.logins: list[str | None] = []
         self.closing = threading.Event()
 
     def say(self, path: str, *answers: Answer) -> str:
@@ -73,6 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         server: LyingServer = self.server.lying  # type: ignore[attr-defined]
         wanted = self.headers.get("Range")
         server.log.append((self.path, wanted))
+        server.logins.append(self.headers.get("Authorization"))
         answers = server.answers.get(self.path, [Answer(status=404)])
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         with contextlib.suppress(ConnectionError):
@@ -90,6 +94,8 @@ class _Handler(BaseHTTPRequestHandler):
         if status == 206:
             end = len(answer.body)
             self.send_header("Content-Range", f"bytes {start}-{end - 1}/{answer.length or end}")
+        if answer.location:
+            self.send_header("Location", answer.location)
         if answer.etag:
             self.send_header("ETag", answer.etag)
         if answer.says_length:

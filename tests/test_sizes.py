@@ -250,7 +250,7 @@ def named(build: Callable[..., nn.Module]) -> str:
     return f"{build.__module__.rpartition('.')[2]}.{build.__qualname__}"
 
 
-@pytest.mark.parametrize("build", builders(), ids=named)
+@pytest.mark.parametrize("build", list(builders()), ids=named)
 def test_a_builder(build: Callable[..., nn.Module]) -> None:
     """Small models are run too; of the published sizes it is only tried that they are built."""
     small = parameters(build, usual(build)) < 200_000

@@ -29,6 +29,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %%
 import math
+from random import SystemRandom
 
 import torch
 from torch import nn
@@ -593,21 +594,40 @@ def every_so_many(x):
     return x.unflatten(-1, (-1, HEADS)).permute(0, 3, 1, 2)  # other columns, but the same rows
 
 
-assert not returned("mixes_tokens", mixes_tokens(columns)), (
-    "the right split is accused. The changed token's own row may move, in every head; only the "
-    "rows of other tokens may not"
-)
-assert mixes_tokens(across), (
-    "a reshape across the rows passes your test. Its shape is right: compare numbers, of all heads "
-    "and all rows, before and after the change"
-)
-assert not mixes_tokens(every_so_many), (
-    f"a split that takes one column in {HEADS} is accused; it leaves each token in its row"
-)
+def noted(split, calls):
+    """The same split, and a note of each call."""
+    return lambda x: calls.append(x) or split(x)
+
+
+def try_splits(splits):
+    """Ask twice for each of (split, mixed, why), in an order that is drawn, and compare."""
+    answers, order = [[] for _ in splits], 2 * [*range(len(splits))]
+    SystemRandom().shuffle(order)
+    for i in order:
+        calls = []
+        given = mixes_tokens(noted(splits[i][0], calls))
+        answers[i].append(bool(returned("mixes_tokens", given)))
+        assert calls, "your test never calls `split`: it can know nothing of it"
+    for (_, mixed, why), said in zip(splits, answers, strict=True):
+        assert said == [mixed, mixed], why
+
+
+try_splits([
+    (columns, False, "the right split is accused. The changed token's own row may move, in every "
+     "head; only the rows of other tokens may not"),
+    (across, True, "a reshape across the rows passes your test. Its shape is right: compare "
+     "numbers, of all heads and all rows, before and after the change"),
+    (every_so_many, False, f"a split that takes one column in {HEADS} is accused; it leaves each "
+     "token in its row"),
+])  # fmt: skip
 ### BEGIN HIDDEN TESTS
-assert mixes_tokens(lambda x: columns(x).roll(1, dims=2)), "every row is in its neighbour's place"
-assert mixes_tokens(lambda x: columns(x + x[:, :1])), "token 0 is in all rows: change every token"
-assert mixes_tokens(lambda x: columns(x + x[:, -1:])), "the last token is in all rows"
+others = [
+    (lambda x: columns(x).roll(1, dims=2), True, "every row is in its neighbour's place"),
+    (lambda x: columns(x + x[:, :1]), True, "token 0 is in all rows: change every token"),
+    (lambda x: columns(x + x[:, -1:]), True, "the last token is in all rows"),
+    (lambda x: columns(2 * x), False, "twice the number is still the token's own row"),
+]  # fmt: skip
+try_splits(others)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="mixing"
@@ -892,10 +912,25 @@ def mended(x, y):
 
 
 # %% nbgrader={"grade_id": "loop-learns", "grade": true, "points": 3}
-def try_line(slope, start):
-    """Fit a line through points that lie on one, and look for the symptoms one by one."""
+def scattered(slope, start):
+    """Points that lie in turn above and below a line: x (B, 1), y (B), and the line itself (B)."""
     x = torch.linspace(-1, 1, 32)[:, None]
-    y = slope * x[:, 0] + start
+    line = slope * x[:, 0] + start
+    return x, line + 0.4 * line.std() * torch.tensor([1.0, -1.0]).repeat(16), line
+
+
+def try_losses(losses, x, y):
+    """See that the losses begin with the one of the new model, dropout or not."""
+    first = ((new_model()[0](x) - y[:, None]) ** 2).mean().item()
+    assert 0.5 * first < losses[0] < 2 * first, (
+        f"a new model begins near {first:.2f}, and your losses at {losses[0]:.2f}: return "
+        "those that it had while it was trained"
+    )
+
+
+def try_line(slope, start):
+    """Fit a line through points beside one, and look for the symptoms one by one."""
+    x, y, line = scattered(slope, start)
     losses, predicted, _ = returned("mended", mended(x, y))
     assert len(losses) == 200, f"200 steps were asked for; there are {len(losses)} losses"
     assert predicted.shape == (32, 1), f"predictions are (B, 1), yours {tuple(predicted.shape)}"
@@ -907,9 +942,11 @@ def try_line(slope, start):
     assert predicted.std() > 0.5 * y.std(), (
         "all predictions are near the mean of the answers: which shape has `model(x) - y`?"
     )
-    assert ((predicted[:, 0] - y) ** 2).mean() < 0.05 * y.var(), (
-        "it learns, and not this line: compare each prediction with its own answer"
+    assert ((predicted[:, 0] - line) ** 2).mean() < 0.05 * line.var(), (
+        "it learns, and not this line: the points lie beside it, in turn above and below, and the "
+        "model's predictions are to lie on it"
     )
+    try_losses(losses, x, y)
 
 
 try_line(SLOPE_OF_LINE, 0.0)
@@ -918,15 +955,20 @@ try_line(-3.5, 1.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "loop-grades", "grade": true, "points": 1}
-x = torch.linspace(-1, 1, 32)[:, None]
-answer = returned("mended", mended(x, SLOPE_OF_LINE * x[:, 0]))
+x, y, line = scattered(SLOPE_OF_LINE, 0.0)
+answer = returned("mended", mended(x, y))
 assert answer[1].isfinite().all(), "the predictions are no numbers: mend the training first"
 assert torch.equal(answer[1], answer[2]), (
     "the same model gives two answers to the same input: dropout is still on. `no_grad` does not "
     "switch it off"
 )
+assert answer[1].diff(n=2, dim=0).abs().max() < 1e-3, (
+    "this model can draw nothing but a line, and your predictions lie on none"
+)
+try_losses(answer[0], x, y)
 ### BEGIN HIDDEN TESTS
-assert min(answer[0]) > 1e-6, "dropout was taken out of the training too; it belongs there"
+losses = mended(x, line)[0]  # a model without dropout fits what lies on a line to the last digit
+assert min(losses) > 1e-6, "dropout was taken out of the training too; it belongs there"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="loop"

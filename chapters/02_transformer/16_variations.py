@@ -272,7 +272,7 @@ print(" | ".join(pieces.tokens(train[-1][1])))
 # %%
 from deepdive.decoding import greedy
 from deepdive.page.profile import workdir
-from deepdive.training import fit
+from deepdive.training import Keep, fit
 from deepdive.training.objectives import perplexity
 from deepdive.training.optim import adam, inverse_sqrt
 from deepdive.training.translation import bleu, loss, mean_cross_entropy, translate, with_references
@@ -290,7 +290,8 @@ def train_one(change, value, steps, seed, smoothing):
         model, BucketBatches(encoded, max_tokens=pick(ci=400, laptop=600, gpu=600), seed=seed),
         partial(loss, smoothing=smoothing), steps=steps, seed=seed, optimizer=adam(model),
         schedule=inverse_sqrt((OURS | size)["d_model"], warmup, factor=0.08 * warmup**0.5),
-        folder=workdir() / "variations" / name, progress=False,  # the sweep shows its own
+        folder=Keep(workdir() / "variations" / name, of=pieces.vocab),
+        progress=False,  # the sweep shows its own
     )
     return model, history
 

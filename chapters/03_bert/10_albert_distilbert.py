@@ -313,11 +313,11 @@ def gaps(net, tokens, rate=RATE, draw=None):
     return cross_entropy(net.masked_logits(net.bert(inputs)[chosen]), targets[chosen], pad=None)
 
 
-def train(net, batches, loss, name, steps, seed, lr=LR):
+def train(net, batches, loss, name, steps, seed, lr=LR, of=()):
     fit(net, batches, loss, steps=steps, seed=seed, progress=False,
         optimizer=adam(net, lr=lr, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
         schedule=linear(lr, max(1, steps // 10), steps + 1),
-        folder=checkpoints("smaller", f"{name}-{steps}-{seed}"))  # fmt: skip
+        folder=checkpoints("smaller", f"{name}-{steps}-{seed}", of=of))  # fmt: skip
     return net
 
 
@@ -357,7 +357,8 @@ def trained(name, steps, seed):
     def loss(net, tokens):
         return taught(net, tokens, teacher, WEIGHTS[name])
 
-    return train(net, batches, gaps if name == "copied" else loss, name, steps, seed)
+    return train(net, batches, gaps if name == "copied" else loss, name, steps, seed,
+                 of=(WEIGHTS[name], teacher.state_dict()))  # fmt: skip
 
 
 # %% [markdown]

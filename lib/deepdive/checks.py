@@ -31,6 +31,14 @@ def not_negative(**sizes: int | None) -> None:
     _at_least(0, sizes)
 
 
+def whole(name: str, value: int) -> int:
+    """Return a whole number, or numpy's, as a plain one. Raises TypeError for others."""
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{name}={value!r}: expected a whole number") from None
+
+
 def divides(**sizes: int) -> None:
     """Raise ValueError, naming both, unless the first size divides the second: `divides(n_heads=4,
     d_model=16)`. Both must be positive.

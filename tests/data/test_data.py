@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
-import hashlib
 import importlib
 import io
 import json
@@ -12,19 +11,29 @@ import multiprocessing
 import os
 import signal
 import socket
-import tarfile
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from lying_server import Answer, LyingServer, lying_server
+from toy_data import (
+    BODY,
+    OTHER,
+    QUICK,
+    TEXT,
+    archived,
+    entry,
+    get_toy,
+    packed_tar,
+    packed_zip,
+)
 
 from deepdive.data import (
     BucketBatches,
@@ -47,67 +56,6 @@ from deepdive.data.check import _hash_up_to
 from deepdive.data.download import Policy
 from deepdive.data.parts import Parts
 from deepdive.data.recipes import RECIPES
-
-BODY = hashlib.shake_256(b"body").digest(60_000)
-OTHER = hashlib.shake_256(b"other").digest(60_000)
-TEXT = b"Go.\tVa !\nHi.\tSalut !\n" * 40
-QUICK = Policy(timeout=10, tries=3, wait=0.01, longest_wait=0.02, progress=1)
-
-Entry = dict[str, Any]
-
-
-def entry(file: str, content: bytes, address: str = "", **more: Any) -> Entry:
-    """A file of the registry that is its one part, as registry.json writes it."""
-    inner: Entry = {}
-    if file.endswith(".gz"):
-        inner = {"content_bytes": len(content), "content_sha256": sha256(content)}
-    staged = gzip.compress(content, 1, mtime=0) if inner else content
-    part = {"path": address, "bytes": len(content), "sha256": sha256(content)}
-    made = {"parts": [part], "recipe": "copy"} if address else {"by_hand": "From elsewhere."}
-    return {"file": file, "bytes": len(staged), "sha256": sha256(staged), **inner, **made, **more}
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-@pytest.fixture
-def server() -> Iterator[LyingServer]:
-    with lying_server() as running:
-        yield running
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and no mirror."""
-    monkeypatch.setenv("DEEPDIVE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("DEEPDIVE_MIRROR", "")
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def register(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put a data set of these files, named `toy`, in place of the registry."""
-    module = importlib.import_module("deepdive.data.registry")
-    said = json.loads(Path(module.__file__).with_name("registry.json").read_text("utf-8"))
-
-    def put(*files: Entry) -> None:
-        toy = module._dataset({**said["datasets"][0], "name": "toy", "files": list(files)})
-        monkeypatch.setattr(module, "_load", lambda: {"toy": toy})
-
-    return put
-
-
-@pytest.fixture
-def toy(register: Callable[..., None], server: LyingServer, cache: Path) -> Path:
-    """A data set `toy` of one file `body.bin` that the server has; the path it will get."""
-    register(entry("body.bin", BODY, f"{server.address}/body"))
-    return cache / "toy" / "body.bin"
-
-
-def get_toy(file: str = "body.bin", policy: Policy = QUICK) -> Path:
-    return fetch("toy", file, progress=False, policy=policy)
-
 
 # --- the registry
 
@@ -166,6 +114,12 @@ def test_wrong_names_get_an_error_that_helps(call: Callable[[], object], message
         call()
 
 
+@fault(
+    "A registered name that leaves its folder",
+    made="a file called ../body.bin in the registry",
+    happens="refused by name",
+    kept="everything outside the folder",
+)
 def test_a_registered_name_that_leaves_its_folder_is_refused(
     register: Callable[..., None],
 ) -> None:
@@ -185,6 +139,12 @@ def test_a_file_is_downloaded_once(toy: Path, server: LyingServer) -> None:
     assert sorted(path.name for path in toy.parent.rglob("*")) == [".lock", ".source", "body.bin"]
 
 
+@fault(
+    "The connection drops",
+    made="the server closes it after a third of the bytes, twice",
+    happens="the download asks for the rest and goes on where it broke",
+    kept="all bytes that had come",
+)
 @pytest.mark.parametrize("etag", ['"one"', None])
 def test_a_dropped_download_goes_on_where_it_broke(
     toy: Path, server: LyingServer, etag: str | None
@@ -212,6 +172,12 @@ TROUBLES = {
 }
 
 
+@fault(
+    "A lying, slow or changing server",
+    made="it ignores or shifts ranges, claims more than comes, fails twice, changes the file",
+    happens="the download starts anew or goes on, and ends in the registered bytes",
+    kept="what had come, where it is still of the same file",
+)
 @pytest.mark.parametrize("answers", TROUBLES.values(), ids=TROUBLES.keys())
 def test_trouble_on_the_way_still_ends_in_the_right_bytes(
     toy: Path, server: LyingServer, answers: list[Answer]
@@ -220,6 +186,12 @@ def test_trouble_on_the_way_still_ends_in_the_right_bytes(
     assert get_toy().read_bytes() == BODY
 
 
+@fault(
+    "A download falls silent",
+    made="the server sends a third of the file and then nothing",
+    happens="after the timeout it asks for the rest",
+    kept="what had come",
+)
 def test_a_download_that_falls_silent_goes_on_after_the_timeout(
     toy: Path, server: LyingServer
 ) -> None:
@@ -229,6 +201,12 @@ def test_a_download_that_falls_silent_goes_on_after_the_timeout(
     assert any(server.ranges())
 
 
+@fault(
+    "The rest of another file",
+    made="the server answers a request for the rest with another range or another ETag",
+    happens="it is dropped, with the reason",
+    kept="nothing of either file",
+)
 @pytest.mark.parametrize(
     "answer",
     [Answer(BODY, shift=100), Answer(BODY, etag='"two"', obeys_if_range=False)],
@@ -260,6 +238,12 @@ REFUSED = {
 }
 
 
+@fault(
+    "Wrong bytes",
+    made="the server serves a changed, cut, empty or endless file",
+    happens="refused after a second try, with address, sizes and sums",
+    kept="nothing of it: the next fetch begins anew",
+)
 @pytest.mark.parametrize(("answer", "reason"), REFUSED.values(), ids=REFUSED.keys())
 def test_wrong_bytes_are_refused_and_leave_nothing(
     toy: Path, server: LyingServer, answer: Answer, reason: str
@@ -290,6 +274,12 @@ def test_a_server_that_gives_nothing_is_given_up(
     assert len(server.log) == requests
 
 
+@fault(
+    "A server that always starts over",
+    made="it drops every connection at the same byte and ignores ranges",
+    happens="given up after three tries without progress",
+    kept="nothing that is not verified",
+)
 def test_a_server_that_always_starts_over_is_given_up(toy: Path, server: LyingServer) -> None:
     server.say("body", Answer(BODY, drop_after=20_000, ranges=False))
     with pytest.raises(DataUnavailable, match="the connection"):
@@ -297,6 +287,12 @@ def test_a_server_that_always_starts_over_is_given_up(toy: Path, server: LyingSe
     assert len(server.log) == 3  # the first brought something, two more nothing new
 
 
+@fault(
+    "No network",
+    made="the server's port is closed",
+    happens="one error: what was tried, and two ways out",
+    kept="everything",
+)
 def test_offline_is_one_error_with_what_was_tried_and_two_ways_out(
     register: Callable[..., None], cache: Path
 ) -> None:
@@ -369,6 +365,12 @@ def wait_for(happened: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@fault(
+    "A download is killed",
+    made="SIGKILL after a third of the bytes",
+    happens="the next fetch asks for the rest",
+    kept="what had come",
+)
 def test_a_killed_download_leaves_no_wrong_file_and_is_resumed(
     toy: Path, server: LyingServer
 ) -> None:
@@ -386,6 +388,12 @@ def test_a_killed_download_leaves_no_wrong_file_and_is_resumed(
     assert server.ranges() == [None, "bytes=20000-"]
 
 
+@fault(
+    "Bytes are spoilt by a power cut",
+    made="zeros are written over what had come",
+    happens="the sum does not agree, and the file is fetched anew",
+    kept="no wrong file",
+)
 def test_bytes_spoilt_after_a_kill_are_found_out(toy: Path, server: LyingServer) -> None:
     server.say("body", Answer(BODY, drop_after=20_000), *[Answer(status=500)] * 2, Answer(BODY))
     with pytest.raises(DataUnavailable):
@@ -395,6 +403,12 @@ def test_bytes_spoilt_after_a_kill_are_found_out(toy: Path, server: LyingServer)
     assert get_toy().read_bytes() == BODY
 
 
+@fault(
+    "Four fetch the same file at once",
+    made="four processes, one slow server",
+    happens="one downloads, three wait",
+    kept="one download for all",
+)
 def test_processes_that_fetch_the_same_file_download_it_once(
     toy: Path, server: LyingServer
 ) -> None:
@@ -410,14 +424,6 @@ def test_processes_that_fetch_the_same_file_download_it_once(
 # --- mirror and cache
 
 
-@pytest.fixture
-def mirror(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The path of `toy/body.bin` in a mirror folder that is set."""
-    monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path / "mirror"))
-    (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    return tmp_path / "mirror" / "toy" / "body.bin"
-
-
 def test_the_mirror_comes_first(mirror: Path, toy: Path, server: LyingServer) -> None:
     mirror.write_bytes(BODY)
     toy.parent.mkdir(parents=True)
@@ -427,6 +433,12 @@ def test_the_mirror_comes_first(mirror: Path, toy: Path, server: LyingServer) ->
     assert server.log == []
 
 
+@fault(
+    "A wrong file in the mirror",
+    made="changed, cut, longer or empty",
+    happens="refused by name, with what to do; no other place is asked",
+    kept="the mirror as it is",
+)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(OTHER, "sha256"), (BODY[:-1], "truncated"), (BODY + b"x", "60,001 bytes"), (b"", "0 bytes")],
@@ -464,6 +476,12 @@ def test_a_mirror_without_the_file_leads_on_to_the_download(
         get_toy()
 
 
+@fault(
+    "A mirror that is no folder",
+    made="DEEPDIVE_MIRROR names a folder that is not there",
+    happens="an error with the setting and what it may be",
+    kept="everything",
+)
 def test_a_mirror_that_is_no_folder_is_an_error(
     toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,9 +506,15 @@ def test_an_http_mirror_without_the_file_is_warned_of(
     server.say("body", Answer(BODY))
     with pytest.warns(UserWarning, match="the mirror did not give toy/body.bin") as caught:
         assert get_toy().read_bytes() == BODY
-    assert caught[0].filename == __file__  # a warning points at who asked for the data
+    assert caught[0].filename == get_toy.__code__.co_filename  # who asked
 
 
+@fault(
+    "A wrong file in a mirror on the network",
+    made="the mirror serves other bytes",
+    happens="refused by address",
+    kept="nothing of it",
+)
 def test_a_wrong_file_in_an_http_mirror_is_refused(
     toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -515,6 +539,12 @@ def test_a_checkout_uses_the_folder_beside_it(
     assert places.mirror() == (tmp_path / "shared" / "data").resolve()
 
 
+@fault(
+    "A wrong file in the cache",
+    made="other bytes are written over it",
+    happens="moved aside with a warning, and fetched anew",
+    kept="the wrong file, under another name",
+)
 def test_a_wrong_file_in_the_cache_is_moved_aside_and_replaced(
     toy: Path, server: LyingServer
 ) -> None:
@@ -536,6 +566,12 @@ def test_a_wrong_file_in_the_cache_is_not_used_for_want_of_a_better(
     assert not toy.exists()
 
 
+@fault(
+    "The cache cannot be written (a read-only home)",
+    made="a file stands where its folder should be",
+    happens="an error that names the folder, the reason and DEEPDIVE_CACHE",
+    kept="everything",
+)
 def test_a_cache_that_cannot_be_written_is_an_error_that_names_the_setting(
     toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -631,6 +667,12 @@ def test_a_gz_is_known_by_what_it_holds(
         assert reason in verify("toy")[0][2]
 
 
+@fault(
+    "A gzip bomb",
+    made="a stream that never ends",
+    happens="no more is unpacked than is registered, and a piece",
+    kept="memory",
+)
 def test_a_bomb_is_not_read_to_its_end() -> None:
     class Endless(io.RawIOBase):
         given = 0
@@ -647,30 +689,12 @@ def test_a_bomb_is_not_read_to_its_end() -> None:
 # --- files made from archives
 
 
-def packed_zip(members: dict[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
-
-
-def packed_tar(members: dict[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(f"repo-0123/{name}")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
-
-
-def archived(server: LyingServer, content: bytes, recipe: str, *arguments: str) -> Entry:
-    """What a file made from the archive at /pack adds to its registered entry."""
-    part = {"path": server.say("pack", Answer(content))}
-    return {"parts": [part], "recipe": recipe, "arguments": list(arguments)}
-
-
+@fault(
+    "An archive that writes elsewhere",
+    made="members called ../../evil and /evil",
+    happens="only the members asked for are read, and no name of an archive becomes a path",
+    kept="everything outside the cache",
+)
 @pytest.mark.parametrize("pack", [packed_zip, packed_tar])
 def test_members_of_one_archive_are_read_and_it_is_downloaded_once(
     register: Callable[..., None],
@@ -691,6 +715,12 @@ def test_members_of_one_archive_are_read_and_it_is_downloaded_once(
     assert not list(cache.parent.rglob("*evil*"))
 
 
+@fault(
+    "An archive that is cut, changed or none",
+    made="the server gives another, a part of one, or a page of HTML",
+    happens="refused, with its address and the reason",
+    kept="nothing of it",
+)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -712,6 +742,12 @@ def test_an_archive_that_gives_something_else_is_refused_and_not_kept(
     assert get_toy("text.txt").read_bytes() == TEXT
 
 
+@fault(
+    "An archive without what its recipe needs",
+    made="one file of a pair is missing",
+    happens="refused: its parts are not as registered",
+    kept="nothing of it",
+)
 def test_a_recipe_that_stumbles_over_its_parts_refuses_them(
     register: Callable[..., None], server: LyingServer
 ) -> None:
@@ -721,6 +757,12 @@ def test_a_recipe_that_stumbles_over_its_parts_refuses_them(
         get_toy("text.txt")
 
 
+@fault(
+    "An archive that holds too much",
+    made="a member beyond the limit",
+    happens="refused by name",
+    kept="memory",
+)
 def test_no_more_is_read_from_an_archive_than_allowed(tmp_path: Path) -> None:
     for pack in (packed_zip, packed_tar):
         (tmp_path / "pack").write_bytes(pack({"big": bytes(1_000_000)}))
@@ -776,6 +818,12 @@ def test_a_line_that_is_no_pair_is_named(tmp_path: Path, content: bytes, message
         read_pairs(tmp_path / "a.txt")
 
 
+@fault(
+    "A file of pairs that is not there or cut",
+    made="a wrong path; a .gz without its end",
+    happens="an error with the path and the reason",
+    kept="everything",
+)
 def test_a_file_that_is_not_there_or_cut_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing\.txt is not a file"):
         read_pairs(tmp_path / "nothing.txt")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from resume_script import forked
 
 from deepdive.page.experiments import checkpoints, kept, sweep
+from deepdive.training import Keep
 
 POINTS = [{"depth": depth, "warmup": warmup} for depth in (2, 4) for warmup in (0, 9)]
 
@@ -81,4 +85,65 @@ def test_only_an_experiment_keeps_checkpoints(
     monkeypatch.setenv("DEEPDIVE_PROFILE", "laptop")
     assert checkpoints("pretraining", "400-0") is None
     monkeypatch.setenv("DEEPDIVE_PROFILE", "experiment")
-    assert checkpoints("pretraining", "400-0") == tmp_path / "pretraining" / "400-0"
+    kept_at = checkpoints("pretraining", "400-0", of="a teacher")
+    assert kept_at == Keep(tmp_path / "pretraining" / "400-0", of="a teacher")
+
+
+def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    other = [{"depth": depth, "warmup": 1} for depth in range(6)]
+
+    def beside(depth: int, warmup: int) -> dict[str, Any]:
+        """While this point is measured, another process sweeps over points of its own."""
+        if depth == 2 and not warmup:
+            child = forked(lambda: sweep(Measure(), [*other, POINTS[1]], path))
+            assert os.waitpid(child, 0)[1] == 0
+        return Measure()(depth, warmup)
+
+    rows = sweep(beside, POINTS, path)
+    assert [row["loss"] for row in rows] == [2.0, 2.9, 4.0, 4.9]
+    kept_rows = json.loads(path.read_text())["rows"]
+    assert len(kept_rows) == len(other) + len(POINTS)
+    assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"rows": [{"dep', r"a\.json is damaged .*restore it .*move it away"),
+        ('{"rows": [3]}', r"a\.json, row 1: .*came as 3"),
+        ('{"rows": [{"depth": 2}]}', r"a\.json, row 1: .*seconds"),
+        (
+            '{"data": "real", "rows": [{"depth": 2, "warmup": 0, "loss": 1, "seconds": 1}]}',
+            r"a\.json has rows of data 'real', these are of 'generated'",
+        ),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_named_before_anything_is_measured(
+    tmp_path: Path, content: str, told: str
+) -> None:
+    path, measure = tmp_path / "a.json", Measure()
+    path.write_text(content)
+    with pytest.raises(ValueError, match=told):
+        sweep(measure, POINTS, path)
+    assert not measure.calls
+    assert path.read_text() == content
+
+
+def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    with pytest.raises(ValueError, match=r"'depth': 2, 'warmup': 0.*'loss' is inf"):
+        sweep(lambda depth, warmup: {"loss": float("inf")}, POINTS, path)
+    with pytest.raises(TypeError, match=r"point: 'depth' is \{2\}"):
+        sweep(Measure(), [{"depth": {2}, "warmup": 0}], path)
+    with pytest.raises(ValueError, match="minutes: came as inf"):
+        sweep(Measure(), POINTS, path, minutes=float("inf"))
+    assert not path.exists()
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    point = {"depth": np.int64(2), "warmup": 0}
+    rows = sweep(lambda depth, warmup: {"loss": np.float32(0.5)}, [point], path)
+    assert rows == json.loads(path.read_text())["rows"]
+    assert sweep(Measure(dies_at=1), [point], path) == rows

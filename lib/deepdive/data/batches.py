@@ -6,12 +6,14 @@ taken after a batch was received says that the next one comes. (A plain list of 
 class: `fit` keeps its place.)
 """
 
+import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
+from deepdive.checks import whole
 from deepdive.data.errors import DataError
 
 Tokens = Sequence[int] | Tensor
@@ -54,7 +56,8 @@ class BucketBatches:
                 f"max_tokens: item {worst} has {int(self._longest[worst])} tokens, more than "
                 f"max_tokens={max_tokens}; raise it, or drop or cut long items"
             )
-        self.max_tokens, self.seed, self.pad = max_tokens, seed, pad
+        self.max_tokens, self.seed = whole("max_tokens", max_tokens), whole("seed", seed)
+        self.pad = whole("pad", pad)
         self.epoch = self.index = 0
         self._len = len(self._plan(0))
 
@@ -87,6 +90,13 @@ class BucketBatches:
         if not 0 <= state["index"] <= len(self) or state["epoch"] < 0:
             raise DataError(f"state: no batch {state['index']} of epoch {state['epoch']}")
         self.epoch, self.index, self.seed = state["epoch"], state["index"], state["seed"]
+
+    def fingerprint(self) -> dict[str, int | str]:
+        """What tells these batches from others: the numbers of their making, and a sha256."""
+        digest = hashlib.sha256()
+        for column in self._columns:
+            digest.update(column.lengths.numpy().tobytes() + column.flat.numpy().tobytes())
+        return {**self._identity(), "pad": self.pad, "sha256": digest.hexdigest()}
 
     def _identity(self) -> dict[str, int]:
         tokens = sum(int(column.lengths.sum()) for column in self._columns)

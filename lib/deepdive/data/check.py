@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,8 +17,26 @@ def refusal(path: Path, entry: DataFile) -> str | None:
     """Why `path` is not the file `entry`; None if it is. Always reads and hashes.
 
     A file is accepted by its size and sha256, or, for a `.gz`, by the size and sha256 of what it
-    holds, as far as it decompresses whole.
+    holds, as far as it decompresses whole. One that cannot be read is refused.
     """
+    return _readable(_refusal, path, entry)
+
+
+def remembered_refusal(path: Path, entry: DataFile) -> str | None:
+    """`refusal`, hashing a file once a process as long as its size and time stay the same."""
+    return _readable(_remembered, path, entry)
+
+
+def _readable(
+    look: Callable[[Path, DataFile], str | None], path: Path, entry: DataFile
+) -> str | None:
+    try:
+        return look(path, entry)
+    except OSError as error:
+        return f"it cannot be read ({error.strerror or error})"
+
+
+def _refusal(path: Path, entry: DataFile) -> str | None:
     size = path.stat().st_size
     digest = file_sha256(path) if size == entry.bytes else ""
     if digest == entry.sha256:
@@ -36,14 +55,13 @@ def refusal(path: Path, entry: DataFile) -> str | None:
     return f"{reason}; {inside}" if inside else reason
 
 
-def remembered_refusal(path: Path, entry: DataFile) -> str | None:
-    """`refusal`, hashing a file once a process as long as its size and time stay the same."""
+def _remembered(path: Path, entry: DataFile) -> str | None:
     state = path.stat()
     key = (str(path), entry.sha256)
     size_time = (state.st_size, state.st_mtime_ns)
     seen = _SEEN.get(key)
     if seen is None or seen[:2] != size_time:
-        seen = _SEEN[key] = (*size_time, refusal(path, entry))
+        seen = _SEEN[key] = (*size_time, _refusal(path, entry))
     return seen[2]
 
 
@@ -58,7 +76,7 @@ def _content_refusal(path: Path, entry: DataFile) -> str | None:
     try:
         with gzip.open(path, "rb") as file:
             size, digest = _hash_up_to(file, limit)  # type: ignore[arg-type]
-    except (EOFError, OSError, zlib.error) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         return f"it does not decompress ({error})"
     if size > limit:
         return f"it holds more than the {limit:,} bytes expected"

@@ -9,8 +9,9 @@ import json
 import os
 import socket
 import time
+from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, cast
@@ -47,23 +48,27 @@ def download(
     check: Callable[[Path], str | None],
     *,
     size: int | None = None,
+    limit: int | None = None,
+    login: str | None = None,
     progress: bool = True,
     policy: Policy = POLICY,
 ) -> None:
     """Bring `address` to `target`. `check(path)` gives the reason to refuse the file, or None.
 
-    The caller holds the lock of `target`. Raises DataUnavailable where the server cannot be
-    reached or has no such file, DataRefused where what it serves is refused twice, the second
-    time from the first byte on.
+    No more is read than `size` bytes, where that is known, or else `limit`. `login` is a
+    `name:password` for this host alone, and stands in no message. The caller holds the lock of
+    `target`. Raises DataUnavailable where the server cannot be reached or has no such file,
+    DataRefused where what it serves is refused twice, the second time from the first byte on.
     """
     if not address.startswith(("http://", "https://")):
         raise DataUnavailable(f"{address}: not an http address")
     bar = _bar(address.rpartition("/")[2], size) if progress else None
     part = _Part(target)
+    request = _Request(address, login, size, size or limit or policy.limit)
     try:
         reason: str | None = ""
         for _ in range(2):
-            _bring(address, part, size, bar, policy)
+            _bring(request, part, bar, policy)
             reason = check(part.path)
             if reason is None:
                 part.keep(target)
@@ -73,6 +78,22 @@ def download(
     finally:
         if bar is not None:
             bar.close()
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked for, and how much of it is taken."""
+
+    address: str
+    login: str | None = field(repr=False)
+    size: int | None
+    limit: int
+
+    def headers(self) -> dict[str, str]:
+        """The headers for this host, which a redirection does not hand on."""
+        if self.login is None:
+            return {}
+        return {"Authorization": "Basic " + b64encode(self.login.encode()).decode()}
 
 
 class _Part:
@@ -115,12 +136,12 @@ def replace(source: Path, target: Path) -> None:
     os.replace(source, target)
 
 
-def _bring(address: str, part: _Part, size: int | None, bar: Any, policy: Policy) -> None:
+def _bring(request: _Request, part: _Part, bar: Any, policy: Policy) -> None:
     """Ask until the body has ended; give up after `tries` attempts without progress."""
     failures, furthest = 0, part.size()
-    while part.size() != size:
+    while part.size() != request.size:
         try:
-            _once(address, part, size if size is not None else policy.limit, bar, policy)
+            _once(request, part, bar, policy)
             return
         except _Drop as drop:
             # Progress is counted from the furthest byte ever, so that a server which lets us
@@ -129,14 +150,15 @@ def _bring(address: str, part: _Part, size: int | None, bar: Any, policy: Policy
             failures = 1 if forward else failures + 1
             furthest = max(furthest, part.size())
             if failures >= policy.tries:
-                raise DataUnavailable(f"{address}: {drop} ({failures} tries)") from drop
+                message = f"{request.address}: {drop} ({failures} tries)"
+                raise DataUnavailable(message) from drop
             time.sleep(min(policy.wait * 2 ** (failures - 1), policy.longest_wait))
 
 
-def _once(address: str, part: _Part, limit: int, bar: Any, policy: Policy) -> None:
-    """One request. Returns when the body has ended, or is longer than `limit`."""
-    note = part.noted(address)
-    if note is None or part.size() > limit:
+def _once(request: _Request, part: _Part, bar: Any, policy: Policy) -> None:
+    """Ask once. Returns when the body has ended, or is longer than the limit."""
+    note = part.noted(request.address)
+    if note is None or part.size() > request.limit:
         part.forget()
     have = part.size()
     headers = {"User-Agent": f"deepdive/{__version__}", "Accept-Encoding": "identity"}
@@ -144,16 +166,20 @@ def _once(address: str, part: _Part, limit: int, bar: Any, policy: Policy) -> No
         headers["Range"] = f"bytes={have}-"
         if note["validator"] is not None:
             headers["If-Range"] = note["validator"]
-    with _open(address, headers, part, policy.timeout) as response:
-        _receive(address, response, part, have, limit, bar)
+    with _open(request, headers, part, policy.timeout) as response:
+        _receive(request, response, part, have, bar)
 
 
-def _open(address: str, headers: dict[str, str], part: _Part, timeout: float) -> HTTPResponse:
+def _open(request: _Request, headers: dict[str, str], part: _Part, timeout: float) -> HTTPResponse:
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
+    address = request.address
+    asking = Request(address, headers=headers)
+    for name, value in request.headers().items():
+        asking.add_unredirected_header(name, value)
     try:
-        return cast(HTTPResponse, urlopen(Request(address, headers=headers), timeout=timeout))
+        return cast(HTTPResponse, urlopen(asking, timeout=timeout))
     except HTTPError as error:
         error.close()
         if error.code == 416:  # the file is shorter than what we have of it
@@ -169,31 +195,29 @@ def _open(address: str, headers: dict[str, str], part: _Part, timeout: float) ->
         raise _broken(error) from error
 
 
-def _receive(
-    address: str, response: HTTPResponse, part: _Part, have: int, limit: int, bar: Any
-) -> None:
+def _receive(request: _Request, response: HTTPResponse, part: _Part, have: int, bar: Any) -> None:
     """Write the body behind the `have` bytes already there, or anew where it is not their rest."""
     validator = _validator(response)
     first, total = _range(response)
     if response.status == 206:
-        note = part.noted(address)
+        note = part.noted(request.address)
         if first != have or note is None or note["validator"] != validator:
             part.forget()
             raise _Drop("the file changed, or the server sent another range than was asked")
     else:
         have = 0
-        part.begin(address, validator)
+        part.begin(request.address, validator)
     if bar is not None:
         bar.total, bar.n = total or bar.total, have
         bar.refresh()
     with part.path.open("ab") as file:
-        while have <= limit and (piece := _read(response)):
+        while have <= request.limit and (piece := _read(response)):
             file.write(piece)
             file.flush()  # so that a killed process leaves all that has come
             have += len(piece)
             if bar is not None:
                 bar.update(len(piece))
-    if total is not None and have < min(total, limit):
+    if total is not None and have < min(total, request.limit):
         raise _Drop(f"the connection ended after {have:,} of {total:,} bytes")
 
 

@@ -54,10 +54,9 @@ def verify(name: str) -> list[tuple[str, bool, str]]:
     data = get(name)
     found = []
     for entry in data.files:
-        paths = [folder.path(data, entry) for folder in folders()]
-        path = next((path for path in paths if path.exists()), None)
+        path = next((f.path(data, entry) for f in folders() if f.has(data, entry)), None)
         if path is None:
-            looked = ", ".join(str(path) for path in paths)
+            looked = ", ".join(str(folder.path(data, entry)) for folder in folders())
             found.append((entry.file, False, f"not here; looked at {looked}"))
         else:
             reason = refusal(path, entry)
@@ -69,7 +68,7 @@ def _usable(folder: Folder, data: Dataset, entry: DataFile) -> bool:
     path, reason = folder.path(data, entry), folder.refused(data, entry)
     if reason is not None:
         warnings.warn(f"{path}: refused, {reason}", stacklevel=4)
-    return reason is None and path.exists()
+    return reason is None and folder.has(data, entry)
 
 
 def _first(asked: list[Store], data: Dataset, entry: DataFile) -> Path:

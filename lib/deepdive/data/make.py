@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deepdive.data.check import file_sha256, refusal
 from deepdive.data.download import POLICY, Policy, download, replace
-from deepdive.data.errors import DataRefused, DataUnavailable
+from deepdive.data.errors import DataError, DataRefused, DataUnavailable
 from deepdive.data.parts import Parts
 from deepdive.data.recipes import RECIPES
 from deepdive.data.registry import DataFile, Dataset, Part
@@ -75,7 +75,9 @@ def _part_refusal(part: Part, path: Path) -> str | None:
 def _content(entry: DataFile, loose: dict[str, Path]) -> bytes:
     try:
         content = RECIPES[entry.recipe](Parts(loose), *entry.arguments)
-    except (ValueError, LookupError, TypeError, SyntaxError) as error:
+    except (DataError, OSError):
+        raise
+    except Exception as error:  # whatever strange parts make a recipe stumble
         raise DataRefused(
             f"{entry.file}: its parts are not as registered ({type(error).__name__}: {error})"
         ) from error

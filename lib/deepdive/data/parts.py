@@ -4,6 +4,8 @@ Nothing is ever unpacked to disk under a name that an archive gives; members are
 and no more than `limit` bytes in all.
 """
 
+import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -13,6 +15,10 @@ from pathlib import Path
 from deepdive.data.errors import DataRefused
 
 LIMIT = 512 << 20
+_BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError,
+    RuntimeError, ValueError, struct.error,
+)  # fmt: skip
 
 
 class Parts:
@@ -43,7 +49,11 @@ class Parts:
         read = self._zip if zipfile.is_zipfile(archive) else self._tar
         try:
             return dict(sorted(read(archive, wanted).items()))
-        except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        except DataRefused:
+            raise
+        except NotImplementedError as error:
+            raise DataRefused(f"{archive.name}: packed by an unknown method ({error})") from error
+        except _BROKEN as error:
             raise DataRefused(f"{archive.name}: not a whole archive ({error})") from error
 
     def member(self, path: str) -> bytes:
@@ -58,9 +68,19 @@ class Parts:
         with zipfile.ZipFile(archive) as file:
             for info in file.infolist():
                 if not info.is_dir() and wanted(info.filename):
-                    self._spend(info.file_size, archive)  # zipfile never gives more than it says
-                    found[info.filename] = file.read(info)
+                    found[info.filename] = self._zip_member(file, info, archive)
         return found
+
+    def _zip_member(self, file: zipfile.ZipFile, info: zipfile.ZipInfo, archive: Path) -> bytes:
+        if info.flag_bits & 1:
+            raise DataRefused(f"{archive.name}: its member {info.filename!r} wants a password")
+        self._spend(info.file_size, archive)
+        with file.open(info) as member:
+            # Of a number of bytes zipfile unpacks no more; of all, whatever the size is said to be.
+            content = member.read(info.file_size + 1)
+        if len(content) != info.file_size:
+            raise DataRefused(f"{archive.name}: its member {info.filename!r} lies about its size")
+        return content
 
     def _tar(self, archive: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         found = {}

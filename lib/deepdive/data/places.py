@@ -2,17 +2,19 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from deepdive.data.errors import DataError
+from deepdive.locks import held
 
 MIRROR = "DEEPDIVE_MIRROR"
 CACHE = "DEEPDIVE_CACHE"
 
 
 def mirror() -> Path | str | None:
-    """The mirror: a folder, an http address without its last slash, or None.
+    """The mirror: a folder, an http address without its last slash and its password, or None.
 
     `DEEPDIVE_MIRROR` names it, laid out `<data set>/<file>`. Unset, the folder `../shared/data`
     beside a checkout of the repository is used where it exists; empty, there is no mirror.
@@ -24,14 +26,44 @@ def mirror() -> Path | str | None:
     if not setting.strip():
         return None
     if setting.startswith(("http://", "https://")):
-        return setting.rstrip("/")
+        return _split(setting)[0]
     folder = Path(setting).expanduser()
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise DataError(
-            f"{MIRROR}: {setting!r} is neither a folder that exists nor an http address; "
+            f"{MIRROR}: {_public(setting)!r} is neither a folder that exists nor an http address; "
             f"name one laid out <data set>/<file>, or set {MIRROR}= for none"
         )
     return folder
+
+
+def login() -> str | None:
+    """What the address of the mirror says before its @ (`name:password`), which is never shown."""
+    return _split(os.environ[MIRROR])[1]
+
+
+def _split(setting: str) -> tuple[str, str | None]:
+    """An address without its login, and the login."""
+    try:
+        parts = urlsplit(setting)
+        before, at, host = parts.netloc.rpartition("@")
+        whole = bool(parts.hostname) and "@" not in setting.partition(parts.netloc)[2]
+        _ = parts.port  # raises ValueError where it is no number
+    except ValueError:
+        whole = False
+    if not whole:
+        raise DataError(
+            f"{MIRROR}: {_public(setting)!r} is not an address; expected http://host/folder or "
+            "http://name:password@host/folder, with / : @ # ? and % of a password written as %2F "
+            "%3A %40 %23 %3F %25"
+        ) from None
+    address = f"{parts.scheme}://{host}{parts.path}".rstrip("/")
+    return address, unquote(before) if at else None
+
+
+def _public(setting: str) -> str:
+    """What may be shown of a setting that is no proper address: nothing before its last @."""
+    scheme, colon, rest = setting.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if colon else setting
 
 
 def cache() -> Path:
@@ -51,39 +83,21 @@ def _sibling() -> Path | None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Make `folder` and hold its lock; other processes wait. The lock ends with its holder."""
+    """Make `folder` and hold its lock; other processes wait, and say for whom."""
+    with ExitStack() as stack:
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(held(folder / ".lock", CACHE, wait=True))
+        yield
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """What the system refuses to write in the cache's `folder` is a DataError with the way out."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".lock").open("a+b")
+        yield
     except OSError as error:
         raise DataError(
-            f"{CACHE}: cannot write in {folder} ({error.strerror}); "
+            f"{CACHE}: cannot write in {folder} ({error.strerror or error}); make room there, or "
             f"set {CACHE} to a folder that can be written"
         ) from error
-    with file:
-        _lock(file.fileno())
-        try:
-            yield
-        finally:
-            _unlock(file.fileno())
-
-
-try:
-    import fcntl
-
-    def _lock(number: int) -> None:
-        fcntl.flock(number, fcntl.LOCK_EX)
-
-    def _unlock(number: int) -> None:
-        fcntl.flock(number, fcntl.LOCK_UN)
-
-except ImportError:  # Windows
-    import msvcrt
-
-    def _lock(number: int) -> None:
-        os.lseek(number, 0, os.SEEK_SET)
-        msvcrt.locking(number, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
-
-    def _unlock(number: int) -> None:
-        os.lseek(number, 0, os.SEEK_SET)
-        msvcrt.locking(number, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]

@@ -54,6 +54,12 @@ class DataFile:
         """Whether `fetch` can make this file from public addresses."""
         return bool(self.recipe)
 
+    @property
+    def limit(self) -> int:
+        """The most bytes that the file may have: a `.gz` packed otherwise, or not at all, too."""
+        content = self.content_bytes or 0
+        return max(self.bytes, content + content // 1000 + 1024)
+
 
 @dataclass(frozen=True)
 class Dataset:

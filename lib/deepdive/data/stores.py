@@ -32,15 +32,25 @@ class Folder:
         """Where the file would lie."""
         return self.root / data.name / entry.file
 
+    def has(self, data: Dataset, entry: DataFile) -> bool:
+        """Whether a file lies here, be it one that cannot be read."""
+        try:
+            self.path(data, entry).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
+
     def refused(self, data: Dataset, entry: DataFile) -> str | None:
         """Why the file that lies here is refused; None where it is good, or none lies here."""
         path = self.path(data, entry)
-        return remembered_refusal(path, entry) if path.exists() else None
+        return remembered_refusal(path, entry) if self.has(data, entry) else None
 
     def get(self, data: Dataset, entry: DataFile) -> Path:
         """The path of the file, verified."""
         path = self.path(data, entry)
-        if not path.exists() or self.refused(data, entry):
+        if not self.has(data, entry) or self.refused(data, entry):
             raise DataUnavailable(f"no {path}")
         return path
 
@@ -67,14 +77,14 @@ class Cache(Folder):
         A refused file is moved aside, with a warning.
         """
         path = self.path(data, entry)
-        with places.locked(path.parent):
+        with places.locked(path.parent), places.writing(path.parent):
             # Looked at again: another process may have brought it while this one waited.
             if reason := self.refused(data, entry):
                 aside = path.with_name(f".{path.name}.refused")
                 os.replace(path, aside)
                 message = f"{path}: refused, {reason}; moved to {aside.name}, a new one is fetched"
                 warnings.warn(message, stacklevel=5)
-            if not path.exists():
+            if not self.has(data, entry):
                 bring(path)
         return path
 
@@ -119,7 +129,15 @@ def _from_mirror(
 ) -> None:
     address, check = f"{mirror}/{data.name}/{entry.file}", partial(refusal, entry=entry)
     try:
-        download(address, path, check, progress=progress, policy=policy)
+        download(
+            address,
+            path,
+            check,
+            limit=entry.limit,
+            login=places.login(),
+            progress=progress,
+            policy=policy,
+        )
     except DataUnavailable as error:
         message = f"the mirror did not give {data.name}/{entry.file}: {error}"
         warnings.warn(message, stacklevel=6)

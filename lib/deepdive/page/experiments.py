@@ -21,6 +21,10 @@ from typing import Any
 import torch
 
 from deepdive.page.profile import profile, workdir
+from deepdive.training import Keep
+from deepdive.training.lock import held
+from deepdive.training.resume import plain_number
+from deepdive.training.settings import check_positive
 
 Point = Mapping[str, Any]
 
@@ -37,13 +41,14 @@ def kept(chapter: str, name: str) -> Path | None:
     return None
 
 
-def checkpoints(*names: str) -> Path | None:
-    """Return a folder for the checkpoints of one run of an experiment, so that it can go on.
+def checkpoints(*names: str, of: Any = ()) -> Keep | None:
+    """Return where the checkpoints of one run of an experiment go, so that it can go on.
 
-    None outside the profile `experiment`: the runs of a page are short, and one whose settings a
-    reader has changed must start anew.
+    Each run has a folder of its own, which follows from its data, settings and seed, from the
+    model's first weights, and from `of` (`deepdive.training.Keep`). None outside the profile
+    `experiment`: the runs of a page are short.
     """
-    return workdir().joinpath(*names) if profile() == "experiment" else None
+    return Keep(workdir().joinpath(*names), of=of) if profile() == "experiment" else None
 
 
 def sweep(
@@ -59,31 +64,69 @@ def sweep(
     With `path`, each row is written to that file as soon as it is measured, and a point whose row
     stands there is not measured again: a sweep that was killed goes on where it was. The file
     holds `rows`, and where they come from: `commits`, `data`, `cores`, `threads`, `seconds` in all.
-    Points and results are plain JSON values. Rows of points that are not asked for are kept.
+    Points and results are plain JSON values. Rows of points that are not asked for are kept, and so
+    are those that another sweep on the same file writes meanwhile.
 
     `minutes` is what the rows may have taken together, in earlier calls too: after that no point
     is begun, and those that are missing are left out of what is returned.
 
-    Raises ValueError when a result has a key of its point, or the file is not one of a sweep.
+    Raises ValueError when a result has a key of its point, and with `path` when one is not finite,
+    or the file is not one of a sweep, is damaged, or has rows of other data.
     """
     from tqdm import tqdm
 
-    document = _read(path)
+    check_positive(minutes=minutes)
+    asked = [dict(p) if path is None else _plain("point", p) for p in points]
+    _read(path, data)
     found: list[dict[str, Any]] = []
-    for point in tqdm(points, desc="sweep", leave=False, delay=3):
-        row = next((row for row in document["rows"] if dict(point).items() <= row.items()), None)
+    for point in tqdm(asked, desc="sweep", leave=False, delay=3):
+        row = _row_of(point, _read(path, data))
         if row is None:
             if minutes is not None and _spent(found) >= 60 * minutes:
                 continue
-            start = time.perf_counter()
-            result = measure(**point)
-            if both := set(point) & set(result):
-                raise ValueError(f"measure returned {sorted(both)}, which its point has already")
-            row = {**point, **result, "seconds": round(time.perf_counter() - start, 2)}
-            document["rows"].append(row)
+            row = _measured(measure, point)
             if path is not None:
-                _write(path, document, data)
+                row = _kept(path, point, row, data)
         found.append(row)
+    return found
+
+
+def _measured(measure: Callable[..., Mapping[str, Any]], point: Point) -> dict[str, Any]:
+    start = time.perf_counter()
+    result = measure(**point)
+    if both := set(point) & set(result):
+        raise ValueError(f"measure returned {sorted(both)}, which its point has already")
+    return {**point, **result, "seconds": round(time.perf_counter() - start, 2)}
+
+
+def _row_of(point: Point, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    return next((row for row in document["rows"] if dict(point).items() <= row.items()), None)
+
+
+def _kept(path: Path, point: Point, row: dict[str, Any], data: str) -> dict[str, Any]:
+    """Add a row to the file as it is now; return the point's row, another sweep's if it has one."""
+    row = _plain(f"what measure returned for {dict(point)}", row)
+    with held(path.with_name(f".{path.name}.lock"), f"path: {path}", wait=True):
+        document = _read(path, data)
+        there = _row_of(point, document)
+        if there is None:
+            document["rows"].append(row)
+            _write(path, document, data)
+    return there or row
+
+
+def _plain(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values as JSON has them; raise, naming the key, for what it has not."""
+    found = {}
+    for key, value in values.items():
+        try:
+            text = json.dumps(value, allow_nan=False, default=plain_number)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"{name}: {key!r} is {value!r}, expected numbers that are finite, strings, and "
+                f"lists and dictionaries of them ({error})"
+            ) from error
+        found[key] = json.loads(text)
     return found
 
 
@@ -107,12 +150,29 @@ def _spent(rows: Sequence[Mapping[str, Any]]) -> float:
     return float(sum(row["seconds"] for row in rows))
 
 
-def _read(path: Path | None) -> dict[str, Any]:
+def _read(path: Path | None, data: str) -> dict[str, Any]:
     if path is None or not path.is_file():
         return {"rows": []}
-    document = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
-        raise ValueError(f"{path} is not a sweep's file: it has no rows; move it away")
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # not JSON, or not UTF-8
+        raise ValueError(
+            f"path: {path} is damaged ({error}): restore it (git checkout), or move it away"
+        ) from error
+    rows = document.get("rows") if isinstance(document, dict) else None
+    if not isinstance(rows, list):
+        raise ValueError(f"path: {path} is not a sweep's file: it has no rows; move it away")
+    for n, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or not isinstance(row.get("seconds"), (int, float)):
+            raise ValueError(
+                f"path: {path}, row {n}: expected a point's values with its seconds, came as "
+                f"{row!r:.80}; mend it, or take the row out"
+            )
+    if rows and document.get("data", data) != data:
+        raise ValueError(
+            f"path: {path} has rows of data {document['data']!r}, these are of {data!r}: move it "
+            "away, or give another path"
+        )
     return document
 
 
@@ -122,10 +182,18 @@ def _write(path: Path, document: dict[str, Any], data: str) -> None:
     document["data"], document["cores"] = data, os.cpu_count()
     document["threads"] = torch.get_num_threads()
     document["seconds"] = round(_spent(document["rows"]), 1)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.part")
-    partial.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        raise OSError(
+            f"path: {path} cannot be written ({error.strerror}): make room there, or give another; "
+            "the rows in it are whole"
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _commit() -> str:

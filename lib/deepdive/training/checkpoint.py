@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
-import shutil
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from deepdive.training.lock import held
+
 Tensors = dict[str, Tensor]
 KEPT = 2  # checkpoints; the older one is used when the newer one is torn
+FILES = ("state.safetensors", "state.json")  # of a checkpoint; removed in this order
+MARK = b'{"body": '  # how a state.json of ours begins: the keys are sorted
+NAME = re.compile(r"checkpoint-\d{6,}")
+DRAFT = re.compile(r"\.writing-\d{6,}")
 
 
 def _sync(path: Path) -> None:
@@ -94,32 +101,94 @@ def _encode(body: Any) -> str:
     return json.dumps(body, sort_keys=True, allow_nan=False)
 
 
+def _names(path: Path) -> set[str]:
+    return {inside.name for inside in path.iterdir()}
+
+
+def _marked(path: Path) -> bool:
+    """Whether the folder's state.json begins as ours do."""
+    try:
+        with open(path / "state.json", "rb") as file:
+            return file.read(len(MARK)) == MARK
+    except OSError:
+        return False
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that holds nothing but files of a checkpoint; leave any other alone."""
+    if _names(folder) <= set(FILES):
+        for name in FILES:
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+
+
 class Checkpoints:
     """The checkpoints of one run: numbered folders of `state.safetensors` and `state.json`.
 
     A checkpoint is written under another name, synced, and renamed, so a process that is killed at
     any moment leaves whole checkpoints only. The last two are kept. The JSON holds the sha256 of
-    the tensors and of its own body; what does not agree is named and passed over.
+    the tensors and of its own body; what does not agree is named and passed over. What another
+    tool keeps in the same folder is neither read nor removed, and its numbers are not taken.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for left in self.folder.glob(".writing-*"):  # from a process that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        self.prune()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder and keep other processes out. Raises `lock.Held` where one is in it."""
+        with held(self.folder / ".lock", f"folder: {self.folder}"):
+            yield
+
+    def _folders(self, name: re.Pattern[str]) -> list[Path]:
+        if not self.folder.is_dir():
+            return []
+        return [p for p in self.folder.iterdir() if name.fullmatch(p.name) and p.is_dir()]
 
     def paths(self) -> list[Path]:
-        """Return the folders of the checkpoints, newest first."""
-        found = self.folder.glob("checkpoint-*")
+        """Return the folders of the checkpoints, newest first; torn ones are among them."""
+        found = [
+            path
+            for path in self._folders(NAME)
+            if _marked(path) or set() < _names(path) <= set(FILES)
+        ]
         return sorted(found, key=lambda p: int(p.name.split("-")[1]), reverse=True)
 
+    def _next(self) -> int:
+        """Return a number above all that anyone used in this folder."""
+        names = [re.fullmatch(r"(?:checkpoint|\.writing)-(\d+)", n) for n in _names(self.folder)]
+        return max((int(name[1]) for name in names if name), default=0) + 1
+
     def write(self, tensors: Mapping[str, Tensor], body: Mapping[str, Any]) -> Path:
-        """Write one checkpoint: tensors that share no memory, and a body of JSON values."""
-        paths = self.paths()
-        number = int(paths[0].name.split("-")[1]) + 1 if paths else 1
+        """Write one checkpoint: tensors that share no memory, and a body of JSON values.
+
+        Raises OSError where that cannot be written; the checkpoints before it are left whole.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        number = self._next()
         draft = self.folder / f".writing-{number:06d}"
-        draft.mkdir(exist_ok=True)
+        final = self.folder / f"checkpoint-{number:06d}"
+        try:
+            draft.mkdir()
+            self._fill(draft, tensors, body)
+            draft.rename(final)
+            _sync(self.folder)
+        except BaseException as error:
+            if draft.is_dir():
+                _remove(draft)
+            if isinstance(error, (OSError, SafetensorError)):
+                size = sum(x.numel() * x.element_size() for x in tensors.values())
+                raise OSError(
+                    f"folder: a checkpoint of {size / 1e6:,.1f} MB cannot be written in "
+                    f"{self.folder} ({error}): make room there, then call fit again with the same "
+                    "arguments; the checkpoints before it are whole"
+                ) from error
+            raise
+        self.prune()
+        return final
+
+    @staticmethod
+    def _fill(draft: Path, tensors: Mapping[str, Tensor], body: Mapping[str, Any]) -> None:
         save_file(dict(tensors), draft / "state.safetensors")
         sealed = {
             "tensors_sha256": _digest(draft / "state.safetensors"),
@@ -129,16 +198,15 @@ class Checkpoints:
         (draft / "state.json").write_text(_encode(sealed))
         for part in (draft / "state.safetensors", draft / "state.json", draft):
             _sync(part)
-        final = self.folder / f"checkpoint-{number:06d}"
-        draft.rename(final)
-        _sync(self.folder)
-        self.prune()
-        return final
 
     def prune(self) -> None:
-        """Remove all checkpoints but the newest two."""
+        """Remove all checkpoints but the newest two, and what a killed process began to write."""
         for old in self.paths()[KEPT:]:
-            shutil.rmtree(old)
+            if _marked(old) and _names(old) <= set(FILES):
+                draft = old.with_name(old.name.replace("checkpoint", ".writing"))
+                _remove(old.rename(draft))
+        for left in self._folders(DRAFT):
+            _remove(left)
 
     def newest(self) -> tuple[Tensors, dict[str, Any]] | None:
         """Return tensors and body of the newest whole checkpoint, None when there is none at all.
@@ -155,7 +223,7 @@ class Checkpoints:
         if reasons:
             raise ValueError(
                 "folder: no whole checkpoint is left:\n  " + "\n  ".join(reasons) + "\n"
-                f"Remove {self.folder} to start again from nothing."
+                "Remove these to start again from nothing."
             )
         return None
 

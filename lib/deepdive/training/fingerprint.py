@@ -1,11 +1,18 @@
-"""What a function or a class does, as a short text that is the same in every process."""
+"""What functions do and data hold, as short texts that are the same in every process."""
 
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
 from types import CodeType
 from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+PLAIN = (int, float, str, bytes, bool, type(None))
 
 
 def _constants(code: CodeType) -> Iterator[str]:
@@ -57,20 +64,92 @@ def code_of_class(kind: type) -> str:
 
 
 def values_of(call: Callable[..., Any]) -> dict[str, Any]:
-    """Return the plain numbers and strings that a function is set with.
+    """Return the plain numbers and strings that a function is set with, and the sha256 of its data.
 
-    Those are the arguments of a partial, defaults, and what it closes over. Integers that it
-    closes over are left out: they are often counters.
+    Those are the arguments of a partial, defaults, and what it closes over. Of the last, integers
+    are left out, which are often counters, and so are lists, which are often records; batches with
+    a `fingerprint()` are data wherever they stand.
     """
     found: dict[str, Any] = {}
     if isinstance(call, functools.partial):
-        found.update({f"argument {i}": value for i, value in enumerate(call.args)}, **call.keywords)
+        given = {f"argument {i}": value for i, value in enumerate(call.args)} | call.keywords
+        found.update({name: _data(value) for name, value in given.items()})
     function = _function(call)
     if inspect.isfunction(function):
         for name, parameter in inspect.signature(function).parameters.items():
             found.setdefault(name, parameter.default)
         outside = inspect.getclosurevars(function)
         for name, value in {**outside.globals, **outside.nonlocals}.items():
-            if isinstance(value, (float, str, bool)):
+            if isinstance(value, (float, str, bool)) or hasattr(value, "fingerprint"):
                 found[name] = value
-    return {k: v for k, v in found.items() if isinstance(v, (float, str, bool, int))}
+    described = {name: _described(value) for name, value in found.items()}
+    return {name: value for name, value in described.items() if value is not None}
+
+
+def _data(value: Any) -> Any:
+    """Return the sha256 of what is data, anything else as it is."""
+    return sha256_of(value) if isinstance(value, (Tensor, np.ndarray, list, tuple, dict)) else value
+
+
+def _described(value: Any) -> Any:
+    if hasattr(value, "fingerprint") and not isinstance(value, type):
+        return value.fingerprint()
+    return value if isinstance(value, (float, str, bool, int)) else None
+
+
+def data_of(batches: Any) -> dict[str, Any]:
+    """Return what tells the data of `batches` from other data: their length, and a sha256.
+
+    Lists of batches count by every value in them, other kinds by what their `fingerprint()`
+    returns; without one they count by their length.
+    """
+    found = {"length": len(batches) if hasattr(batches, "__len__") else None}
+    if hasattr(batches, "fingerprint"):
+        return found | batches.fingerprint()
+    if isinstance(batches, (list, tuple, Tensor, np.ndarray)):
+        return found | {"sha256": sha256_of(batches)}
+    return found
+
+
+def sha256_of(value: Any) -> str:
+    """Return the sha256 of nested lists, mappings, dataclasses, tensors and plain values.
+
+    Anything else counts by its `fingerprint()`, a function by its code, another object by the name
+    of its class.
+    """
+    digest = hashlib.sha256()
+    _feed(digest, value)
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Add a value to a digest: what it is and how long it is, before what it holds."""
+    if isinstance(value, PLAIN):
+        digest.update(f"{value!r};".encode("utf-8", "surrogatepass"))
+    elif isinstance(value, Tensor):
+        flat = value.detach().cpu().contiguous().reshape(-1)
+        digest.update(f"tensor {value.dtype} {list(value.shape)};".encode())
+        digest.update(flat.view(torch.uint8).numpy().data)
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(f"array {value.dtype} {list(value.shape)};".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, np.generic):
+        _feed(digest, value.item())
+    elif isinstance(value, Mapping):
+        _feed(digest, ("mapping", [*value.keys()], [*value.values()]))
+    elif isinstance(value, (Sequence, np.ndarray)):
+        digest.update(f"{type(value).__name__} {len(value)};".encode())
+        if all(isinstance(part, PLAIN) for part in value):
+            digest.update(repr([*value]).encode("utf-8", "surrogatepass"))
+            return
+        for part in value:
+            _feed(digest, part)
+    elif isinstance(value, Set):
+        _feed(digest, ("set", sorted(map(sha256_of, value))))
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        _feed(digest, (type(value).__name__, parts))
+    elif hasattr(value, "fingerprint") and not isinstance(value, type):
+        _feed(digest, value.fingerprint())
+    else:
+        _feed(digest, code_of(value) if callable(value) else type(value).__name__)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from deepdive.checks import whole
 from deepdive.training.checkpoint import Checkpoints
 from deepdive.training.history import Bar, History
 from deepdive.training.interrupt import interrupts
@@ -118,7 +120,8 @@ def fit(
 
     **What**
     batches         iterated again and again; a list keeps its order. To resume, other kinds need
-                    `state_dict()` and `load_state_dict()` (`deepdive.training.resume.Resumable`).
+                    `state_dict()` and `load_state_dict()` (`deepdive.training.resume.Resumable`),
+                    and are known again by a `fingerprint()`, where they have one.
                     Tensors are moved to the model's device.
     loss            loss(model, batch) -> scalar tensor
 
@@ -154,9 +157,12 @@ def fit(
     Raises TrainingDiverged when a loss, gradient or validation is not finite; it names the step,
     the batch, and the first input, parameter, module or gradient that is not. Raises ValueError or
     TypeError for arguments that do not fit, for empty batches, and for a folder that holds a run
-    of another configuration.
+    of another configuration or of other data, by the name of what differs; `deepdive.training.lock.
+    Held` for a folder in which another process trains, naming it; OSError where a checkpoint cannot
+    be written. Of what is in the folder only checkpoints of `fit` are ever removed.
     """
     check_positive(steps=steps, epochs=epochs)
+    seed = whole("seed", seed)
     check_kind("limit", limit, Limit)
     check_kind("update", update, Update)
     keep = folder if folder is None or isinstance(folder, Keep) else Keep(folder)
@@ -167,6 +173,8 @@ def fit(
     optimizer = adam(model) if optimizer is None else optimizer
     plan = {"steps": steps, "epochs": epochs, "seed": seed, **_described(update, validation, limit)}
     measure = None if validation is None else validation.measure
+    described = configuration(model, source, loss, optimizer, schedule, measure, total, **plan)
+    store = None if keep is None else Checkpoints(keep.place(described, model.state_dict()))
     run = Run(
         model=model,
         batches=source,
@@ -178,13 +186,11 @@ def fit(
         total=total,
         limit=limit,
         ended="steps" if epochs is None else "epochs",
-        configuration=configuration(
-            model, source, loss, optimizer, schedule, measure, total, **plan
-        ),
-        store=None if keep is None else Checkpoints(keep.folder),
+        configuration=described,
+        store=store,
         save_every=None if keep is None else keep.every,
     )
-    with deterministic():
+    with deterministic(), nullcontext() if store is None else store.held():
         run.begin(seed)
         if progress and run.step:
             run.report()

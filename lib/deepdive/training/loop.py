@@ -184,16 +184,22 @@ class Run(Stepper):
         self.save_cost = self.saved_at - start
 
     def begin(self, seed: int) -> None:
-        """Take up the newest checkpoint, or seed and write the first."""
+        """Take up the newest checkpoint, or seed and write the first.
+
+        The folder is looked at before anything in it is cleared: a run that is refused changes
+        nothing.
+        """
         found = self.store.newest() if self.store is not None else None
+        if self.store is not None:
+            if found is not None:
+                here = environment(self.model)
+                check_same(self.store.folder, found[1], self.configuration, here)
+            self.store.prune()
         if found is None:
             seed_everything(seed)
             self.save()
-            return
-        assert self.store is not None
-        tensors, body = found
-        check_same(self.store.folder, body, self.configuration, environment(self.model))
-        self.restore(tensors, body)
+        else:
+            self.restore(*found)
 
     def report(self) -> None:
         """Say where a run that was taken up goes on."""

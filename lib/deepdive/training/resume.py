@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from deepdive.training.checkpoint import Tensors, unshared
-from deepdive.training.fingerprint import code_of, code_of_class, values_of
+from deepdive.training.fingerprint import code_of, code_of_class, data_of, values_of
 from deepdive.training.optim import Schedule
 
 PROBES = (1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
@@ -52,6 +53,10 @@ class Ordered:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.place = state["place"]
 
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what the items hold."""
+        return data_of(self.items)
+
 
 def _optimizer(optimizer: torch.optim.Optimizer, scheduled: bool) -> dict[str, Any]:
     left_out = {"params", "lr"} if scheduled else {"params", "initial_lr"}
@@ -76,16 +81,17 @@ def configuration(
 
     A function counts by the hash of its code and the numbers it is set with, a schedule by its
     values, a model by its classes' code, its modules and the names and shapes of its tensors, data
-    by its length.
+    by their sha256.
     """
     tensors = model.state_dict().items()
     probes = [s for s in PROBES if s <= (total or 1)]
     described = {
         **arguments,
-        "data length": len(batches) if hasattr(batches, "__len__") else None,
+        "data": data_of(batches),
         "loss": code_of(loss),
         "loss is set with": values_of(loss),
         "validate": None if validate is None else code_of(validate),
+        "validate is set with": {} if validate is None else values_of(validate),
         "schedule": None if schedule is None else {str(s): schedule(s) for s in probes},
         "optimizer": _optimizer(optimizer, schedule is not None),
         "code": {
@@ -95,8 +101,17 @@ def configuration(
         "modules": re.sub(r" at 0x[0-9a-f]+", "", repr(model)).splitlines(),
         "tensors": {name: f"{x.dtype} {list(x.shape)}" for name, x in tensors},
     }
-    plain: dict[str, Any] = json.loads(json.dumps(described))
+    # JSON has no infinity, which a function may be set with: it is kept as a word.
+    text = json.dumps(described, default=plain_number)
+    plain: dict[str, Any] = json.loads(text, parse_constant=str)
     return plain
+
+
+def plain_number(value: Any) -> Any:
+    """Return the plain number that a number of numpy or torch is."""
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and value.numel() == 1):
+        return value.item()
+    raise TypeError(f"{value!r} of {type(value).__name__}: expected a number or a string")
 
 
 def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils import deterministic as _deterministic
 
+from deepdive.checks import whole
+
 _SETTINGS: Any = _deterministic  # the type stubs do not know its one attribute
 
 
@@ -28,12 +30,13 @@ def seed_everything(seed: int = 0) -> None:
     An operation that has no deterministic kernel warns and runs. Generators of your own (a
     `torch.Generator`, `numpy.random.default_rng()`) are not touched.
 
-    Raises ValueError for a seed outside 0 .. 2^63 - 1.
+    Raises ValueError for a seed outside 0 .. 2^63 - 1, TypeError for one that is no whole number.
 
     >>> seed_everything(1); a = torch.rand(2)
     >>> seed_everything(1); torch.equal(a, torch.rand(2))
     True
     """
+    seed = whole("seed", seed)
     if not 0 <= seed < 2**63:
         raise ValueError(f"seed: came as {seed}, expected 0 <= seed < 2**63")
     _seed(seed)

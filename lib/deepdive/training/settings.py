@@ -1,19 +1,22 @@
 """What `fit` is told beside the commonest keywords: its time, its steps, its checks, its folder."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deepdive.training.fingerprint import sha256_of
 from deepdive.training.optim import EMA
 
 
 def check_positive(**numbers: float | None) -> None:
-    """Raise ValueError for a number that is given and not above 0."""
+    """Raise ValueError for a number that is given and not above 0, or not finite."""
     for name, value in numbers.items():
-        if value is not None and not value > 0:
-            raise ValueError(f"{name}: came as {value}, expected a number above 0")
+        if value is not None and not 0 < value < math.inf:
+            without = ", or None for no limit" if value == math.inf else ""
+            raise ValueError(f"{name}: came as {value}, expected a number above 0{without}")
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,17 @@ class Keep:
 
     folder   a folder of this run's own
     every    steps between two checkpoints; None: about a minute
+    of       what the run is made of beside what `fit` is given: texts, a vocabulary, a teacher's
+             weights; `()` for nothing. Where it is given, the checkpoints go to a folder below
+             `folder` whose name follows from it, from the model's first weights and from all that
+             `fit` compares: a run of other data or settings has another folder, and is not refused
 
     Raises ValueError for an `every` that is not above 0, TypeError for a folder that is no path.
     """
 
     folder: str | Path
     every: int | None = None
+    of: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.folder, (str, Path)):
@@ -104,6 +112,12 @@ class Keep:
                 "Keep(path, every=steps)"
             )
         check_positive(every=self.every)
+
+    def place(self, configuration: dict[str, Any], weights: dict[str, Any]) -> Path:
+        """Return where the checkpoints of this run go."""
+        if self.of is None:
+            return Path(self.folder)
+        return Path(self.folder) / sha256_of((self.of, configuration, weights))[:12]
 
 
 LIMIT, UPDATE = Limit(), Update()  # what holds where `fit` is not told otherwise

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive.checks import whole
 from deepdive.fast.hashing import nearest
 
 MOST_IN_ONE_FACTOR = 128  # buckets; above it the hash has two factors: fewer columns to multiply
@@ -35,7 +36,7 @@ def draw_rotations(
     """
     if tuple(factors) != (1,) and any(factor < 2 or factor % 2 for factor in factors):
         raise ValueError(f"buckets={tuple(factors)}: a count of buckets is even, or 1 for all rows")
-    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    generator = None if seed is None else torch.Generator().manual_seed(whole("seed", seed))
     shape = (heads, d, rounds, sum(factors) // 2)
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from deepdive.attention.patterns import PatternAttention
 from deepdive.attention.structure import all_real
-from deepdive.checks import not_negative, positive
+from deepdive.checks import not_negative, positive, whole
 from deepdive.fast.block_sparse import block_tiles
 from deepdive.fast.tiles import attend
 from deepdive.masks import Mask, Padding, of_queries
@@ -38,7 +38,7 @@ class DrawnBlocks:
 
 @lru_cache(maxsize=64)
 def _drawn(n_blocks: int, n_heads: int, n_random: int, seed: int) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(whole("seed", seed))
     lots = torch.rand(n_heads, n_blocks, n_blocks, generator=generator)
     taken = (torch.arange(n_blocks) - torch.arange(n_blocks).unsqueeze(1)).abs() <= 1
     taken[:, [0, -1]] = True

@@ -5,6 +5,8 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
+from deepdive.checks import whole
+
 S = TypeVar("S")  # a sentence: a text, or a list of token ids
 
 IS_NEXT, NOT_NEXT = 0, 1  # as in the released BERT: class 0 says "yes, it follows"
@@ -33,7 +35,7 @@ def next_sentence_pairs(
             f"documents: {len(filled)} of {len(documents)} have sentences, expected two or more; "
             "a random B comes from another document: cut the text where its topics change"
         )
-    draw, found = random.Random(seed), []
+    draw, found = random.Random(whole("seed", seed)), []
     for i, document in enumerate(filled):
         for a, b in itertools.pairwise(document):
             if draw.random() < true_share:
@@ -56,7 +58,7 @@ def sentence_order_pairs(
 
     Source: Lan et al. 2020, "ALBERT", section 3.1.
     """
-    draw, found = random.Random(seed), []
+    draw, found = random.Random(whole("seed", seed)), []
     for document in _filled(documents, true_share):
         for a, b in itertools.pairwise(document):
             in_order = draw.random() < true_share

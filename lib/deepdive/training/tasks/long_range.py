@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import whole
 from deepdive.data.long_range import LISTOPS, list_ops, look_up
 from deepdive.data.memory import SILENT, copy_memory
 from deepdive.layers import Block, FeedForward, LayerNorm
@@ -72,7 +73,8 @@ class LongTask:
 
     def batches(self, size: int, seed: int = 0) -> list[Rows]:
         """Return the training rows in batches of `size`, in an order that the seed draws."""
-        order = torch.randperm(len(self.train[0]), generator=torch.Generator().manual_seed(seed))
+        draw = torch.Generator().manual_seed(whole("seed", seed))
+        order = torch.randperm(len(self.train[0]), generator=draw)
         return [(self.train[0][some], self.train[1][some]) for some in order.split(size)]
 
 

@@ -1,0 +1,333 @@
+"""Full disks, unreadable files, archives and bodies made to harm, passwords, waiting for a lock."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import resource
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from disk import forbid, full_after
+from fault import fault
+from lock_holder import holder
+from lying_server import Answer, LyingServer
+from toy_data import BODY, QUICK, TEXT, archived, entry, get_toy, packed_zip
+
+from deepdive import cli
+from deepdive.data import DataError, DataRefused, fetch, verify, where
+from deepdive.data.parts import Parts
+
+
+@fault(
+    "The disk is full while a file is downloaded",
+    made="no file may grow beyond 20,000 bytes; the download has 60,000",
+    happens="an error that names the folder, the system's reason and DEEPDIVE_CACHE",
+    kept="what had come: with room again the download goes on there",
+)
+def test_a_full_disk_is_named_and_the_download_goes_on(toy: Path, server: LyingServer) -> None:
+    server.say("body", Answer(BODY))
+    with (
+        full_after(20_000),
+        pytest.raises(DataError, match=f"DEEPDIVE_CACHE: cannot write in {toy.parent} .*room"),
+    ):
+        get_toy()
+    assert not toy.exists()
+    assert get_toy().read_bytes() == BODY
+    assert server.ranges() == [None, "bytes=20000-"]
+
+
+@fault(
+    "The disk is full while the mirror's files are copied",
+    made="no file may grow beyond 20,000 bytes; the mirror has a part of the data set",
+    happens="an error that names the folder, the system's reason and DEEPDIVE_CACHE",
+    kept="the mirror; nothing half copied stays",
+)
+def test_a_full_disk_keeps_no_half_copy(
+    mirror: Path, register: Callable[..., None], server: LyingServer, cache: Path
+) -> None:
+    register(
+        entry("body.bin", BODY),
+        entry("text.txt.gz", TEXT, server.say("text", Answer(TEXT))),
+    )
+    mirror.write_bytes(BODY)
+    with full_after(20_000), pytest.raises(DataError, match="DEEPDIVE_CACHE: cannot write"):
+        fetch("toy", progress=False, policy=QUICK)
+    assert sorted(path.name for path in (cache / "toy").iterdir()) == [
+        ".lock", ".source", "text.txt.gz",
+    ]  # fmt: skip
+
+
+@fault(
+    "A file of the mirror cannot be read",
+    made="opening it fails, as without the right to",
+    happens="list and where warn of it by name, verify and fetch fail with it and say what to do",
+    kept="all other data sets",
+)
+@pytest.mark.parametrize("file", ["body.bin", "text.txt.gz"])
+def test_an_unreadable_file_of_the_mirror_is_one_refused_file(
+    mirror: Path,
+    register: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+) -> None:
+    register(entry(file, BODY))
+    path = mirror.with_name(file)
+    path.write_bytes(BODY)
+    forbid(monkeypatch, path)
+    reason = "it cannot be read .Permission denied"
+    with pytest.raises(DataRefused, match=f"{path}: refused, {reason}.*Replace it in the mirror"):
+        fetch("toy")
+    with pytest.warns(UserWarning, match=f"{path}: refused, {reason}"):
+        assert where("toy") is None
+    ((_, good, said),) = verify("toy")
+    assert not good
+    assert "it cannot be read" in said
+    with pytest.warns(UserWarning, match=reason):
+        assert CliRunner().invoke(cli.main, ["data", "list"]).exit_code == 0
+    done = CliRunner().invoke(cli.main, ["data", "verify", "toy"])
+    assert done.exit_code == 1
+    assert done.output.startswith(f"NO toy/{file}: ")
+
+
+@fault(
+    "A file of the cache cannot be read",
+    made="opening it fails, as without the right to",
+    happens="it is moved aside with a warning and fetched anew",
+    kept="the unreadable file, under another name",
+)
+def test_an_unreadable_file_of_the_cache_is_replaced(
+    toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.say("body", Answer(BODY))
+    toy.parent.mkdir(parents=True)
+    toy.write_bytes(BODY)
+    with monkeypatch.context() as inside:
+        forbid(inside, toy)
+        with pytest.warns(UserWarning, match="it cannot be read"):
+            get_toy()
+    assert toy.read_bytes() == (toy.parent / ".body.bin.refused").read_bytes() == BODY
+    assert len(server.log) == 1
+
+
+@fault(
+    "A mirror whose body never ends",
+    made="the server sends 40 times the registered size and says no length",
+    happens="no more is read than the registered size and a piece; refused by name",
+    kept="nothing of it",
+)
+@pytest.mark.parametrize("file", ["body.bin", "body.gz"])
+def test_no_more_is_read_from_a_mirror_than_is_registered(
+    register: Callable[..., None],
+    server: LyingServer,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+) -> None:
+    register(entry(file, BODY))
+    monkeypatch.setenv("DEEPDIVE_MIRROR", server.address)
+    server.say(f"toy/{file}", Answer(BODY * 40, says_length=False))
+    with pytest.raises(DataRefused, match=r"refused, (?<![\d,])1?\d\d,\d{3} bytes, expected"):
+        get_toy(file)
+    assert not list(cache.rglob("*body*"))
+
+
+# --- archives
+
+
+def patched(archive: bytes, offsets: dict[bytes, int], value: bytes) -> bytes:
+    """The archive with `value` at an offset behind each of its signatures."""
+    changed = bytearray(archive)
+    for signature, offset in offsets.items():
+        start = changed.index(signature) + offset
+        changed[start : start + len(value)] = value
+    return bytes(changed)
+
+
+LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
+PACKED = packed_zip({"text": TEXT})
+ODD = {
+    "a password": (patched(PACKED, {LOCAL: 6, CENTRAL: 8}, b"\x01\x00"), "'text' wants a password"),
+    "an unknown method": (
+        patched(PACKED, {LOCAL: 8, CENTRAL: 10}, b"\x63\x00"),
+        "packed by an unknown method",
+    ),
+    "a size that is too large": (
+        patched(PACKED, {CENTRAL: 24}, len(TEXT * 2).to_bytes(4, "little")),
+        "'text' lies about its size",
+    ),
+    "a size that is too small": (
+        patched(PACKED, {CENTRAL: 24}, b"\x07\x00\x00\x00"),
+        "not a whole archive .Bad CRC-32",
+    ),
+}
+
+
+@fault(
+    "An archive with a password",
+    made="the server gives a zip whose member is encrypted",
+    happens="refused, with the names of archive and member",
+    kept="nothing of it: the next fetch asks for another",
+)
+@fault(
+    "An archive packed by an unknown method",
+    made="the server gives a zip of compression method 99",
+    happens="refused, with the name of the archive",
+    kept="nothing of it: the next fetch asks for another",
+)
+@fault(
+    "A zip that lies about the size of a member",
+    made="its directory says twice as much, or 7 bytes",
+    happens="refused, with the names of archive and member",
+    kept="nothing of it: the next fetch asks for another",
+)
+@pytest.mark.parametrize(("content", "reason"), ODD.values(), ids=ODD.keys())
+def test_an_archive_that_cannot_be_unpacked_is_named_and_not_kept(
+    register: Callable[..., None], server: LyingServer, cache: Path, content: bytes, reason: str
+) -> None:
+    register(entry("text.txt", TEXT, **archived(server, content, "member", "text")))
+    with pytest.raises(DataRefused, match=f"pack: .*{reason}"):
+        get_toy("text.txt")
+    assert not [path for path in cache.rglob("*") if path.is_file() and path.name != ".lock"]
+    server.say("pack", Answer(PACKED))
+    assert get_toy("text.txt").read_bytes() == TEXT
+
+
+@fault(
+    "A zip bomb that says it is small",
+    made="200 MB of zeros in a member whose directory says 7 bytes",
+    happens="refused; no more is unpacked than it said",
+    kept="nothing of it",
+)
+def test_a_bomb_that_says_it_is_small_is_not_unpacked(tmp_path: Path) -> None:
+    bomb = packed_zip({"text": bytes(200_000_000)})
+    (tmp_path / "pack").write_bytes(patched(bomb, {CENTRAL: 24}, b"\x07\x00\x00\x00"))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DataRefused):
+        Parts({"pack": tmp_path / "pack"}).member("text")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # in KiB
+
+
+# --- passwords
+
+
+SECRET = "p/w@1:#"
+WRITTEN = "xaver:p%2Fw%401%3A%23"
+
+
+@pytest.fixture
+def secret_mirror(server: LyingServer, monkeypatch: pytest.MonkeyPatch) -> LyingServer:
+    """A mirror that is asked with a name and a password."""
+    address = server.address.replace("//", f"//{WRITTEN}@")
+    monkeypatch.setenv("DEEPDIVE_MIRROR", f"{address}/m/")
+    return server
+
+
+def test_a_mirror_may_ask_for_a_password(toy: Path, secret_mirror: LyingServer) -> None:
+    secret_mirror.say("m/toy/body.bin", Answer(BODY))
+    assert get_toy() == toy
+    login = base64.b64encode(f"xaver:{SECRET}".encode()).decode()
+    assert secret_mirror.logins == [f"Basic {login}"]
+
+
+def told(work: Callable[[], object]) -> str:
+    """All that a failure says, and all that can be read off it: chain, arguments, attributes."""
+    with pytest.raises(DataError) as caught:
+        work()
+    said, error = [], caught.value
+    while error is not None:
+        said += [repr(error), str(error), repr(error.args), repr(vars(error))]
+        error = error.__cause__ or error.__context__
+    return "\n".join([*said, *traceback.format_exception(caught.value)])
+
+
+@fault(
+    "A password in the address of a mirror",
+    made="http://name:password@host/folder, where the file is refused, missing or the host is gone",
+    happens="the host is asked with it; messages, warnings, reprs and notes on the disk lack it",
+    kept="the password, to oneself",
+)
+@pytest.mark.parametrize(
+    "answer", [Answer(b"other"), Answer(status=404), Answer(status=500), Answer(drop_after=0)]
+)
+@pytest.mark.filterwarnings("ignore:the mirror did not give")
+def test_a_password_is_never_shown(
+    toy: Path, secret_mirror: LyingServer, cache: Path, answer: Answer
+) -> None:
+    secret_mirror.say("m/toy/body.bin", answer)
+    secret_mirror.say("body", Answer(status=404))
+    stores = importlib.import_module("deepdive.data.stores")
+    said = [told(get_toy), repr(stores.stores()), repr(importlib.import_module("deepdive").data)]
+    said += [str(importlib.import_module("deepdive.data").mirror())]
+    said += [path.read_text("latin-1") for path in cache.rglob("*") if path.is_file()]
+    said += [CliRunner().invoke(cli.main, ["data", "fetch", "toy"]).output]
+    assert f"{secret_mirror.address}/m" in said[0] + said[-1]
+    for text in said:
+        assert "xaver" not in text
+        assert "p%2F" not in text
+        assert SECRET not in text
+
+
+@fault(
+    "An address of a mirror that cannot be read",
+    made="a password with / @ or : as they are, another scheme, a port that is no number",
+    happens="an error that names DEEPDIVE_MIRROR, shows nothing before the @, and says how to "
+    "write it",
+    kept="the password, to oneself",
+)
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "http://xaver:s3cret/x@host/data",
+        "http://xaver:12/s3cret@host/data",
+        "http://xaver:s3#cret@host/data",
+        "http://xaver:s3cret@host:port/data",
+        "http://xaver:s3cret@[::1/data",
+        "http://xaver:s3cret@",
+        "ftp://xaver:s3cret@host/data",
+    ],
+)
+def test_a_password_that_spoils_its_address_is_not_shown(
+    toy: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_MIRROR", setting)
+    said = told(get_toy)
+    assert "DEEPDIVE_MIRROR: " in said
+    for word in ("xaver", "s3", "cret", "12"):
+        assert word not in said.split("Traceback")[0]
+
+
+def test_a_redirection_is_not_told_the_password(toy: Path, secret_mirror: LyingServer) -> None:
+    away = secret_mirror.say("away", Answer(BODY)).replace("127.0.0.1", "localhost")
+    secret_mirror.say("m/toy/body.bin", Answer(status=302, location=away))
+    assert get_toy().read_bytes() == BODY
+    assert [bool(login) for login in secret_mirror.logins] == [True, False]
+
+
+# --- locks
+
+
+@fault(
+    "Two fetch into one folder",
+    made="another process holds the lock of the folder",
+    happens="the second says which process it waits for, since when, and then goes on",
+    kept="one download for both",
+)
+def test_a_fetch_that_waits_for_another_says_so(
+    toy: Path, server: LyingServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.say("body", Answer(BODY))
+    toy.parent.mkdir(parents=True)
+    with holder(toy.parent / ".lock") as other, ThreadPoolExecutor(1) as pool:
+        fetched, said = pool.submit(get_toy), ""
+        while "waiting" not in said:
+            said += capfd.readouterr().err
+        other.kill()  # a dead holder holds nothing
+        assert fetched.result() == toy
+    holds = f"DEEPDIVE_CACHE: {toy.parent} is held by process {other.pid} on "
+    assert holds in said
+    assert server.ranges() == [None]

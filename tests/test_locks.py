@@ -1,0 +1,55 @@
+"""Locks: one at a time, who holds it is said, and a dead holder holds nothing."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from disk import full_after
+from fault import fault
+from lock_holder import holder
+
+from deepdive.locks import Held, held
+
+
+def test_who_holds_a_lock_is_said_to_the_second(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    with holder(path) as other:
+        said = f"folder: {tmp_path} is held by process {other.pid} on {socket.gethostname()} since"
+        with pytest.raises(Held, match=re.escape(said)), held(path, "folder"):
+            pytest.fail("two hold it")
+
+
+@fault(
+    "Who holds a lock is killed",
+    made="SIGKILL to the process that holds it",
+    happens="the next one gets the lock at once",
+    kept="what the killed one had written whole",
+)
+def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    with holder(path) as other:
+        other.kill()
+        other.wait()
+        with held(path, "folder"):
+            assert path.is_file()
+
+
+def test_a_lock_is_free_after_its_block_however_that_ends(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    with held(path, "folder"), pytest.raises(Held), held(path, "folder"):
+        pytest.fail("two hold it")
+    with pytest.raises(ZeroDivisionError), held(path, "folder"):
+        raise ZeroDivisionError
+    with held(path, "folder"):
+        pass
+
+
+def test_a_full_disk_keeps_nobody_from_a_lock(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    with full_after(0), held(path, "folder"):
+        message = "by another process"
+        with pytest.raises(Held, match=message), held(path, "folder"):
+            pytest.fail("two hold it")
