@@ -10,13 +10,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from classroom import (
-    CHAPTER,
-    FULL,
-    put,
-)
+from classroom import CHAPTER, FULL, call, put
+from fault import fault
 
-from deepdive.course.assignment import collect, roster
+from deepdive.course.assignment import collect, download, roster
 from deepdive.course.assignment.course import Course
 from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.roster import Student
@@ -122,18 +119,163 @@ def test_zips_in_zips_are_read_and_none_leads_out(course: Course, tmp_path: Path
     assert {path for path in tmp_path.rglob("*") if "course" not in path.parts} == before
 
 
-def test_a_zip_that_would_fill_the_disk_is_refused_whole(
+@fault(
+    "A student's file name claims another's name, or no lateness",
+    made="downloads of Canvas, Moodle, Blackboard and by hand, whose files are called like another's",
+    happens="the outermost name, which the system wrote, decides; the claim is named",
+    kept="the other student's own file, and LATE",
+)
+@pytest.mark.parametrize(
+    ("name", "owner", "late"),
+    [
+        ("halfbob_LATE_12_88_fullann_11_87_exercises.ipynb", "bob", True),
+        ("halfbob_LATE_12_88_Ann Full_4711_assignsubmission_file_exercises.ipynb", "bob", True),
+        ("halfbob_12_88_HW_ann_attempt_2026-10-01-09-30-00_exercises.ipynb", "bob", False),
+        ("halfbob_12_88_work.zip/fullann_11_87_exercises.ipynb", "bob", False),
+        ("Bob Half_9_assignsubmission_file_/fullann_11_87_exercises.ipynb", "bob", False),
+        ("Bob Half_9_assignsubmission_file_/Ann Full_8_assignsubmission_file_/e.ipynb", "bob", False),
+        ("Bob Half_9_assignsubmission_file_Ann Full_8_assignsubmission_file_e.ipynb", "bob", False),
+        ("HW_bob_attempt_2026-10-01-09-30-00_x_ann_attempt_2026-10-01-09-30-01_e.ipynb", "bob", False),
+        ("bob/fullann_11_87_exercises.ipynb", "bob", False),
+    ],
+)  # fmt: skip
+def test_the_outermost_name_decides_whose_a_file_is(
+    course: Course, tmp_path: Path, name: str, owner: str, late: bool
+) -> None:
+    outer, inner, _ = name.partition(".zip/")
+    if inner:
+        with zipfile.ZipFile(tmp_path / "inner.zip", "w") as archive:
+            archive.writestr(name.removeprefix(f"{outer}.zip/"), "bob's")
+        with zipfile.ZipFile(tmp_path / "d.zip", "w") as archive:
+            archive.write(tmp_path / "inner.zip", f"{outer}.zip")
+            archive.writestr("fullann_11_80_exercises.ipynb", "ann's")
+    else:
+        put(tmp_path / "d", name, "bob's")
+        put(tmp_path / "d", "fullann_11_80_exercises.ipynb", "ann's")
+    where = tmp_path / ("d.zip" if inner else "d")
+    report = collect.collect(course, CHAPTER, where)
+    assert course.submission("ann", CHAPTER).read_text() == "ann's"
+    assert course.submission(owner, CHAPTER).read_text() == "bob's"
+    assert report.late == ([owner] if late else [])
+    (note,) = report.notes
+    assert re.match(rf"{owner}: .* claims to be ann's, and counts as theirs", note)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "halfbob_11_88_exercises.ipynb",  # one student's name and another's number
+        "bob-week1/exercises_ann.ipynb",
+        "Zoe Nobody_7_assignsubmission_file_/fullann_11_87_exercises.ipynb",
+        "nobodyzoe_99_88_Ann Full_8_assignsubmission_file_e.ipynb",
+    ],
+)
+def test_a_name_that_fits_two_or_a_stranger_is_not_guessed(
+    course: Course, tmp_path: Path, name: str
+) -> None:
+    put(tmp_path / "d", name)
+    report = collect.collect(course, CHAPTER, tmp_path / "d")
+    assert not report.taken
+    assert [file for file, _ in report.unmatched] == [name]
+
+
+def bomb(path: Path, kind: str) -> None:
+    """A small zip that holds zeros, or names, without end."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for i in range(4 if kind == "zeros" else 300):
+            archive.writestr(f"exercises ({i}).ipynb", b"0" * (kind == "zeros") * 1_000_000)
+
+
+@fault(
+    "One student's zip holds zeros, or names, without end",
+    made="a zip of 4 MB of zeros in 4 kB, or of 300 names, in a download; the limits are lowered",
+    happens="all that this student sent is left out, in one line",
+    kept="what everybody else handed in is taken",
+)
+@pytest.mark.parametrize("kind", ["zeros", "names"])
+@pytest.mark.parametrize("outer", ["zip", "folder"])
+def test_a_zip_without_end_blocks_its_sender_only(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, outer: str
+) -> None:
+    monkeypatch.setattr(download, "LARGEST_SHARE", 3_000_000)
+    monkeypatch.setattr(download, "MOST_NAMES", 100)
+    bomb(tmp_path / "bomb.zip", kind)
+    assert (tmp_path / "bomb.zip").stat().st_size < 50_000
+    put(tmp_path / "d", "fullann_11_80_exercises.ipynb", "ann's")
+    put(tmp_path / "d", "o'wrongeve_13_82_exercises.ipynb", "eve's")
+    (tmp_path / "d" / "halfbob_12_81_work.zip").write_bytes((tmp_path / "bomb.zip").read_bytes())
+    if outer == "zip":
+        with zipfile.ZipFile(tmp_path / "d.zip", "w") as archive:
+            for path in sorted((tmp_path / "d").iterdir()):
+                archive.write(path, path.name)
+    said = call("collect", "course", "1", f"d{'.zip' * (outer == 'zip')}")
+    assert (said.exit_code, course.handed_in(CHAPTER)) == (0, ["ann", "eve"]), said.output
+    assert said.output.splitlines()[1:4] == [
+        "Not taken:",
+        "  all that bob sent: more than 100 names or 3 MB: ask for one notebook",
+        "Nothing from: bob",
+    ]
+
+
+def test_a_download_of_too_much_in_all_is_refused_whole(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collect, "LARGEST_ZIP", 3_000_000)
-    with zipfile.ZipFile(tmp_path / "d.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("ann/exercises.ipynb", "{}")
-        for i in range(4):
-            archive.writestr(f"bob/exercises ({i}).ipynb", b"0" * 1_000_000)
-    assert (tmp_path / "d.zip").stat().st_size < 10_000
+    monkeypatch.setattr(download, "LARGEST_DOWNLOAD", 3_000_000)
+    for student in ("ann", "bob"):
+        put(tmp_path / "d", f"{student}/exercises.ipynb", "0" * 2_000_000)
     with pytest.raises(AssignmentError, match="nothing was taken"):
-        collect.collect(course, CHAPTER, tmp_path / "d.zip")
+        collect.collect(course, CHAPTER, tmp_path / "d")
     assert course.handed_in(CHAPTER) == []
+
+
+@fault(
+    "A damaged or encrypted file stands in a download",
+    made="a zip cut in two, bytes turned in a notebook, a password, beside an honest notebook",
+    happens="each is named with the reason, without an end of the command",
+    kept="the honest notebook is taken",
+)
+def test_what_is_damaged_in_a_download_is_named_and_the_rest_is_taken(
+    course: Course, tmp_path: Path
+) -> None:
+    bomb(tmp_path / "whole.zip", "names")
+    data = (tmp_path / "whole.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "d.zip", "w") as archive:
+        archive.writestr("bob/cut.zip", data[: len(data) // 2])
+        archive.writestr("eve/exercises.ipynb", "some text of a notebook")
+        archive.writestr("eve/locked.ipynb", "another text")
+        archive.writestr("ann/exercises.ipynb", "{}")
+    data = (tmp_path / "d.zip").read_bytes().replace(b"some text", b"same text", 1)
+    entry = data.rindex(b"PK\x01\x02", 0, data.rindex(b"eve/locked.ipynb"))
+    data = data[: entry + 8] + b"\x01" + data[entry + 9 :]
+    (tmp_path / "d.zip").write_bytes(data)
+    report = collect.collect(course, CHAPTER, tmp_path / "d.zip")
+    assert report.taken == ["ann"]
+    assert [(file, why.split(":")[0]) for file, why in report.unmatched] == [
+        ("bob/cut.zip", "cannot be read"),
+        ("eve/exercises.ipynb", "cannot be read"),
+        ("eve/locked.ipynb", "encrypted"),
+    ]
+
+
+@fault(
+    "A file's name holds escape codes or foreign bytes",
+    made="a folder and a zip with such names, of nobody and of a student",
+    happens="each stands in the output with ? for what cannot be printed",
+    kept="the student's notebook is taken",
+)
+def test_names_that_a_terminal_would_obey_or_no_encoding_has_are_shown_safely(
+    course: Course, tmp_path: Path
+) -> None:
+    odd = ["\x1b[2J\u202e.ipynb", os.fsdecode(b"gr\xfc\xdfe.ipynb"), "bob/\x1b]0;x\x07.ipynb"]
+    for name in odd:
+        put(tmp_path / "d", name, "{}")
+    said = call("collect", "course", "1", "d")
+    assert (said.exit_code, course.handed_in(CHAPTER)) == (0, ["bob"]), said.output
+    assert "?[2J?.ipynb: no student" in said.output
+    assert "gr??e.ipynb: no student" in said.output
+    assert all(letter.isprintable() or letter == "\n" for letter in said.output)
+    note = json.loads((course.submission("bob", CHAPTER).parent / "collected.json").read_text())
+    assert note["file"] == "bob/?]0;x?.ipynb"
 
 
 @pytest.mark.parametrize(

@@ -107,11 +107,8 @@ def whose(students: Roster, path: PurePosixPath) -> Owner:
             others = [s.id for claim in claims if claim for s in claim[0]]
             other = next((name for name in others if name != owner.student), "")
             return Owner(owner.student, owner.why, owner.late, other)
-    for label in labels[-2:]:
-        for part in _parts(label):
-            if fits := students.named(part):
-                return _only(fits)
-    return Owner(None, NOBODY)
+    parts = (part for label in labels for part in _parts(label))
+    return _only(list(dict.fromkeys(s for part in parts for s in students.named(part))))
 
 
 def _told(students: Roster, label: str) -> tuple[list[Student], bool, str] | None:
