@@ -144,6 +144,25 @@ def test_no_hidden_line_reaches_a_page_by_a_message_a_comment_or_a_locked_cell(
     assert "-83" not in page
 
 
+@fault(
+    "A student's cells are longer than a page can show",
+    made="80,000 characters that are slow to colour, in code and in text",
+    happens="the page shows the first 50,000, and how many more there are",
+    kept="points, messages and the cells of the course",
+)
+def test_a_page_shows_so_much_of_a_student_and_no_more(course: Course) -> None:
+    notebook = answers(course, twice=f"{TWICE}  # {'(' * 40_000}", why="word " * 8_000)
+    notebook.cells.append(nbformat.v4.new_code_cell("#" * 80_000))
+    hand_in(course, "ann", notebook)
+    mark_all(course)
+    assert "1 pages" in call("feedback", "course", "1").output
+    told = text_of(page_of(course, "ann").partition("</head>")[2])
+    assert 40_000 < len(told) < 70_000
+    assert "#...and80,000charactersmore" in told
+    assert "Score:3.0/8.0" in told
+    assert "thrice2is6" in told
+
+
 NASTY = "<script>told.push(1)</script><img src=x onerror=alert(2)>"
 LINKS = (
     "[x](javascript:alert(4))", "[x](\n  JavaScript:5)", "[x][y]\n\n[y]: java&#115;cript:6",

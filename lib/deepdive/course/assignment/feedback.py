@@ -20,6 +20,7 @@ from deepdive.course.assignment.plan import grade_id
 from deepdive.course.assignment.repair import writable
 from deepdive.course.exercises import HIDDEN, SOLUTION, tags
 
+MOST_SHOWN = 50_000  # characters of what a student wrote: to colour more takes minutes
 WITHHELD = "Withheld: it quotes a line that students do not get. Ask your instructor."
 _FORMULA = re.compile(r"(?<!\$)\$([^$]+)\$(?!\$)|\$\$([^$]+)\$\$")
 _POLICY = (
@@ -46,6 +47,7 @@ def feedback(course: Course, chapter: str, student: str) -> tuple[Path, list[str
     form = released(source)
     notebook, about = _with_marks(course, chapter, student, notebook)
     withheld = withhold(notebook, source, form)
+    _shorten(notebook, form)
     texts = _as_text(notebook, form)
     page = _finished(_page(notebook, about), f"{chapter}, {student}", form)
     page = re.sub(r"<p>written-(\d+)</p>", lambda found: texts[int(found[1])], page)
@@ -102,6 +104,18 @@ def _lines(text: str) -> set[str]:
     """Lines without blanks, those left away that are too short to tell anything."""
     lines = {re.sub(r"\s+", "", line) for line in text.splitlines()}
     return {line for line in lines if len(line) > 12}
+
+
+def _shorten(notebook: Any, form: Any) -> None:
+    """Cut what a student wrote where the page would be too much, and say so there."""
+    ours = {cell.source for cell in form.cells}
+    left = MOST_SHOWN
+    for cell in notebook.cells:
+        if cell.source not in ours:
+            more = len(cell.source) - left
+            if more > 0:
+                cell.source = f"{cell.source[:left]}\n\n# ... and {more:,} characters more"
+            left -= min(left, len(cell.source))
 
 
 def _as_text(notebook: Any, form: Any) -> list[str]:
