@@ -7,17 +7,12 @@ from typing import Any
 
 import nbformat
 import pytest
-from classroom import (
-    CHAPTER,
-    SQUARE,
-    THRICE,
-    TWICE,
-    answers,
-    hand_in,
-)
+from classroom import CHAPTER, SQUARE, THRICE, TWICE, answers, call, hand_in, plain_grade
+from fault import fault
 
-from deepdive.course.assignment import marking
+from deepdive.course.assignment import marking, records
 from deepdive.course.assignment.course import Course, read
+from deepdive.course.assignment.grading import Grade
 from deepdive.course.assignment.repair import repair
 
 
@@ -112,3 +107,139 @@ def test_locked_cells_come_from_the_form_and_nothing_else_is_believed(course: Co
     assert "have you squared" in check.source
     assert check.metadata.nbgrader.points == 2
     assert not check.outputs
+
+
+def at(notebook: Any, start: str) -> int:
+    """Where the first cell stands whose text begins so."""
+    return next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith(start))
+
+
+def note(text: str) -> Any:
+    cell = nbformat.v4.new_markdown_cell(text)
+    cell.pop("id")
+    return cell
+
+
+@fault(
+    "Colab strips the cells, and the student's own texts stand between them",
+    made="a notebook without metadata, notes above and below an answer in words, a text moved",
+    happens="the answer is found again and waits for a person, who sees all of these texts",
+    kept="every point of the checks, and the points in words",
+)
+def test_an_answer_in_words_is_found_between_other_texts(course: Course) -> None:
+    bare = stripped(answers(course, twice=TWICE, thrice=THRICE, why="It adds."))
+    bare.cells.insert(at(bare, "It adds."), note("A note of mine."))
+    bare.cells.insert(at(bare, "It adds.") + 1, note("One more."))
+    bare.cells.append(bare.cells.pop(0))  # the title, to the end
+    hand_in(course, "ann", bare)
+    (result,) = marking.mark(course, CHAPTER, ["ann"], jobs=1)
+    assert (result.points, result.waiting, result.missing) == (6.0, 2.0, [])
+    shown = read(course.folder("autograded", "ann", CHAPTER) / "exercises.ipynb")
+    texts = [cell.source for cell in shown.cells]
+    assert [t for t in texts if t in ("A note of mine.", "It adds.", "One more.")] == [
+        "A note of mine.", "It adds.", "One more.",
+    ]  # fmt: skip
+
+
+def renamed(notebook: Any) -> Any:
+    """The answer's cell lost, with what it defines under another name."""
+    bare = stripped(notebook)
+    bare.cells[at(bare, "def twice")].source = "def two_times(x):\n    return 2 * x"
+    return bare
+
+
+def beside(notebook: Any) -> Any:
+    """The answers in cells of their own, the cells for them as they were."""
+    for name, own in (
+        ("def twice", nbformat.v4.new_code_cell(TWICE)),
+        ("*Write your", nbformat.v4.new_markdown_cell("It adds.")),
+    ):
+        notebook.cells.insert(at(notebook, name) + 1, own)
+    return notebook
+
+
+def doubled(notebook: Any) -> Any:
+    """The answer's cell copied, with its mark, and another text written into the copy."""
+    again = deepcopy(notebook.cells[at(notebook, "def twice")])
+    again.source, again.id = SQUARE, "other"
+    notebook.cells[at(notebook, "def twice")].source = TWICE
+    notebook.cells.append(again)
+    return notebook
+
+
+def in_bash(notebook: Any) -> Any:
+    """An answer in a cell that IPython would give to another program."""
+    notebook.cells[at(notebook, "def twice")].source = f"%%python3\n{TWICE}"
+    return notebook
+
+
+@fault(
+    "Work stands where no cell for it was expected",
+    made="an answer under another name, in a cell beside, in a copy, in another language's cell",
+    happens="what failed for it waits for a person, flagged `unclear`",
+    kept="the points of all that was found; who wrote nothing has 0 as before",
+)
+@pytest.mark.parametrize(
+    ("written", "unclear", "waits"),
+    [
+        (renamed, ["twice"], {"twice-check", "twice-zero"}),
+        (beside, ["twice", "why"], {"twice-check", "twice-zero", "why"}),
+        (doubled, ["twice"], {"twice-check"}),  # nothing squared is nothing
+        (in_bash, ["twice"], {"twice-check", "twice-zero"}),
+    ],
+)
+def test_what_cannot_be_matched_waits_for_a_person(
+    course: Course, written: Any, unclear: list[str], waits: set[str]
+) -> None:
+    hand_in(course, "ann", written(answers(course, thrice=THRICE)))
+    said = call("grade", "course", "1").output
+    assert f"unclear: {', '.join(unclear)}" in said
+    result = marking.result_of(course, "ann", CHAPTER)
+    assert result is not None
+    assert "unclear" in result.flags
+    scores = records.scores(course, CHAPTER)["ann"]
+    assert {name for name, score in scores.items() if score.waiting} == waits
+    assert result.waiting == sum(scores[name].max_points for name in waits)
+    assert scores["thrice-check"].points == 3
+
+
+def test_an_exercise_that_uses_an_unclear_answer_waits_too(course: Course) -> None:
+    hand_in(
+        course, "ann", renamed(answers(course, thrice="def thrice(x):\n    return x + twice(x)"))
+    )
+    (result,) = marking.mark(course, CHAPTER, ["ann"], jobs=1)
+    assert (result.points, result.waiting) == (0.0, 6.0)
+
+
+def test_who_wrote_nothing_waits_for_nobody(course: Course) -> None:
+    blank = answers(course)
+    blank.cells.insert(2, nbformat.v4.new_code_cell("1 + 1"))
+    hand_in(course, "ann", blank)
+    gone = answers(course)
+    del gone.cells[at(gone, "def twice")]
+    hand_in(course, "bob", gone)
+    for result in marking.mark(course, CHAPTER, ["ann", "bob"], jobs=1):
+        assert (result.points, result.waiting, result.unclear) == (0.0, 0.0, [])
+
+
+@fault(
+    "A new version is collected while the old one is graded",
+    made="the submission changes under the grader's hands",
+    happens="the same command grades the new one",
+    kept="the digest that is kept is of what was graded",
+)
+def test_what_is_replaced_while_it_is_graded_is_graded_again(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_in(course, "ann", answers(course, twice=SQUARE))
+
+    def replacing(source: Any, submission: Any, **given: Any) -> Grade:
+        hand_in(course, "ann", answers(course, twice=TWICE))
+        return plain_grade(source, submission, **given)
+
+    monkeypatch.setattr(marking, "grade", replacing)
+    first = [r.points for r in marking.mark(course, CHAPTER, ["ann"], jobs=1)]
+    left = marking.outstanding(course, CHAPTER)
+    assert (first, left) == ([1.0], ["ann"])
+    assert [r.points for r in marking.mark(course, CHAPTER, left, jobs=1)] == [3.0]
+    assert marking.outstanding(course, CHAPTER) == []

@@ -210,7 +210,7 @@ def _line(result: "Result") -> str:
     words = [f"{result.student}  {result.points:g} of {result.max_points:g}"]
     words += [f"{result.waiting:g} wait for a person"] if result.waiting else []
     words += [f"refused: {result.refused}"] if result.refused else []
-    for what in ("found", "missing", "double"):
+    for what in ("found", "missing", "double", "unclear"):
         names = getattr(result, what)
         label = {"found": "repaired"}.get(what, what)
         words += [f"{label}: {', '.join(names)}"] if names else []

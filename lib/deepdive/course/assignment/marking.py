@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.forms import released
 from deepdive.course.assignment.grading import CellGrade, grade
 from deepdive.course.assignment.plan import RefusedError, grade_id
-from deepdive.course.assignment.repair import Repaired, repair, writable
+from deepdive.course.assignment.repair import Repaired, doubtful, repair, writable
 from deepdive.course.assignment.submission import opened
 from deepdive.course.exercises import tags
 
@@ -49,6 +49,7 @@ class Result:
     points: float = 0.0
     max_points: float = 0.0
     waiting: float = 0.0  # points that a person must still give or not
+    unclear: list[str] = field(default_factory=list)
 
     @property
     def flags(self) -> list[str]:
@@ -60,6 +61,7 @@ class Result:
             "repaired": self.found,
             "missing": self.missing,
             "double": self.double,
+            "unclear": self.unclear,
         }
         return [word for word, answer in given.items() if answer]
 
@@ -137,6 +139,7 @@ def graded(
 ) -> tuple[Result, Any, list[CellGrade]]:
     """Grade one submission; return what is to be kept, the notebook with messages, the points."""
     path = course.submission(student, chapter)
+    submitted = digest(path)  # first, so that what is replaced from now on is graded again
     source = literal(read(course.released(chapter)), course.secret, student)
     form = released(source)
     try:
@@ -147,11 +150,12 @@ def graded(
     except RefusedError:
         whole, given = Repaired(form), grade(source, path, trust=trust)
     untouched = {i for i, cell in _graded_cells(form).items() if cell.source == _text(whole, i)}
-    cells = [_settled(cell, cell.grade_id in untouched, given.refused) for cell in given.cells]
+    no_answer, in_doubt = untouched - set(whole.unclear), doubtful(form, whole)
+    cells = [_settled(cell, no_answer, in_doubt) for cell in given.cells]
     late = json.loads((path.parent / "collected.json").read_text("utf-8"))["late"]
     result = Result(
         student,
-        digest(path),
+        submitted,
         digest(course.source(chapter)),
         given.trusted,
         given.refused,
@@ -162,6 +166,7 @@ def graded(
         sum(cell.points for cell in cells),
         sum(cell.max_points for cell in cells),
         sum(cell.max_points for cell in cells if cell.manual),
+        unclear=whole.unclear,
     )
     return result, annotated(whole.notebook, source, cells), cells
 
@@ -175,10 +180,12 @@ def _text(whole: Repaired, name: str) -> str:
     return cell.source if cell is not None else ""
 
 
-def _settled(cell: CellGrade, untouched: bool, refused: str) -> CellGrade:
-    """What nobody wrote, and what cannot be graded, waits for nobody."""
-    if cell.manual and (untouched or refused):
-        return CellGrade(cell.grade_id, 0.0, cell.max_points, "No answer.", False)
+def _settled(cell: CellGrade, no_answer: set[str], in_doubt: set[str]) -> CellGrade:
+    """What nobody wrote waits for nobody; what failed where an answer is in doubt, for a person."""
+    if cell.manual and cell.grade_id in no_answer:
+        return replace(cell, message="No answer.", manual=False)
+    if cell.points < cell.max_points and cell.grade_id in in_doubt:
+        return replace(cell, points=0.0, manual=True)
     return cell
 
 
@@ -214,7 +221,9 @@ def _comments(result: Result, cells: list[CellGrade], notebook: Any) -> dict[str
     for name in result.found:
         sentences.setdefault(name, []).append("This cell had lost its id and was found again.")
     for name in result.missing:
-        sentences.setdefault(name, []).append("This cell was missing: no points.")
+        sentences.setdefault(name, []).append("This cell was missing.")
+    for name in result.unclear:
+        sentences.setdefault(name, []).append("Its answer may stand in another cell: look.")
     for name in result.double:
         sentences.setdefault(name, []).append("Several cells had this id: the last one counts.")
     whole = []
