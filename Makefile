@@ -13,6 +13,16 @@ PAGES       ?=
 
 PY := .venv/bin/python
 
+# All paths are those of this folder; in another one `clean` would remove what is not ours.
+HERE := $(realpath $(dir $(lastword $(MAKEFILE_LIST))))
+ifneq ($(HERE),$(realpath ./))
+$(error make: this Makefile was called in $(CURDIR), expected in its own folder: make -C that folder)
+endif
+
+# What clean removes in build/: what is made again by itself. Training runs lie beside it.
+BUILT := book-src exercises figures pdf site site-work test vendor
+BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(profile)/chapters)
+
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
@@ -38,14 +48,15 @@ browser: ## Install Chromium where apt is there, and axe-core, for the tests in 
 
 figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: generated data; PAGES=...)
 	@$(PY) -m deepdive.house.pages run --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
-	$(PY) book/figures.py --out build/figures && exit $$ran
+	[ $$ran -ne 130 ] || exit 130; $(PY) book/figures.py --out build/figures && exit $$ran
 
 slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
 	@$(PY) book/pdf.py --slides --site build/site --out build/pdf $(PAGES)
 
 run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
 	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
-	$(PY) book/build.py --out build/site && echo "Open file://$(CURDIR)/build/site/index.html"; exit $$ran
+	[ $$ran -ne 130 ] || exit 130; $(PY) book/build.py --out build/site \
+	&& echo "Open file://$(CURDIR)/build/site/index.html" && exit $$ran
 
 test: setup ## Check style and types, run all tests and every page; say where the time went
 	@$(PY) tools/run_tests.py
@@ -59,10 +70,10 @@ lab: setup ## Open JupyterLab on the pages
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)
-	@$(PY) -m deepdive.cli exercises
+	@$(PY) -m deepdive exercises
 
 exercises: setup ## Write the exercises: students' form, and in build/exercises solved, self-study, instructor's
-	@$(PY) -m deepdive.cli exercises --all
+	@$(PY) -m deepdive exercises --all
 
 bench: setup ## Measure speed and memory against other implementations
 	@$(PY) benchmarks/run.py
@@ -71,10 +82,10 @@ lint: setup ## Check style and types only
 	@$(PY) tools/run_tests.py --only lint
 
 fmt: setup ## Format the code and sort its imports
-	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
+	@$(PY) -m ruff check --quiet --fix . ; checked=$$?; $(PY) -m ruff format . && exit $$checked
 
 doctor: setup ## Say what this machine has and what it lacks
-	@$(PY) -m deepdive.cli doctor
+	@$(PY) -m deepdive doctor
 
 results: setup ## Write the README's table of results from casestudies/results/*.json
 	@$(PY) tools/results_table.py
@@ -91,5 +102,10 @@ constraints: setup ## Resolve constraints.txt afresh (a maintainer's task)
 setup: ## Make .venv: torch (CPU unless an NVIDIA GPU is here), then the rest
 	@$(PYTHON) tools/setup_env.py full --torch-index "$(TORCH_INDEX)"
 
-clean: ## Remove the environments and everything built; fetched data stay
-	@rm -rf .venv .venv-read build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## Remove our environments and what was built; training runs in build/ and fetched data stay
+	@for made in .venv .venv-read; do \
+	    if [ -e $$made/setup-stamp ]; then rm -rf $$made; \
+	    elif [ -e $$made ]; then echo "$$made stays: make did not make it"; fi; done
+	@rm -rf $(addprefix build/,$(BUILT)) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@[ ! -d build ] || find build -depth -type d -empty -exec rmdir {} \;
+	@[ ! -d build ] || echo "build stays: training runs are in" build/*

@@ -4,6 +4,7 @@
 
 Warnings of Sphinx are errors, and so is what `check` finds: a formula that does not convert, an
 image without alternative text, a link that leads nowhere, anything loaded from another host.
+One build into a folder at a time; a folder that holds anything of others is refused.
 """
 
 import argparse
@@ -12,30 +13,56 @@ import sys
 import time
 from pathlib import Path
 
-from sphinx.cmd.build import build_main
+from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
+from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from check import check
+from folders import FolderError, check_ours, files, remove, sign
 from font import FONT, font_for_web
 from paths import PathError
 from slides import VendorError, decks
-from stage import BOOK, Stage
+from stage import BOOK, Stage, library
 
 
 def build(root: Path, out: Path) -> list[str]:
-    """Build the book of a checkout into `out`; its faults, Sphinx's own being told on stderr."""
+    """Build the book of a checkout into `out`; its faults, Sphinx's own being told on stderr.
+
+    Built beside `out`, which is replaced at the end. What is at fault stays there to be looked at.
+    Raises FolderError where either folder holds what we did not write; `Held` where another
+    process builds into `out`.
+    """
     work = out.with_name(f"{out.name}-work")
+    with library("locks").held(out.with_name(f".{out.name}.lock"), f"--out: {out}"):
+        check_ours(out)
+        check_ours(work)
+        remove(work)
+        faults: list[str] = []
+        try:
+            sign(work, ["src", "doctrees", "html", "before"])
+            faults = make(root, work)
+            if not faults:
+                replace(out, work)
+        finally:
+            if not faults:
+                remove(work)
+    return faults
+
+
+def make(root: Path, work: Path) -> list[str]:
+    """Build the book of a checkout into `work`/html; its faults."""
     site = work / "html"
-    shutil.rmtree(work, ignore_errors=True)
     try:
         stage = Stage(root, work / "src")
     except PathError as error:
         return [f"book/paths.yaml: {error}"]
     notebooks = stage.run()
-    strict = ["-W", "--keep-going", "-q", "-b", "html"]
-    where = ["-c", str(BOOK), "-d", str(work / "doctrees"), str(work / "src"), str(site)]
-    told = build_main([*strict, *where])
+    try:
+        warned = sphinx(work / "src", site, work / "doctrees")
+    except SphinxError as error:
+        return [f"Sphinx stopped: {error}"]
     for path in notebooks:
         shutil.copyfile(path, site / path.relative_to(root))
     (site / "_static" / "paths_data.js").write_text(stage.paths.script(), "utf-8")
@@ -47,12 +74,24 @@ def build(root: Path, out: Path) -> list[str]:
     for path in [*site.rglob("*.map"), *site.rglob(".buildinfo"), site / "objects.inv"]:
         path.unlink(missing_ok=True)  # for those who build the theme, not for readers
     shutil.rmtree(site / "_sources", ignore_errors=True)
-    faults = [*check(site), *(["Sphinx's warnings are above"] if told else [])]
-    if not faults:
-        shutil.rmtree(out, ignore_errors=True)
-        site.rename(out)
-        shutil.rmtree(work)
-    return faults
+    return [*check(site), *(["Sphinx's warnings are above"] if warned else [])]
+
+
+def sphinx(source: Path, site: Path, doctrees: Path) -> bool:
+    """Build a folder of sources to HTML, quietly; whether there were warnings, told on stderr."""
+    with patch_docutils(BOOK), docutils_namespace():
+        app = Sphinx(source, BOOK, site, doctrees, "html", status=None, warningiserror=True)
+        app.build()
+    return bool(app.statuscode)
+
+
+def replace(out: Path, work: Path) -> None:
+    """Put the new site in the place of the old one, which goes aside first."""
+    site = work / "html"
+    sign(site, files(site))
+    if out.exists():
+        out.rename(work / "before")
+    site.rename(out)
 
 
 def main() -> int:
@@ -61,7 +100,16 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=BOOK.parent, help="the checkout to build")
     options = parser.parse_args()
     start = time.monotonic()
-    faults = build(options.root.resolve(), options.out.resolve())
+    try:
+        faults = build(options.root.resolve(), options.out.resolve())
+    except (FolderError, library("locks").Held) as error:
+        faults = [str(error)]
+    except OSError as error:
+        place = error.filename or options.out
+        reason = error.strerror or error
+        faults = [f"--out: {place}: {reason}: see that there is room, and that it can be written"]
+    except KeyboardInterrupt:
+        return 130
     if faults:
         print("\n".join(faults), file=sys.stderr)
         return 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from fault import fault
 
 from deepdive import cli
 from deepdive.house.doctor import Check
@@ -167,7 +170,7 @@ def test_every_command_has_help_and_the_module_can_be_run() -> None:
         assert result.exit_code == 0
         assert "Usage: " in result.output
     done = subprocess.run(
-        [sys.executable, "-m", "deepdive.cli", "--version"], capture_output=True, check=False
+        [sys.executable, "-m", "deepdive", "--version"], capture_output=True, check=False
     )
     assert done.returncode == 0
 
@@ -181,3 +184,88 @@ def test_a_mirror_that_is_no_folder_is_one_clear_error(
     assert result.exit_code == 1
     assert "Error: DEEPDIVE_MIRROR" in result.output
     assert "Traceback" not in result.output
+
+
+SUDDEN = """
+import os, runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = ["deepdive", *{arguments!r}]
+runpy.run_module({run!r}, run_name="__main__", alter_sys=True)
+"""
+
+
+@fault(
+    "Ctrl-C while the command still imports",
+    made="SIGINT at the import of click, of a command and of a page's runner",
+    happens="it ends at once and quietly, with exit 130",
+    kept="everything: nothing has begun",
+)
+@pytest.mark.parametrize(
+    ("run", "module", "arguments"),
+    [
+        ("deepdive", "click", ["list"]),
+        ("deepdive", "deepdive.course.questions.commands", ["list"]),
+        ("deepdive", "deepdive.house.atlas.rows", ["list", "systems"]),
+        ("deepdive.house.pages", "click", ["run"]),
+        ("deepdive.house.pages", "deepdive.house.pages.runner", ["run"]),
+    ],
+)
+def test_an_interrupt_during_imports_is_quiet(run: str, module: str, arguments: list[str]) -> None:
+    code = SUDDEN.format(run=run, module=module, arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+@fault(
+    "Ctrl-C while data are fetched",
+    made="the interrupt comes inside a command of a group of commands",
+    happens="one word, and exit 130",
+    kept="what had come; the next fetch goes on",
+)
+def test_an_interrupt_inside_a_command_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deepdive.data.fetch", interrupted)
+    result = call("data", "fetch", "tinyshakespeare")
+    assert result.exit_code == 130
+    assert result.output == "interrupted\n"
+
+
+@fault(
+    "A disk, or a folder's owner, refuses a command",
+    made="the system says that the disk is full, read-only, or not ours to write",
+    happens="one line: the place, the system's reason, the way out; exit 1",
+    kept="what was there",
+)
+@pytest.mark.parametrize(
+    ("number", "way"),
+    [("ENOSPC", "make room"), ("EROFS", "choose a folder"), ("EACCES", "see who")],
+)
+def test_what_the_disk_refuses_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, number: str, way: str
+) -> None:
+    def refused(name: str) -> None:
+        code = getattr(errno, number)
+        raise OSError(code, os.strerror(code), "there/file")
+
+    monkeypatch.setattr("deepdive.data.fetch", refused)
+    result = call("data", "fetch", "tinyshakespeare")
+    assert result.exit_code == 1
+    assert re.match(f"Error: there/file: .*: {way}", result.output)
+
+
+def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> None:
+        raise FileNotFoundError(errno.ENOENT, "no such file")
+
+    monkeypatch.setattr("deepdive.data.fetch", broken)
+    assert isinstance(call("data", "fetch", "tinyshakespeare").exception, FileNotFoundError)

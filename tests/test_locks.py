@@ -17,8 +17,8 @@ from deepdive.locks import Held, held
 def test_who_holds_a_lock_is_said_to_the_second(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
     with holder(path) as other:
-        said = f"folder: {tmp_path} is held by process {other.pid} on {socket.gethostname()} since"
-        with pytest.raises(Held, match=re.escape(said)), held(path, "folder"):
+        said = f"the folder is in use by process {other.pid} on {socket.gethostname()}, since"
+        with pytest.raises(Held, match=re.escape(said)), held(path, "the folder"):
             pytest.fail("two hold it")
 
 
@@ -33,23 +33,23 @@ def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
     with holder(path) as other:
         other.kill()
         other.wait()
-        with held(path, "folder"):
+        with held(path, "the folder"):
             assert path.is_file()
 
 
 def test_a_lock_is_free_after_its_block_however_that_ends(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
-    with held(path, "folder"), pytest.raises(Held), held(path, "folder"):
+    with held(path, "the folder"), pytest.raises(Held), held(path, "the folder"):
         pytest.fail("two hold it")
-    with pytest.raises(ZeroDivisionError), held(path, "folder"):
+    with pytest.raises(ZeroDivisionError), held(path, "the folder"):
         raise ZeroDivisionError
-    with held(path, "folder"):
+    with held(path, "the folder"):
         pass
 
 
 def test_a_full_disk_keeps_nobody_from_a_lock(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
-    with full_after(0), held(path, "folder"):
-        message = "by another process"
-        with pytest.raises(Held, match=message), held(path, "folder"):
+    with full_after(0), held(path, "the folder"):
+        message = "in use by another process"
+        with pytest.raises(Held, match=message), held(path, "the folder"):
             pytest.fail("two hold it")

@@ -140,10 +140,12 @@ class Environment:
 
     def begin(self) -> None:
         """Create the environment, or take up one that a stopped set-up left."""
-        self.stamp.unlink(missing_ok=True)
+        if self.stamp.exists():
+            self.stamp.write_text("", encoding="utf-8")
         if not self._usable():
+            self._clear()
             say(f"  creating {self.path.name} with Python {platform.python_version()}")
-            command = [sys.executable, "-m", "venv", "--clear", str(self.path)]
+            command = [sys.executable, "-m", "venv", str(self.path)]
             made = subprocess.run(command, capture_output=True, text=True, check=False)
             if made.returncode != 0:
                 raise SetupError(
@@ -151,6 +153,24 @@ class Environment:
                     "On Debian and Ubuntu: sudo apt-get install python3-venv"
                 )
         self._drop_half_installed()
+
+    def _clear(self) -> None:
+        """Empty the folder but for an empty stamp, there from the first moment: it says that the
+        folder is ours. Another's is left alone, here and by `make clean`.
+        """
+        inside = list(self.path.iterdir()) if self.path.is_dir() else []
+        if inside and not self.stamp.exists():
+            raise SetupError(
+                f"{self.path} is not of this set-up and runs no Python {platform.python_version()} "
+                "with pip: move it away, or name its Python: make PYTHON=/path/to/python3.11"
+            )
+        for path in inside:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path != self.stamp:
+                path.unlink()
+        self.path.mkdir(exist_ok=True)
+        self.stamp.write_text("", encoding="utf-8")
 
     def _usable(self) -> bool:
         """True when the environment runs this very Python version and has pip."""

@@ -244,7 +244,3 @@ def _sheets() -> list[Row]:
         sheet = make(name)
         rows.append((name, str(sheet.minutes), sheet.section, sheet.title, sheet.question))
     return rows
-
-
-if __name__ == "__main__":
-    main(prog_name="deepdive")

@@ -1,89 +1,117 @@
 """One process at a time: a lock that says who holds it, and that ends with its holder.
 
-    with held(folder / ".lock", "folder"):          # refused, by name, where another holds it
-    with held(folder / ".lock", "folder", wait=True):   # or waited for, which is said once
-
-The lock is the system's own, so a killed process leaves none. Its file stays, and must: who removes
-it lets two in at once.
+with held(path, "the folder runs"): ...               # refused, by name, where another holds it
+with held(path, "the folder runs", wait=True): ...    # or waited for, which is said once
 """
 
+import json
 import os
 import socket
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+WAIT = 0.02  # seconds between two tries of who waits
+
 
 class Held(RuntimeError):
-    """Another process holds the lock; the message says which."""
+    """Another process works there; the message says which, where and since when."""
 
 
 @contextmanager
-def held(path: Path, name: str, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock `path`; `name` begins the messages.
+def held(path: Path, what: str, wait: bool = False) -> Iterator[None]:
+    """Hold the lock file `path`, beside what it guards; it is gone afterwards.
 
-    Where another process holds it: raises Held, or with `wait` says so on stderr and waits. Raises
-    OSError where the file cannot be written.
+    The operating system ends the lock with the process, however that ends, so a file that was left
+    behind by a dead holder blocks nobody. Raises Held, naming the holder of `what`; or, with
+    `wait`, says so on stderr and waits. Raises OSError where the lock cannot be written.
     """
-    with path.open("a+b") as file:
-        if not _lock(file.fileno(), wait=False):
-            message = f"{name}: {path.parent} is held by {_holder(path)}"
-            if not wait:
-                raise Held(f"{message}: wait until that has ended, or end it")
-            print(f"{message}; waiting for it to end", file=sys.stderr, flush=True)
-            _lock(file.fileno(), wait=True)
-        try:
-            with suppress(OSError):  # on a full disk the lock holds all the same
-                path.write_text(_myself(), encoding="utf-8")
-            yield
-        finally:
-            _unlock(file.fileno())
+    told = False
+    while (handle := _taken(path)) is None:
+        message = f"{what} is in use by {_holder(path)}"
+        if not wait:
+            raise Held(f"{message}: wait for its end, or give another")
+        if not told:
+            print(f"{message}; waiting for its end", file=sys.stderr, flush=True)
+            told = True
+        time.sleep(WAIT)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows removes no open file; the next holder takes it over
+            path.unlink()
+        os.close(handle)
 
 
-def _myself() -> str:
+def _taken(path: Path) -> int | None:
+    """Open and lock the file and sign it: its handle, None where another process holds it."""
+    handle = _opened(path)
+    try:
+        _lock(handle)
+        if not _is_still(path, handle):  # its holder removed it while we opened it
+            os.close(handle)
+            return _taken(path)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except OSError as error:
+        warnings.warn(
+            f"{path} cannot be locked on this file system ({error.strerror}): see that no other "
+            "process works there",
+            stacklevel=4,
+        )
     since = time.strftime("%Y-%m-%d %H:%M:%S")
-    return f"process {os.getpid()} on {socket.gethostname()} since {since}\n"
+    signature = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
+    with suppress(OSError):  # on a full disk the lock holds all the same
+        os.ftruncate(handle, 0)
+        os.write(handle, json.dumps(signature).encode())
+    return handle
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise OSError(
+            f"folder: {path.parent} cannot be written ({error.strerror}): give one that can be"
+        ) from error
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(handle))
+    except FileNotFoundError:
+        return False
 
 
 def _holder(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip() or "another process"
-    except (OSError, ValueError):
-        return "another process"
+        found = json.loads(path.read_bytes())
+        return f"process {found['process']} on {found['host']}, since {found['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process, which has not signed its lock"
 
 
 try:
     import fcntl
 
-    def _lock(number: int, wait: bool) -> bool:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
-        return True
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def _unlock(number: int) -> None:
-        fcntl.flock(number, fcntl.LOCK_UN)
-
-except ImportError:  # Windows, where a locked byte cannot be read: one far behind the text
+except ImportError:  # Windows, where a locked byte cannot be read: one far behind the signature
+    import errno
     import msvcrt
 
-    _BYTE = 1 << 30
-
-    def _lock(number: int, wait: bool) -> bool:
-        while True:
-            os.lseek(number, _BYTE, os.SEEK_SET)
-            try:
-                msvcrt.locking(number, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-            except OSError:
-                if not wait:
-                    return False
-                time.sleep(0.2)
-            else:
-                return True
-
-    def _unlock(number: int) -> None:
-        os.lseek(number, _BYTE, os.SEEK_SET)
-        msvcrt.locking(number, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
+    def _lock(handle: int) -> None:
+        os.lseek(handle, 1 << 30, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EDEADLK):
+                raise
+            raise BlockingIOError(*error.args) from error
+        os.lseek(handle, 0, os.SEEK_SET)

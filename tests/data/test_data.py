@@ -136,7 +136,7 @@ def test_a_file_is_downloaded_once(toy: Path, server: LyingServer) -> None:
     assert toy.read_bytes() == BODY
     assert get_toy() == toy
     assert len(server.log) == 1
-    assert sorted(path.name for path in toy.parent.rglob("*")) == [".lock", ".source", "body.bin"]
+    assert sorted(path.name for path in toy.parent.rglob("*")) == [".source", "body.bin"]
 
 
 @fault(
@@ -711,7 +711,7 @@ def test_members_of_one_archive_are_read_and_it_is_downloaded_once(
     assert all(good for _, good, _ in verify("toy"))
     assert len(server.log) == 1
     files = sorted(path.name for path in folder.rglob("*") if path.is_file())
-    assert files == [".lock", "body.bin", "text.txt.gz"]
+    assert files == ["body.bin", "text.txt.gz"]
     assert not list(cache.parent.rglob("*evil*"))
 
 

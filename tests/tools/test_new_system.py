@@ -209,7 +209,7 @@ def test_what_is_written_is_in_style(root: Path, words: tuple[str, ...]) -> None
 
 
 def test_the_command_runs_the_checkout_s_tool() -> None:
-    command = [sys.executable, "-m", "deepdive.cli", "new", "gnmt", "--parent", "roberta"]
+    command = [sys.executable, "-m", "deepdive", "new", "gnmt", "--parent", "roberta"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "gnmt is built already" in done.stderr

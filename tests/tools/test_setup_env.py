@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import setup_env
+from fault import fault
 from setup_env import CPU_INDEX, Environment, SetupError, choose_torch
 
 
@@ -169,7 +170,25 @@ def test_a_broken_environment_is_made_anew(checkout: Path) -> None:
     environment.python.parent.mkdir(parents=True)
     environment.python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     environment.python.chmod(0o755)
-    assert not environment._usable()
+    environment.stamp.touch()
+    environment.begin()
+    assert environment._usable()
+    assert not environment.ready(), "an empty stamp says whose it is, not that it is done"
+
+
+@fault(
+    "An environment that we did not make stands in the place of ours",
+    made="a .venv with somebody's files, whose Python is not the one that is asked for",
+    happens="make refuses it by name, and says two ways out",
+    kept="all of it",
+)
+def test_an_environment_of_others_is_not_cleared(checkout: Path) -> None:
+    environment = Environment(".venv", "full auto")
+    environment.path.mkdir()
+    (environment.path / "mine.txt").touch()
+    with pytest.raises(SetupError, match=r"\.venv is not of this set-up .* move it away"):
+        environment.begin()
+    assert [path.name for path in environment.path.iterdir()] == ["mine.txt"]
 
 
 def test_an_old_python_is_refused_with_the_way_to_name_another(

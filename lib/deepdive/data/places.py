@@ -87,7 +87,7 @@ def locked(folder: Path) -> Iterator[None]:
     with ExitStack() as stack:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(held(folder / ".lock", CACHE, wait=True))
+            stack.enter_context(held(folder / ".lock", f"{CACHE}: {folder}", wait=True))
         yield
 
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import torch
 
+from deepdive.locks import held
 from deepdive.page.profile import profile, workdir
 from deepdive.training import Keep
-from deepdive.training.lock import held
 from deepdive.training.resume import plain_number
 from deepdive.training.settings import check_positive
 

@@ -8,11 +8,11 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from deepdive.locks import held
 from deepdive.page.profile import profile, workdir
 
 PROFILES = ("ci", "laptop", "gpu", "experiment")
@@ -53,7 +53,7 @@ def update(path: Path | str, part: Mapping[str, Any], *, page: str) -> dict[str,
     if not part["metrics"]:
         raise ValueError("part['metrics'] is empty: a page that has no result does not write one")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.parent):
+    with held(path.with_name(f".{path.name}.lock"), f"path: {path}", wait=True):
         pages, metrics = _read(path)
         for key in pages.pop(page, {"metrics": []})["metrics"]:
             del metrics[key]
@@ -212,16 +212,3 @@ def _write(path: Path, document: dict[str, Any]) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, which ends with the process however it ends."""
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

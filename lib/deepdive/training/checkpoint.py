@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from deepdive.training.lock import held
+from deepdive.locks import held
 
 Tensors = dict[str, Tensor]
 KEPT = 2  # checkpoints; the older one is used when the newer one is torn

@@ -1,5 +1,10 @@
-"""`python -m deepdive.house.pages`."""
+"""`python -m deepdive.house.pages`; Ctrl-C at any moment exits with 130."""
 
-from deepdive.house.pages.commands import main
+import sys
 
-main(prog_name="python -m deepdive.house.pages")
+try:
+    from deepdive.house.pages.commands import main
+
+    main(prog_name="python -m deepdive.house.pages")
+except KeyboardInterrupt:  # while modules are imported; later `Group` sees it
+    sys.exit(130)

@@ -1,6 +1,7 @@
 """The commands that run, build and check the pages; `deepdive` offers `run` and `notebooks` too."""
 
 import difflib
+import errno
 import os
 import sys
 from collections.abc import Iterable
@@ -16,14 +17,40 @@ PROFILE = click.option(
 )
 
 
+# What a disk or a folder refuses; any other OSError is a fault of ours, and shown as one.
+REFUSALS = {
+    getattr(errno, name): way
+    for name, way in {
+        "ENOSPC": "make room there",
+        "EDQUOT": "make room there",
+        "EFBIG": "make room there",
+        "EROFS": "choose a folder that can be written",
+        "EACCES": "see who may read and write it",
+        "EPERM": "see who may read and write it",
+    }.items()
+    if hasattr(errno, name)
+}
+
+
 class Group(click.Group):
-    """A group that suggests near commands, and shows a `PageError` as a usage error (exit 2)."""
+    """A group that suggests near commands, shows a `PageError` as a usage error (exit 2), what a
+    disk refuses as one line (exit 1), and ends quietly after Ctrl-C (exit 130).
+    """
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except PageError as error:
             raise click.UsageError(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(130) from None
+        except OSError as error:
+            if error.errno not in REFUSALS:
+                raise
+            place = error.filename or "a file"
+            message = f"{place}: {error.strerror}: {REFUSALS[error.errno]}"
+            raise click.ClickException(message) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
@@ -81,7 +108,7 @@ def run(
       deepdive run translation --profile ci
       deepdive run 2.16 --profile experiment --share 0.1
     """
-    from deepdive.house.pages import runner, shelf
+    from deepdive.house.pages import runner, shelf, source
     from deepdive.page.profile import profile as current
 
     root = find_root()
@@ -98,6 +125,7 @@ def run(
         click.echo(f"figures of {len(there)} pages are there already; {len(chosen)} pages to run")
         if not chosen:
             return
+    source.try_places(chosen, folder, figures)
     results = runner.run_pages(chosen, name, folder, figures=figures and figures.resolve())
     sys.exit(runner.exit_code(results, strict_budget))
 
@@ -133,6 +161,7 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
         for page in chosen:
             source.refresh_prose(page)
         return
+    source.try_places(chosen, None, None)
     sys.exit(runner.exit_code(runner.run_pages(chosen, profile or "laptop", None), False))
 
 

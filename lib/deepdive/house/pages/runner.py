@@ -67,6 +67,16 @@ def _run_page(
     except KeyboardInterrupt:
         run.error = "interrupted"
         return Result(page, run, "interrupted", budget)
+    try:
+        _keep(page, run, profile, out, figures)
+    except OSError as error:  # the disk filled up while the page ran
+        run.error = f"the page ran, but could not be kept: {error.strerror or error}"
+    late = "over budget" if run.seconds > budget else "ok"
+    return Result(page, run, "failed" if run.error else late, budget)
+
+
+def _keep(page: Page, run: Run, profile: str, out: Path | None, figures: Path | None) -> None:
+    """Write what a page has become, and put its figures in their place."""
     source.clean(run.notebook, page.root)
     if out is not None:
         source.write(run.notebook, out / f"{page.name}.ipynb")
@@ -76,5 +86,3 @@ def _run_page(
         source.write(run.notebook, page.notebook)
     if figures is not None and out is not None and not run.error:
         shelf.keep(page, profile, figures, out / f"{page.name}.ipynb")
-    late = "over budget" if run.seconds > budget else "ok"
-    return Result(page, run, "failed" if run.error else late, budget)

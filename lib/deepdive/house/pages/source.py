@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,31 @@ def write(notebook: Any, path: Path) -> None:
     _nbformat.validate(notebook)
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{os.getpid()}")
-    half.write_text(_nbformat.writes(notebook).rstrip("\n") + "\n", encoding="utf-8")
-    os.replace(half, path)
+    try:
+        half.write_text(_nbformat.writes(notebook).rstrip("\n") + "\n", encoding="utf-8")
+        os.replace(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def try_places(pages: Sequence[Page], out: Path | None, figures: Path | None) -> None:
+    """Write a byte where each page and its figures will go, before anything is run.
+
+    Raises:
+        PageError: one of the folders cannot be made or written.
+    """
+    folders = {page.notebook.parent if out is None else (out / page.name).parent for page in pages}
+    for folder in sorted(folders | ({figures} if figures is not None else set())):
+        name = "--figures" if folder == figures else "the notebook" if out is None else "--out"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(b"0")
+        except OSError as error:
+            raise PageError(
+                f"{name}: cannot write in {folder} ({error.strerror}), and nothing was run: make "
+                "room there, or choose another folder"
+            ) from error
 
 
 def committed(page: Page) -> Any:

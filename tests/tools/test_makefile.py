@@ -1,0 +1,133 @@
+"""The Makefile: no failure is dropped, and `clean` removes only what make has made."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from fault import fault
+
+PYTHON = """#!/bin/sh
+case "$*" in *{fails}*) exit {status};; esac
+echo "ran $*"
+"""
+
+
+def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with the Makefile and what make has made there, in a folder with blanks."""
+    folder = tmp_path / "our checkout"
+    for name in (".venv/bin", "build/site", "build/ci/chapters/01_demo", "tools"):
+        (folder / name).mkdir(parents=True)
+    for name in (".venv/setup-stamp", "build/site/index.html", "tools/setup_env.py"):
+        (folder / name).touch()
+    shutil.copy(ROOT / "Makefile", folder)
+    return folder
+
+
+@fault(
+    "A target of make fails in its first or its second half",
+    made="the pages, the book, the figures, a check of style or the formatting fail",
+    happens="make names the target and fails; after Ctrl-C no second half begins",
+    kept="the other half's work",
+)
+@pytest.mark.parametrize(
+    ("target", "fails", "status"),
+    [
+        ("run", "deepdive.house.pages", 1),
+        ("run", "deepdive.house.pages", 130),
+        ("run", "book/build.py", 1),
+        ("figures", "deepdive.house.pages", 1),
+        ("figures", "deepdive.house.pages", 130),
+        ("figures", "book/figures.py", 1),
+        ("fmt", "check", 1),
+        ("fmt", "format", 1),
+        ("notebooks", "deepdive.house.pages", 1),
+        ("notebooks", "exercises", 1),
+    ],
+)
+def test_no_half_fails_unsaid(checkout: Path, target: str, fails: str, status: int) -> None:
+    python = checkout / ".venv" / "bin" / "python"
+    python.write_text(PYTHON.format(fails=fails, status=status))
+    python.chmod(0o755)
+    done = make(checkout, target, "PYTHON=true")
+    assert done.returncode == 2
+    assert f": {target}] Error {status}" in done.stderr
+    assert status != 130 or "ran" not in done.stdout
+    python.write_text(PYTHON.format(fails="nothing", status=1))
+    assert make(checkout, target, "PYTHON=true").returncode == 0
+
+
+@fault(
+    "make clean where checkpoints are kept",
+    made="training runs in build/ci and build/laptop, beside built pages, and a file of the reader",
+    happens="what make makes again goes; it says where runs stay",
+    kept="training runs, results, and files that make did not make",
+)
+def test_clean_keeps_training_runs(checkout: Path) -> None:
+    kept = ["build/ci/translation/checkpoint-000001/state.safetensors", "build/notes.txt"]
+    kept += ["build/laptop/results/study.json", "data/toy/body.bin"]
+    for name in kept:
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).touch()
+    before = set(files(checkout))
+    done = make(checkout, "clean")
+    assert done.returncode == 0
+    assert done.stdout.startswith("build stays")
+    assert before - set(files(checkout)) == {".venv/setup-stamp", "build/site/index.html"}
+    assert {path.name for path in (checkout / "build").iterdir()} == {"ci", "laptop", "notes.txt"}
+
+
+def test_clean_leaves_nothing_of_ours(checkout: Path) -> None:
+    done = make(checkout, "clean")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (checkout / "build").exists()
+    assert make(checkout, "clean").returncode == 0
+
+
+@fault(
+    "make is called from another folder",
+    made="make -f our/Makefile clean in a folder with a .venv and a build; make -C our clean",
+    happens="-f is refused, with the way to call it; -C acts in our folder",
+    kept="the other folder's .venv and build",
+)
+def test_another_folder_is_not_touched(checkout: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for name in (".venv/setup-stamp", "build/site/index.html"):
+        (other / name).parent.mkdir(parents=True)
+        (other / name).touch()
+    before = files(other)
+    refused = make(other, "-f", str(checkout / "Makefile"), "clean")
+    assert refused.returncode == 2
+    assert "expected in its own folder: make -C" in refused.stderr
+    linked = checkout.rename(tmp_path / "ours")
+    assert make(other, "-f", str(linked / "Makefile"), "clean").returncode == 2
+    assert (linked / ".venv").exists()
+    assert make(other, "-C", str(linked), "clean").returncode == 0
+    assert not (linked / ".venv").exists()
+    assert files(other) == before
+
+
+@fault(
+    "make clean beside an environment of somebody else",
+    made="a .venv in our folder that no set-up of ours has stamped",
+    happens="it is named and stays",
+    kept="that environment",
+)
+def test_an_environment_of_others_stays(checkout: Path) -> None:
+    (checkout / ".venv" / "setup-stamp").rename(checkout / ".venv" / "mine.txt")
+    done = make(checkout, "clean")
+    assert (done.returncode, done.stdout) == (0, ".venv stays: make did not make it\n")
+    assert (checkout / ".venv" / "mine.txt").exists()
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
