@@ -6,6 +6,7 @@ Here a stand-in grades, which runs what students wrote as it is: grading has tes
 from __future__ import annotations
 
 import csv
+import os
 import re
 import stat
 import threading
@@ -31,6 +32,7 @@ from classroom import (
     mark_all,
     plain_grade,
 )
+from fault import fault
 
 from deepdive.course.assignment import marking, records, roster
 from deepdive.course.assignment.course import Course, create, read
@@ -249,3 +251,24 @@ def test_the_pages_for_marking_by_hand_have_what_they_need(course: Course) -> No
     cells = read(course.folder("autograded", "ann", CHAPTER) / "exercises.ipynb").cells
     why = next(i for i, cell in enumerate(cells) if cell.id == "why")
     assert "the rule of the rubric" in cells[why + 1].source
+
+
+@fault(
+    "Others on the machine look for the grade book",
+    made="a course and its grades written where new files are readable by all",
+    happens="the folder, and the table of grades, open for their owner alone",
+    kept="what a group was given on purpose",
+)
+def test_no_one_else_on_the_machine_reads_grades(course: Course, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        made = create(tmp_path / "new")
+        book = course.root / "gradebook.db"
+        book.chmod(0o664)  # by an earlier version
+        everyone(course)
+        mark_all(course)
+        assert call("export", "course", "grades.csv").exit_code == 0
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (made.root, book, Path("grades.csv"))]
+    assert list(map(oct, modes)) == ["0o700", "0o660", "0o600"]

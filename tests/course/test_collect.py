@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from classroom import CHAPTER, FULL, call, put
+from click.testing import CliRunner
 from fault import fault
 
+from deepdive import cli
 from deepdive.course.assignment import collect, download, roster
 from deepdive.course.assignment.course import Course
 from deepdive.course.assignment.errors import AssignmentError
@@ -276,6 +278,21 @@ def test_names_that_a_terminal_would_obey_or_no_encoding_has_are_shown_safely(
     assert all(letter.isprintable() or letter == "\n" for letter in said.output)
     note = json.loads((course.submission("bob", CHAPTER).parent / "collected.json").read_text())
     assert note["file"] == "bob/?]0;x?.ipynb"
+
+
+@fault(
+    "A file's name holds letters that the terminal lacks",
+    made="a file with a Chinese name, collected where the output is Latin-1",
+    happens="each such letter is a ? in the output",
+    kept="the rest of the command's work",
+)
+def test_a_letter_that_the_terminal_lacks_ends_nothing(course: Course, tmp_path: Path) -> None:
+    put(tmp_path / "d", "\u738b\u00e9.ipynb")
+    put(tmp_path / "d", "bob.ipynb")
+    arguments = ["assignment", "collect", "course", "1", "d"]
+    said = CliRunner(charset="latin-1").invoke(cli.main, arguments)
+    assert (said.exit_code, course.handed_in(CHAPTER)) == (0, ["bob"])
+    assert "  ?\u00e9.ipynb: no student" in said.output
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from deepdive.course.assignment import marking, records
 from deepdive.course.assignment.course import Course, literal, read
 from deepdive.course.assignment.forms import released, solved
 from deepdive.course.assignment.grading import CellGrade, Grade
+from deepdive.course.assignment.marking import result_of
 from deepdive.course.assignment.plan import grade_id, has_points, is_check
 from deepdive.course.assignment.release import assignments, release
 from deepdive.course.assignment.repair import writable
@@ -49,9 +50,22 @@ def quoting(source: Any, submission: Any, *, trust: bool = False) -> Grade:
     return Grade(cells)
 
 
+def from_colab(notebook: Any) -> str:
+    """A notebook without ids and marks, with a student's notes below each text."""
+    bare = nbformat.v4.new_notebook()
+    for number, cell in enumerate(notebook.cells):
+        new = (
+            nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
+        )
+        bare.cells.append(new(cell.source))
+        if cell.cell_type == "markdown":
+            bare.cells.append(nbformat.v4.new_markdown_cell(f"My note {number}."))
+    return str(nbformat.writes(bare))
+
+
 @fault(
     "The search for what is hidden finds a hidden line inside a public one",
-    made="each chapter's assignment goes from its release to feedback, with every check failed",
+    made="each chapter's assignment goes from release to feedback; every check fails, in its words",
     happens="each student gets a page with every message",
     kept="hidden tests and solutions stay hidden",
 )
@@ -70,13 +84,18 @@ def test_each_chapter_goes_from_its_release_to_feedback(
     with zipfile.ZipFile("d.zip", "w") as archive:
         archive.writestr("Ann Full_1_assignsubmission_file_/e.ipynb", nbformat.writes(form))
         archive.writestr("Bob Half_2_assignsubmission_file_/e.ipynb", text)
+        archive.writestr("Éve O'Wrong_3_assignsubmission_file_/e.ipynb", from_colab(form))
     download, where = str(Path("d.zip").resolve()), str(course.root)
     monkeypatch.chdir(ROOT)  # the checkout that has this chapter
-    assert "2 taken" in call("collect", where, chapter, download).output
+    assert "3 taken" in call("collect", where, chapter, download).output
     assert call("grade", where, chapter).exit_code == 0
+    lost = [
+        r.missing + r.unclear for s in ("ann", "bob", "eve") if (r := result_of(course, s, chapter))
+    ]
+    assert lost == [[], [], []]
     said = call("feedback", where, chapter)
     assert (said.exit_code, "Withheld" in said.output) == (0, False), said.output
-    for student in ("ann", "bob"):
+    for student in ("ann", "bob", "eve"):
         told = text_of(page_of(course, student, chapter))
         messages = [cell.message for cell in quoting(full, None).cells]
         assert all(re.sub(r"\s", "", message) in told for message in messages)

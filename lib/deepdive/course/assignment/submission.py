@@ -34,8 +34,8 @@ def opened(submission: Any) -> Any:
             reason = " ".join(str(error).split())[:200]
             raise RefusedError(f"The file is not a notebook: {reason}") from error
     try:
-        metadata = submission.get("metadata", {})
-        kernel, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
+        metadata = _dict(submission.get("metadata"))
+        kernel, info = _dict(metadata.get("kernelspec")), _dict(metadata.get("language_info"))
         language = str(kernel.get("language") or info.get("name") or "python")
         name = str(kernel.get("name", "python3"))
         sound = all(
@@ -57,6 +57,11 @@ def opened(submission: Any) -> Any:
     return submission
 
 
+def _dict(given: Any) -> dict[str, Any]:
+    """What some editors leave out, write as null, or fill with something else."""
+    return given if isinstance(given, dict) else {}
+
+
 def _text(path: Path) -> str:
     """The text of a plain file. A link would show another's work, a pipe never ends."""
     try:
@@ -72,7 +77,7 @@ def _text(path: Path) -> str:
     if len(data) > LARGEST:
         raise RefusedError(f"The file is larger than {LARGEST // 10**6} MB")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")  # some editors put a mark before it
     except UnicodeDecodeError as error:
         raise RefusedError("The file is not a notebook: it is not UTF-8") from error
 
