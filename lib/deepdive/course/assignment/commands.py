@@ -235,7 +235,7 @@ def feedback(course: Path, chapter: str) -> None:
 
     opened, name = _opened(course, chapter)
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
-    withheld = {}
+    withheld: dict[str, list[str]] = {}
     for student in tqdm(ids, unit="page", disable=None):
         _, cells = pages.feedback(opened, name, student)
         withheld |= {student: cells} if cells else {}

@@ -37,6 +37,10 @@ _UNREADABLE = (
 )  # fmt: skip
 
 
+def _plain(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
 @dataclass(frozen=True)
 class File:
     """A notebook of the download: its path in it, zips included, and what it holds."""
@@ -112,7 +116,7 @@ class _Reader:
                 elif not path.is_file():  # to open a pipe would wait for ever
                     self.refuse(below(path), "no plain file")
                 else:
-                    self.file(below(path), partial(path.open, "rb"), 0)
+                    self.file(below(path), partial(_plain, path), 0)
 
     def zip(self, file: IO[bytes], above: PurePosixPath, depth: int) -> None:
         """Go through a zip that lies at `above`."""
