@@ -19,7 +19,8 @@ from deepdive.course.assignment.course import Course, literal, read
 from deepdive.course.assignment.forms import released, solved
 from deepdive.course.assignment.grading import CellGrade, Grade
 from deepdive.course.assignment.roster import Student
-from deepdive.course.assignment.submission import opened
+from deepdive.course.assignment.sandbox import Limits
+from deepdive.course.assignment.submission import sound
 
 CHAPTER = "01_demo"
 SOURCE = '''\
@@ -100,10 +101,12 @@ FULL, PARTLY, WRONG = (
 )
 
 
-def plain_grade(source: Any, submission: Any, *, trust: bool = False) -> Grade:
+def plain_grade(
+    source: Any, submission: Any, *, limits: Limits | None = None, trust: bool = False
+) -> Grade:
     """What grading promises, without a sandbox."""
     try:
-        submission = opened(submission)
+        submission = sound(submission)
     except ValueError as error:
         return Grade(list(_none(source, str(error))), str(error), trust)
     theirs = {

@@ -12,6 +12,7 @@ import stat
 import threading
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.grading import Grade
 from deepdive.course.assignment.release import chapter_named, release
 from deepdive.course.assignment.roster import Student
+from deepdive.course.assignment.sandbox import Limits
 
 # -- the whole path
 
@@ -180,12 +182,12 @@ def test_an_interruption_loses_nothing_and_nothing_is_graded_twice(
     graded: list[str] = []
     begun, go = threading.Event(), threading.Event()
 
-    def counting(source: Any, submission: Any, *, trust: bool = False) -> Grade:
+    def counting(source: Any, submission: Any, **given: Any) -> Grade:
         graded.append(" ".join(cell.source for cell in submission.cells))
         if len(graded) == 2:
             begun.set()
             go.wait(60)
-        return plain_grade(source, submission, trust=trust)
+        return plain_grade(source, submission, **given)
 
     class Pool(ThreadPoolExecutor):
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -205,6 +207,44 @@ def test_an_interruption_loses_nothing_and_nothing_is_graded_twice(
     assert mark_all(course) == ["eve"]
     assert len(graded) == len(set(graded)) == 3
     assert mark_all(course) == []
+
+
+@fault(
+    "A mark that a crowded machine cost",
+    made="the clock on the wall ends one submission while others are graded",
+    happens="it is graded again when all else is done, alone, and waits longer for the machine",
+    kept="only the second mark is recorded",
+)
+def test_what_a_crowded_machine_cost_is_graded_again_alone(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone(course)
+    first: list[Limits] = []
+
+    def crowded_at_first(source: Any, submission: Any, *, limits: Limits, **given: Any) -> Grade:
+        first.append(limits)
+        grade = plain_grade(source, submission, **given)
+        return Grade([], crowded=True) if len(first) == 1 else grade
+
+    monkeypatch.setattr(marking, "grade", crowded_at_first)
+    results = list(marking.mark(course, CHAPTER, ["ann", "bob"], jobs=1))
+    assert [(each.student, each.points) for each in results] == [("bob", 3), ("ann", 6)]
+    assert first[2].patience > first[0].patience
+    assert records.scores(course, CHAPTER)["ann"]["twice-check"].points == 2
+    assert not any(each.crowded for each in results)
+
+
+def test_what_waited_too_long_even_alone_is_marked(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everyone(course)
+
+    def crowded(source: Any, submission: Any, **given: Any) -> Grade:
+        return replace(plain_grade(source, submission), crowded=True)
+
+    monkeypatch.setattr(marking, "grade", crowded)
+    (result,) = marking.mark(course, CHAPTER, ["ann"], jobs=1)
+    assert result.flags == ["crowded"]
 
 
 def test_a_change_is_graded_again_and_a_person_s_marks_stay(course: Course) -> None:

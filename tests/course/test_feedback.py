@@ -38,7 +38,7 @@ def text_of(page: str) -> str:
     return re.sub(r"\s", "", html.unescape(re.sub(r"<[^>]*>", "", page)))
 
 
-def quoting(source: Any, submission: Any, *, trust: bool = False) -> Grade:
+def quoting(source: Any, submission: Any, **given: Any) -> Grade:
     """Fail each check with its own first public assertion for words, as the judge does."""
     cells = []
     public = {grade_id(cell): cell.source for cell in released(source).cells}

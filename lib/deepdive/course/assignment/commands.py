@@ -214,7 +214,7 @@ def _line(result: "Result") -> str:
         names = getattr(result, what)
         label = {"found": "repaired"}.get(what, what)
         words += [f"{label}: {', '.join(names)}"] if names else []
-    words += [word for word in ("late", "trusted") if word in result.flags]
+    words += [word for word in ("late", "trusted", "crowded") if word in result.flags]
     return "; ".join(words)
 
 

@@ -19,6 +19,10 @@ class RefusedError(ValueError):
     """What was handed in is not a notebook that can be graded; the text says why."""
 
 
+class CrowdedError(RefusedError):
+    """Reading it took too long by the clock on the wall: try it again alone."""
+
+
 def plan(source: Any, submission: Any) -> tuple[list[Step], set[int]]:
     """Return the steps of grading, and which of them the submission lacks.
 
