@@ -19,7 +19,7 @@ from deepdive.course.assignment.repair import Repaired, repair
 from deepdive.course.assignment.sandbox import Limits
 from deepdive.course.assignment.submission import parsed, sound, text_of
 from deepdive.course.assignment.wire import Channel, WireError, no_reference, pack, unpack
-from deepdive.course.assignment.zygote import start
+from deepdive.course.assignment.zygote import Child, start
 
 READ, WRITE = 3, 4  # the descriptors of the grader's pipes
 READING = Limits(total_seconds=10, memory=1 << 30, processes=1, files=1 << 20, answer=128 << 20)
@@ -52,20 +52,27 @@ def _asked(asked: dict[str, Any], limits: Limits, trust: bool) -> dict[str, Any]
     finally:
         os.close(there[0])
         os.close(back[1])
-    allowance = Allowance(limits.total_seconds, limits.patience, child.meter.read)
-    channel = Channel(back[0], there[1], limits.answer)
     try:
         child.started()
+        return _answered(child, Channel(back[0], there[1], limits.answer), asked, limits)
+    finally:
+        child.close()
+        os.close(back[0])
+        os.close(there[1])
+
+
+def _answered(
+    child: Child, channel: Channel, asked: dict[str, Any], limits: Limits
+) -> dict[str, Any]:
+    """What a reader that has started answers."""
+    allowance = Allowance(limits.total_seconds, limits.patience, child.meter.read)
+    try:
         channel.send(pack(asked, no_reference), allowance)
         return unpack(channel.receive(allowance), no_reference)
     except WireError as error:
         why = child.ended() if str(error) == "gone" else allowance.said(str(error))
         kind = CrowdedError if str(error) == CROWDED else RefusedError
         raise kind(f"The file could not be read: {why}") from error
-    finally:
-        child.close()
-        os.close(back[0])
-        os.close(there[1])
 
 
 def run(limits: Limits) -> None:
