@@ -29,7 +29,7 @@ from deepdive.course.assignment.grading import CellGrade, grade, refusal
 from deepdive.course.assignment.plan import RefusedError, grade_id
 from deepdive.course.assignment.reader import READING
 from deepdive.course.assignment.reader import read as handed_in
-from deepdive.course.assignment.repair import Repaired, writable
+from deepdive.course.assignment.repair import Repaired, doubtful, writable
 from deepdive.course.assignment.sandbox import Limits
 from deepdive.course.exercises import tags
 
@@ -54,6 +54,7 @@ class Result:
     max_points: float = 0.0
     waiting: float = 0.0  # points that a person must still give or not
     crowded: bool = False  # the clock on the wall ended something, even when it was graded alone
+    unclear: list[str] = field(default_factory=list)
 
     @property
     def flags(self) -> list[str]:
@@ -65,6 +66,7 @@ class Result:
             "repaired": self.found,
             "missing": self.missing,
             "double": self.double,
+            "unclear": self.unclear,
             "crowded": self.crowded,
         }
         return [word for word, answer in given.items() if answer]
@@ -178,7 +180,8 @@ def graded(
     except RefusedError as error:
         whole, given = Repaired(form), refusal(source, error, trust=trust)
     untouched = {i for i, cell in _graded_cells(form).items() if cell.source == _text(whole, i)}
-    cells = [_settled(cell, cell.grade_id in untouched, given.refused) for cell in given.cells]
+    no_answer, in_doubt = untouched - set(whole.unclear), doubtful(form, whole)
+    cells = [_settled(cell, no_answer, in_doubt) for cell in given.cells]
     result = Result(
         student,
         handed_digest,
@@ -193,6 +196,7 @@ def graded(
         sum(cell.max_points for cell in cells),
         sum(cell.max_points for cell in cells if cell.manual),
         given.crowded,
+        whole.unclear,
     )
     return result, annotated(whole.notebook, source, cells), cells
 
@@ -210,10 +214,12 @@ def _text(whole: Repaired, name: str) -> str:
     return cell.source if cell is not None else ""
 
 
-def _settled(cell: CellGrade, untouched: bool, refused: str) -> CellGrade:
-    """What nobody wrote, and what cannot be graded, waits for nobody."""
-    if cell.manual and (untouched or refused):
-        return CellGrade(cell.grade_id, 0.0, cell.max_points, "No answer.", False)
+def _settled(cell: CellGrade, no_answer: set[str], in_doubt: set[str]) -> CellGrade:
+    """What nobody wrote waits for nobody; what failed where an answer is in doubt, for a person."""
+    if cell.manual and cell.grade_id in no_answer:
+        return replace(cell, message="No answer.", manual=False)
+    if cell.points < cell.max_points and cell.grade_id in in_doubt:
+        return replace(cell, points=0.0, manual=True)
     return cell
 
 
@@ -249,7 +255,9 @@ def _comments(result: Result, cells: list[CellGrade], notebook: Any) -> dict[str
     for name in result.found:
         sentences.setdefault(name, []).append("This cell had lost its id and was found again.")
     for name in result.missing:
-        sentences.setdefault(name, []).append("This cell was missing: no points.")
+        sentences.setdefault(name, []).append("This cell was missing.")
+    for name in result.unclear:
+        sentences.setdefault(name, []).append("Its answer may stand in another cell: look.")
     for name in result.double:
         sentences.setdefault(name, []).append("Several cells had this id: the last one counts.")
     whole = []

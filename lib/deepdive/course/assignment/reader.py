@@ -40,7 +40,8 @@ def read(
     if "refused" in answer:
         raise RefusedError(answer["refused"])
     notebook = _nbformat.from_dict(json.loads(answer["notebook"]))
-    return Repaired(notebook, answer["found"], answer["missing"], answer["double"])
+    lists = (answer[name] for name in ("found", "missing", "double", "unclear"))
+    return Repaired(notebook, *lists)
 
 
 def _asked(asked: dict[str, Any], limits: Limits, trust: bool) -> dict[str, Any]:
@@ -88,8 +89,13 @@ def _answer(asked: dict[str, Any], limits: Limits) -> dict[str, Any]:
         notebook = sound(parsed(asked["text"]))
         form = json.loads(asked["form"])
         whole = repair(_nbformat.from_dict(form), notebook) if form else Repaired(_bare(notebook))
-        lists = {"found": whole.found, "missing": whole.missing, "double": whole.double}
-        return {"notebook": json.dumps(whole.notebook), **lists}
+        return {
+            "notebook": json.dumps(whole.notebook),
+            "found": whole.found,
+            "missing": whole.missing,
+            "double": whole.double,
+            "unclear": whole.unclear,
+        }
     except RefusedError as error:
         return {"refused": str(error)}
     except MemoryError:

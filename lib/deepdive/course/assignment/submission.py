@@ -48,8 +48,8 @@ def _drop_outputs(read: Any) -> None:
 def sound(submission: Any) -> Any:
     """Return a notebook if it is one for Python whose cells have text. Raises RefusedError."""
     try:
-        metadata = submission.get("metadata", {})
-        kernel, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
+        metadata = _dict(submission.get("metadata"))
+        kernel, info = _dict(metadata.get("kernelspec")), _dict(metadata.get("language_info"))
         language = str(kernel.get("language") or info.get("name") or "python")
         name = str(kernel.get("name", "python3"))
         sound = all(
@@ -71,6 +71,11 @@ def sound(submission: Any) -> Any:
     return submission
 
 
+def _dict(given: Any) -> dict[str, Any]:
+    """What some editors leave out, write as null, or fill with something else."""
+    return given if isinstance(given, dict) else {}
+
+
 def text_of(path: Path) -> str:
     """The text of a plain file. A link would show another's work, a pipe never ends.
 
@@ -89,7 +94,7 @@ def text_of(path: Path) -> str:
     if len(data) > LARGEST:
         raise RefusedError(f"The file is larger than {LARGEST // 10**6} MB")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")  # some editors put a mark before it
     except UnicodeDecodeError as error:
         raise RefusedError("The file is not a notebook: it is not UTF-8") from error
 
