@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import nn
 
 from deepdive.published import efficient, encoders, translators
 from deepdive.published.form import Family
@@ -62,7 +63,7 @@ def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
     return model.eval()
 
 
-def _empty(kind: Family, config: Any, tensors: Mapping[str, Tensor]) -> nn.Module:
+def _empty(kind: Family, config: Any, tensors: Mapping[str, torch.Tensor]) -> nn.Module:
     """Build a model that the tensors can fill, with memory that nothing was written to where
     nothing is computed that no file holds: to draw weights that are replaced at once takes longer
     than to read them.

@@ -27,7 +27,6 @@ from torch import Tensor, nn
 
 from deepdive.training.checkpoint import unshared
 
-LARGEST = 1 << 24  # bytes of a JSON file; the longest of those published has a tenth of them
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -40,6 +39,7 @@ class Source:
 
 
 Sources = dict[str, Source]
+LARGEST = 1 << 24  # bytes of a JSON file; the longest of those published has a tenth of them
 
 
 @dataclass(frozen=True)
