@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -798,7 +799,8 @@ def test_pairs_are_read_from_any_tab_separated_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(text, encoding="utf-8", newline="")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
     for name in ("a.txt", "a.txt.gz"):
-        read = read_pairs(tmp_path / name)
+        read = read_pairs(tmp_path / name, seed=None)
+        assert sorted(read_pairs(tmp_path / name)) == sorted(read)
         assert read == [("Go.", "Va\u202f!"), ("Hi.", "Salut\u2028!")]
     assert normalise_spaces("Va\u202f!\u00a0") == "Va ! "
 
@@ -1021,10 +1023,43 @@ def test_the_real_files_are_the_registered_ones(name: str) -> None:
 def test_the_real_pairs() -> None:
     found = pairs()
     assert len(found) == get("tatoeba_eng_fra").rows["pairs"] == 167_130
-    assert found[0] == ("Go.", "Va !")
+    as_filed = pairs(seed=None)
+    assert as_filed[0] == ("Go.", "Va !")
+    assert sorted(found) == sorted(as_filed)
     parts = split_by(found)
     english = [{left for left, _ in part} for part in parts]
     assert sum(map(len, english)) == len(set().union(*english)) == 116_830
+
+
+def assert_slices_are_samples(found: list[tuple[str, str]]) -> None:
+    """The first part of the pairs has the lengths of all: four standard errors at most apart."""
+    for side in zip(*found, strict=True):
+        lengths = [len(text.split()) for text in side]
+        for n in (len(found) // 64, len(found) // 16, len(found) // 4):
+            off = statistics.mean(lengths[:n]) - statistics.mean(lengths)
+            assert abs(off) < 4 * statistics.pstdev(lengths) / n**0.5, f"the first {n}"
+
+
+def test_a_slice_of_a_sorted_file_is_a_sample(tmp_path: Path) -> None:
+    words = ["one", "two", "three", "four"] * 10
+    lines = [
+        " ".join(words[: 1 + k // 100]) + f"\tde {'mot ' * (1 + k // 90)}{k}" for k in range(3200)
+    ]
+    (tmp_path / "sorted.txt").write_text("\n".join(lines), encoding="utf-8")
+    found = read_pairs(tmp_path / "sorted.txt")
+    assert_slices_are_samples(found)
+    assert found == read_pairs(tmp_path / "sorted.txt", seed=0)
+    assert found != read_pairs(tmp_path / "sorted.txt", seed=1)
+    with pytest.raises(AssertionError, match="the first 50"):
+        assert_slices_are_samples(read_pairs(tmp_path / "sorted.txt", seed=None))
+
+
+@pytest.mark.data("tatoeba_eng_fra", "tatoeba_retrieval")
+def test_a_slice_of_the_real_pairs_is_a_sample() -> None:
+    for part in split_by(pairs()):
+        assert_slices_are_samples(part)
+    for language in ("deu", "nld"):
+        assert_slices_are_samples(retrieval_pairs(language))
 
 
 @pytest.mark.data("tatoeba_retrieval")

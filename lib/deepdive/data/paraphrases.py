@@ -9,8 +9,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator
 
-from deepdive.data.tasks import Pair, Split, shuffled, word_overlap, words_of
-from deepdive.data.text import pairs, split_by
+from deepdive.data.tasks import Pair, Split, word_overlap, words_of
+from deepdive.data.text import pairs, shuffled, split_by
 
 TRIES = 200  # sentences looked at for one with the same overlap
 NEAR = 4  # characters by which the second sentences of a triple may differ in length
@@ -74,7 +74,7 @@ def _links() -> tuple[Links, Links]:
     """English -> its French sentences, French -> its English ones."""
     french: Links = defaultdict(set)
     english: Links = defaultdict(set)
-    for left, right in pairs("tatoeba_eng_fra"):
+    for left, right in pairs("tatoeba_eng_fra", seed=None):
         french[left].add(right)
         english[right].add(left)
     return french, english

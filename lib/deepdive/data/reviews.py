@@ -8,7 +8,6 @@ import io
 import itertools
 import json
 import math
-import random
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
-from deepdive.data.text import split_by
+from deepdive.data.text import shuffled, split_by
 
 END = "\x04"  # after the last line: what stands in a cell shows a quotation mark left open
 POLARITY = ("negative", "positive")
@@ -249,9 +248,7 @@ def _rank(name: str) -> tuple[float, str]:
 
 def _drawn(texts: Sequence[str], seed: int) -> list[str]:
     """The distinct texts in an order that depends on nothing but them and the seed."""
-    distinct = sorted(set(texts))
-    random.Random(f"order {seed}").shuffle(distinct)
-    return distinct
+    return shuffled(sorted(set(texts)), seed)
 
 
 def _lines(path: Path) -> list[str]:

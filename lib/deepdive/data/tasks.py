@@ -23,7 +23,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.reviews import rt_polarity
-from deepdive.data.text import split_by
+from deepdive.data.text import shuffled, split_by
 from deepdive.data.trees import treebank
 
 Row = TypeVar("Row")
@@ -183,13 +183,6 @@ def word_overlap(first: str, second: str) -> float:
     """Jaccard's measure: words in both texts / words in either; 0 for two texts without words."""
     one, other = words_of(first), words_of(second)
     return len(one & other) / max(1, len(one | other))
-
-
-def shuffled(rows: Sequence[Row], seed: int) -> list[Row]:
-    """The rows in a drawn order."""
-    found = list(rows)
-    random.Random(f"order {seed}").shuffle(found)
-    return found
 
 
 def _shared(first: str, second: str) -> int:

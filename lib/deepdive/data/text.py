@@ -4,6 +4,7 @@ import difflib
 import gzip
 import hashlib
 import itertools
+import random
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,20 +18,25 @@ T = TypeVar("T")
 Pair = tuple[str, str]
 
 
-def pairs(name: str = "tatoeba_eng_fra") -> list[Pair]:
-    """The (English, other) pairs of a data set of sentence pairs, in the order of its file."""
+def pairs(name: str = "tatoeba_eng_fra", seed: int | None = 0) -> list[Pair]:
+    """The (English, other) pairs of a data set of sentence pairs, in an order that `seed` draws.
+
+    The file is sorted by length: a slice of it would be of short sentences, a slice of these is a
+    sample. `seed=None` keeps the order of the file.
+    """
     files = {"tatoeba_eng_fra": "fra.txt.gz"}
     if name not in files:
         raise DataError(
             f"name: {name!r} is not a data set of pairs; there is {', '.join(files)}; "
             "for other languages see retrieval_pairs, for a file of your own read_pairs"
         )
-    return read_pairs(fetch(name, files[name]))
+    return read_pairs(fetch(name, files[name]), seed)
 
 
-def read_pairs(path: str | Path) -> list[Pair]:
+def read_pairs(path: str | Path, seed: int | None = 0) -> list[Pair]:
     """The (left, right) pairs of a tab-separated UTF-8 file, plain or `.gz`, one pair a line.
 
+    They come in an order that `seed` draws, with None in that of the file: see `pairs`.
     A third column (attribution, as in the newer releases of manythings.org) is left out; blank
     lines are passed over; outer blanks of a cell are stripped. Raises DataError, with the number
     of the line, for a line that is not UTF-8, has another number of columns, or an empty cell; and
@@ -44,11 +50,12 @@ def read_pairs(path: str | Path) -> list[Pair]:
         raise DataError(
             f"{path}: holds no pair; expected one a line, its two sentences with a tab between them"
         )
-    return found
+    return found if seed is None else shuffled(found, seed)
 
 
-def retrieval_pairs(language: str) -> list[Pair]:
-    """The (English, other) pairs of one language of `tatoeba_retrieval`: 1,000 for most.
+def retrieval_pairs(language: str, seed: int | None = 0) -> list[Pair]:
+    """The (English, other) pairs of one language of `tatoeba_retrieval`: 1,000 for most, in an
+    order that `seed` draws, with None in that of the file.
 
     `language` is an ISO 639-3 code such as `deu`; `retrieval_languages()` lists them.
     """
@@ -61,7 +68,7 @@ def retrieval_pairs(language: str) -> list[Pair]:
         near = difflib.get_close_matches(language, known, n=3, cutoff=0.3)
         meant = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
         raise DataError(f"language: no {language!r} (an ISO 639-3 code is expected); {meant}")
-    return found
+    return found if seed is None else shuffled(found, seed)
 
 
 def retrieval_languages() -> dict[str, int]:
@@ -75,6 +82,13 @@ def normalise_spaces(text: str) -> str:
     French puts them before `!`, `?`, `:` and `;`; the Tatoeba file does so in some lines only.
     """
     return text.replace("\u202f", " ").replace("\u00a0", " ")
+
+
+def shuffled(rows: Sequence[T], seed: int) -> list[T]:
+    """The rows in a drawn order, the same on every machine."""
+    found = list(rows)
+    random.Random(f"order {seed}").shuffle(found)
+    return found
 
 
 def first(pair: Sequence[str]) -> str:
