@@ -252,7 +252,8 @@ from functools import partial
 
 from deepdive.data import task_toys as toys
 from deepdive.data.paraphrases import paraphrases
-from deepdive.data.tasks import answers, entities, one_sentence, parts_of_speech, shuffled, single
+from deepdive.data.tasks import answers, entities, one_sentence, parts_of_speech, single
+from deepdive.data.text import shuffled
 from deepdive.page.profile import profile
 
 REAL = {

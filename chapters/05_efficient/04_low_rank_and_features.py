@@ -664,8 +664,8 @@ with_alt(figure, f"Time against length. At {stretch[-1]} tokens, softmax's time 
 # %% [markdown]
 # *Softmax attention runs in one fused kernel here: twice the tokens take four times as long.
 # Linformer and Performer take twice as long, and Nystrom less than that at first, since a part of
-# its work, the inverse of the small matrix, does not grow with the text. At 512 tokens all lie close
-# together: what they save there is little beside the rest of a layer.*
+# its work, the inverse of the small matrix, does not grow with the text. At 512 tokens all lie
+# close together: what they save there is little beside the rest of a layer.*
 
 # %% [markdown]
 # ## YOSO: a weight is a collision
