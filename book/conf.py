@@ -18,6 +18,7 @@ extensions = [
     "printed",
     "atlas",
     "access",
+    "finder",
 ]
 
 # Pages: outputs are those that were committed.
@@ -32,13 +33,12 @@ html_theme = "sphinx_book_theme"
 html_title = "deepdive"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
-html_css_files = ["book.css", "paths.css", "atlas.css"]
+html_css_files = ["book.css", "paths.css", "atlas.css", "search.css"]
 # build.py writes the data of the paths
 SCRIPTS = ("scroll.js", "tables.js", "paths_data.js", "paths.js")
 html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
 html_copy_source = False
 html_show_sourcelink = False
-html_show_search_summary = False  # it fetches pages, which a browser refuses without a server
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "home_page_in_toc": False,
