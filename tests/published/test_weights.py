@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from checkout import ROOT
+from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from model_hub import serving
@@ -129,6 +130,62 @@ def test_adopt_keeps_the_dtype_of_the_module() -> None:
     assert {t.dtype for t in module.state_dict().values()} == {torch.float64}
 
 
+@fault(
+    "Weights that are no floats",
+    made="int8, int64, bool, complex and 8-bit floats for a bias",
+    happens="refused, with the name and both kinds",
+    kept="the weights of the model",
+)
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (torch.int8, "got torch.int8 from head.bias"),
+        (torch.int64, "got torch.int64"),
+        (torch.bool, "got torch.bool"),
+        (torch.complex64, "got torch.complex64"),
+        (torch.float8_e4m3fn, "got torch.float8_e4m3fn"),
+    ],
+)
+def test_adopt_refuses_numbers_of_another_kind(kind: torch.dtype, told: str) -> None:
+    module, tensors = Tied(), tied_tensors()
+    before = {name: x.clone() for name, x in module.state_dict().items()}
+    tensors["head.bias"] = torch.tensor([0, 1, 1, 0, 1]).to(kind)
+    with pytest.raises(ValueError, match=rf"kind of head\.bias: expected a float.*{told}"):
+        adopt(module, tensors)
+    assert all(torch.equal(x, before[name]) for name, x in module.state_dict().items())
+
+
+@fault(
+    "A float where the model counts",
+    made="1.5 batches for a batch norm",
+    happens="refused, with the name and both kinds",
+    kept="the weights of the model",
+)
+def test_adopt_refuses_floats_for_whole_numbers() -> None:
+    module = nn.BatchNorm1d(2)
+    tensors = {name: x.clone() for name, x in module.state_dict().items()}
+    adopt(module, tensors)
+    tensors["num_batches_tracked"] = torch.tensor(1.5)
+    with pytest.raises(ValueError, match=r"num_batches_tracked: expected torch\.int64, got .*32"):
+        adopt(module, tensors)
+
+
+@fault(
+    "Weights that are not finite",
+    made="nan, inf, or 1e300 for a model of 32 bits",
+    happens="refused, with the name and how many there are",
+    kept="the weights of the model",
+)
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e300])
+def test_adopt_names_what_is_not_finite(bad: float) -> None:
+    module, tensors = Tied(), tied_tensors()
+    tensors["head.bias"] = torch.tensor([1.0, bad, 2.0, bad, 3.0], dtype=torch.float64)
+    told = r"numbers of head\.bias: 2 of 5 from head\.bias are not finite as torch\.float32"
+    with pytest.raises(ValueError, match=told) as error:
+        adopt(module, tensors)
+    assert "ties" not in str(error.value)
+
+
 def test_adopt_lists_everything_that_is_wrong_and_changes_nothing() -> None:
     module = Tied()
     before = {n: t.clone() for n, t in module.state_dict().items()}
@@ -154,6 +211,12 @@ def test_ties_that_differ_are_refused() -> None:
         adopt(Tied(), tensors)
 
 
+@fault(
+    "An index of weights that leaves its folder",
+    made="an index that names ../model.safetensors",
+    happens="the file of that name in the folder is asked for, and said to be missing",
+    kept="everything outside the folder",
+)
 def test_read_takes_a_file_a_folder_and_shards(tmp_path: Path) -> None:
     tensors = tied_tensors()
     save_file(tensors, tmp_path / "model.safetensors")
@@ -177,6 +240,12 @@ def test_read_takes_a_file_a_folder_and_shards(tmp_path: Path) -> None:
         read(shards)
 
 
+@fault(
+    "Weights as a pickle, which can run any code",
+    made="pytorch_model.bin whose opening would touch a file",
+    happens="refused by name, with how to convert it where that does no harm",
+    kept="the machine: the pickle is not opened",
+)
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     class Trap:
         def __reduce__(self) -> Any:
@@ -190,6 +259,12 @@ def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
+@fault(
+    "A file of weights that is cut",
+    made="model.safetensors without its last bytes",
+    happens="refused by name, with what to do",
+    kept="the file as it is",
+)
 def test_what_is_not_there_or_damaged_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no safetensors file at .*empty"):
         read(tmp_path / "empty")

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 
 from deepdive.published import efficient, encoders, translators
 from deepdive.published.form import Family
+from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
-from deepdive.training.checkpoint import unshared
+from deepdive.training.checkpoint import unshared, write_tensors
 
 FAMILIES: dict[str, Family] = {
     **encoders.FAMILIES, **efficient.FAMILIES, **translators.FAMILIES,
@@ -26,7 +26,7 @@ FAMILIES: dict[str, Family] = {
 
 def family(model_type: Any) -> Family:
     """Return the family of a config.json's model_type. Raises ValueError for one unknown here."""
-    if model_type not in FAMILIES:
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
         raise ValueError(
             f"config is of a model of type {model_type!r}; known here: {', '.join(FAMILIES)}"
         )
@@ -48,26 +48,26 @@ def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
 
     Without `head` what stands on an encoder stays in the file. `changes` are fields of our record
     to have otherwise, such as `dropout=0.0`. Raises ValueError for tensors that are unknown or
-    missing, by name, for trained tensors that are computed here, and for a family or a setting
-    that is not built here.
+    missing, by name, for sizes that the tensors have not, for trained tensors that are computed
+    here, and for a family or a setting that is not built here.
     """
     theirs = read_config(folder)
     kind = family(theirs.get("model_type"))
     tensors = read(folder)
     config = kind.fit(kind.config(theirs), tensors).but(**changes)
-    model = _empty(kind, config)
+    model = _empty(kind, config, tensors)
     kind.check(model, tensors)
     model = model if head is None else kind.head(head).build(model)
     adopt(model, kind.wanted(tensors, head, config), [*kind.older, kind.table(head, config)])
     return model.eval()
 
 
-def _empty(kind: Family, config: Any) -> nn.Module:
-    """Build a model with memory that nothing was written to, where nothing is computed that no
-    file holds: to draw weights that are replaced at once takes longer than to read them.
+def _empty(kind: Family, config: Any, tensors: Mapping[str, torch.Tensor]) -> nn.Module:
+    """Build a model that the tensors can fill, with memory that nothing was written to where
+    nothing is computed that no file holds: to draw weights that are replaced at once takes longer
+    than to read them.
     """
-    with torch.device("meta"):
-        model = kind.build(config)
+    model = plan(kind, config, tensors)
     if next(model.buffers(), None) is not None:
         return kind.build(config)
     return model.to_empty(device="cpu")
@@ -90,7 +90,7 @@ def save(model: nn.Module, folder: str | Path) -> Path:
     tensors = kind.table(head, body.config).theirs(unshared(model.state_dict())[0])
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, target / "model.safetensors", {"format": "pt"})
+    write_tensors(tensors, target / "model.safetensors")
     (target / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return target
 

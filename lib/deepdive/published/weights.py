@@ -27,6 +27,7 @@ from torch import Tensor, nn
 
 from deepdive.training.checkpoint import unshared
 
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -39,6 +40,7 @@ class Source:
 
 
 Sources = dict[str, Source]
+LARGEST = 1 << 24  # bytes of a JSON file; the longest of those published has a tenth of them
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,8 @@ def adopt(
 
     `leave_out` lists, one by one, the source's names that are not wanted; they may be absent. A
     tensor that the module ties may come under any of its names, and under several if they agree.
-    Raises ValueError, with every name that is unknown or missing and every shape that differs; then
-    nothing has been changed.
+    Raises ValueError, with every name that is unknown or missing, every shape that differs, every
+    tensor of another kind of number and every one that is not finite; then nothing was changed.
     """
     sources = translate(tensors, rules, leave_out)
     state = module.state_dict()
@@ -136,7 +138,9 @@ def adopt(
             problems.append(f"shape of {name}: expected {wanted}, got {shape} from {source.names}")
             continue
         first = found.setdefault(aliases.get(name, name), source)
-        if not torch.equal(first.tensor, source.tensor):
+        if wrong := _unfit(name, source, state[name].dtype):
+            problems.append(wrong)
+        elif not torch.equal(first.tensor, source.tensor):
             problems.append(f"the model ties what differs here: {first.names}, {source.names}")
     there = {aliases.get(name, name) for name in sources}
     missing = [name for name in state if aliases.get(name, name) not in there]
@@ -148,6 +152,29 @@ def adopt(
     with torch.no_grad():
         for name, source in found.items():
             state[name].copy_(source.tensor)
+
+
+def _unfit(name: str, source: Source, dtype: torch.dtype) -> str:
+    """Say why the numbers of a source cannot be those of a tensor of the model, "" where they can.
+
+    A float is copied into a float of another width; nothing else is the same number in another
+    kind: int8 and 8-bit floats are quantised, and say nothing without their scales.
+    """
+    came = source.tensor.dtype
+    if came != dtype and not (came in FLOATS and dtype in FLOATS):
+        wanted = "a float of 16 bits or more" if dtype in FLOATS else str(dtype)
+        return (
+            f"kind of {name}: expected {wanted}, got {came} from {source.names}; convert the "
+            "weights where they were made (those that are quantised: dequantise them)"
+        )
+    finite = source.tensor.to(dtype).isfinite()
+    if not finite.all():
+        return (
+            f"numbers of {name}: {int((~finite).sum()):,} of {finite.numel():,} from "
+            f"{source.names} are not finite as {dtype}; the training that made them diverged, or "
+            "the file is damaged: get another"
+        )
+    return ""
 
 
 def translate(
@@ -174,8 +201,7 @@ def read(path: str | Path) -> dict[str, Tensor]:
     elif (path / "model.safetensors").is_file():
         files = [path / "model.safetensors"]
     elif index.is_file():
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        files = [path / Path(name).name for name in names]
+        files = _shards(index)
     else:
         pickles = [p.name for kind in PICKLES for p in path.glob(kind)]
         if pickles:
@@ -183,6 +209,8 @@ def read(path: str | Path) -> dict[str, Tensor]:
         raise FileNotFoundError(f"path: no safetensors file at {path}, nor model.safetensors in it")
     tensors: dict[str, Tensor] = {}
     for file in files:
+        if not file.is_file():
+            raise FileNotFoundError(f"path: {file} is missing, which {index} names: fetch it again")
         if any(file.match(kind) for kind in PICKLES):
             raise ValueError(_refusal(file.parent, file.name))
         try:
@@ -196,12 +224,37 @@ def read(path: str | Path) -> dict[str, Tensor]:
 
 
 def read_config(folder: str | Path, name: str = "config.json") -> dict[str, Any]:
-    """Return the JSON file `name` of a checkpoint's folder. Raises FileNotFoundError for none."""
+    """Return the JSON file `name` of a checkpoint's folder. Raises FileNotFoundError for none,
+    ValueError for one that is cut, too large, or holds no settings.
+    """
     path = Path(folder) / name
     if not path.is_file():
         raise FileNotFoundError(f"folder: {folder} has no {name}: is it a checkpoint's folder?")
-    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    config = read_json(path)
+    if not isinstance(config, dict):
+        raise ValueError(f"{path} holds a {type(config).__name__}, expected settings by name")
     return config
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file of a checkpoint says. Raises ValueError, naming the file, where it is
+    cut, too large for what it is, or no JSON.
+    """
+    size = path.stat().st_size
+    if size > LARGEST:
+        raise ValueError(f"{path} has {size:,} bytes, expected {LARGEST:,} at most: fetch it again")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is cut or no JSON ({error}): fetch it again") from error
+
+
+def _shards(index: Path) -> list[Path]:
+    """Return the files that an index names, in its own folder whatever it says."""
+    shards = read_config(index.parent, index.name).get("weight_map")
+    if not isinstance(shards, dict) or not all(isinstance(name, str) for name in shards.values()):
+        raise ValueError(f"{index} has no weight_map, from tensors to files: fetch it again")
+    return [index.parent / Path(name).name for name in sorted(set(shards.values()))]
 
 
 def from_hub(name: str, revision: str | None = None) -> Path:
