@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import nbformat
 import yaml
+from front import cards, live
 from paths import Paths
 
 BOOK = Path(__file__).resolve().parent
@@ -76,7 +77,13 @@ class Stage:
             self._write(self.out / "cite.md", cite(yaml.safe_load(citation.read_text("utf-8"))))
         index = self.out / "index.md"
         marked = index.read_text("utf-8")
-        made = {"pages": self._trees(), "paths": self.paths.cards(), "map": self.paths.map()}
+        made = {
+            "pages": self._trees(),
+            "live": live(self.root),
+            "chapters": cards(BOOK, self.paths.groups),
+            "paths": self.paths.cards(),
+            "map": self.paths.map(),
+        }
         for name, text in made.items():
             marked = marked.replace(f"<!-- {name} -->", text)
         self._write(index, marked)
