@@ -39,7 +39,15 @@ html_css_files = [
     "front.css",
 ]  # fmt: skip
 # build.py writes the data of the paths
-SCRIPTS = ("scroll.js", "tables.js", "cards.js", "copy.js", "paths_data.js", "paths.js")
+SCRIPTS = (
+    "asides.js",
+    "scroll.js",
+    "tables.js",
+    "cards.js",
+    "copy.js",
+    "paths_data.js",
+    "paths.js",
+)
 html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False

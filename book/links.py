@@ -222,6 +222,8 @@ class Folded(SphinxPostTransform):
                     continue
                 names = [words for tag, words in PROMPTS.items() if tag in cell["classes"]]
                 name = names[0] if names else ""
+                if not node["prompt_show"].startswith("Show code cell"):
+                    name = node["prompt_show"]  # the page's own name for the fold
                 if "below-input" in node["classes"]:
                     name = "Output (predict first)"
                     node["classes"].append("surprise")

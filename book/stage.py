@@ -30,6 +30,8 @@ LIBRARY = BOOK.parent / "lib"
 TAGS = {
     "setup": "hide-cell", "fold": "hide-input", "check": "hide-input", "surprise": "hide-output"
 }  # fmt: skip
+WAYS = ("show", "hide")
+ASIDE = '<span class="aside-mark" hidden></span>'
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
@@ -153,11 +155,15 @@ class Stage:
     def _stage_notebook(self, path: Path) -> None:
         notebook = self._read(path)
         for cell in notebook.cells:
+            tags = cell.metadata.get("tags", [])
             if cell.cell_type == "markdown":
                 cell.source = self._prose(cell.source, path)
+                if "aside" in tags:  # asides.js folds the section
+                    cell.source = re.sub(r"^#+ .+", rf"\g<0>\n\n{ASIDE}", cell.source, count=1)
             elif cell.cell_type == "code":
-                tags = cell.metadata.get("tags", [])
                 cell.metadata["tags"] = [*tags, *(TAGS[tag] for tag in tags if tag in TAGS)]
+                if name := cell.metadata.get("title"):  # what the fold is called
+                    cell.metadata["mystnb"] = {f"code_prompt_{way}": name for way in WAYS}
                 cell.outputs = [self._output(out, path) for out in cell.outputs]
         first = notebook.cells[0]
         first.source = re.sub(

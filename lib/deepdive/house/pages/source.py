@@ -36,12 +36,19 @@ def load(page: Page) -> Any:
     notebook.metadata = _nbformat.from_dict(_METADATA)
     notebook.nbformat_minor = 5
     slug = re.sub(r"[^\w-]+", "-", page.name).removeprefix("chapters-")[:56]
+    asides = []
     for ordinal, cell in enumerate(notebook.cells, start=1):
         cell.metadata.pop("lines_to_next_cell", None)
-        if {"setup", "fold"} & set(cell.metadata.get("tags", [])):
+        tags = set(cell.metadata.get("tags", []))
+        if {"setup", "fold"} & tags:
             cell.metadata["jupyter"] = {"source_hidden": True}  # JupyterLab folds the code
         grade = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.id = grade or f"{slug}-{ordinal:03d}"
+        if "aside" in tags:  # a section under its heading, folded in JupyterLab and on Colab
+            cell.metadata["jp-MarkdownHeadingCollapsed"] = True
+            asides.append(cell.id)
+    if asides:
+        notebook.metadata["colab"] = {"collapsed_sections": asides}
     return notebook
 
 
@@ -121,7 +128,8 @@ def refresh_prose(page: Page) -> None:
         if cell.cell_type == "code":
             old_cell = next(executed)
             cell.outputs, cell.execution_count = old_cell.outputs, old_cell.execution_count
-    new.metadata = old.metadata
+    if "deepdive" in old.metadata:
+        new.metadata["deepdive"] = old.metadata["deepdive"]
     write(new, page.notebook)
 
 
@@ -139,7 +147,8 @@ def problems(page: Page) -> list[str]:
         faults.append("the setup cell differs: run `python -m deepdive.house.pages setup`")
     if old is None:
         return [*faults, "no notebook: run `make notebooks`"]
-    if [_identity(cell) for cell in new.cells] != [_identity(cell) for cell in old.cells]:
+    same = [_identity(cell) for cell in new.cells] == [_identity(cell) for cell in old.cells]
+    if not same or new.metadata.get("colab") != old.metadata.get("colab"):
         faults.append("the notebook differs from its source: run `make notebooks`")
     faults += _numbered(old, _run_faults)
     if page.notebook.stat().st_size > LARGEST_NOTEBOOK:
