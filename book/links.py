@@ -208,7 +208,7 @@ def titles() -> list[tuple[str, str, str]]:
 
 
 class Folded(SphinxPostTransform):
-    """Name what a folded cell holds; a surprise opens when the reader commits a prediction."""
+    """Name what a folded cell holds."""
 
     default_priority = 200  # after MyST-NB has wrapped what it hides
     formats = ("html",)
@@ -224,9 +224,6 @@ class Folded(SphinxPostTransform):
                 name = names[0] if names else ""
                 if not node["prompt_show"].startswith("Show code cell"):
                     name = node["prompt_show"]  # the page's own name for the fold
-                if "below-input" in node["classes"]:
-                    name = "Output (predict first)"
-                    node["classes"].append("surprise")
                 node["prompt_show"] = node["prompt_hide"] = name
 
 

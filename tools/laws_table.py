@@ -122,7 +122,9 @@ def page() -> str:
         *by_room(found),
         "## Proved against",
         "",
-        *table(["part", "reference implementation"], [[short(n), c.parity] for n, c in found.items()]),
+        *table(
+            ["part", "reference implementation"], [[short(n), c.parity] for n, c in found.items()]
+        ),
         "",
         *reasons(found),
     ]

@@ -197,6 +197,9 @@ predict(
     key="01_before/xor-starts",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from deepdive.page.profile import pick
 
@@ -215,7 +218,8 @@ assert share[8] > max(share[2], 0.95)
 # %% [markdown]
 # One unit cannot fold. Two can, and often do; with eight nearly every start arrives. A wider layer
 # than the task needs is easier to train, not only able to say more.
-#
+
+# %% [markdown]
 # ## Look: the fold, learned
 
 # %% tags=["fold"]

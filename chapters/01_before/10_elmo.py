@@ -322,6 +322,9 @@ predict(
     key="01_before/elmo-mix",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 score = {}
 for task, column in tasks.items():

@@ -94,6 +94,9 @@ predict(
     key="01_before/two-averages",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 for (model, lecture), (scores, average) in printed.items():
     ours = sum(scores) / len(scores)
@@ -104,7 +107,8 @@ for (model, lecture), (scores, average) in printed.items():
 # So a table can be checked with a pencil, and a table that adds up can still be out of date. Only
 # QNLI moved (and, by 0.1, in the row of ELMo). The blog's 80.5 for the same model is no third
 # version: it is the official score, which counts one test more, WNLI. Straka's caption says so.
-#
+
+# %% [markdown]
 # ## 2. Letters are lost
 #
 # | where | what stands | what is meant |
@@ -195,6 +199,9 @@ predict(
     key="01_before/palm",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 sizes = {
     "GPT": (gpt(768, 12, 40478, 512), "117M KAIST, ~150M Straka"),
@@ -214,7 +221,8 @@ assert 540.2e9 < palm() < 540.5e9
 # authors' round number, the second is nearer the count. (OpenAI later wrote that the counts in the
 # GPT-2 paper were wrong.) And a number that all print alike, BERT's 340, need not be right: we
 # count 335.
-#
+
+# %% [markdown]
 # ## 4. A formula: try a small case
 #
 # **The cosine's exponent.** KAIST, Straka and the paper give the cosine in column $2i + 1$ the
@@ -383,6 +391,9 @@ predict(
     explain="The waves go on beyond 15, but what the model learned to do with them does not.",
     key="01_before/extrapolate",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 right = {name: [] for name in schemes}

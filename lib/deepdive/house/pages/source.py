@@ -13,6 +13,7 @@ import nbformat
 from deepdive.house.pages import Page, PageError
 from deepdive.house.pages.setup_cell import SETUP
 
+FOLDED = {"answer", "aside"}  # tags of headings under which all is folded until it is opened
 LONGEST_CELL, LARGEST_NOTEBOOK = 25, 1_000_000
 
 _nbformat: Any = nbformat  # it declares no types
@@ -36,20 +37,27 @@ def load(page: Page) -> Any:
     notebook.metadata = _nbformat.from_dict(_METADATA)
     notebook.nbformat_minor = 5
     slug = re.sub(r"[^\w-]+", "-", page.name).removeprefix("chapters-")[:56]
-    asides = []
     for ordinal, cell in enumerate(notebook.cells, start=1):
         cell.metadata.pop("lines_to_next_cell", None)
-        tags = set(cell.metadata.get("tags", []))
-        if {"setup", "fold"} & tags:
-            cell.metadata["jupyter"] = {"source_hidden": True}  # JupyterLab folds the code
         grade = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.id = grade or f"{slug}-{ordinal:03d}"
-        if "aside" in tags:  # a section under its heading, folded in JupyterLab and on Colab
-            cell.metadata["jp-MarkdownHeadingCollapsed"] = True
-            asides.append(cell.id)
-    if asides:
-        notebook.metadata["colab"] = {"collapsed_sections": asides}
+        _fold(cell)
+    folded = [cell.id for cell in notebook.cells if FOLDED & set(cell.metadata.get("tags", []))]
+    if folded:
+        notebook.metadata["colab"] = {"collapsed_sections": folded}
     return notebook
+
+
+def _fold(cell: Any) -> None:
+    """Close what a tag folds: code, or all that follows a heading. Colab reads `id` and `cellView`.
+
+    The rest is read by JupyterLab.
+    """
+    tags = set(cell.metadata.get("tags", []))
+    if {"setup", "fold"} & tags:
+        cell.metadata.update({"jupyter": {"source_hidden": True}, "cellView": "form"})
+    if FOLDED & tags:
+        cell.metadata.update({"jp-MarkdownHeadingCollapsed": True, "id": cell.id})
 
 
 def clean(notebook: Any, root: Path) -> Any:
@@ -128,8 +136,8 @@ def refresh_prose(page: Page) -> None:
         if cell.cell_type == "code":
             old_cell = next(executed)
             cell.outputs, cell.execution_count = old_cell.outputs, old_cell.execution_count
-    if "deepdive" in old.metadata:
-        new.metadata["deepdive"] = old.metadata["deepdive"]
+    old.metadata.pop("colab", None)
+    new.metadata.update(old.metadata)
     write(new, page.notebook)
 
 
