@@ -195,7 +195,7 @@ heads(torch.stack(maps), sentence, sentence, names=["self-attention", "restricte
 # each, and the same softmax shared among fewer.*
 
 # %% [markdown]
-# ### Common mistake: paying for what the mask forbids
+# ### Common mistake: counting the keys that are left
 #
 # With the mask, a query of a text of 1,024 words has 33 keys left: its own and 32 before it. (From
 # here on the window looks back only, as a decoder must.) So the layer is 31 times as cheap?
