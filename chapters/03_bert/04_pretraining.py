@@ -370,7 +370,8 @@ if kind.startswith("kept"):
 # knows it has from counting, at once. A network must find out by gradients that neighbours matter:
 # a tenth of the long run is not enough to pass the table of one neighbour, the whole run passes
 # all three.
-#
+
+# %% [markdown]
 # ### Right more often, and sure of too much
 #
 # The right curve falls and falls. Is the second task learned, then? Ask the held-out pairs:
