@@ -115,7 +115,7 @@ def said(text: str) -> Iterator[Number]:
 
 
 def sentences(text: str) -> list[str]:
-    return re.split(r"(?<=[.!?:;])\s+(?=\S)", " ".join(text.split()))
+    return re.split(r"(?<=[.!?])\s+(?=\S)", " ".join(text.split()))
 
 
 def claims(notebook: Any) -> Iterator[tuple[str, str]]:
@@ -283,3 +283,22 @@ def test_what_is_said_of_outputs_is_in_them(page: Any) -> None:
         return
     found = missing(page.notebook)
     assert not found, "\n".join(found)
+
+
+def announced(text: str) -> list[str]:
+    """The chapters that a text calls "in preparation"."""
+    notes = re.findall(r"chapters? ([\d, and]*\d)[^.|]{0,40}?in preparation", text, re.I)
+    return [number for note in notes for number in re.findall(r"\d+", note)]
+
+
+def test_no_chapter_that_is_there_is_called_in_preparation() -> None:
+    assert announced("(chapters 5 and 6, in preparation)") == ["5", "6"]
+    there = {str(int(folder.name[:2])) for folder in ROOT.glob("chapters/[0-9][0-9]_*")}
+    texts = [page.source for page in discover(ROOT)] + list(ROOT.glob("book/*.md"))
+    stale = [
+        f"{path.relative_to(ROOT)}: chapter {number} is there"
+        for path in texts
+        for number in announced(path.read_text("utf-8").replace("\n# ", " "))
+        if number in there
+    ]
+    assert not stale, "\n".join(stale)
