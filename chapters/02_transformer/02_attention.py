@@ -186,7 +186,7 @@ predict(
 # Measure it. For each number of dimensions, draw a thousand queries with seven keys each, and look
 # at two things: the largest weight, and how strongly the weights still answer to a change of the
 # scores. The slope of weight $w_i$ by score $j$ is $w_i(1 - w_i)$ where $i = j$, else $-w_i w_j$.
-# All 49 together are the **Jacobian**; take its norm.
+# All 7 x 7 together are the **Jacobian**; take its norm.
 
 # %%
 dimensions = [4, 16, 64, 256, 1024]

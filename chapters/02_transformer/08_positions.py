@@ -811,6 +811,8 @@ assert torch.isclose(PE[9] @ PE[9], torch.tensor(32.0).double())
 assert torch.isclose(PE[9] @ PE[14], (5 * speeds).cos().sum().double(), atol=1e-4)
 assert best_shift(torch.randn(16, 64)) < 1e-5  # 16 learned rows: some matrix shifts them,
 assert best_shift(torch.randn(200, 64)) > 0.1  # 200 rows: none does
+assert factorial(4) == 24
+assert round(2 * torch.pi, 2) == 6.28
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]

@@ -641,6 +641,9 @@ assert feed_forward(pair, keys, torch.zeros(2), values, torch.zeros(1)).flatten(
 linear = models["no bend"][0].stack.blocks[0].ff
 assert torch.linalg.matrix_rank(linear.inner.weight.T @ linear.out.weight.T) <= 48
 assert (3 * 4096 * 11_008, 4 * 4096**2) == (135_266_304, 67_108_864)
+below = torch.linspace(-2, 0, 2001)
+assert abs(gelu(below).min() + 0.17) < 5e-4  # where GELU is lowest,
+assert abs(below[gelu(below).argmin()] + 0.75) < 5e-3  # and at which x
 print("answers 1 to 3 hold")
 
 # %% [markdown]

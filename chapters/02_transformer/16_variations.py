@@ -218,7 +218,7 @@ for _, what, paper, _, _, _, parameters in PRINTED:
 assert max(off) < 0.1
 
 # %% [markdown]
-# **Held.** The changes agree to within a tenth, or 2.5 million where they are small. The printed
+# **Held.** The changes agree to within a tenth. The printed
 # totals lie above ours by about 1 million at width 256, 2 at 512 and 4 at 1024. That would be an
 # embedding of some 4,000 more rows; the paper's text says "about 37000".
 

@@ -56,8 +56,8 @@ show(
 )
 
 # %% [markdown]
-# *Each part with its page. Add and norm after each sublayer: 2.9. The dashed line is the only way
-# from the source to the target.*
+# *Each part with its page. Add and norm after each sublayer: page 2.9. The dashed line is the only
+# way from the source to the target.*
 #
 # ## In one paragraph
 #
@@ -236,7 +236,7 @@ predict(
         "nothing",
     ],
     answer=1,
-    explain="The others are in the cache; the new query still meets all 101 keys. Page "
+    explain="The others are in the cache; the new query still meets the keys of all. Page "
             "2.14.",
     key="02_transformer/test-cache",
     label="Question 9",
