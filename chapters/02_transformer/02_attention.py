@@ -328,7 +328,7 @@ assert (sums < 0.999).any()
 # **Symptom:** the rows do not sum to one (the last, 0.01, is the padding's own), and the output
 # changes with whatever stands under the padding, because padding still took part in the softmax's
 # sum. A short sentence gives other numbers in a batch than alone. No error is raised; the model is
-# just a little worse.
+# perhaps only a little worse.
 #
 # **Mend:** mask the *scores*, before the softmax: set them to minus infinity, so that their power
 # is zero. The test that finds the mistake is to change what lies under the padding, and to see

@@ -556,8 +556,8 @@ for name in schemes:
 # %% [markdown]
 # Neither finds the end. The learned rows beyond 6 were never trained, so that model points at the
 # old end. The waves beyond 6 at least continue those before: there the weight may slip on by a
-# place or two, and with it, in the table above, some words of seven letters. No head has learned
-# "the last one".
+# place or two, and with it, in the table above, some words of seven letters. At the
+# end, place 9, there is next to no weight, so neither of the two heads has learned "the last one".
 #
 # To stay right at any length, put the *distance* into the attention itself rather than the place
 # into the word: that is what relative and rotary positions do

@@ -485,9 +485,9 @@ if kept_runs and lengths == [400, 2000]:  # what was kept when this page was wri
     print("opposite after 400 steps, no longer after 2,000:", *turned, sep="\n  ")
 
 # %% [markdown]
-# **What held.** One head is worse than four; twice as many, or half, are the same. Half the width
-# costs most of all, twice the width gains. A quarter of $d_k$ costs, one layer costs much, and
-# label smoothing costs perplexity, more of it more.
+# **What held.** One head is worse than four; twice as many, or half, lie within what the seed does.
+# Half the width costs most of all, twice the width gains. A quarter of $d_k$ costs, one layer costs
+# much, and label smoothing costs perplexity, more of it more.
 #
 # **What more steps turned.** After 400 steps one and two layers beat three, and narrow keys helped:
 # a short race is won by what learns fast. After 2,000 one layer is far behind, and a quarter of
