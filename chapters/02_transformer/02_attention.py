@@ -186,7 +186,7 @@ predict(
 # Measure it. For each number of dimensions, draw a thousand queries with seven keys each, and look
 # at two things: the largest weight, and how strongly the weights still answer to a change of the
 # scores. The slope of weight $w_i$ by score $j$ is $w_i(1 - w_i)$ where $i = j$, else $-w_i w_j$.
-# All 49 together are the **Jacobian**; take its norm.
+# All 7 x 7 together are the **Jacobian**; take its norm.
 
 # %%
 dimensions = [4, 16, 64, 256, 1024]
@@ -328,7 +328,7 @@ assert (sums < 0.999).any()
 # **Symptom:** the rows do not sum to one (the last, 0.01, is the padding's own), and the output
 # changes with whatever stands under the padding, because padding still took part in the softmax's
 # sum. A short sentence gives other numbers in a batch than alone. No error is raised; the model is
-# just a little worse.
+# perhaps only a little worse.
 #
 # **Mend:** mask the *scores*, before the softmax: set them to minus infinity, so that their power
 # is zero. The test that finds the mistake is to change what lies under the padding, and to see
@@ -561,8 +561,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # | work for n words | 1 | n | n for each query | n |
 #
 # The last line is the price. Every query meets every key: with twice the words asking and twice the
-# words answering, four times the work. [Page 2.15](15_complexity.ipynb) measures it; what to do
-# about it is chapter 5 (in preparation).
+# words answering, four times the work. [Page 2.15](15_complexity.ipynb) measures it;
+# [chapter 5](../05_efficient/00_opening.ipynb) is about what can be done.
 
 # %% [markdown]
 # ## In practice

@@ -664,6 +664,8 @@ rows = colleague(three, three, three, attn_mask=torch.ones(3, 3).triu().bool())[
 assert rows.isnan().any(-1).tolist() == [True, False, False]
 packed = Causal() & Segments(torch.tensor([[0, 0, 1, 1, 1]]))
 assert packed.dense(5).sum() == 3 + 6
+assert torch.finfo(torch.float16).min == -65_504  # and what is below it is minus infinity:
+assert torch.tensor(-1e9).half() == float("-inf")
 print("answers 1 to 4 hold")
 
 # %% [markdown]

@@ -787,6 +787,7 @@ assert moves == {"shifted": False, "unshifted": True}
 scores = torch.tensor([[2.0, 0.0]]) @ torch.tensor([[1.0, 0], [0, 1], [0.6, 0.8]]).T
 assert torch.allclose(scores.softmax(-1)[0, 0], torch.tensor(0.631), atol=5e-4)
 assert (total - embedding) / 512 == 86_208
+assert (4 * 20 + 7, 10 + 7) == (87, 17)  # quatre vingt sept, dix sept
 print("answers 2 and 3 hold")
 
 # %% [markdown]

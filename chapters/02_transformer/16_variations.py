@@ -218,7 +218,7 @@ for _, what, paper, _, _, _, parameters in PRINTED:
 assert max(off) < 0.1
 
 # %% [markdown]
-# **Held.** The changes agree to within a tenth, or 2.5 million where they are small. The printed
+# **Held.** The changes agree to within a tenth. The printed
 # totals lie above ours by about 1 million at width 256, 2 at 512 and 4 at 1024. That would be an
 # embedding of some 4,000 more rows; the paper's text says "about 37000".
 
@@ -488,9 +488,9 @@ if kept_runs and lengths == [400, 2000]:  # what was kept when this page was wri
     print("opposite after 400 steps, no longer after 2,000:", *turned, sep="\n  ")
 
 # %% [markdown]
-# **What held.** One head is worse than four; twice as many, or half, are the same. Half the width
-# costs most of all, twice the width gains. A quarter of $d_k$ costs, one layer costs much, and
-# label smoothing costs perplexity, more of it more.
+# **What held.** One head is worse than four; twice as many, or half, lie within what the seed does.
+# Half the width costs most of all, twice the width gains. A quarter of $d_k$ costs, one layer costs
+# much, and label smoothing costs perplexity, more of it more.
 #
 # **What more steps turned.** After 400 steps one and two layers beat three, and narrow keys helped:
 # a short race is won by what learns fast. After 2,000 one layer is far behind, and a quarter of

@@ -56,8 +56,8 @@ show(
 )
 
 # %% [markdown]
-# *Each part with its page. Add and norm after each sublayer: 2.9. The dashed line is the only way
-# from the source to the target.*
+# *Each part with its page. Add and norm after each sublayer: page 2.9. The dashed line is the only
+# way from the source to the target.*
 #
 # ## Ten questions
 #
@@ -197,7 +197,7 @@ predict(
         "nothing",
     ],
     answer=1,
-    explain="The others are in the cache; the new query still meets all 101 keys. Page "
+    explain="The others are in the cache; the new query still meets the keys of all. Page "
             "2.14.",
     key="02_transformer/test-cache",
     label="Question 9",
@@ -282,7 +282,7 @@ score("02_transformer/test")
 # - [Case study 2](../../casestudies/02_translation.ipynb): all of this on real sentences, three
 #   models at equal cost, and [the original companion's experiment
 #   repeated](../../casestudies/02_translation_protocol.ipynb).
-# - Chapter 3 (in preparation) keeps the left half of the picture and calls it BERT.
+# - [Chapter 3](../03_bert/00_opening.ipynb) keeps the left half of the picture and calls it BERT.
 #
 # Before you go on: which page mends which of the three pictures of
 # [the opening](00_opening.ipynb), and by what measurement do you know?
