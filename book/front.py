@@ -15,8 +15,8 @@ from paths import Station, hours, raw
 
 LIVE = "chapters/02_transformer/12_decoder"
 WHAT = (
-    "This Transformer runs in your browser. Give it a number in French words: it writes the digits, "
-    "and the maps show at which words it looks for each."
+    "This Transformer runs in your browser. Give it a number in French words: it writes the "
+    "digits, and the maps show at which words it looks for each."
 )
 
 
@@ -27,8 +27,8 @@ def live(root: Path) -> str:
         return ""
     for html in shown(nbformat.read(notebook, as_version=4)):
         if 'class="livemodel"' in html:
-            more = f'<p><a href="{LIVE}.html">The page about it: more to move, and how it works</a></p>'
-            return raw(f'<div class="front-live"><p>{WHAT}</p>{html}{more}</div>')
+            more = f'<a href="{LIVE}.html">The page about it: more to move, and how it works</a>'
+            return raw(f'<div class="front-live"><p>{WHAT}</p>{html}<p>{more}</p></div>')
     return ""
 
 

@@ -252,8 +252,8 @@ class Paths:
         for title, group in self.groups.items():
             total = hours(sum(station.minutes for station in group))
             rows.append(
-                f'<details><summary class="row chapter">{lanes(place + 0.5)}<h3>{escape(title)}</h3>'
-                f'<span class="minutes">{total}</span></summary><ol>'
+                f'<details><summary class="row chapter">{lanes(place + 0.5)}'
+                f'<h3>{escape(title)}</h3><span class="minutes">{total}</span></summary><ol>'
             )
             for station in group:
                 place += 1

@@ -16,7 +16,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from browser import launched  # noqa: E402
 
 STATIC = ROOT / "book" / "_static"
-WORDS = "The animal did not cross the street because it was tired".split()
+TITLE = "From recurrent networks to Transformers"
+WORDS = ["The", "animal", "did", "not", "cross", "the", "street", "because", "it", "was", "tired"]
 SHARES = (0.03, 0.62, 0.03, 0.02, 0.05, 0.03, 0.15, 0.04, 0, 0.05, 0.25)
 ASKING = WORDS.index("it")
 PLACES = [70 + 106 * i for i in range(len(WORDS))]
@@ -35,7 +36,7 @@ def line(place: int, share: float) -> str:
 def word(place: int, text: str) -> str:
     """A word; the one that asks is coloured."""
     colour = "#f0954a" if text == WORDS[ASKING] else "#fff"
-    return f'<text x="{place}" y="500" text-anchor="middle" font-size="30" fill="{colour}">{text}</text>'
+    return f'<text x="{place}" y="500" text-anchor="middle" fill="{colour}">{text}</text>'
 
 
 def card() -> str:
@@ -47,9 +48,9 @@ def card() -> str:
 @font-face {{ font-family: Card; src: url({face}); font-weight: 200 900; }}
 body {{ margin: 0; background: #12324f; }} svg {{ font-family: Card; fill: #cfe0ee; }}
 </style><svg width="1200" height="630">
-<text x="60" y="100" font-size="56" font-weight="700" fill="#fff">From recurrent networks to Transformers</text>
+<text x="60" y="100" font-size="56" font-weight="700" fill="#fff">{TITLE}</text>
 <text x="60" y="158" font-size="36">Pages that run, from the sum over three words to BERT</text>
-<g fill="none" stroke-linecap="round">{lines}</g>{words}
+<g fill="none" stroke-linecap="round">{lines}</g><g font-size="30">{words}</g>
 <text x="60" y="590" font-size="28">deepdive</text></svg>"""
 
 
