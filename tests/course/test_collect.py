@@ -261,7 +261,7 @@ def test_what_is_damaged_in_a_download_is_named_and_the_rest_is_taken(
 
 @fault(
     "A file's name holds escape codes or foreign bytes",
-    made="a folder and a zip with such names, of nobody and of a student",
+    made="a folder with such names, of nobody and of a student",
     happens="each stands in the output with ? for what cannot be printed",
     kept="the student's notebook is taken",
 )

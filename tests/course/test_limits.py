@@ -272,7 +272,7 @@ def test_the_start_of_the_warm_process_is_no_time_of_a_reading(
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @fault(
     "The process that watches a submission is killed",
-    made="kill -9 of the keeper while the submission computes for ever",
+    made="kill -9 of the keeper of a submission that waits",
     happens="the submission ends with it",
     kept="the machine: no process is left",
 )

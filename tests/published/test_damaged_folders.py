@@ -120,7 +120,7 @@ def test_padding_beyond_the_table_of_positions_is_refused(changed: Changed) -> N
 
 @fault(
     "A config.json whose numbers are none",
-    made="a vocabulary of '28', null, 1.5 and true; a dropout of NaN; a width of -1",
+    made="a vocabulary of '28', null, 1.5 and true; a norm's epsilon of NaN; a vocabulary of -1",
     happens="refused, with the setting, what came and what was expected",
     kept="memory: nothing is built",
 )
