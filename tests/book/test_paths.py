@@ -328,7 +328,7 @@ def test_without_a_store_the_paths_are_there_and_nothing_is_kept(
 def test_without_scripts_map_and_lists_are_there(book: Path, chromium: Browser) -> None:
     page = chromium.new_context(java_script_enabled=False).new_page()
     page.goto((book / "index.html").as_uri())
-    for chapter in page.locator(".path-map summary").all():
+    for chapter in page.locator(".path-map nav summary").all():
         chapter.click()
     assert page.locator(".path-map li:visible").count() >= 26
     page.click(".path-lists [data-path=course] summary")
@@ -403,14 +403,14 @@ def test_each_chapter_has_a_card_with_a_drawing_and_what_one_can_do_then(
     index: BeautifulSoup, root: Path
 ) -> None:
     cards = index.select(".chapter-cards > li")
-    assert len(cards) == len(index.select(".path-map summary")) >= 6
+    assert len(cards) == len(index.select(".path-map nav summary")) >= 6
     for card in cards:
         assert card.svg["aria-hidden"] == "true"
         assert card.find_all("p")[-1].get_text().startswith("You can ")
         assert (root / card.a["href"]).with_suffix(".ipynb").is_file()
         number = re.search(r"(\d+) pages", card.get_text())
         title = card.a.get_text()
-        chapter = next(d for d in index.select(".path-map details") if d.h3.get_text() == title)
+        chapter = next(d for d in index.select(".path-map nav details") if d.h3.get_text() == title)
         assert number
         assert int(number[1]) == len(chapter.select("li"))
 
