@@ -80,7 +80,8 @@ def test_a_mistake_is_reported_on_the_form_with_the_page_filled_in(root: Path) -
 
 
 def test_without_a_public_address_each_page_says_how_to_report(book: Path) -> None:
-    assert report_address("https://deepdive.example/deepdive", "2.8 Positions") == ""
+    for placeholder in ("", "https://deepdive.example/deepdive"):
+        assert report_address(placeholder, "2.8 Positions") == ""
     for name in (PAGE, "glossary.html"):
         foot = read(book / name).select_one(".report")
         link = foot.find("a")
