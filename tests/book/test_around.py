@@ -16,6 +16,7 @@ from playwright.sync_api import Page
 sys.path.append(str(ROOT / "book"))  # as book/build.py does
 
 from around import folded, report_address, site_address
+from links import same
 
 PAGE = "chapters/05_efficient/08_positions.html"
 PROJECT = "https://github.com/Some-One/deepdive"
@@ -89,6 +90,20 @@ def test_without_a_public_address_each_page_says_how_to_report(book: Path) -> No
 
 
 # -- cards
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "meant"),
+    [
+        ("RoPE", "RoPE", True),
+        ("RoPE", "rope", False),
+        ("BPE", "bpe", False),
+        ("softmax", "Softmax", True),
+        ("Transformer", "transformer", True),
+    ],
+)
+def test_an_abbreviation_is_not_the_everyday_word(name: str, found: str, meant: bool) -> None:
+    assert same(name, found) is meant
 
 
 @pytest.mark.parametrize(("kind", "begins"), [("term", "A position scheme"), ("paper", "Vaswani")])
