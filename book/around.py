@@ -10,14 +10,16 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from docutils import nodes
 from printed import number
-from stage import ADDRESS
+from stage import library
 
+ADDRESS: str = library("house.pages.setup_cell").ADDRESS
 FORM = "issues/new?template=wrong_statement.yml"  # of .github/ISSUE_TEMPLATE
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is more than the placeholder (hosts in .example never exist)."""
-    return not urlsplit(address).netloc.endswith(".example")
+    """Whether there is an address, and not a placeholder (hosts in .example never exist)."""
+    host = urlsplit(address).netloc
+    return bool(host) and not host.endswith(".example")
 
 
 def report_address(address: str, page: str) -> str:

@@ -18,17 +18,19 @@ from sphinx import addnodes
 
 DATA = "search_data.js"
 # What a reader does not look for by its words.
-UNREAD = (nodes.raw, nodes.math, nodes.math_block, nodes.literal_block, addnodes.toctree)
+UNREAD = (nodes.raw, nodes.math_block, nodes.literal_block, addnodes.toctree)
 # Pages that name everything once and explain nothing.
 LISTS = {"changelog", "concordance", "contents", "faults", "glossary", "index", "laws"}
 
 
 def words(node: nodes.Node) -> str:
-    """The prose of a section without that of the sections in it; of formulas and code, nothing."""
+    """The prose of a section without that of the sections in it, and without code."""
     told = []
     for child in node.children:
         if isinstance(child, nodes.Text):
             told.append(child.astext())
+        elif isinstance(child, nodes.math):  # a letter is read as it is, a longer formula is not
+            told.append(child.astext() if child.astext().isalnum() else "…")
         elif not isinstance(child, (*UNREAD, nodes.section, nodes.title, addnodes.index)):
             told.append(words(child) + " " * (not isinstance(child, nodes.Inline)))
     return re.sub(r"\s+", " ", "".join(told))

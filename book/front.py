@@ -14,6 +14,10 @@ import yaml
 from paths import Station, hours, raw
 
 LIVE = "chapters/02_transformer/12_decoder"
+WHAT = (
+    "This Transformer runs in your browser. Give it a number in French words: it writes the "
+    "digits, and the maps show at which words it looks for each."
+)
 
 
 def live(root: Path) -> str:
@@ -23,8 +27,8 @@ def live(root: Path) -> str:
         return ""
     for html in shown(nbformat.read(notebook, as_version=4)):
         if 'class="livemodel"' in html:
-            more = f'<p><a href="{LIVE}.html">How it works, and all that can be moved</a></p>'
-            return raw(f'<div class="front-live">{html}{more}</div>')
+            more = f'<a href="{LIVE}.html">The page about it: more to move, and how it works</a>'
+            return raw(f'<div class="front-live"><p>{WHAT}</p>{html}<p>{more}</p></div>')
     return ""
 
 

@@ -77,8 +77,8 @@ def page() -> str:
         "# Faults, and what is kept",
         "",
         "What goes wrong where people work: a disk fills up, a process is killed, a server lies,",
-        "two do at once what only one can. Each row is made by the test under its fault;",
-        "`pytest tests/FILE::NAME` makes it again. This page is generated from the tests by",
+        "two do at once what only one can. Each row is made by the test that stands under its",
+        "fault; `pytest tests/FILE::NAME` makes it again. This page is generated from the tests by",
         "`python tools/faults_table.py`.",
     ]
     room = ""

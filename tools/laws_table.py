@@ -41,7 +41,7 @@ Every part of the library is tried against every law, and the tables below say w
 - ✓ the law holds;
 - **✗** the law fails on purpose, and a test sees it fail;
 - **!** the part refuses: it raises an error that says why, and a test sees that;
-- – the law has no meaning for the part.
+- – the law has no meaning for the part, or there is nothing to compare it with.
 
 The reasons stand [at the end](#where-a-law-does-not-hold-and-why). This page is generated from the
 cases in tests/laws.
@@ -54,13 +54,13 @@ cases in tests/laws.
 def cases() -> dict[str, Case]:
     """Return every case by its name."""
     import_cases()
-    return {name: CASES[name]() for name in sorted(CASES)}
+    return {name: CASES[name]() for name in sorted(CASES, key=lambda name: short(name).lower())}
 
 
 def sign(case: Case, law: str) -> str:
     """Return one cell of the table."""
     if law == "parity":
-        return "none" if case.parity.startswith("none: ") else HOLDS
+        return SIGNS[NotApplicable] if case.parity.startswith("none: ") else HOLDS
     verdict = case.laws.get(law)
     return HOLDS if verdict is None else SIGNS[type(verdict)]
 

@@ -328,6 +328,8 @@ def test_without_a_store_the_paths_are_there_and_nothing_is_kept(
 def test_without_scripts_map_and_lists_are_there(book: Path, chromium: Browser) -> None:
     page = chromium.new_context(java_script_enabled=False).new_page()
     page.goto((book / "index.html").as_uri())
+    for chapter in page.locator(".path-map nav summary").all():
+        chapter.click()
     assert page.locator(".path-map li:visible").count() >= 26
     page.click(".path-lists [data-path=course] summary")
     assert page.locator("#path-course").get_by_text("Week 10").is_visible()
@@ -370,12 +372,54 @@ def contrast(*colours: str) -> float:
     return (max(light) + 0.05) / (min(light) + 0.05)
 
 
-def test_the_first_page_says_all_in_one_screen_and_fits_a_phone(book: Path, reader: Reader) -> None:
+def test_the_first_page_begins_with_what_moves_and_its_map_is_near(
+    book: Path, reader: Reader
+) -> None:
     page = reader.open(book / "index.html")
-    assert page.locator("#the-map").bounding_box()["y"] >= 880
-    for part in page.locator(".path-cards li, pre").all():
-        box = part.bounding_box()
-        assert box["y"] + box["height"] <= 900
+    model = page.locator(".livemodel").bounding_box()
+    assert model["y"] + model["height"] <= 900
+    assert page.locator("#the-map").bounding_box()["y"] <= 2200
+    assert page.evaluate("document.scrollingElement.scrollHeight") <= 3000
     small = reader.open(book / "index.html", size=PHONE)
     small.click(".path-cards [data-path=course] .path-name a")
     assert small.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+
+
+# -- the first page
+
+
+def test_the_model_of_the_first_page_translates_the_reader_s_own_words(
+    book: Path, reader: Reader
+) -> None:
+    page = reader.open(book / "index.html")
+    field = page.locator(".front-live input[type=text]")
+    field.fill("quatre vingt dix")
+    page.wait_for_function("document.querySelector('.front-live .answer').innerText.includes('0')")
+    assert re.findall(r"\d", page.locator(".front-live .answer").inner_text()) == ["9", "0"]
+    assert reader.complaints == []
+
+
+def test_each_chapter_has_a_card_with_a_drawing_and_what_one_can_do_then(
+    index: BeautifulSoup, root: Path
+) -> None:
+    cards = index.select(".chapter-cards > li")
+    assert len(cards) == len(index.select(".path-map nav summary")) >= 6
+    for card in cards:
+        assert card.svg["aria-hidden"] == "true"
+        assert card.find_all("p")[-1].get_text().startswith("You can ")
+        assert (root / card.a["href"]).with_suffix(".ipynb").is_file()
+        number = re.search(r"(\d+) pages", card.get_text())
+        title = card.a.get_text()
+        chapter = next(d for d in index.select(".path-map nav details") if d.h3.get_text() == title)
+        assert number
+        assert int(number[1]) == len(chapter.select("li"))
+
+
+def test_a_chosen_path_opens_its_chapters_in_the_map(book: Path, reader: Reader) -> None:
+    page = reader.open(f"{reader.online(book)}index.html")
+    assert page.locator(".path-map details[open]").count() == 0
+    page.click(".path-cards [data-path=evening] .path-name a")
+    assert page.locator(".path-map details[open] h3").all_inner_texts() == [
+        "Start",
+        "2 Transformer",
+    ]

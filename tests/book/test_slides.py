@@ -246,3 +246,26 @@ def test_the_printed_deck_has_a_page_a_frame(deck: Path, tmp_path: Path) -> None
     assert len(re.findall(rb"/Type\s*/Page\b", paper)) == len(frames(deck))
     assert set(re.findall(rb"/MediaBox\s*\[([^\]]*)\]", paper)) == {b"0 0 960 540"}
     assert b"file:" not in paper, "no link to a folder of this machine"
+
+
+def test_on_a_phone_held_upright_frames_are_read_as_a_page(book: Path, reader: Reader) -> None:
+    for deck in sorted((book / "slides").glob("*.html")):
+        page = reader.open(deck, (390, 844))
+        found = page.evaluate("""() => {
+          const scale = x => x.getBoundingClientRect().width / x.offsetWidth || 1;
+          const size = x => scale(x) * parseFloat(getComputedStyle(x).fontSize);
+          const all = [...document.querySelectorAll("section")].filter(x => x.checkVisibility());
+          const words = document.querySelectorAll(".words, .shown pre, .shown table, .page");
+          return {
+            frames: all.length, whole: document.querySelectorAll("section").length,
+            small: Math.min(...[...words].map(size)),
+            scaled: all.filter(x => x.getBoundingClientRect().width < 380).length,
+            beyond: document.scrollingElement.scrollWidth - innerWidth,
+          };
+        }""")
+        assert found["frames"] == found["whole"] > 1, deck.name
+        assert found["small"] >= 14
+        assert not found["scaled"]
+        assert found["beyond"] <= 0
+        page.close()
+    assert not reader.complaints
