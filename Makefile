@@ -26,7 +26,7 @@ BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(pro
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf slides figures browser run test quick lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
+.PHONY: help read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ run: setup ## Execute every page in the ci profile into build/ci (PAGES=... choo
 
 test: setup ## Check style and types, run all tests and every page; say where the time went
 	@$(PY) tools/run_tests.py
+
+faults: setup ## Make the faults that take too long for `make test` (tests marked slow_fault)
+	@$(PY) -m pytest -m slow_fault tests
 
 quick: setup ## Check style, the house, and the laws and tests of what changed; for the kernel: says `make test`
 	@$(PY) tools/quick.py

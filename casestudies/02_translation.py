@@ -64,7 +64,11 @@ every[len(every) // 2]
 from deepdive.data import normalise_spaces
 
 tidy = [(normalise_spaces(left), normalise_spaces(right)) for left, right in every]
-held_out = min(1000 / len({left for left, _ in tidy}), 0.1)
+distinct = len({left for left, _ in tidy})
+if distinct < 80:
+    raise ValueError(f"{data}: {distinct} different source sentences, expected 80 or more to "
+                     "train and to test on: give more pairs")
+held_out = min(1000 / distinct, 0.1)
 train, valid, test = split_by(tidy, fractions=(1 - 2 * held_out, held_out, held_out), seed=0)
 assert not {e for e, _ in train} & {e for e, _ in valid + test}
 print(f"train {len(train):,} pairs, valid {len(valid):,}, test {len(test):,}")
@@ -183,6 +187,9 @@ longest = 40
 encoded = encode(train, source, target)
 short = [i for i, (s, t) in enumerate(zip(*encoded, strict=True)) if max(len(s), len(t)) <= longest]
 columns = tuple([side[i] for i in short] for side in encoded)
+if len(short) < 64:  # at the end we train on a 64th of them
+    raise ValueError(f"{data}: {len(short)} pairs to train on, of at most {longest} pieces a "
+                     "sentence; expected 64 or more: give more pairs, or shorter ones")
 
 
 def batches(seed=0, columns=columns):

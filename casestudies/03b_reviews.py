@@ -261,8 +261,8 @@ def pretrained(frozen=0):
 # %%
 runs = {}
 for n in sizes:
-    place = workdir() / "reviews" / f"tuned-{n}"  # other texts: another folder below it
-    keep = Keep(place, of=(every.texts, every.labels)) if n >= 2000 else None
+    made_of = every.texts, every.labels  # other texts: another folder
+    keep = Keep(workdir() / "reviews" / f"tuned-{n}", of=made_of) if n >= 2000 else None
     runs[n] = run("fine-tuned", n, pretrained, keep=keep, epochs=EPOCHS[n])
     history, card = runs[n][1:3]
     print(f"{n:>5} sentences: {bootstrap(right['fine-tuned'][n])}, {len(history.losses)} steps, "

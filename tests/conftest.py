@@ -127,6 +127,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Proofs(), "proofs")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test marked `slow_fault` runs where it is asked for: by `-m`, or by its file's name."""
+    if config.option.markexpr:
+        return
+    here = config.invocation_params.dir
+    named = {(here / word.partition("::")[0]).resolve() for word in config.args}
+    slow = [i for i in items if i.get_closest_marker("slow_fault") and i.path not in named]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in slow]
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test marked `data("name", ...)` fails in CI without its data; elsewhere it is counted."""
     marker = item.get_closest_marker("data")

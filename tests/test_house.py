@@ -13,6 +13,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 import new_system
@@ -424,6 +425,38 @@ def test_the_make_commands_of_a_document_exist(name: str) -> None:
     inside = [word for line in blocks(name) for word in re.findall(r"^make ([a-z-]+)", line)]
     assert {"run", "test"} <= {*inline, *inside} or name == "CONTRIBUTING.md"
     assert {*inline, *inside} <= targets()
+
+
+@pytest.mark.parametrize(
+    ("asked", "marks", "left"),
+    [
+        ("tests", "", ["quick"]),
+        ("tests/faults", "", ["quick"]),
+        ("tests", "slow_fault", ["quick", "slow"]),
+        ("tests/faults/test_it.py::slow", "", ["quick", "slow"]),
+    ],
+)
+def test_a_slow_fault_is_made_only_where_it_is_asked_for(
+    request: pytest.FixtureRequest, asked: str, marks: str, left: list[str]
+) -> None:
+    conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
+    assert conftest is not None
+    file, gone = ROOT / "tests" / "faults" / "test_it.py", []
+    items = [
+        SimpleNamespace(
+            name=name, path=file, get_closest_marker=lambda _, name=name: name == "slow"
+        )
+        for name in ("quick", "slow")
+    ]
+    config = SimpleNamespace(
+        option=SimpleNamespace(markexpr=marks),
+        args=[asked],
+        invocation_params=SimpleNamespace(dir=ROOT),
+        hook=SimpleNamespace(pytest_deselected=lambda items: gone.extend(items)),
+    )
+    conftest.pytest_collection_modifyitems(config, items)
+    assert [item.name for item in items] == left
+    assert len(gone) == 2 - len(left)
 
 
 def test_make_help_names_every_target() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import socket
 from pathlib import Path
@@ -53,3 +55,24 @@ def test_a_full_disk_keeps_nobody_from_a_lock(tmp_path: Path) -> None:
         message = "in use by another process"
         with pytest.raises(Held, match=message), held(path, "the folder"):
             pytest.fail("two hold it")
+
+
+@fault(
+    "A file system that has no locks",
+    made="flock fails with ENOTSUP, as on some network drives",
+    happens="a warning to see that nobody else works there, then work goes on",
+    kept="the run",
+)
+def test_a_file_system_without_locks_is_told_and_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refused(number: int, operation: int) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    told = "cannot be locked on this file system .*no other process"
+    with pytest.warns(UserWarning, match=told), held(tmp_path / ".lock", "the folder"):
+        (tmp_path / "work").touch()
+    assert (tmp_path / "work").exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from fault import fault
 
 import deepdive
 from deepdive.data import number_translation
@@ -57,3 +58,28 @@ def test_in_the_other_direction(tmp_path: Path, source: str) -> None:
     printed = run(tmp_path, source.replace("\nSWAP = False", "\nSWAP = True"))
     assert "grammar_pairs (generated)" in printed
     assert "Transformer" in printed
+
+
+@fault(
+    "Too few pairs for the study of translation",
+    made="a reader's file of 12 pairs; one of 100, of which a third is too long",
+    happens="an error with the file and the numbers, before any training",
+    kept="everything",
+)
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(12, "12 different source sentences, expected 80"), (100, r"\d\d pairs to train on")],
+)
+def test_too_few_pairs_are_named_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, told: str
+) -> None:
+    """Not an hour later, where a 64th of them is asked for."""
+    pairs = [*number_translation("de", "es", count, seed=3)]
+    pairs[62:] = [(left + " und eins" * 40, right) for left, right in pairs[62:]]
+    file = tmp_path / "few.tsv"
+    file.write_text("".join(f"{left}\t{right}\n" for left, right in pairs), encoding="utf-8")
+    monkeypatch.setenv("DEEPDIVE_PAIRS", str(file))
+    page = PAGE.read_text(encoding="utf-8").partition("# A file of your own")[2]
+    before = page.partition("budget = pick(")[0]  # nothing is trained up to there
+    with pytest.raises(ValueError, match=rf"few\.tsv \(your file\): {told}"):
+        exec(f"# {before}", {"__name__": "page"})

@@ -819,6 +819,36 @@ def test_a_line_that_is_no_pair_is_named(tmp_path: Path, content: bytes, message
 
 
 @fault(
+    "A file of pairs with the line endings of another system",
+    made="lines that end in CR, CR LF or LF, the last one or not",
+    happens="each line is a pair, and an error has the number of its line",
+    kept="every pair",
+)
+@pytest.mark.parametrize("ending", [b"\r", b"\r\n", b"\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_every_ending_of_a_line_ends_it(tmp_path: Path, ending: bytes, last: bool) -> None:
+    content = ending.join([b"a\tb", b"", b"c\td"]) + (ending if last else b"")
+    (tmp_path / "a.txt").write_bytes(content)
+    assert read_pairs(tmp_path / "a.txt") == [("a", "b"), ("c", "d")]
+    (tmp_path / "a.txt").write_bytes(content.replace(b"\td", b" d"))
+    with pytest.raises(DataError, match="line 3: 1 columns"):
+        read_pairs(tmp_path / "a.txt")
+
+
+@fault(
+    "A file of pairs without a pair",
+    made="nothing, blank lines, a byte order mark",
+    happens="an error with the path and what a line should hold",
+    kept="everything",
+)
+@pytest.mark.parametrize("content", [b"", b"\n \r\n", b"\xef\xbb\xbf"])
+def test_a_file_without_a_pair_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.txt: holds no pair; expected one a line"):
+        read_pairs(tmp_path / "a.txt")
+
+
+@fault(
     "A file of pairs that is not there or cut",
     made="a wrong path; a .gz without its end",
     happens="an error with the path and the reason",

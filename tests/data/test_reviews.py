@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import random
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from fault import fault
 
 from deepdive.data import (
     DataError,
@@ -18,6 +20,7 @@ from deepdive.data import (
     read_labelled,
     rt_polarity,
 )
+from deepdive.data.reviews import _rank
 
 TABLE = 'id,text,label\n1,"good, really",positive\n2,"bad\nand long",negative\n3,so so,neutral\n'
 TABLE += "4,fine,positive\n5,poor,negative\n6,meh,neutral\n"
@@ -116,6 +119,84 @@ def test_classes_that_are_numbers_are_in_their_order(tmp_path: Path) -> None:
     rows = [f"{stars},text {i}" for i, stars in enumerate([10, 2, 1, 10, 2, 1])]
     file.write_text("stars,review\n" + "\n".join(rows), encoding="utf-8")
     assert read_labelled(file, text="review", label="stars").names == ("1", "2", "10")
+
+
+@fault(
+    "A label that reads as a number but is none",
+    made="classes nan, NaN, inf, -inf beside 1 and 2",
+    happens="it is a word: numbers come first, words after them",
+    kept="the number of every class",
+)
+@pytest.mark.parametrize("odd", ["nan", "NaN", "inf", "-inf"])
+def test_classes_do_not_depend_on_the_order_of_a_set(tmp_path: Path, odd: str) -> None:
+    """A label that reads as a number but has no place among them is a word."""
+    file = tmp_path / "odd.csv"
+    names = ["2", odd, "1", "other"]
+    rows = [f"text {i},{name}" for i, name in enumerate(names * 3)]
+    file.write_text("text,label\n" + "\n".join(rows), encoding="utf-8")
+    assert read_labelled(file).names == ("1", "2", *sorted([odd, "other"]))
+
+
+@fault(
+    "Another process numbers the classes",
+    made="nine names, nan and inf among them, in 200 drawn orders, as another PYTHONHASHSEED "
+    "has them",
+    happens="the same numbers for the same classes",
+    kept="the meaning of the labels",
+)
+def test_classes_are_the_same_in_every_process(tmp_path: Path) -> None:
+    """Sets of strings have another order under another PYTHONHASHSEED."""
+    names = ["nan", "3", "NaN", "1", "inf", "2", "x", "1e3", "-1"]
+    drawn = (random.sample(names, len(names)) for _ in range(200))
+    orders = {tuple(sorted(each, key=_rank)) for each in drawn}
+    assert orders == {("-1", "1", "2", "3", "1e3", "NaN", "inf", "nan", "x")}
+
+
+@fault(
+    "A table with lines that end in CR alone",
+    made="an old spreadsheet's form of a table of four rows",
+    happens="read as the table with LF is",
+    kept="every row",
+)
+def test_lines_that_end_in_cr_alone_are_lines(table: Path) -> None:
+    plain = table.parent / "plain.csv"
+    plain.write_bytes(b"text,label\ngood,1\nbad,0\nfine,1\nso so,0\n")
+    old = table.parent / "old.csv"
+    old.write_bytes(plain.read_bytes().replace(b"\n", b"\r"))
+    assert read_labelled(old).texts == read_labelled(plain).texts
+    assert read_labelled(old).labels == (1, 0, 1, 0)
+
+
+@fault(
+    "A very long cell in a column that nobody asked for",
+    made="400,000 letters of notes in each row",
+    happens="the table is read",
+    kept="every row",
+)
+def test_a_long_cell_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    notes = "a note, " * 50_000
+    rows = [f'text {i},"{notes}",{i % 2}' for i in range(4)]
+    file.write_text("text,notes,label\n" + "\n".join(rows), encoding="utf-8")
+    before = csv.field_size_limit()
+    assert read_labelled(file).labels == (0, 1, 0, 1)
+    assert csv.field_size_limit() == before
+
+
+@fault(
+    "A quotation mark that is never closed",
+    made="in the third row of a table, in the first or the last column",
+    happens="an error with the line where it was opened",
+    kept="everything",
+)
+@pytest.mark.parametrize("columns", ["text,label", "label,text"])
+def test_a_quotation_mark_left_open_is_found_wherever_it_stands(
+    tmp_path: Path, columns: str
+) -> None:
+    file = tmp_path / "open.csv"
+    file.write_text(f'{columns}\na,1\nb,0\n1,"c\n0,d\n' + "x,y\n" * 9, encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 4: .*quotation mark never closed\?"):
+        read_labelled(file)
 
 
 @pytest.mark.parametrize(

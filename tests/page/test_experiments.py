@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from disk import full_after
+from fault import fault
 from resume_script import forked
 
 from deepdive.page.experiments import checkpoints, kept, sweep
@@ -38,6 +40,12 @@ def test_a_sweep_measures_each_point_in_order() -> None:
     assert all(row["seconds"] >= 0 for row in rows)
 
 
+@fault(
+    "A sweep over settings is stopped",
+    made="it dies at a point in the middle",
+    happens="called again it measures only what is missing",
+    kept="the row of every measured point",
+)
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     path, first, second = tmp_path / "results" / "a.json", Measure(dies_at=3), Measure()
     with pytest.raises(KeyboardInterrupt):
@@ -89,6 +97,12 @@ def test_only_an_experiment_keeps_checkpoints(
     assert kept_at == Keep(tmp_path / "pretraining" / "400-0", of="a teacher")
 
 
+@fault(
+    "Two sweeps write one file of results",
+    made="a second process sweeps while the first one measures a point",
+    happens="each adds its rows to those of the other",
+    kept="the rows of both",
+)
 def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     other = [{"depth": depth, "warmup": 1} for depth in range(6)]
@@ -107,6 +121,12 @@ def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
     assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
 
 
+@fault(
+    "A sweep's file is cut, damaged, or of other data",
+    made="half a file, rows without points or seconds, rows of other data",
+    happens="an error with the file and the row, before anything is measured",
+    kept="the file, byte for byte",
+)
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -130,6 +150,12 @@ def test_a_damaged_or_foreign_file_is_named_before_anything_is_measured(
     assert path.read_text() == content
 
 
+@fault(
+    "A measured loss is infinite",
+    made="a point whose result is inf; a point that is a set; minutes=inf",
+    happens="an error that names the point, the key and the value",
+    kept="the file as it was",
+)
 def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     with pytest.raises(ValueError, match=r"'depth': 2, 'warmup': 0.*'loss' is inf"):
@@ -141,9 +167,36 @@ def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@fault(
+    "A sweep over numbers of numpy",
+    made="points and results of numpy",
+    happens="they are kept as plain numbers, and found again",
+    kept="the rows",
+)
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     point = {"depth": np.int64(2), "warmup": 0}
     rows = sweep(lambda depth, warmup: {"loss": np.float32(0.5)}, [point], path)
     assert rows == json.loads(path.read_text())["rows"]
     assert sweep(Measure(dies_at=1), [point], path) == rows
+
+
+@fault(
+    "A sweep's file that cannot be written",
+    made="a file stands where its folder should be; the disk is full",
+    happens="an error with the place: before anything is measured, or with the rows whole",
+    kept="the rows that were measured before",
+)
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    measure, path = Measure(), tmp_path / "a.json"
+    path.touch()
+    with pytest.raises(OSError, match=r"folder: .*a\.json cannot be written"):
+        sweep(measure, POINTS, path / "b.json")
+    assert not measure.calls
+    path.unlink()
+    sweep(measure, POINTS[:2], path)
+    before = path.read_bytes()
+    with full_after(len(before)), pytest.raises(OSError, match=r"a\.json cannot .*rows in it are"):
+        sweep(measure, POINTS, path)
+    assert path.read_bytes() == before
+    assert [child.name for child in tmp_path.iterdir()] == ["a.json"]

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from disk import full_after
+from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from parity_bert import SIZES, double_precision, reference
 from safetensors.torch import save_file
 from torch import nn
 
+from deepdive.models.bert.bert import bert
 from deepdive.models.efficient import informer, reformer
 from deepdive.models.transformer import fsmt, marian, transformer
 from deepdive.models.transformer.translator import Translator
@@ -254,6 +257,22 @@ def test_a_model_with_another_head_is_not_published(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="bert publishes no head of spans"):
         save(Odd(), tmp_path)
+
+
+@fault(
+    "The disk is full while a model is published",
+    made="no file may grow beyond 50 bytes; an older model stands in the folder",
+    happens="an error with path, size and way out",
+    kept="the model that stood there",
+)
+def test_a_full_disk_keeps_the_model_that_stood_there(tmp_path: Path) -> None:
+    sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "max_length": 8}
+    save(bert(vocab_size=28, **sizes), tmp_path)
+    old = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    told = "path: 0.0 MB of weights cannot be written to .*model.safetensors .*make room"
+    with full_after(50), pytest.raises(OSError, match=told):
+        save(bert(vocab_size=29, **sizes), tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == old
 
 
 def test_a_model_that_keeps_no_record_is_not_published(tmp_path: Path) -> None:

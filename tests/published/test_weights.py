@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from checkout import ROOT
+from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from model_hub import serving
@@ -127,6 +128,62 @@ def test_adopt_keeps_the_dtype_of_the_module() -> None:
     module = Tied().double()
     adopt(module, {n: t.half() for n, t in tied_tensors().items()})
     assert {t.dtype for t in module.state_dict().values()} == {torch.float64}
+
+
+@fault(
+    "Weights that are no floats",
+    made="int8, int64, bool, complex and 8-bit floats for a bias",
+    happens="refused, with the name and both kinds",
+    kept="the weights of the model",
+)
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (torch.int8, "got torch.int8 from head.bias"),
+        (torch.int64, "got torch.int64"),
+        (torch.bool, "got torch.bool"),
+        (torch.complex64, "got torch.complex64"),
+        (torch.float8_e4m3fn, "got torch.float8_e4m3fn"),
+    ],
+)
+def test_adopt_refuses_numbers_of_another_kind(kind: torch.dtype, told: str) -> None:
+    module, tensors = Tied(), tied_tensors()
+    before = {name: x.clone() for name, x in module.state_dict().items()}
+    tensors["head.bias"] = torch.tensor([0, 1, 1, 0, 1]).to(kind)
+    with pytest.raises(ValueError, match=rf"kind of head\.bias: expected a float.*{told}"):
+        adopt(module, tensors)
+    assert all(torch.equal(x, before[name]) for name, x in module.state_dict().items())
+
+
+@fault(
+    "A float where the model counts",
+    made="1.5 batches for a batch norm",
+    happens="refused, with the name and both kinds",
+    kept="the weights of the model",
+)
+def test_adopt_refuses_floats_for_whole_numbers() -> None:
+    module = nn.BatchNorm1d(2)
+    tensors = {name: x.clone() for name, x in module.state_dict().items()}
+    adopt(module, tensors)
+    tensors["num_batches_tracked"] = torch.tensor(1.5)
+    with pytest.raises(ValueError, match=r"num_batches_tracked: expected torch\.int64, got .*32"):
+        adopt(module, tensors)
+
+
+@fault(
+    "Weights that are not finite",
+    made="nan, inf, or 1e300 for a model of 32 bits",
+    happens="refused, with the name and how many there are",
+    kept="the weights of the model",
+)
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e300])
+def test_adopt_names_what_is_not_finite(bad: float) -> None:
+    module, tensors = Tied(), tied_tensors()
+    tensors["head.bias"] = torch.tensor([1.0, bad, 2.0, bad, 3.0], dtype=torch.float64)
+    told = r"numbers of head\.bias: 2 of 5 from head\.bias are not finite as torch\.float32"
+    with pytest.raises(ValueError, match=told) as error:
+        adopt(module, tensors)
+    assert "ties" not in str(error.value)
 
 
 def test_adopt_lists_everything_that_is_wrong_and_changes_nothing() -> None:

@@ -10,6 +10,8 @@ import signal
 import numpy as np
 import pytest
 import torch
+from disk import full_after
+from fault import fault
 from safetensors.torch import load_file
 from torch import nn
 
@@ -491,6 +493,22 @@ def test_tied_weights_are_named_once_and_come_back_tied(tmp_path):
     assert torch.equal(other.head.weight, model.table.weight)
     assert other.head.weight is other.table.weight
     assert [p.name for p in path.parent.iterdir()] == ["w.safetensors"]
+
+
+@fault(
+    "The disk is full while weights are written",
+    made="no file may grow beyond 50 bytes; other weights stand there",
+    happens="an error with path, size and way out",
+    kept="the weights that stood there",
+)
+def test_a_full_disk_keeps_the_weights_that_stood_there(tmp_path):
+    path = save_weights(small(), tmp_path / "w")
+    old = path.read_bytes()
+    told = r"path: 0\.0 MB of weights cannot be written to .*/w .*make room"
+    with full_after(50), pytest.raises(OSError, match=told):
+        save_weights(small(1), path)
+    assert path.read_bytes() == old
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

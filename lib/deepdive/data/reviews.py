@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
+import math
 import random
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.text import split_by
 
+END = "\x04"  # after the last line: what stands in a cell shows a quotation mark left open
 POLARITY = ("negative", "positive")
 
 
@@ -168,7 +172,13 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
 def _rows(path: Path, text: str, label: str) -> list[tuple[str, str]]:
     """(text, label) of every row of the table."""
     content = _text(path)
-    header = content.partition("\n")[0].rstrip("\r")
+    with _cells_of_any_length(content):
+        return _chosen(path, content, text, label)
+
+
+def _chosen(path: Path, content: str, text: str, label: str) -> list[tuple[str, str]]:
+    # Lines may end in CR alone, as old spreadsheets write them.
+    header = io.StringIO(content, newline=None).readline().rstrip("\n")
     columns: list[str] = []
     mark = ","
     for mark in (",", ";", "\t"):
@@ -200,26 +210,41 @@ def _rows(path: Path, text: str, label: str) -> list[tuple[str, str]]:
     return found
 
 
+@contextmanager
+def _cells_of_any_length(content: str) -> Iterator[None]:
+    """Let a cell be as long as the table; `csv` refuses more than 131,072 letters."""
+    before = csv.field_size_limit(max(csv.field_size_limit(), len(content)))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
 def _table(path: Path, content: str, mark: str) -> Iterator[tuple[int, list[str]]]:
     """(number of its last line, cells) of every row below the header that holds anything."""
-    rows = csv.reader(io.StringIO(content, newline=""), delimiter=mark)
-    try:
-        next(rows)
-        for row in rows:
-            if any(cell.strip() for cell in row):
-                yield rows.line_num, row
-    except csv.Error as error:
-        raise DataError(
-            f"{path}, line {rows.line_num}: {error}; is a quotation mark never closed?"
-        ) from error
+    lines = itertools.chain(io.StringIO(content, newline=""), [END])
+    rows = csv.reader(lines, delimiter=mark)
+    begins = 1
+    for n, row in enumerate(rows):
+        if row == [END]:
+            return
+        if row and row[-1].endswith(END):
+            raise DataError(
+                f"{path}, line {begins}: the row that begins here goes on to the end of the file; "
+                "is a quotation mark never closed?"
+            )
+        if n and any(cell.strip() for cell in row):
+            yield rows.line_num, row
+        begins = rows.line_num + 1
 
 
 def _rank(name: str) -> tuple[float, str]:
-    """Numbers in their order, before words in theirs."""
+    """Numbers in their order, before words in theirs; `nan` and `inf` are words."""
     try:
-        return float(name), name
+        number = float(name)
     except ValueError:
-        return float("inf"), name
+        number = math.inf
+    return (number if math.isfinite(number) else math.inf), name
 
 
 def _drawn(texts: Sequence[str], seed: int) -> list[str]:

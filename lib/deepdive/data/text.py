@@ -33,12 +33,18 @@ def read_pairs(path: str | Path) -> list[Pair]:
 
     A third column (attribution, as in the newer releases of manythings.org) is left out; blank
     lines are passed over; outer blanks of a cell are stripped. Raises DataError, with the number
-    of the line, for a line that is not UTF-8, has another number of columns, or an empty cell.
+    of the line, for a line that is not UTF-8, has another number of columns, or an empty cell; and
+    for a file without a pair.
     """
     path = Path(path)
     if not path.is_file():
         raise DataError(f"path: {path} is not a file")
-    return [_pair(path, number, line) for number, line in _numbered_lines(path)]
+    found = [_pair(path, number, line) for number, line in _numbered_lines(path)]
+    if not found:
+        raise DataError(
+            f"{path}: holds no pair; expected one a line, its two sentences with a tab between them"
+        )
+    return found
 
 
 def retrieval_pairs(language: str) -> list[Pair]:
@@ -120,12 +126,13 @@ def _rank(seed: int, text: str) -> bytes:
 
 
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number, text) of the lines that are not blank. Only a line feed ends a line."""
+    """(number, text) of the lines that are not blank. LF, CR LF or CR alone ends a line."""
     number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            lines = (part for line in file for part in line.rstrip(b"\r\n").split(b"\r"))
+            for number, line in enumerate(lines, start=1):
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 if text.strip():
                     yield number, text
     except UnicodeDecodeError as error:

@@ -15,6 +15,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,9 @@ def sweep(
         if row is None:
             if minutes is not None and _spent(found) >= 60 * minutes:
                 continue
+            if path is not None:
+                with _locked(path):  # what cannot be written is told before an hour of measuring
+                    pass
             row = _measured(measure, point)
             if path is not None:
                 row = _kept(path, point, row, data)
@@ -106,13 +110,17 @@ def _row_of(point: Point, document: Mapping[str, Any]) -> dict[str, Any] | None:
 def _kept(path: Path, point: Point, row: dict[str, Any], data: str) -> dict[str, Any]:
     """Add a row to the file as it is now; return the point's row, another sweep's if it has one."""
     row = _plain(f"what measure returned for {dict(point)}", row)
-    with held(path.with_name(f".{path.name}.lock"), f"path: {path}", wait=True):
+    with _locked(path):
         document = _read(path, data)
         there = _row_of(point, document)
         if there is None:
             document["rows"].append(row)
             _write(path, document, data)
     return there or row
+
+
+def _locked(path: Path) -> AbstractContextManager[None]:
+    return held(path.with_name(f".{path.name}.lock"), f"path: {path}", wait=True)
 
 
 def _plain(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
 from torch import Tensor
 
 from deepdive.layers.heads import Classifier
 from deepdive.published.folders import family, from_config
 from deepdive.published.names import Names
 from deepdive.published.weights import adopt, read, read_config
+from deepdive.training.checkpoint import write_tensors
 
 TOKENIZER = (
     "tokenizer.json",
@@ -111,7 +111,7 @@ def save(model: Classifier, folder: str | Path, *, like: str | Path, names: Sequ
     tensors = published(model, config["model_type"])
     _check_sizes(config, tensors, len(names), Path(like))
     target.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, target / "model.safetensors", {"format": "pt"})
+    write_tensors(tensors, target / "model.safetensors")
     for name in TOKENIZER:
         if (Path(like) / name).is_file():
             shutil.copyfile(Path(like) / name, target / name)

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 
 from deepdive.published import efficient, encoders, translators
 from deepdive.published.form import Family
 from deepdive.published.weights import adopt, read, read_config
-from deepdive.training.checkpoint import unshared
+from deepdive.training.checkpoint import unshared, write_tensors
 
 FAMILIES: dict[str, Family] = {
     **encoders.FAMILIES, **efficient.FAMILIES, **translators.FAMILIES,
@@ -90,7 +89,7 @@ def save(model: nn.Module, folder: str | Path) -> Path:
     tensors = kind.table(head, body.config).theirs(unshared(model.state_dict())[0])
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, target / "model.safetensors", {"format": "pt"})
+    write_tensors(tensors, target / "model.safetensors")
     (target / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return target
 

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 
 from deepdive.training.checkpoint import unshared
 
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -119,8 +120,8 @@ def adopt(
 
     `leave_out` lists, one by one, the source's names that are not wanted; they may be absent. A
     tensor that the module ties may come under any of its names, and under several if they agree.
-    Raises ValueError, with every name that is unknown or missing and every shape that differs; then
-    nothing has been changed.
+    Raises ValueError, with every name that is unknown or missing, every shape that differs, every
+    tensor of another kind of number and every one that is not finite; then nothing was changed.
     """
     sources = translate(tensors, rules, leave_out)
     state = module.state_dict()
@@ -136,7 +137,9 @@ def adopt(
             problems.append(f"shape of {name}: expected {wanted}, got {shape} from {source.names}")
             continue
         first = found.setdefault(aliases.get(name, name), source)
-        if not torch.equal(first.tensor, source.tensor):
+        if wrong := _unfit(name, source, state[name].dtype):
+            problems.append(wrong)
+        elif not torch.equal(first.tensor, source.tensor):
             problems.append(f"the model ties what differs here: {first.names}, {source.names}")
     there = {aliases.get(name, name) for name in sources}
     missing = [name for name in state if aliases.get(name, name) not in there]
@@ -148,6 +151,29 @@ def adopt(
     with torch.no_grad():
         for name, source in found.items():
             state[name].copy_(source.tensor)
+
+
+def _unfit(name: str, source: Source, dtype: torch.dtype) -> str:
+    """Say why the numbers of a source cannot be those of a tensor of the model, "" where they can.
+
+    A float is copied into a float of another width; nothing else is the same number in another
+    kind: int8 and 8-bit floats are quantised, and say nothing without their scales.
+    """
+    came = source.tensor.dtype
+    if came != dtype and not (came in FLOATS and dtype in FLOATS):
+        wanted = "a float of 16 bits or more" if dtype in FLOATS else str(dtype)
+        return (
+            f"kind of {name}: expected {wanted}, got {came} from {source.names}; convert the "
+            "weights where they were made (those that are quantised: dequantise them)"
+        )
+    finite = source.tensor.to(dtype).isfinite()
+    if not finite.all():
+        return (
+            f"numbers of {name}: {int((~finite).sum()):,} of {finite.numel():,} from "
+            f"{source.names} are not finite as {dtype}; the training that made them diverged, or "
+            "the file is damaged: get another"
+        )
+    return ""
 
 
 def translate(

@@ -71,7 +71,7 @@ def save_weights(model: nn.Module, path: str | Path) -> Path:
     A tied tensor is written once, under its first name; its other names stand in the file's
     metadata (`aliases`: JSON, alias -> name). A reader of `path` sees the old file or the new one,
     never a part; `deepdive.published.weights` reads it: `adopt(model, read(path))`. Returns the
-    path. Raises TypeError for a state that is not a tensor.
+    path. Raises TypeError for a state that is not a tensor, OSError where it cannot be written.
     """
     path = Path(path)
     state = model.state_dict()
@@ -80,16 +80,32 @@ def save_weights(model: nn.Module, path: str | Path) -> Path:
         raise TypeError(f"model: {', '.join(odd)} in its state is no tensor; store it elsewhere")
     tensors, aliases = unshared(state)
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_tensors(tensors, path, aliases=json.dumps(aliases))
+    return path
+
+
+def write_tensors(tensors: Mapping[str, Tensor], path: Path, **facts: str) -> None:
+    """Write tensors that share no memory, and facts about them, to a safetensors file, atomically.
+
+    Raises OSError, naming the file, where it cannot be written; what stood there is left whole.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        save_file(tensors, draft, metadata={"format": "pt", "aliases": json.dumps(aliases)})
+        save_file(dict(tensors), draft, metadata={"format": "pt", **facts})
         _sync(draft)
         os.replace(draft, path)
-    except BaseException:
+    except (OSError, SafetensorError) as error:
+        raise OSError(
+            f"path: {_megabytes(tensors)} of weights cannot be written to {path} ({error}): make "
+            "room there, or give another path; what stood there is whole"
+        ) from error
+    finally:
         draft.unlink(missing_ok=True)
-        raise
     _sync(path.parent)
-    return path
+
+
+def _megabytes(tensors: Mapping[str, Tensor]) -> str:
+    return f"{sum(x.numel() * x.element_size() for x in tensors.values()) / 1e6:,.1f} MB"
 
 
 def _digest(path: Path) -> str:
@@ -136,7 +152,7 @@ class Checkpoints:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder and keep other processes out. Raises `lock.Held` where one is in it."""
+        """Make the folder and keep other processes out. Raises `Held` where one is in it."""
         with held(self.folder / ".lock", f"folder: {self.folder}"):
             yield
 
@@ -177,9 +193,8 @@ class Checkpoints:
             if draft.is_dir():
                 _remove(draft)
             if isinstance(error, (OSError, SafetensorError)):
-                size = sum(x.numel() * x.element_size() for x in tensors.values())
                 raise OSError(
-                    f"folder: a checkpoint of {size / 1e6:,.1f} MB cannot be written in "
+                    f"folder: a checkpoint of {_megabytes(tensors)} cannot be written in "
                     f"{self.folder} ({error}): make room there, then call fit again with the same "
                     "arguments; the checkpoints before it are whole"
                 ) from error

@@ -1,5 +1,6 @@
 """What functions do and data hold, as short texts that are the same in every process."""
 
+import dis
 import functools
 import hashlib
 import inspect
@@ -23,10 +24,41 @@ def _constants(code: CodeType) -> Iterator[str]:
             yield str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
 
 
+@functools.cache
+def _read(code: CodeType) -> tuple[str, ...]:
+    """Return the global names that code reads, and those that the functions inside it read."""
+    own = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
+    inner = [n for value in code.co_consts if isinstance(value, CodeType) for n in _read(value)]
+    return (*own, *inner)
+
+
+def _outside(function: Any) -> dict[str, Any]:
+    """Return what a function reads from outside, by name."""
+    known = function.__globals__
+    found = {name: known[name] for name in _read(function.__code__) if name in known}
+    return {**found, **inspect.getclosurevars(function).nonlocals}
+
+
+def _reached(function: Any) -> list[Any]:
+    """Return a function and those of its own module that it calls, and so on."""
+    found = {function: None}
+    left = [function]
+    while left:
+        for other in _outside(left.pop()).values():
+            near = inspect.isfunction(other) and other.__module__ == function.__module__
+            if near and other not in found:
+                found[other] = None
+                left.append(other)
+    return [*found]
+
+
 def _digest(functions: Iterable[Any]) -> str:
-    """Hash what functions do: their instructions, names and constants, without docstrings."""
+    """Hash what functions do: their instructions, names and constants, without docstrings.
+
+    Functions of their modules that they call count as well.
+    """
     digest = hashlib.sha256()
-    for function in functions:
+    for function in (reached for one in functions for reached in _reached(one)):
         code = function.__code__
         constants = [c for c in _constants(code) if c != repr(function.__doc__)]
         text = "\n".join([code.co_code.hex(), *code.co_names, *constants])
@@ -66,7 +98,8 @@ def code_of_class(kind: type) -> str:
 def values_of(call: Callable[..., Any]) -> dict[str, Any]:
     """Return the plain numbers and strings that a function is set with, and the sha256 of its data.
 
-    Those are the arguments of a partial, defaults, and what it closes over. Of the last, integers
+    Those are the arguments of a partial, defaults, and what it and the functions of its module that
+    it calls read from outside. Of the last, integers
     are left out, which are often counters, and so are lists, which are often records; batches with
     a `fingerprint()` are data wherever they stand.
     """
@@ -78,10 +111,10 @@ def values_of(call: Callable[..., Any]) -> dict[str, Any]:
     if inspect.isfunction(function):
         for name, parameter in inspect.signature(function).parameters.items():
             found.setdefault(name, parameter.default)
-        outside = inspect.getclosurevars(function)
-        for name, value in {**outside.globals, **outside.nonlocals}.items():
+        outside = [item for one in _reached(function) for item in _outside(one).items()]
+        for name, value in outside:
             if isinstance(value, (float, str, bool)) or hasattr(value, "fingerprint"):
-                found[name] = value
+                found.setdefault(name, value)
     described = {name: _described(value) for name, value in found.items()}
     return {name: value for name, value in described.items() if value is not None}
 

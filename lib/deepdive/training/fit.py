@@ -156,10 +156,10 @@ def fit(
 
     Raises TrainingDiverged when a loss, gradient or validation is not finite; it names the step,
     the batch, and the first input, parameter, module or gradient that is not. Raises ValueError or
-    TypeError for arguments that do not fit, for empty batches, and for a folder that holds a run
-    of another configuration or of other data, by the name of what differs; `deepdive.locks.
-    Held` for a folder in which another process trains, naming it; OSError where a checkpoint cannot
-    be written. Of what is in the folder only checkpoints of `fit` are ever removed.
+    TypeError for arguments that do not fit, for empty batches, and for a folder that holds a run of
+    another configuration or of other data, by the name of what differs; `deepdive.locks.Held` for a
+    folder in which another process trains, naming it; OSError where a checkpoint cannot be written.
+    Of what is in the folder only checkpoints of `fit` are ever removed.
     """
     check_positive(steps=steps, epochs=epochs)
     seed = whole("seed", seed)

@@ -79,9 +79,9 @@ def configuration(
 ) -> dict[str, Any]:
     """Return what must be the same for a run to go on: the arguments of `fit`, as JSON values.
 
-    A function counts by the hash of its code and the numbers it is set with, a schedule by its
-    values, a model by its classes' code, its modules and the names and shapes of its tensors, data
-    by their sha256.
+    A function counts by the hash of its code, that of the functions of its module that it calls
+    among it, and the numbers it is set with; a schedule by its values; a model by its classes'
+    code, its modules and the names and shapes of its tensors; data by their sha256.
     """
     tensors = model.state_dict().items()
     probes = [s for s in PROBES if s <= (total or 1)]
