@@ -67,9 +67,8 @@ faults: setup ## Make the faults that take too long for `make test` (tests marke
 quick: setup ## Check style, the house, and the laws and tests of what changed; for the kernel: says `make test`
 	@$(PY) tools/quick.py
 
-# How long a waiting thread keeps its core: see KERNEL in lib/deepdive/house/pages/execute.py.
 lab: setup ## Open JupyterLab on the pages
-	@GOMP_SPINCOUNT=$${GOMP_SPINCOUNT:-2000} $(PY) -m jupyter lab --notebook-dir=.
+	@$(PY) -m jupyter lab --notebook-dir=.
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)

@@ -474,20 +474,6 @@ def test_a_page_keeps_no_history_that_another_could_lock(tmp_path: Path) -> None
     assert not list(home.rglob("history.sqlite*"))
 
 
-def test_a_waiting_thread_leaves_its_core_unless_told_otherwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (page,) = checkout(
-        tmp_path, **{"01_says": cells("import os", "print(os.environ['GOMP_SPINCOUNT'])")}
-    )
-    for count, expected in ((None, "2000"), ("7", "7")):
-        monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
-        if count:
-            monkeypatch.setenv("GOMP_SPINCOUNT", count)
-        run = execute(Run(source.load(page)), tmp_path, {}, lambda run: None)
-        assert texts(run.notebook) == f"{expected}\n"
-
-
 def test_an_interrupt_ends_with_the_table_of_what_ran(tmp_path: Path) -> None:
     wait = cells("from pathlib import Path\nPath('here').touch()\nimport time; time.sleep(60)")
     checkout(tmp_path, **{"01_good": cells("1"), "02_waits": wait, "03_never": cells("1")})
