@@ -67,8 +67,8 @@ faults: setup ## Make the faults that take too long for `make test` (tests marke
 quick: setup ## Check style, the house, and the laws and tests of what changed; for the kernel: says `make test`
 	@$(PY) tools/quick.py
 
-lab: setup ## Open JupyterLab on the pages
-	@$(PY) -m jupyter lab --notebook-dir=.
+lab: setup ## Open JupyterLab on your own copy of the pages, in my-pages
+	@$(PY) tools/lab.py
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)
