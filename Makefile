@@ -20,7 +20,7 @@ $(error make: this Makefile was called in $(CURDIR), expected in its own folder:
 endif
 
 # What clean removes in build/: what is made again by itself. Training runs lie beside it.
-BUILT := book-src exercises figures pdf site site-work test vendor
+BUILT := .site.lock book-src exercises figures pdf site site-work test vendor
 BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(profile)/chapters)
 
 # Another project's modules must not reach this environment.

@@ -64,7 +64,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
         import socket
         socket.create_connection(("127.0.0.1", PORT), timeout=2).sendall(b"grade me")
         """,
-        "Network is unreachable",
+        "Operation not permitted",
     ),
     "huge output": ("while True:\n    print('x' * 1000)", "it printed more than 1,000,000"),
     "huge answer": ("def first(x):\n    return torch.zeros(1 << 21)", "more than 4 MB"),

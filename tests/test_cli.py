@@ -239,6 +239,25 @@ def test_a_mirror_that_is_no_folder_is_one_clear_error(
     assert "Traceback" not in result.output
 
 
+@fault(
+    "A locale without accents, and a home that cannot be written",
+    made="LC_ALL=C without UTF-8 mode, and a HOME below a file",
+    happens="the commands print their lists whole, and exit with 0",
+    kept="everything",
+)
+@pytest.mark.parametrize("words", [["list"], ["list", "sheets"], ["data", "list"]])
+def test_a_poor_locale_and_no_home_are_no_hindrance(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "file").touch()
+    poor = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    poor |= {"HOME": str(tmp_path / "file" / "home"), "DEEPDIVE_MIRROR": ""}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")} | poor
+    command = [sys.executable, "-m", "deepdive", *words]
+    done = subprocess.run(command, capture_output=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert b"Error" not in done.stderr
+
+
 SUDDEN = """
 import os, runpy, signal, sys
 

@@ -5,6 +5,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
@@ -34,6 +35,9 @@ def main() -> None:
       deepdive data fetch tatoeba_eng_fra
       deepdive doctor                    what this machine lacks, and the fix
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a letter that the terminal lacks is a ?
+            stream.reconfigure(errors="replace")
 
 
 main.add_command(run)

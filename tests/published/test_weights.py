@@ -211,6 +211,12 @@ def test_ties_that_differ_are_refused() -> None:
         adopt(Tied(), tensors)
 
 
+@fault(
+    "An index of weights that leaves its folder",
+    made="an index that names ../model.safetensors",
+    happens="the file of that name in the folder is asked for, and said to be missing",
+    kept="everything outside the folder",
+)
 def test_read_takes_a_file_a_folder_and_shards(tmp_path: Path) -> None:
     tensors = tied_tensors()
     save_file(tensors, tmp_path / "model.safetensors")
@@ -234,6 +240,12 @@ def test_read_takes_a_file_a_folder_and_shards(tmp_path: Path) -> None:
         read(shards)
 
 
+@fault(
+    "Weights as a pickle, which can run any code",
+    made="pytorch_model.bin whose opening would touch a file",
+    happens="refused by name, with how to convert it where that does no harm",
+    kept="the machine: the pickle is not opened",
+)
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     class Trap:
         def __reduce__(self) -> Any:
@@ -247,6 +259,12 @@ def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
+@fault(
+    "A file of weights that is cut",
+    made="model.safetensors without its last bytes",
+    happens="refused by name, with what to do",
+    kept="the file as it is",
+)
 def test_what_is_not_there_or_damaged_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no safetensors file at .*empty"):
         read(tmp_path / "empty")

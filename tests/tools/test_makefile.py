@@ -27,7 +27,12 @@ def checkout(tmp_path: Path) -> Path:
     folder = tmp_path / "our checkout"
     for name in (".venv/bin", "build/site", "build/ci/chapters/01_demo", "tools"):
         (folder / name).mkdir(parents=True)
-    for name in (".venv/setup-stamp", "build/site/index.html", "tools/setup_env.py"):
+    for name in (
+        ".venv/setup-stamp",
+        "build/site/index.html",
+        "build/.site.lock",
+        "tools/setup_env.py",
+    ):
         (folder / name).touch()
     shutil.copy(ROOT / "Makefile", folder)
     return folder
@@ -82,7 +87,9 @@ def test_clean_keeps_training_runs(checkout: Path) -> None:
     done = make(checkout, "clean")
     assert done.returncode == 0
     assert done.stdout.startswith("build stays")
-    assert before - set(files(checkout)) == {".venv/setup-stamp", "build/site/index.html"}
+    assert before - set(files(checkout)) == {
+        ".venv/setup-stamp", "build/.site.lock", "build/site/index.html",
+    }  # fmt: skip
     assert {path.name for path in (checkout / "build").iterdir()} == {"ci", "laptop", "notes.txt"}
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 from deepdive.layers.heads import Classifier
 from deepdive.published.folders import family, from_config
 from deepdive.published.names import Names
+from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import write_tensors
 
@@ -66,10 +67,11 @@ def begin(folder: str | Path, n_classes: int, dropout: float = 0.1) -> Classifie
     tensors that are unknown or missing, by name, and for a model that is neither.
     """
     config = read_config(folder)
-    form, model = form_of(config), _empty(config, n_classes, dropout)
+    form, kind, tensors = form_of(config), family(config["model_type"]), read(folder)
+    plan(kind, kind.config(config), tensors)
+    model = _empty(config, n_classes, dropout)
     fresh = {name: x for name, x in model.state_dict().items() if name.startswith(form.new)}
-    kind, table = family(config["model_type"]), _table(config["model_type"])
-    tensors = read(folder)
+    table = _table(kind.model_type)
     if not any(name.startswith(kind.prefix) for name in tensors):
         tensors = {kind.prefix + name: tensor for name, tensor in tensors.items()}
     given = {
@@ -90,10 +92,13 @@ def load(folder: str | Path) -> Classifier:
     labels = config.get("id2label")
     if not labels:
         raise ValueError(f"folder: {folder}/config.json names no classes (id2label): not tuned yet")
-    model = _empty(config, len(labels), config["hidden_dropout_prob"])
-    kind = family(config["model_type"])
+    form_of(config)  # it refuses another family
+    kind, tensors = family(config["model_type"]), read(folder)
+    record = kind.config(config)
+    plan(kind, record, tensors)
+    model = _empty(config, len(labels), record.dropout)
     counted = [f"{prefix}embeddings.position_ids" for prefix in ("", kind.prefix)]
-    adopt(model, read(folder), [_table(kind.model_type)], leave_out=counted)
+    adopt(model, tensors, [_table(kind.model_type)], leave_out=counted)
     return model.eval()
 
 
@@ -143,7 +148,8 @@ def form_of(config: Mapping[str, Any]) -> Form:
 
 def _empty(config: Mapping[str, Any], n_classes: int, dropout: float) -> Classifier:
     form_of(config)  # it refuses another family
-    return Classifier(from_config(config), config["hidden_size"], n_classes, dropout)
+    record = family(config["model_type"]).config(config)
+    return Classifier(from_config(config), record.d_model, n_classes, dropout)
 
 
 def _check_sizes(

@@ -15,6 +15,7 @@ from torch import nn
 
 from deepdive.published import efficient, encoders, translators
 from deepdive.published.form import Family
+from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import unshared, write_tensors
 
@@ -25,7 +26,7 @@ FAMILIES: dict[str, Family] = {
 
 def family(model_type: Any) -> Family:
     """Return the family of a config.json's model_type. Raises ValueError for one unknown here."""
-    if model_type not in FAMILIES:
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
         raise ValueError(
             f"config is of a model of type {model_type!r}; known here: {', '.join(FAMILIES)}"
         )
@@ -47,26 +48,26 @@ def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
 
     Without `head` what stands on an encoder stays in the file. `changes` are fields of our record
     to have otherwise, such as `dropout=0.0`. Raises ValueError for tensors that are unknown or
-    missing, by name, for trained tensors that are computed here, and for a family or a setting
-    that is not built here.
+    missing, by name, for sizes that the tensors have not, for trained tensors that are computed
+    here, and for a family or a setting that is not built here.
     """
     theirs = read_config(folder)
     kind = family(theirs.get("model_type"))
     tensors = read(folder)
     config = kind.fit(kind.config(theirs), tensors).but(**changes)
-    model = _empty(kind, config)
+    model = _empty(kind, config, tensors)
     kind.check(model, tensors)
     model = model if head is None else kind.head(head).build(model)
     adopt(model, kind.wanted(tensors, head, config), [*kind.older, kind.table(head, config)])
     return model.eval()
 
 
-def _empty(kind: Family, config: Any) -> nn.Module:
-    """Build a model with memory that nothing was written to, where nothing is computed that no
-    file holds: to draw weights that are replaced at once takes longer than to read them.
+def _empty(kind: Family, config: Any, tensors: Mapping[str, torch.Tensor]) -> nn.Module:
+    """Build a model that the tensors can fill, with memory that nothing was written to where
+    nothing is computed that no file holds: to draw weights that are replaced at once takes longer
+    than to read them.
     """
-    with torch.device("meta"):
-        model = kind.build(config)
+    model = plan(kind, config, tensors)
     if next(model.buffers(), None) is not None:
         return kind.build(config)
     return model.to_empty(device="cpu")

@@ -1,7 +1,8 @@
 """How a family is published: its settings, names and heads in one table."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from math import isfinite
 from typing import Any
 
 import torch.nn.functional as F
@@ -58,6 +59,14 @@ def activation(key: str) -> Setting:
     return Setting(key, activation_of, name_of)
 
 
+def _check_number(key: str, value: Any, kind: Any) -> None:
+    """Raise ValueError for a setting that is no number where the field's kind is one."""
+    if kind in (int, "int") and type(value) is not int:
+        raise ValueError(f"config has {key}={value!r}; expected a whole number")
+    if kind in (float, "float") and (type(value) not in (int, float) or not isfinite(value)):
+        raise ValueError(f"config has {key}={value!r}; expected a number")
+
+
 @dataclass(frozen=True)
 class Head:
     """What stands on an encoder: the class that publishes both, what builds both around the
@@ -111,12 +120,13 @@ class Family:
         for name, value in self.expected.items():
             if theirs.get(name) not in (None, value):
                 raise ValueError(f"config has {name}={theirs[name]}; only {value} is built here")
-        fields = {
-            ours: setting.ours(theirs[setting.key])
-            for ours, setting in self._settings()
-            if setting.key in theirs
-        }
-        return self.finish(self.base.but(**fields), theirs)
+        kinds = {each.name: each.type for each in fields(self.base)}
+        read = {}
+        for ours, setting in self._settings():
+            if setting.key in theirs:
+                _check_number(setting.key, theirs[setting.key], kinds[ours])
+                read[ours] = setting.ours(theirs[setting.key])
+        return self.finish(self.base.but(**read), theirs)
 
     def published(self, config: Any, head: str | None = None) -> dict[str, Any]:
         """Return the config.json of our record."""
@@ -138,6 +148,10 @@ class Family:
             (ours, Setting(setting) if isinstance(setting, str) else setting)
             for ours, setting in self.settings.items()
         ]
+
+    def keys(self, ours: Sequence[str]) -> list[tuple[str, str]]:
+        """Return those of these fields that the family has, and their names in config.json."""
+        return [(field, setting.key) for field, setting in self._settings() if field in ours]
 
     def head(self, name: str) -> Head:
         """Return a head. Raises ValueError for one that the family has not."""

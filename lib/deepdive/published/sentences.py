@@ -3,12 +3,12 @@
 model = load("a/folder")                       # modules.json says which steps there are
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 from deepdive.models.bert.sbert import Pooling, SentenceEncoder, cls, maximum, mean, normalise
 from deepdive.published import folders
+from deepdive.published.weights import read_config, read_json
 
 POOLINGS: dict[str, Pooling] = {"cls": cls, "mean": mean, "max": maximum}
 
@@ -20,16 +20,22 @@ def load(folder: str | Path) -> SentenceEncoder:
     for another pooling than one of cls, mean and max.
     """
     folder = Path(folder)
-    steps = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    kinds = [step["type"].rpartition(".")[2] for step in steps]
+    steps = read_json(folder / "modules.json")
+    try:
+        kinds = [step["type"].rpartition(".")[2] for step in steps]
+        first, second = (folder / step["path"] for step in steps[:2])
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"{folder / 'modules.json'} names no two modules with type and path: fetch it again"
+        ) from error
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise ValueError(
             f"{folder / 'modules.json'} has {', '.join(kinds)}; only Transformer, Pooling and "
             "Normalize are built here"
         )
-    config = json.loads((folder / steps[1]["path"] / "config.json").read_text(encoding="utf-8"))
+    config = read_config(second)
     after = normalise if kinds[-1] == "Normalize" else None
-    encoder = folders.load(folder / steps[0]["path"])
+    encoder = folders.load(first)
     return SentenceEncoder(encoder, pooling_of(config), after).eval()
 
 

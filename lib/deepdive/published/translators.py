@@ -63,6 +63,11 @@ def check_waves(model: Translator, tensors: Mapping[str, Tensor]) -> None:
     for name in WAVES:
         if name in tensors:
             rows = tensors[name][position.offset :]
+            if len(rows) == 0:
+                raise ValueError(
+                    f"{name} has {len(tensors[name])} rows, the first of them after the "
+                    f"padding's, which config has as pad_token_id={position.offset - 1}"
+                )
             expected = position.table(torch.arange(len(rows)))
             if (rows - expected).abs().max() > 2e-3:  # single and half precision stay below
                 raise ValueError(f"{name} was trained; here positions are computed, not stored")

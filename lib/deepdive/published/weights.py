@@ -40,6 +40,7 @@ class Source:
 
 
 Sources = dict[str, Source]
+LARGEST = 1 << 24  # bytes of a JSON file; the longest of those published has a tenth of them
 
 
 @dataclass(frozen=True)
@@ -200,8 +201,7 @@ def read(path: str | Path) -> dict[str, Tensor]:
     elif (path / "model.safetensors").is_file():
         files = [path / "model.safetensors"]
     elif index.is_file():
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        files = [path / Path(name).name for name in names]
+        files = _shards(index)
     else:
         pickles = [p.name for kind in PICKLES for p in path.glob(kind)]
         if pickles:
@@ -209,6 +209,8 @@ def read(path: str | Path) -> dict[str, Tensor]:
         raise FileNotFoundError(f"path: no safetensors file at {path}, nor model.safetensors in it")
     tensors: dict[str, Tensor] = {}
     for file in files:
+        if not file.is_file():
+            raise FileNotFoundError(f"path: {file} is missing, which {index} names: fetch it again")
         if any(file.match(kind) for kind in PICKLES):
             raise ValueError(_refusal(file.parent, file.name))
         try:
@@ -222,12 +224,37 @@ def read(path: str | Path) -> dict[str, Tensor]:
 
 
 def read_config(folder: str | Path, name: str = "config.json") -> dict[str, Any]:
-    """Return the JSON file `name` of a checkpoint's folder. Raises FileNotFoundError for none."""
+    """Return the JSON file `name` of a checkpoint's folder. Raises FileNotFoundError for none,
+    ValueError for one that is cut, too large, or holds no settings.
+    """
     path = Path(folder) / name
     if not path.is_file():
         raise FileNotFoundError(f"folder: {folder} has no {name}: is it a checkpoint's folder?")
-    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    config = read_json(path)
+    if not isinstance(config, dict):
+        raise ValueError(f"{path} holds a {type(config).__name__}, expected settings by name")
     return config
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file of a checkpoint says. Raises ValueError, naming the file, where it is
+    cut, too large for what it is, or no JSON.
+    """
+    size = path.stat().st_size
+    if size > LARGEST:
+        raise ValueError(f"{path} has {size:,} bytes, expected {LARGEST:,} at most: fetch it again")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is cut or no JSON ({error}): fetch it again") from error
+
+
+def _shards(index: Path) -> list[Path]:
+    """Return the files that an index names, in its own folder whatever it says."""
+    shards = read_config(index.parent, index.name).get("weight_map")
+    if not isinstance(shards, dict) or not all(isinstance(name, str) for name in shards.values()):
+        raise ValueError(f"{index} has no weight_map, from tensors to files: fetch it again")
+    return [index.parent / Path(name).name for name in sorted(set(shards.values()))]
 
 
 def from_hub(name: str, revision: str | None = None) -> Path:

@@ -1,8 +1,10 @@
 """System calls that a submission may not make: a filter (seccomp) in front of the kernel.
 
-Three kinds are refused. Memory that belongs to no address space (memory files, System V's IPC)
-would escape the limits and the watch. Keys: the session's keyring comes from the grader. And
-what opens much of the kernel to whoever asks. A refused call fails with EPERM.
+Four kinds are refused. Memory that the watch does not see: memory files, IPC, the buffers of
+sockets, and shared mappings that no file backs, whose pages outlive their place in any process.
+Sessions of its own: the scheduler gives each the share of a whole submission. Keys: the session's
+keyring comes from the grader. And what opens much of the kernel to whoever asks. A refused call
+fails with EPERM.
 
 Machines that are not in the table have no filter; all other walls stand there too.
 """
@@ -12,18 +14,29 @@ import os
 import platform
 import struct
 
-# Name of the machine -> its mark in the kernel, and the numbers of the calls.
+# Name of the machine -> its mark in the kernel, and the numbers of `mmap` and of the calls.
 _NAMES = (
-    "memfd_create", "memfd_secret", "shmget", "semget", "msgget", "io_uring_setup",
+    "memfd_create", "memfd_secret", "shmget", "semget", "msgget", "mq_open", "io_uring_setup",
+    "socket", "socketpair", "setsid",
     "add_key", "request_key", "keyctl",
     "ptrace", "bpf", "perf_event_open", "userfaultfd",
 )  # fmt: skip
 _MACHINES = {
-    "x86_64": (0xC000003E, (319, 447, 29, 64, 68, 425, 248, 249, 250, 101, 321, 298, 323)),
-    "aarch64": (0xC00000B7, (279, 447, 194, 190, 186, 425, 217, 218, 219, 117, 280, 241, 282)),
+    "x86_64": (
+        0xC000003E,
+        9,
+        (319, 447, 29, 64, 68, 240, 425, 41, 53, 112, 248, 249, 250, 101, 321, 298, 323),
+    ),
+    "aarch64": (
+        0xC00000B7,
+        222,
+        (279, 447, 194, 190, 186, 180, 425, 198, 199, 157, 217, 218, 219, 117, 280, 241, 282),
+    ),
 }
 _SET_SECCOMP, _FILTER = 22, 2
-_LOAD, _EQUAL, _LARGER, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _EQUAL, _LARGER, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
+_FLAGS = 16 + 3 * 8  # where the flags of `mmap` stand, its fourth argument
+_SHARED, _ANONYMOUS = 1, 0x20
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000  # 1 is EPERM
 _X32 = 0x40000000  # the same calls again, by other numbers
 
@@ -35,7 +48,7 @@ class _Program(ctypes.Structure):
 def numbers() -> dict[str, int]:
     """The refused calls and their numbers on this machine; none where it is not known."""
     machine = _MACHINES.get(platform.machine())
-    return dict(zip(_NAMES, machine[1], strict=True)) if machine else {}
+    return dict(zip(_NAMES, machine[2], strict=True)) if machine else {}
 
 
 def refuse() -> None:
@@ -47,14 +60,18 @@ def refuse() -> None:
     refused = sorted(numbers().values())
     if not refused:
         return
-    mark = _MACHINES[platform.machine()][0]
+    mark, mmap, _ = _MACHINES[platform.machine()]
     program = [
         _step(_LOAD, 4),
         _step(_EQUAL, mark, 1, 0),
         _step(_RETURN, _KILL),  # another machine's calls: 32 bit
         _step(_LOAD, 0),
-        _step(_LARGER, _X32, len(refused) + 1, 0),
-        *(_step(_EQUAL, n, len(refused) - i, 0) for i, n in enumerate(refused)),
+        _step(_LARGER, _X32, len(refused) + 5, 0),
+        *(_step(_EQUAL, n, len(refused) + 4 - i, 0) for i, n in enumerate(refused)),
+        _step(_EQUAL, mmap, 0, 3),
+        _step(_LOAD, _FLAGS),
+        _step(_AND, _SHARED | _ANONYMOUS),
+        _step(_EQUAL, _SHARED | _ANONYMOUS, 1, 0),
         _step(_RETURN, _ALLOW),
         _step(_RETURN, _REFUSE),
     ]

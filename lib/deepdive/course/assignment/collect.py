@@ -2,45 +2,32 @@
 
 Understood: Moodle's folders `Name_123_assignsubmission_file_`, Canvas' `lastfirst_LATE_12_34_FILE`,
 Blackboard's `..._id_attempt_2026-10-01-09-30-00_FILE`, a folder or a file called by a student's id,
-name or address, with `FILE (1)` and zips inside zips. Nothing is unpacked to the disk but the
-notebooks that are taken.
+name or address, with `FILE (1)` and zips inside zips.
 """
 
 import hashlib
 import json
-import os
 import re
-import zipfile
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO
 
-from deepdive.course.assignment import roster
+from deepdive.course.assignment import whole
 from deepdive.course.assignment.course import Course
+from deepdive.course.assignment.download import File, Refusal, notebooks, shown
 from deepdive.course.assignment.errors import AssignmentError
+from deepdive.course.assignment.roster import Roster, Student
 
-LARGEST_NOTEBOOK = 20_000_000  # bytes
-LARGEST_ZIP = 500_000_000  # bytes, in all that is read of one download
-MOST_FILES = 20_000
-DEEPEST = 3  # zips in zips
-
-_MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?")
-_CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<number>\d+)_\d+_.+", re.IGNORECASE)
-_BLACKBOARD = re.compile(r".+_(?P<name>[^_]+)_attempt_\d{4}(?:-\d\d){5}(?:_.*)?")
+# What an LMS writes, then what its students may choose: so Canvas, which begins with its own, is
+# tried first, and each takes as little as it can.
+_CANVAS = re.compile(
+    r"(?P<name>[^_]+)(?P<late>_late)?_(?P<number>\d+)_\d+_(?P<file>.+)", re.IGNORECASE
+)
+_MOODLE = re.compile(
+    r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?"
+)
+_BLACKBOARD = re.compile(r".+?_(?P<name>[^_]+)_attempt_\d{4}(?:-\d\d){5}(?:_(?P<file>.*))?")
 _COPY = re.compile(r"(?: \((\d+)\)|-(\d+)| copy ?(\d*))$", re.IGNORECASE)
-_SKIPPED = re.compile(r"__MACOSX|\.ipynb_checkpoints|\.DS_Store|Thumbs\.db|\._.*")
-
-
-@dataclass(frozen=True)
-class File:
-    """A file of the download: its path in it, zips included, and how to open it."""
-
-    path: PurePosixPath
-    late: bool = False
-    data: bytes = b""
+NOBODY = "no student of the roster has this name or number"
 
 
 @dataclass
@@ -52,7 +39,7 @@ class Report:
     same: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)  # another one is there; --replace takes the new
     late: list[str] = field(default_factory=list)
-    unmatched: list[tuple[str, str]] = field(default_factory=list)
+    unmatched: list[Refusal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -72,51 +59,87 @@ def collect(
     course.released(chapter)
     if not course.students:
         raise AssignmentError(f"{course.root / 'roster.csv'} names no student")
-    report = Report()
-    mine: dict[str, list[File]] = {}
-    for file in _notebooks(download, report):
-        student, why, is_late = whose(course, file.path)
-        if student is None:
-            report.unmatched.append((str(file.path), why))
-        else:
-            mine.setdefault(student, []).append(File(file.path, is_late or late, file.data))
+    students = Roster(course.students)
+
+    def named(path: PurePosixPath) -> tuple[str | None, str]:
+        owner = whose(students, path)
+        return owner.student, owner.why
+
+    mine, unmatched = notebooks(download, named)
+    report = Report(unmatched=unmatched)
     for each in course.students:
         if each.id in mine:
             file = _newest(each.id, mine[each.id], report)
-            _store(course, chapter, each.id, file, replace, report)
+            for one in mine[each.id]:
+                if claim := whose(students, one.path).claim:
+                    report.notes.append(
+                        f"{each.id}: {shown(one.path)} claims to be {claim}'s, and counts as theirs"
+                    )
+            owner = whose(students, file.path)
+            report.late += [each.id] if late or owner.late else []
+            _store(course, chapter, each.id, file, late or owner.late, replace, report)
     there = set(course.handed_in(chapter))
     report.missing = [each.id for each in course.students if each.id not in there]
     return report
 
 
-def whose(course: Course, path: PurePosixPath) -> tuple[str | None, str, bool]:
-    """The student that a path of the download names, or else why nobody; and whether it says late.
+@dataclass(frozen=True)
+class Owner:
+    """Whose a file is, or else why it is nobody's; and who else it claims to be of."""
 
-    What the LMS wrote decides, and a student's own file name cannot overrule it.
+    student: str | None
+    why: str = ""
+    late: bool = False
+    claim: str = ""
+
+
+def whose(students: Roster, path: PurePosixPath) -> Owner:
+    """The owner of a file: the student that the outermost name of its path tells.
+
+    That name the LMS wrote, or who sorted the files. What is further in students may choose.
     """
     labels = [*path.parts[:-1], path.stem]
-    for pattern in (_MOODLE, _BLACKBOARD, _CANVAS):
-        for label in labels:
-            if found := pattern.fullmatch(label):
-                given = found.groupdict()
-                by_name = roster.named(course.students, found["name"])
-                by_number = roster.numbered(course.students, given.get("number", ""))
-                # Moodle's number is another one in each assignment.
-                fits = by_name or by_number if pattern is _MOODLE else by_number or by_name
-                return *_only(fits), bool(given.get("late"))
-    names = [*labels[:-1], *_parts(labels[-1]), *(_parts(labels[-2]) if len(labels) > 1 else [])]
-    for name in names:
-        if fits := roster.named(course.students, name):
-            return *_only(fits), False
-    return None, "no student of the roster has this name or number", False
+    for i, label in enumerate(labels):
+        if told := _told(students, label):
+            fits, is_late, rest = told
+            owner = _only(fits, is_late)
+            claims = (_told(students, inner) for inner in [rest, *labels[i + 1 :]])
+            others = [s.id for claim in claims if claim for s in claim[0]]
+            other = next((name for name in others if name != owner.student), "")
+            return Owner(owner.student, owner.why, owner.late, other)
+    parts = (part for label in labels for part in _parts(label))
+    return _only(list(dict.fromkeys(s for part in parts for s in students.named(part))))
 
 
-def _only(fits: list[roster.Student]) -> tuple[str | None, str]:
+def _told(students: Roster, label: str) -> tuple[list[Student], bool, str] | None:
+    """Who a name of the path tells, whether late, and the part that a student chose."""
+    for pattern in (_CANVAS, _MOODLE, _BLACKBOARD):
+        if found := pattern.fullmatch(label):
+            given = found.groupdict()
+            named = students.named(found["name"])
+            numbered = students.numbered(given.get("number", ""))
+            if pattern is _MOODLE:  # its number is another one in each assignment
+                blind = " " not in found["name"]
+                fits = named or (numbered if blind else [])
+            else:  # one name and another's number fit neither
+                fits = numbered if not named else named if not numbered else _both(named, numbered)
+            return fits, bool(given.get("late")), PurePosixPath(found["file"] or "").stem
+    fits = students.named(label)
+    return (fits, False, "") if fits else None
+
+
+def _both(named: list[Student], numbered: list[Student]) -> list[Student]:
+    return [s for s in named if s in numbered] or [*named, *numbered]
+
+
+def _only(fits: list[Student], late: bool = False) -> Owner:
     if len(fits) == 1:
-        return fits[0].id, ""
+        return Owner(fits[0].id, late=late)
     if fits:
-        return None, f"fits {' and '.join(s.id for s in fits)}: rename it to the student's id"
-    return None, "no student of the roster has this name or number"
+        return Owner(
+            None, f"fits {' and '.join(s.id for s in fits)}: rename it to the student's id"
+        )
+    return Owner(None, NOBODY)
 
 
 def _parts(label: str) -> list[str]:
@@ -139,16 +162,20 @@ def _newest(student: str, files: list[File], report: Report) -> File:
 
     best = max(files, key=rank)
     if len(files) > 1:
-        report.notes.append(f"{student}: {len(files)} notebooks; taken: {best.path}")
+        report.notes.append(f"{student}: {len(files)} notebooks; taken: {shown(best.path)}")
     return best
 
 
 def _store(
-    course: Course, chapter: str, student: str, file: File, replace: bool, report: Report
+    course: Course,
+    chapter: str,
+    student: str,
+    file: File,
+    late: bool,
+    replace: bool,
+    report: Report,
 ) -> None:
     target = course.submission(student, chapter)
-    if file.late:
-        report.late.append(student)
     if target.is_file():
         old = target.read_bytes()
         if old == file.data:
@@ -158,110 +185,10 @@ def _store(
             report.kept.append(student)
             return
         earlier = target.parent / "earlier"
-        earlier.mkdir(exist_ok=True)
-        (earlier / f"{hashlib.sha256(old).hexdigest()[:12]}.ipynb").write_bytes(old)
+        whole.write(earlier / f"{hashlib.sha256(old).hexdigest()[:12]}.ipynb", old)
         report.replaced.append(student)
     else:
         report.taken.append(student)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    note = {"file": str(file.path), "late": file.late}
-    (target.parent / "collected.json").write_text(json.dumps(note, indent=1) + "\n", "utf-8")
-    half = target.with_name(f".{target.name}.{os.getpid()}")
-    half.write_bytes(file.data)
-    os.replace(half, target)
-
-
-# -- reading a download
-
-
-def _notebooks(download: Path, report: Report) -> Iterator[File]:
-    """The notebooks of a folder or zip, zips inside them opened; the rest is named."""
-    budget = _Budget()
-    if download.is_dir():
-        yield from _folder(download, report, budget)
-    elif download.is_file() and zipfile.is_zipfile(download):
-        with download.open("rb") as file:
-            yield from _zip(file, PurePosixPath(), 0, report, budget)
-    else:
-        raise AssignmentError(f"{download} is neither a folder nor a zip")
-
-
-class _Budget:
-    """What may still be read: a small zip can claim to hold a disk full."""
-
-    def __init__(self) -> None:
-        self.bytes, self.files = LARGEST_ZIP, MOST_FILES
-
-    def read(self, file: IO[bytes], limit: int) -> bytes | None:
-        """The whole file, or None above `limit`; the sizes that a zip states are not believed.
-
-        Raises:
-            AssignmentError: all files together are above the budget.
-        """
-        self.files -= 1
-        data = file.read(min(limit, self.bytes) + 1)
-        self.bytes -= len(data)
-        if self.bytes < 0 or self.files < 0:
-            raise AssignmentError(
-                f"the download holds more than {MOST_FILES} files or {LARGEST_ZIP // 10**6} MB: "
-                "nothing was taken; give its parts one by one"
-            )
-        return data if len(data) <= limit else None
-
-
-def _folder(root: Path, report: Report, budget: _Budget) -> Iterator[File]:
-    for folder, names, files in os.walk(root):
-        names.sort()
-        for name in sorted(files):
-            path = Path(folder, name)
-            if path.is_symlink():
-                report.unmatched.append((str(path.relative_to(root)), "a link, not followed"))
-                continue
-            if not path.is_file():  # to open a pipe would wait for ever
-                report.unmatched.append((str(path.relative_to(root)), "no plain file"))
-                continue
-            short = PurePosixPath(path.relative_to(root).as_posix())
-            with path.open("rb") as file:
-                yield from _one(short, file, 0, report, budget)
-
-
-def _zip(
-    file: IO[bytes], above: PurePosixPath, depth: int, report: Report, budget: _Budget
-) -> Iterator[File]:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            for info in archive.infolist():
-                path = above / info.filename.replace("\\", "/")
-                if info.is_dir():
-                    continue
-                if info.filename.startswith(("/", "\\")) or ".." in path.parts:
-                    report.unmatched.append((info.filename, "its path leads out of the zip"))
-                elif (info.external_attr >> 16) & 0o170000 == 0o120000:
-                    report.unmatched.append((str(path), "a link, not followed"))
-                elif info.flag_bits & 1:
-                    report.unmatched.append((str(path), "encrypted"))
-                else:
-                    with archive.open(info) as member:
-                        yield from _one(path, member, depth, report, budget)
-    except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, zlib.error) as error:
-        report.unmatched.append((str(above) or "the zip", f"cannot be read: {error}"))
-
-
-def _one(
-    path: PurePosixPath, file: IO[bytes], depth: int, report: Report, budget: _Budget
-) -> Iterator[File]:
-    if any(_SKIPPED.fullmatch(part) for part in path.parts):
-        return
-    kind = path.suffix.casefold()
-    if kind == ".ipynb":
-        data = budget.read(file, LARGEST_NOTEBOOK)
-        if data is None:
-            report.unmatched.append((str(path), f"above {LARGEST_NOTEBOOK // 10**6} MB"))
-        else:
-            yield File(path, data=data)
-    elif kind == ".zip" and depth < DEEPEST:
-        data = budget.read(file, LARGEST_ZIP)
-        if data is not None:
-            yield from _zip(BytesIO(data), path.with_suffix(""), depth + 1, report, budget)
-    else:
-        report.unmatched.append((str(path), "no notebook"))
+    note = {"file": shown(file.path), "late": late}
+    whole.write(target.parent / "collected.json", (json.dumps(note, indent=1) + "\n").encode())
+    whole.write(target, file.data)

@@ -217,11 +217,11 @@ def _line(result: "Result") -> str:
     words = [f"{result.student}  {result.points:g} of {result.max_points:g}"]
     words += [f"{result.waiting:g} wait for a person"] if result.waiting else []
     words += [f"refused: {result.refused}"] if result.refused else []
-    for what in ("found", "missing", "double"):
+    for what in ("found", "missing", "double", "unclear"):
         names = getattr(result, what)
         label = {"found": "repaired"}.get(what, what)
         words += [f"{label}: {', '.join(names)}"] if names else []
-    words += [word for word in ("late", "trusted") if word in result.flags]
+    words += [word for word in ("late", "trusted", "crowded") if word in result.flags]
     return "; ".join(words)
 
 
@@ -244,9 +244,15 @@ def feedback(course: Path, chapter: str) -> None:
 
     opened, name = _opened(course, chapter)
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
+    withheld: dict[str, list[str]] = {}
     for student in tqdm(ids, unit="page", disable=None):
-        pages.feedback(opened, name, student)
+        _, cells = pages.feedback(opened, name, student)
+        withheld |= {student: cells} if cells else {}
     click.echo(f"{len(ids)} pages in {course}/feedback/*/{name}")
+    if withheld:
+        click.echo("Withheld, for it quotes a hidden test or a solution; look at it yourself:")
+    for student, cells in withheld.items():
+        click.echo(f"  {student}: {', '.join(cells)}")
     click.echo(f"Next: deepdive assignment export {course} grades.csv")
 
 

@@ -137,8 +137,10 @@ def create(root: Path, *, secret: bool = False, overlay: Path | None = None) -> 
         raise AssignmentError(f"{root} is there and not empty: choose another name")
     if overlay is not None and not overlay.is_dir():
         raise AssignmentError(f"the overlay {overlay} is no folder")
+    root.mkdir(parents=True, exist_ok=True)
+    root.chmod(0o700)  # names, grades and solutions: for nobody else on this machine
     for step in STEPS:
-        (root / step).mkdir(parents=True)
+        (root / step).mkdir()
     name = root.resolve().name
     lines = [f"name = {json.dumps(name)}", f"secret = {str(secret).lower()}"]
     if overlay is not None:

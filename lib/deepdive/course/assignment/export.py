@@ -1,6 +1,7 @@
 """Grades as CSV, for a spreadsheet or an LMS: a student a line, a column an exercise."""
 
 import csv
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -42,11 +43,16 @@ def export(course: Course, path: Path) -> int:
             waiting += int(open_points > 0)
             flags = [*result.flags, *(["waits for marking"] if open_points else [])]
             row += [f"{points:g}" for points in [*each, sum(each)]] + [" ".join(flags)]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with open(path, "w", encoding="utf-8", newline="", opener=_private) as file:
         csv.writer(file, lineterminator="\n").writerows(
             _safe(row) for row in [head, *rows.values()]
         )
     return waiting
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that, where it is new, its owner alone may read."""
+    return os.open(path, flags, 0o600)
 
 
 def _safe(row: Iterable[str]) -> list[str]:

@@ -1,31 +1,42 @@
 """A page of feedback for each student, by nbgrader's exporter, with nothing of what is hidden.
 
 It shows what the student wrote, the points of each check and the message of each that failed,
-comments and marks given by hand. The notebooks in `autograded/` hold no hidden test; before a page
-is written it is searched for them once more.
+comments and marks given by hand. A message or a comment that quotes a hidden test or a solution is
+withheld. What anybody but the course wrote is shown as text: no mark-up of it, and no script, link
+or image, reaches the page, and the page itself forbids the browser to load anything.
 """
 
 import html
 import logging
-import os
 import re
 from pathlib import Path
 from typing import Any
 
-from deepdive.course.assignment import marking, records
+from deepdive.course.assignment import marking, records, whole
 from deepdive.course.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.forms import released
+from deepdive.course.assignment.plan import grade_id
+from deepdive.course.assignment.repair import writable
 from deepdive.course.exercises import HIDDEN, SOLUTION, tags
 
+MOST_SHOWN = 50_000  # characters of what a student wrote: to colour more takes minutes
+WITHHELD = "Withheld: it quotes a line that students do not get. Ask your instructor."
 _FORMULA = re.compile(r"(?<!\$)\$([^$]+)\$(?!\$)|\$\$([^$]+)\$\$")
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    "style-src 'unsafe-inline'; img-src data:; font-src data:\">"
+)
+_STYLE = "<style>pre { white-space: pre-wrap }</style>"
 
 
-def feedback(course: Course, chapter: str, student: str) -> Path:
-    """Write a graded student's page, with the marks that the grade book holds now; return where.
+def feedback(course: Course, chapter: str, student: str) -> tuple[Path, list[str]]:
+    """Write a graded student's page, with the marks that the grade book holds now.
+
+    Returns where it is, and the cells whose message or comment was withheld.
 
     Raises:
-        AssignmentError: not graded yet, or the page would show a hidden test or a solution.
+        AssignmentError: not graded yet.
     """
     if marking.result_of(course, student, chapter) is None:
         raise AssignmentError(f"{student} has no grade in {chapter} yet: `grade` comes first")
@@ -33,45 +44,118 @@ def feedback(course: Course, chapter: str, student: str) -> Path:
     # A rubric is for who marks: it tells half of the answer.
     notebook.cells = [cell for cell in notebook.cells if marking.RUBRIC not in tags(cell)]
     source = literal(read(course.released(chapter)), course.secret, student)
-    page = _page(course, chapter, student, notebook, released(source))
-    leaked = leaks(page, source, notebook)
-    if leaked:
-        raise AssignmentError(f"the feedback of {student} was not written: it shows {leaked[0]!r}")
+    form = released(source)
+    notebook, about = _with_marks(course, chapter, student, notebook)
+    withheld = withhold(notebook, source, form)
+    _shorten(notebook, form)
+    texts = _as_text(notebook, form)
+    page = _finished(_page(notebook, about), f"{chapter}, {student}", form)
+    page = re.sub(r"<p>written-(\d+)</p>", lambda found: texts[int(found[1])], page)
     target = course.folder("feedback", student, chapter) / f"{NOTEBOOK}.html"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    half = target.with_name(f".{target.name}.{os.getpid()}")
-    half.write_text(page, encoding="utf-8")
-    os.replace(half, target)
-    return target
+    whole.write(target, page.encode())
+    return target, withheld
 
 
-def leaks(page: str, source: Any, notebook: Any) -> list[str]:
-    """The lines of hidden tests and solutions that a page shows, and its student did not write."""
-    known = _lines("\n".join(cell.source for cell in [*released(source).cells, *notebook.cells]))
-    secret: dict[str, None] = {}
-    for cell in source.cells:
-        for region in (HIDDEN, SOLUTION):
-            for found in region.finditer(cell.source):
-                secret |= dict.fromkeys(sorted(_lines(found[0]) - known))
-    shown = _squeezed(html.unescape(re.sub(r"<[^>]*>", "", page)))
-    return [line for line in secret if line in shown]
+def withhold(notebook: Any, source: Any, form: Any) -> list[str]:
+    """Take out what quotes a hidden test or a solution; return the ids of these cells.
+
+    A line counts that stands whole in a message, in a comment or in a cell that students do not
+    write in, and neither in the released form nor in what the student wrote.
+    """
+    theirs = [cell for cell in notebook.cells if writable(cell) or not grade_id(cell)]
+    known = _lines("\n".join(cell.source for cell in [*form.cells, *theirs]))
+    regions = (found for cell in source.cells for found in _regions(cell.source))
+    secret = {line for region in regions for line in _lines(region)} - known
+
+    def quotes(text: str) -> bool:
+        # A message names the error first: `ValueError: the line`.
+        return any(
+            line in secret or any(line.endswith(f":{each}") for each in secret)
+            for line in _lines(text) - known
+        )
+
+    found = []
+    for cell in notebook.cells:
+        hit = False
+        for output in cell.get("outputs", []):
+            if quotes(_said(output)):
+                output.evalue, output.traceback, hit = WITHHELD, [WITHHELD], True
+        if quotes(_comment(cell)):
+            cell.metadata.nbgrader.comment, hit = WITHHELD, True
+        if grade_id(cell) and not writable(cell) and quotes(cell.source):
+            cell.source, hit = WITHHELD, True
+        found += [grade_id(cell) or cell.id] if hit else []
+    return found
 
 
-def _squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+def _regions(text: str) -> list[str]:
+    return [found[0] for region in (HIDDEN, SOLUTION) for found in region.finditer(text)]
+
+
+def _said(output: Any) -> str:
+    return "\n".join([output.get("evalue", ""), *output.get("traceback", [])])
+
+
+def _comment(cell: Any) -> str:
+    return str(cell.metadata.get("nbgrader", {}).get("comment") or "")
 
 
 def _lines(text: str) -> set[str]:
     """Lines without blanks, those left away that are too short to tell anything."""
-    lines = {_squeezed(line) for line in text.splitlines()}
+    lines = {re.sub(r"\s+", "", line) for line in text.splitlines()}
     return {line for line in lines if len(line) > 12}
 
 
-def _page(course: Course, chapter: str, student: str, notebook: Any, form: Any) -> str:
+def _shorten(notebook: Any, form: Any) -> None:
+    """Cut what a student wrote where the page would be too much, and say so there."""
+    ours = {cell.source for cell in form.cells}
+    left = MOST_SHOWN
+    for cell in notebook.cells:
+        if cell.source not in ours:
+            more = len(cell.source) - left
+            if more > 0:
+                cell.source = f"{cell.source[:left]}\n\n# ... and {more:,} characters more"
+            left -= min(left, len(cell.source))
+
+
+def _as_text(notebook: Any, form: Any) -> list[str]:
+    """Put a sign in the place of each text that the course did not write; return the HTML of each.
+
+    So no text of a student's is read as Markdown, nor by a template.
+    """
+    ours = {cell.source for cell in form.cells}
+    texts: list[str] = []
+
+    def sign(text: str) -> str:
+        texts.append(f"<pre>{html.escape(text)}</pre>")
+        return f"written-{len(texts) - 1}"
+
+    for cell in notebook.cells:
+        if cell.cell_type != "code" and cell.source not in ours:
+            cell.source = sign(html.unescape(cell.source))  # `repair` had escaped it
+        if _comment(cell):
+            cell.metadata.nbgrader.comment = sign(_comment(cell))
+    return texts
+
+
+def _with_marks(course: Course, chapter: str, student: str, notebook: Any) -> tuple[Any, Any]:
+    """The notebook with points and comments of the grade book, and what stands above them."""
+    from nbgrader.preprocessors import GetGrades
+
+    about = {
+        "notebook": NOTEBOOK,
+        "assignment": chapter,
+        "student": student,
+        "db_url": records.address(course.root),
+    }
+    marked, resources = GetGrades().preprocess(notebook, {"nbgrader": about})
+    return marked, resources
+
+
+def _page(notebook: Any, about: Any) -> str:
     from nbconvert.exporters import HTMLExporter
     from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
     from nbgrader import server_extensions
-    from nbgrader.preprocessors import GetGrades
     from traitlets.config import Config
 
     new_exporter: Any = HTMLExporter  # it declares no types
@@ -87,30 +171,24 @@ def _page(course: Course, chapter: str, student: str, notebook: Any, form: Any) 
         settings.HTMLExporter[f"exclude_{part}"] = True
     exporter: Any = new_exporter(config=settings)
     exporter.log.setLevel(logging.ERROR)
-    for step in (GetGrades, CSSHTMLHeaderPreprocessor):
-        exporter.register_preprocessor(step, enabled=True)
-    about = {
-        "notebook": NOTEBOOK,
-        "assignment": chapter,
-        "student": student,
-        "db_url": records.address(course.root),
-    }
-    page, _ = exporter.from_notebook_node(notebook, resources={"nbgrader": about})
-    return _finished(str(page), f"{chapter}, {student}", form)
+    exporter.register_preprocessor(CSSHTMLHeaderPreprocessor, enabled=True)
+    page, _ = exporter.from_notebook_node(notebook, resources=about)
+    return str(page)
 
 
 def _finished(page: str, name: str, form: Any) -> str:
     """The page under its own name, without scripts, which would come from a network.
 
-    The exercises' formulas become MathML; others stay as they were written, for the converter
-    would let a student's mark-up through.
+    The exercises' formulas become MathML; others stay as they were written.
     """
     from deepdive.page.mathml import mathml
 
     page = re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL | re.IGNORECASE)
     page = page.replace(f"<title>{NOTEBOOK}<", f"<title>{name}<")
     page = page.replace(f"<h4>{NOTEBOOK} (", f"<h4>{name} (").replace("<html>", '<html lang="en">')
-    page = page.replace("</head>", "<style>pre { white-space: pre-wrap }</style></head>", 1)
+    head, end, body = page.partition("</head>")
+    head = re.sub(r"@font-face\s*{[^}]*}", "", head)  # they would come from files beside the page
+    page = head.replace("<head>", f"<head>{_POLICY}", 1) + _STYLE + end + body
     text = "\n".join(cell.source for cell in form.cells if cell.cell_type == "markdown")
     for found in _FORMULA.finditer(text):
         inline, block = found.groups()

@@ -9,19 +9,29 @@ and worker are started again: it costs what depends on it and nothing else.
 import os
 import socket
 import sys
-import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from deepdive.course.assignment.judge import LONGEST_JOB, no_reference, plain
-from deepdive.course.assignment.plan import RefusedError, Step, grade_id, has_points, is_check, plan
+from deepdive.course.assignment.judge import LONGEST_JOB, plain
+from deepdive.course.assignment.meter import CROWDED, LATE, Allowance
+from deepdive.course.assignment.plan import (
+    CrowdedError,
+    RefusedError,
+    Step,
+    grade_id,
+    has_points,
+    is_check,
+    plan,
+)
+from deepdive.course.assignment.reader import read
 from deepdive.course.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
-from deepdive.course.assignment.submission import opened
+from deepdive.course.assignment.submission import sound
 from deepdive.course.assignment.variants import standard
-from deepdive.course.assignment.wire import Channel, WireError, pack, unpack
+from deepdive.course.assignment.wire import Channel, WireError, no_reference, pack, unpack
 from deepdive.course.assignment.zygote import Child, start
 
-GRACE = 3.0  # seconds that a judge may take for what is not the student's
+GRACE = 3.0  # seconds of processor time that a judge may take for what is not the student's
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ class Grade:
     cells: list[CellGrade] = field(default_factory=list)
     refused: str = ""
     trusted: bool = False
+    crowded: bool = False  # the clock on the wall ended something: try it again alone
 
     @property
     def points(self) -> float:
@@ -66,17 +77,24 @@ def grade(
     if sys.platform != "linux" and not trust:
         raise SandboxError(ONLY_LINUX)
     try:
-        notebook = opened(submission)
+        path = isinstance(submission, str | Path)
+        notebook = read(Path(submission), trust=trust).notebook if path else sound(submission)
         steps, absent = plan(source, notebook)
     except RefusedError as error:
-        why = plain(str(error))
-        cells = [_graded(cell, message=why) for cell in source.cells if has_points(cell)]
-        return Grade(cells, why, trust)
+        return refusal(source, error, trust=trust)
     attempts = Attempts(steps, absent, limits, trust)
     while attempts.go_on():
         pass
     verdicts = attempts.verdicts()
-    return Grade([_graded(cell, verdicts) for cell in source.cells if has_points(cell)], "", trust)
+    cells = [_graded(cell, verdicts) for cell in source.cells if has_points(cell)]
+    return Grade(cells, "", trust, attempts.crowded)
+
+
+def refusal(source: Any, error: RefusedError, *, trust: bool) -> Grade:
+    """The grade of what could not be graded."""
+    why = plain(str(error))
+    cells = [_graded(cell, message=why) for cell in source.cells if has_points(cell)]
+    return Grade(cells, why, trust, isinstance(error, CrowdedError))
 
 
 class Attempts:
@@ -86,7 +104,14 @@ class Attempts:
         self.steps, self.limits, self.trust = steps, limits, trust
         self.out = {i: f"The cell {steps[i]['name']!r} is missing" for i in absent}
         self.results: dict[int, tuple[bool, str]] = {}
-        self.deadline = time.monotonic() + limits.total_seconds
+        self.spent = 0.0
+        self.children: list[Child] = []
+        self.total = Allowance(limits.total_seconds, limits.patience, self.used)
+        self.crowded = False
+
+    def used(self) -> float:
+        """Seconds of processor time of all attempts."""
+        return self.spent + sum(child.meter.read() for child in self.children)
 
     def verdicts(self) -> dict[str, tuple[bool, str]]:
         """Grade id of each check -> whether it passed, and its message."""
@@ -98,8 +123,9 @@ class Attempts:
         at, why = self.attempt()
         if at < 0:
             return False
-        if time.monotonic() >= self.deadline:
-            why = f"The submission ran longer than {self.limits.total_seconds:g} s in all"
+        if over := self.total.over():
+            why = f"The submission was stopped: {self.total.said(over)} in all"
+            self.crowded |= over == CROWDED
             self.results = dict.fromkeys(range(len(self.steps)), (False, why)) | self.results
             return False
         step = self.steps[at]
@@ -113,39 +139,39 @@ class Attempts:
         zygote = start()
         to_worker, to_judge = os.pipe(), os.pipe()
         ours, theirs = socket.socketpair()
-        children: list[Child] = []
         try:
-            for role, fds in (
-                ("worker", [to_worker[0], to_judge[1]]),
-                ("judge", [theirs.fileno(), to_judge[0], to_worker[1]]),
-            ):
-                locked = role == "worker" and not self.trust
-                children.append(zygote.spawn(role, fds, self.limits, locked=locked))
+            own, locked = [to_worker[0], to_judge[1]], not self.trust
+            worker = zygote.spawn("worker", own, self.limits, locked=locked)
+            self.children = [worker]
+            judges = [theirs.fileno(), to_judge[0], to_worker[1], worker.meter.fd]
+            self.children.append(zygote.spawn("judge", judges, self.limits, locked=False))
         finally:
             theirs.close()
             for fd in (*to_worker, *to_judge):
                 os.close(fd)
         try:
-            for child in children:
+            for child in self.children:
                 child.started()
-            return self.follow(Channel(ours.fileno(), ours.fileno(), LONGEST_JOB), children[0])
+            return self.follow(Channel(ours.fileno(), ours.fileno(), LONGEST_JOB), worker)
         finally:
-            for child in children:
+            self.spent = self.used()
+            for child in self.children:
                 child.close()
+            self.children = []
             ours.close()
 
     def follow(self, judge: Channel, worker: Child) -> tuple[int, str]:
         """Give a judge the steps, and note what he tells."""
-        at, until = 0, self.deadline
+        at, step = 0, self.total
         try:
-            judge.send(pack({"steps": self.steps, "out": self.out}, no_reference), until)
+            judge.send(pack({"steps": self.steps, "out": self.out}, no_reference), step)
             while True:
-                report = unpack(judge.receive(until), no_reference)
+                report = unpack(judge.receive(step), no_reference)
                 if "begin" in report:
                     at = report["begin"]
                     checks = self.steps[at]["kind"] == "check"
                     most = self.limits.check_seconds if checks else self.limits.cell_seconds
-                    until = min(self.deadline, time.monotonic() + most + GRACE)
+                    step = Allowance(most + GRACE, self.limits.patience, self.used, self.total)
                 elif "result" in report:
                     self.results.setdefault(report["result"], (report["passed"], report["message"]))
                 elif "fault" in report:
@@ -153,11 +179,13 @@ class Attempts:
                         f"the judge failed, by no student's fault:\n{report['fault']}"
                     )
                 elif "why" in report:
+                    self.crowded |= report["crowded"]
                     return at, worker.ended() if report["why"] == "gone" else report["why"]
                 else:
                     return -1, ""
         except WireError as error:
-            late = str(error) == "late"
+            self.crowded |= str(error) == CROWDED
+            late = str(error) in (LATE, CROWDED)
             return at, "it took too long" if late else "what it answered was too much to check"
 
 

@@ -10,20 +10,18 @@ import traceback
 import zlib
 from typing import Any
 
+from deepdive.course.assignment.meter import Meter
 from deepdive.course.assignment.remote import Broken, Session, Theirs
 from deepdive.course.assignment.sandbox import Limits
-from deepdive.course.assignment.wire import Channel, pack, unpack
+from deepdive.course.assignment.wire import Channel, no_reference, pack, unpack
 from deepdive.training.seeds import seed_everything
 
-GRADER, READ, WRITE = 3, 4, 5  # the descriptors of the grader's socket and the worker's pipes
+# The descriptors of the grader's socket, the worker's pipes, and the file that meters the worker.
+GRADER, READ, WRITE, METER = 3, 4, 5, 6
 LONGEST_JOB = 64 << 20
 LONGEST_MESSAGE = 2000
 UNSEEN = "A test that you do not see failed"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # half characters too
-
-
-def no_reference(*_: Any) -> Any:
-    raise TypeError("only values pass between grader and judge")
 
 
 class Judge:
@@ -144,13 +142,13 @@ def run(limits: Limits) -> None:
 
     try:
         job = unpack(grader.receive(), no_reference)
-        session = Session(Channel(READ, WRITE, limits.answer))
+        session = Session(Channel(READ, WRITE, limits.answer), Meter(METER), limits.patience)
         judge = Judge(job, session, limits)
         for number in range(len(judge.steps)):
             tell(begin=number)
             verdict = judge.step(number)
             if session.broken:
-                tell(why=session.broken)
+                tell(why=session.broken, crowded=session.crowded)
                 return
             if verdict:
                 tell(result=number, **verdict)

@@ -1,8 +1,8 @@
 """The warm process, and the keeper of each child that it forks.
 
 For each child that the grader asks for the warm process forks a keeper, which puts the walls up,
-forks the child itself, watches its memory, and ends all of it when the grader lets go: closes his
-end, or is gone. Neither ever runs what a student wrote.
+forks the child itself, watches its memory and its processor time, and ends all of it when the
+grader lets go: closes his end, or is gone. Neither ever runs what a student wrote.
 """
 
 import ctypes
@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from deepdive.course.assignment import sandbox
+from deepdive.course.assignment.meter import Meter, Usage
 from deepdive.course.assignment.sandbox import Limits
 
-_SUBREAPER = 36
-_WATCH = 0.2  # seconds between two looks at the memory
+_SUBREAPER, _DEATH_SIGNAL = 36, 1  # options of prctl
+_BEHIND = 2  # levels of niceness of what is a student's
+_WATCH = 0.2  # seconds between two looks at memory and time
 
 
 def serve(fd: int) -> None:
@@ -58,9 +60,11 @@ def serve(fd: int) -> None:
 
 def _warm_up() -> None:
     """Import here what each child would import again: what pages and checks use."""
+    import nbformat
     import torch
 
     import deepdive.course.assignment.judge
+    import deepdive.course.assignment.reader
     import deepdive.course.assignment.worker
     import deepdive.page.flops  # noqa: F401
     from deepdive.page.profile import setup
@@ -69,6 +73,8 @@ def _warm_up() -> None:
     one = torch.ones(2, requires_grad=True)
     torch.autograd.functional.jacobian(lambda x: (x @ one[:, None]).softmax(0), one[None].clone())
     repr(torch.allclose(one, one))
+    empty: Any = nbformat.v4  # it declares no types
+    nbformat.validate(empty.new_notebook(cells=[empty.new_code_cell("1")]))  # compiles its schema
 
 
 def _end(work: Callable[..., int], *given: Any) -> None:
@@ -83,7 +89,7 @@ def _end(work: Callable[..., int], *given: Any) -> None:
 def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, back: int) -> int:
     """Put the walls up, run the child, watch it, and end it with all that it started."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    control = socket.socket(fileno=fds[0])
+    control, meter, fds = socket.socket(fileno=fds[0]), Meter(fds[1]), fds[2:]
     limits = Limits(**asked["limits"])
     try:
         if asked["locked"]:
@@ -103,8 +109,8 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
     if pid == 0:
         control.close()  # and `_child` closes all that is not its own: one is enough
         os.close(stands)
-        _end(_child, asked, fds[1:], shown, limits, up)
-    for fd in (*fds[1:], up):
+        _end(_child, asked, fds, shown, limits, up)
+    for fd in (*fds, up):
         os.close(fd)
     trouble = os.read(stands, 4096).decode()
     if trouble != "ok":
@@ -114,17 +120,17 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
         return 1
     control.sendall(b"started\n")
     with suppress(OSError):
-        control.sendall(f"{_watch(pid, control, limits)}\n".encode())
+        control.sendall(f"{_watch(pid, control, meter, limits)}\n".encode())
     return 0
 
 
 def _child(asked: dict[str, Any], fds: list[int], shown: list[str], limits: Limits, up: int) -> int:
     """Lock this process in and run its role; its descriptors become 3, 4, ..."""
-    from deepdive.course.assignment import judge, worker
+    from deepdive.course.assignment import judge, reader, worker
 
     os.setsid()
-    if asked["role"] == "worker":
-        os.nice(5)  # the judge comes before what may never end
+    if asked["role"] != "judge":
+        _yield_to_others()
     try:
         if asked["locked"]:
             sandbox.lock_in(shown, limits)
@@ -133,6 +139,8 @@ def _child(asked: dict[str, Any], fds: list[int], shown: list[str], limits: Limi
     except OSError as error:
         os.write(up, f"{error.strerror}".encode())
         return 1
+    if sys.platform == "linux":  # the keeper ends it; where somebody ends the keeper, this does
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     os.write(up, b"ok")
     os.close(up)
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds]  # clear of where they go
@@ -147,22 +155,30 @@ def _child(asked: dict[str, Any], fds: list[int], shown: list[str], limits: Limi
     home = sandbox.HOME if asked["locked"] else tempfile.gettempdir()
     os.environ.update(HOME=home, TMPDIR=home, USER="student", LOGNAME="student", LANG="C.UTF-8")
     os.environ.update(MPLBACKEND="Agg", OMP_NUM_THREADS="1", DEEPDIVE_PROFILE="ci")
-    run = {"worker": worker.run, "judge": judge.run}[str(asked["role"])]
+    run = {"worker": worker.run, "judge": judge.run, "reader": reader.run}[str(asked["role"])]
     run(limits)
     return 0
 
 
-def _watch(pid: int, control: socket.socket, limits: Limits) -> str:
+def _yield_to_others() -> None:
+    """Let the judge come before what may never end, by little: it must not starve either."""
+    os.nice(_BEHIND)
+    with suppress(OSError):  # where sessions share the processor, a level of the session counts
+        Path("/proc/self/autogroup").write_text(f"{_BEHIND}")
+
+
+def _watch(pid: int, control: socket.socket, meter: Meter, limits: Limits) -> str:
     """Wait until the child ends, takes too much memory, or the grader lets go; say which."""
     poll = select.poll()
     poll.register(control, select.POLLIN | select.POLLHUP)
     if hasattr(os, "pidfd_open"):
         poll.register(os.pidfd_open(pid), select.POLLIN)
-    base = _own_memory(pid)
+    base, usage = _own_memory(pid), Usage()
     why = ""
     while not why:
         events = poll.poll(_WATCH * 1000)
         family = [pid, *below(pid)]
+        meter.write(usage.of(family))
         if any(fd == control.fileno() for fd, _ in events):
             why = "let go"
         elif os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
@@ -197,20 +213,23 @@ def _kill_all_below() -> None:
 
 def below(pid: int) -> list[int]:
     """The descendants of a process, as far as the system tells."""
-    parents: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError, ValueError, IndexError):
-            words = path.read_text(errors="replace").rpartition(")")[2].split()
-            parents.setdefault(int(words[1]), []).append(int(path.parent.name))
-    pids = list(parents.get(pid, []))
-    for one in pids:
-        pids.extend(parents.get(one, []))
+    children: dict[int, list[int]] = {}
+    for one in filter(str.isdigit, os.listdir("/proc") if sys.platform == "linux" else []):
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{one}/stat", "rb") as file:
+            words = file.read().rpartition(b")")[2].split()
+            children.setdefault(int(words[1]), []).append(int(one))
+    pids = list(children.get(pid, []))
+    for each in pids:
+        pids.extend(children.get(each, []))
     return pids
 
 
 def _own_memory(pid: int) -> int:
-    """Bytes of a process that no file backs: its own, shared or swapped out included."""
-    with suppress(OSError, ValueError):
+    """Bytes of a process that no file backs: its own, shared or swapped out included.
+
+    A process that ended, and that nobody has waited for yet, has none.
+    """
+    with suppress(OSError, ValueError, KeyError):
         lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
         named = dict(line.split(":", 1) for line in lines if ":" in line)
         return 1024 * sum(int(named[key].split()[0]) for key in ("RssAnon", "RssShmem", "VmSwap"))

@@ -14,19 +14,23 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
+from dataclasses import asdict, dataclass, field, replace
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from deepdive.course.assignment import records
 from deepdive.course.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.forms import released
-from deepdive.course.assignment.grading import CellGrade, grade
+from deepdive.course.assignment.grading import CellGrade, grade, refusal
 from deepdive.course.assignment.plan import RefusedError, grade_id
-from deepdive.course.assignment.repair import Repaired, repair, writable
-from deepdive.course.assignment.submission import opened
+from deepdive.course.assignment.reader import READING
+from deepdive.course.assignment.reader import read as handed_in
+from deepdive.course.assignment.repair import Repaired, doubtful, writable
+from deepdive.course.assignment.sandbox import Limits
 from deepdive.course.exercises import tags
 
 RESULT = "graded.json"
@@ -49,6 +53,8 @@ class Result:
     points: float = 0.0
     max_points: float = 0.0
     waiting: float = 0.0  # points that a person must still give or not
+    crowded: bool = False  # the clock on the wall ended something, even when it was graded alone
+    unclear: list[str] = field(default_factory=list)
 
     @property
     def flags(self) -> list[str]:
@@ -60,6 +66,8 @@ class Result:
             "repaired": self.found,
             "missing": self.missing,
             "double": self.double,
+            "unclear": self.unclear,
+            "crowded": self.crowded,
         }
         return [word for word, answer in given.items() if answer]
 
@@ -79,8 +87,9 @@ def outstanding(course: Course, chapter: str, *, trust: bool = False) -> list[st
     for student in course.handed_in(chapter):
         done = result_of(course, student, chapter)
         now = digest(course.submission(student, chapter))
-        # A grade from the sandbox is not given again without it.
-        if done and (done.submission, done.source) == (now, source) and (trust or not done.trusted):
+        same = done and (done.submission, done.source) == (now, source)
+        # A grade from the sandbox is not given again without it; one that the clock cost is.
+        if done and same and not done.crowded and (trust or not done.trusted):
             continue
         left.append(student)
     return left
@@ -96,6 +105,9 @@ def mark(
 ) -> Iterator[Result]:
     """Grade these students' submissions on `jobs` processes; yield each when it is recorded.
 
+    What lost points to the clock on the wall is graded again when all else is done, alone, before
+    it is recorded.
+
     When the caller stops early or Ctrl-C comes, no further one is begun, and those in work are
     finished and recorded.
 
@@ -107,11 +119,17 @@ def mark(
         return
     pool = _pool(min(jobs, len(students)))
     waiting = {pool.submit(graded, course, chapter, student, trust) for student in students}
-    unrecorded = set(waiting)
+    unrecorded, again = set(waiting), []
     try:
         for future in as_completed(waiting):
             unrecorded.discard(future)
-            yield _record(course, chapter, future)
+            if future.result()[0].crowded:
+                again.append(future.result()[0].student)
+            else:
+                yield _record(course, chapter, future)
+        for student in again:
+            alone = pool.submit(graded, course, chapter, student, trust, alone=True)
+            yield _record(course, chapter, alone)
     except BrokenProcessPool as error:
         raise AssignmentError(
             "a grading process was killed, for want of memory as a rule: go on with --jobs 1"
@@ -119,39 +137,54 @@ def mark(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         for future in unrecorded:
-            if future.done() and not future.cancelled() and future.exception() is None:
+            done = future.done() and not future.cancelled() and future.exception() is None
+            if done and not future.result()[0].crowded:
                 _record(course, chapter, future)
 
 
 def _pool(jobs: int) -> Executor:
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_quiet)
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_serve)
 
 
-def _quiet() -> None:
-    """Ctrl-C reaches the whole group of processes: only the first one answers it."""
+def _serve() -> None:
+    """Leave Ctrl-C, which reaches the whole group of processes, to the first one; end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    first = parent_process()
+    if first is not None:
+        Thread(target=_end_after, args=(first.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    """End this process when the one behind the sentinel does; the warm process ends with it."""
+    wait([sentinel])
+    os._exit(1)
 
 
 def graded(
-    course: Course, chapter: str, student: str, trust: bool
+    course: Course, chapter: str, student: str, trust: bool, alone: bool = False
 ) -> tuple[Result, Any, list[CellGrade]]:
-    """Grade one submission; return what is to be kept, the notebook with messages, the points."""
+    """Grade one submission; return what is to be kept, the notebook with messages, the points.
+
+    `alone`: nothing else is graded now, so it may wait longer for the machine.
+    """
     path = course.submission(student, chapter)
     source = literal(read(course.released(chapter)), course.secret, student)
     form = released(source)
+    handed_digest = digest(path)  # before it is read: what replaces it then is graded anew
+    late = json.loads((path.parent / "collected.json").read_text("utf-8"))["late"]
     try:
-        whole = repair(form, opened(path))
+        whole = handed_in(path, form, limits=_patient(READING, alone), trust=trust)
         handed = deepcopy(whole.notebook)
         handed.cells = [cell for cell in handed.cells if grade_id(cell) not in whole.missing]
-        given = grade(source, handed, trust=trust)
-    except RefusedError:
-        whole, given = Repaired(form), grade(source, path, trust=trust)
+        given = grade(source, handed, limits=_patient(Limits(), alone), trust=trust)
+    except RefusedError as error:
+        whole, given = Repaired(form), refusal(source, error, trust=trust)
     untouched = {i for i, cell in _graded_cells(form).items() if cell.source == _text(whole, i)}
-    cells = [_settled(cell, cell.grade_id in untouched, given.refused) for cell in given.cells]
-    late = json.loads((path.parent / "collected.json").read_text("utf-8"))["late"]
+    no_answer, in_doubt = untouched - set(whole.unclear), doubtful(form, whole)
+    cells = [_settled(cell, no_answer, in_doubt) for cell in given.cells]
     result = Result(
         student,
-        digest(path),
+        handed_digest,
         digest(course.source(chapter)),
         given.trusted,
         given.refused,
@@ -162,8 +195,14 @@ def graded(
         sum(cell.points for cell in cells),
         sum(cell.max_points for cell in cells),
         sum(cell.max_points for cell in cells if cell.manual),
+        given.crowded,
+        whole.unclear,
     )
     return result, annotated(whole.notebook, source, cells), cells
+
+
+def _patient(limits: Limits, alone: bool) -> Limits:
+    return replace(limits, patience=2 * limits.patience) if alone else limits
 
 
 def _graded_cells(form: Any) -> dict[str, Any]:
@@ -175,10 +214,12 @@ def _text(whole: Repaired, name: str) -> str:
     return cell.source if cell is not None else ""
 
 
-def _settled(cell: CellGrade, untouched: bool, refused: str) -> CellGrade:
-    """What nobody wrote, and what cannot be graded, waits for nobody."""
-    if cell.manual and (untouched or refused):
-        return CellGrade(cell.grade_id, 0.0, cell.max_points, "No answer.", False)
+def _settled(cell: CellGrade, no_answer: set[str], in_doubt: set[str]) -> CellGrade:
+    """What nobody wrote waits for nobody; what failed where an answer is in doubt, for a person."""
+    if cell.manual and cell.grade_id in no_answer:
+        return replace(cell, message="No answer.", manual=False)
+    if cell.points < cell.max_points and cell.grade_id in in_doubt:
+        return replace(cell, points=0.0, manual=True)
     return cell
 
 
@@ -214,7 +255,9 @@ def _comments(result: Result, cells: list[CellGrade], notebook: Any) -> dict[str
     for name in result.found:
         sentences.setdefault(name, []).append("This cell had lost its id and was found again.")
     for name in result.missing:
-        sentences.setdefault(name, []).append("This cell was missing: no points.")
+        sentences.setdefault(name, []).append("This cell was missing.")
+    for name in result.unclear:
+        sentences.setdefault(name, []).append("Its answer may stand in another cell: look.")
     for name in result.double:
         sentences.setdefault(name, []).append("Several cells had this id: the last one counts.")
     whole = []

@@ -9,32 +9,45 @@ from deepdive.course.assignment.forms import released
 from deepdive.course.exercises import HIDDEN, WITHHELD_TAGS, tags
 
 Step = dict[str, Any]
-_MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
+# IPython's own lines, but not a sum that goes on in the next line: `% b` and `!= b`.
+_MAGIC = re.compile(r"^([ \t]*)(?:(?:%(?=[A-Za-z])|!(?!=)).*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
+_TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
+_AROUND = re.compile(r"\A(?:\s*%%(?:time|timeit|capture|prun)\b.*)+")  # these run the cell below
 
 
 class RefusedError(ValueError):
     """What was handed in is not a notebook that can be graded; the text says why."""
 
 
+class CrowdedError(RefusedError):
+    """Reading it took too long by the clock on the wall: try it again alone."""
+
+
 def plan(source: Any, submission: Any) -> tuple[list[Step], set[int]]:
     """Return the steps of grading, and which of them the submission lacks.
 
-    A cell that the student added runs, in the worker, before the solution cell that it precedes.
+    A cell that the student added runs, in the worker, before the cell of the course that it
+    precedes: a solution or a check.
     Raises RefusedError where no cell of the assignment is in the submission.
     """
     public = {id(cell): text for cell, text in _public(source)}
     texts = {text.strip() for text in public.values()}
     ids = {cell.get("id") for cell in source.cells}
-    wanted = [grade_id(cell) for cell in source.cells if _is_solution(cell)]
-    answers: dict[str, list[str]] = {}
+    wanted = {grade_id(cell) for cell in source.cells if _is_solution(cell)}
+    known = wanted | {grade_id(cell) for cell in source.cells if is_check(cell)}
+    answers: dict[str, str] = {}
+    before: dict[str, list[str]] = {}
     added: list[str] = []
     for cell in submission["cells"]:
         if cell.get("cell_type") != "code":
             continue
-        name, text = grade_id(cell), _without_magics(cell["source"])
-        if name in wanted:
-            answers.setdefault(name, []).extend([*added, text])
+        name, text = grade_id(cell), without_magics(cell["source"])
+        if name in known:
+            earlier = [answers[name]] if name in answers else []
+            before.setdefault(name, []).extend([*earlier, *added])
             added = []
+            if name in wanted:
+                answers[name] = text
         elif not name and cell.get("id") not in ids and cell["source"].strip() not in texts:
             added.append(text)
     if wanted and not answers:
@@ -44,14 +57,15 @@ def plan(source: Any, submission: Any) -> tuple[list[Step], set[int]]:
     for cell in source.cells:
         if cell.cell_type != "code" or tags(cell) & WITHHELD_TAGS:
             continue
-        step: Step = {"name": grade_id(cell), "source": cell.source}
+        name = grade_id(cell)
+        step: Step = {"name": name, "source": cell.source}
+        extra = {"kind": "extra", "name": "(your own)", "source": ""}
+        steps += [{**extra, "public": text} for text in before.get(name, [])]
         if _is_solution(cell):
-            *before, own = answers.get(grade_id(cell), [""])
-            extra = {"kind": "extra", "name": "(your own)", "source": ""}
-            steps += [{**extra, "public": text} for text in before]
-            if grade_id(cell) not in answers:
+            if name not in answers:
                 absent.add(len(steps))
             names, imports = _defined(cell.source)
+            own = answers.get(name, "")
             step |= {"kind": "solution", "public": own, "names": names, "imports": imports}
         elif is_check(cell):
             step |= {"kind": "check", "hidden": _hidden_lines(cell.source)}
@@ -110,8 +124,9 @@ def _hidden_lines(text: str) -> list[list[int]]:
     ]
 
 
-def _without_magics(text: str) -> str:
-    """A cell without IPython's own lines; of one that is handed to a magic, nothing."""
+def without_magics(text: str) -> str:
+    """A cell without IPython's own lines; of one that a magic would not run as Python, nothing."""
+    text = _AROUND.sub("", text)
     if text.lstrip().startswith("%%"):
         return ""
-    return _MAGIC.sub(r"\1pass", text)
+    return _MAGIC.sub(r"\1pass", _TIMED.sub(r"\1", text))

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,6 +41,9 @@ def gradebook(course: Course) -> Iterator[Any]:
         raise AssignmentError(
             f"nbgrader is not here ({error}): pip install 'deepdive[instructors]'"
         ) from error
+    if (path := course.root / "gradebook.db").is_file():
+        with suppress(PermissionError):  # it is another's, who shares it with a group
+            path.chmod(path.stat().st_mode & ~0o007)
     with _own_programs(), catch_warnings():
         simplefilter("ignore")  # nbgrader's own sessions make SQLAlchemy warn
         with Gradebook(address(course.root), course.name) as book:

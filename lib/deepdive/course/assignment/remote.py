@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from deepdive.course.assignment.meter import CROWDED, Allowance, Meter
 from deepdive.course.assignment.wire import Channel, WireError, pack, unpack
 
 # What a check may expect a student's code to raise; any other error comes as RuntimeError.
@@ -33,18 +34,24 @@ class Theirs(Exception):
 
 
 class Session:
-    """Asks one worker. After `broken` is set every question fails with it."""
+    """Asks one worker. After `broken` is set every question fails with it.
 
-    def __init__(self, channel: Channel) -> None:
-        self.channel = channel
-        self.deadline = 0.0
-        self.seconds = 0.0
-        self.broken = ""
+    `crowded` says that it was the clock on the wall that ended the asking.
+    """
+
+    def __init__(self, channel: Channel, meter: Meter, patience: float) -> None:
+        self.channel, self.meter, self.patience = channel, meter, patience
+        self.allow(0.0)
+        self.broken, self.crowded = "", False
         self.own: list[Any] = []
 
     def allow(self, seconds: float) -> None:
-        """Let all questions from now on take so many seconds together."""
-        self.seconds, self.deadline = seconds, time.monotonic() + seconds
+        """Let all questions from now on, and what is done with the answers, take so long."""
+        self.allowance = Allowance(seconds, self.patience, self.used)
+
+    def used(self) -> float:
+        """Seconds of processor time of worker and judge."""
+        return self.meter.read() + time.process_time()
 
     def ask(self, do: str, **given: Any) -> Any:
         """Return the worker's answer.
@@ -64,9 +71,8 @@ class Session:
                     break
                 self._called(nonce, message)
         except WireError as error:
-            self.broken = str(error)
-            if self.broken == "late":
-                self.broken = f"it ran longer than {self.seconds:g} s"
+            self.crowded = str(error) == CROWDED
+            self.broken = self.allowance.said(str(error))
             raise Broken(self.broken) from None
         if "value" not in message:
             raise _raised(message["error"], message["text"])
@@ -76,7 +82,7 @@ class Session:
 
     def _heard(self, nonce: str) -> dict[str, Any]:
         """The next message: a value, an error in words, or a call of the check's object."""
-        message = unpack(self.channel.receive(self.deadline), self._resolve)
+        message = unpack(self.channel.receive(self.allowance), self._resolve)
         given = message.get("nonce")
         if not isinstance(given, str) or given != nonce:
             raise WireError("it answered what it was not asked (wrong nonce)")
@@ -86,7 +92,7 @@ class Session:
         return message
 
     def _send(self, message: dict[str, Any]) -> None:
-        self.channel.send(pack(message, self._refer), self.deadline)
+        self.channel.send(pack(message, self._refer), self.allowance)
 
     def _called(self, nonce: str, message: dict[str, Any]) -> None:
         """The student calls an object of the check's."""
@@ -99,7 +105,7 @@ class Session:
             raise
         except Exception as error:
             frame = pack({"nonce": nonce, "error": f"{type(error).__name__}"}, self._refer)
-        self.channel.send(frame, self.deadline)
+        self.channel.send(frame, self.allowance)
 
     def _refer(self, value: Any) -> dict[str, int]:
         if isinstance(value, Remote):

@@ -2,7 +2,8 @@
 
 Colab and some editors drop the metadata of cells and their ids. A cell to write in is found by its
 grade id; else by what it defines; else, where it defines nothing, by its place between texts that
-students do not change. What is locked comes from the released form.
+students do not change. What is locked comes from the released form. Where no answer stands in a
+cell, but one may stand beside it, that is said (`unclear`): a person looks.
 """
 
 import ast
@@ -14,9 +15,12 @@ from typing import Any
 
 import nbformat
 
+from deepdive.course.assignment.plan import without_magics
+
 v4: Any = nbformat.v4  # it declares no types
 
 _DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.M)
+_IMAGE = re.compile(r"!(?=\[)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # A link's bracket, unless the address is one of the web, of this page or of a file beside it.
 _LINK = re.compile(r"\](?=[(:]\s*(?!https?://|mailto:|#|[\w./-]*(?:[\s)]|\Z)))")
@@ -30,6 +34,7 @@ class Repaired:
     found: list[str] = field(default_factory=list)  # grade ids that had lost their metadata
     missing: list[str] = field(default_factory=list)  # grade ids that are nowhere
     double: list[str] = field(default_factory=list)  # grade ids of several cells: the last counts
+    unclear: list[str] = field(default_factory=list)  # without an answer, which may stand elsewhere
 
 
 def defined(code: str) -> set[str]:
@@ -60,6 +65,7 @@ def repair(form: Any, submission: Any) -> Repaired:
     cells = [_bare(cell) for cell in submission.cells]
     search = _Search(form.cells, cells, marks)
     places, found, double = search.run()
+    unclear = double | search.unclear()
     notebook = deepcopy(form)
     notebook.cells, missing = _woven(form.cells, cells, places)
     for number, cell in enumerate(notebook.cells):
@@ -71,7 +77,27 @@ def repair(form: Any, submission: Any) -> Repaired:
         sorted(found, key=order.__getitem__),
         [name for name in missing if name in order],
         sorted(double, key=order.__getitem__),
+        sorted(unclear, key=order.__getitem__),
     )
+
+
+def doubtful(form: Any, whole: Repaired) -> set[str]:
+    """Grade ids of the exercises with an unclear answer, and of those that use what it defines."""
+    exercises: list[list[Any]] = [[]]
+    for cell in form.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            exercises.append([])
+        if name := _grader(cell).get("grade_id"):
+            exercises[-1].append((name, cell.source))
+    unclear = [pair for cells in exercises for pair in cells if pair[0] in whole.unclear]
+    names = set().union(*(defined(text) for _, text in unclear))
+    own = {cell.id: cell.source for cell in whole.notebook.cells}
+    found: set[str] = set()
+    for cells in exercises:
+        words = set(re.findall(r"\w+", " ".join(own.get(name, "") for name, _ in cells)))
+        if words & names or any(pair in unclear for pair in cells):
+            found |= {name for name, _ in cells}
+    return found
 
 
 def _grader(cell: Any) -> dict[str, Any]:
@@ -92,11 +118,11 @@ def _bare(cell: Any) -> Any:
 
 
 def _harmless(markdown: str) -> str:
-    """Text whose HTML and `javascript:` links are text.
+    """Text whose HTML, images and `javascript:` links are text.
 
-    nbgrader's pages would run both in the browser of who marks.
+    nbgrader's pages would run or load them in the browser of who marks.
     """
-    return _LINK.sub("&#93;", _TAG.sub("&lt;", markdown))
+    return _LINK.sub("&#93;", _IMAGE.sub("&#33;", _TAG.sub("&lt;", markdown)))
 
 
 def writable(cell: Any) -> bool:
@@ -126,8 +152,11 @@ class _Search:
             name = _grader(self.form[i])["grade_id"]
             claims = [j for j, mark in enumerate(self.marks) if mark.get("grade_id") == name]
             if claims:
+                # A copy in which nothing was written is no answer.
+                claims = [j for j in claims if self._written(i, j)] or claims
                 self.places[i] = claims[-1]
-                double |= {name} if len(claims) > 1 and writable(self.form[i]) else set()
+                differ = len({self.texts[j] for j in claims}) > 1
+                double |= {name} if differ and writable(self.form[i]) else set()
         self._same_text()
         for how in (self._by_names, self._by_place):
             for i in graded:
@@ -136,6 +165,33 @@ class _Search:
                     if writable(self.form[i]):
                         found.add(_grader(self.form[i])["grade_id"])
         return self.places, found, double
+
+    def unclear(self) -> set[str]:
+        """Cells to write in that hold no answer, though what stands elsewhere may be it."""
+        ours = {"", *(_plain(cell.source) for cell in self.form)}
+        loose = [j for j in self._free() if self.texts[j] not in ours]
+        cells = [i for i, cell in enumerate(self.form) if _grader(cell) and writable(cell)]
+        return {_grader(self.form[i])["grade_id"] for i in cells if self._lost(i, loose)}
+
+    def _lost(self, i: int, loose: list[int]) -> bool:
+        """Whether cell `i` of the form has no answer that can be graded, and one may be there."""
+        if i not in self.places:
+            return bool(loose)
+        j, kind = self.places[i], self.form[i].cell_type
+        if self._written(i, j):  # in another language, perhaps
+            return kind == "code" and not without_magics(self.cells[j].source).strip()
+        alike = [k for k in loose if self.cells[k].cell_type == kind]
+        if names := self._wanted(i):
+            return any(names & self.names(self.cells[k].source) for k in alike)
+        return any(k in self._between(i) for k in alike)
+
+    def _written(self, i: int, j: int) -> bool:
+        """Whether cell `j` of the submission is more than cell `i` of the form."""
+        return self.texts[j] != _plain(self.form[i].source)
+
+    def _wanted(self, i: int) -> set[str]:
+        """The names that a cell of the form asks to define."""
+        return self.names(self.form[i].source) if self.form[i].cell_type == "code" else set()
 
     def _free(self) -> list[int]:
         taken = set(self.places.values())
@@ -152,13 +208,13 @@ class _Search:
 
     def _between(self, i: int) -> range:
         """Where in the submission cell `i` of the form must be, going by its neighbours."""
-        before = [self.places[k] for k in self.places if k < i]
+        above = max((k for k in self.places if k < i), default=None)
         after = [self.places[k] for k in self.places if k > i]
-        low = max(before, default=-1) + 1
+        low = 0 if above is None else self.places[above] + 1
         return range(low, min((j for j in after if j >= low), default=len(self.cells)))
 
     def _by_names(self, i: int) -> int | None:
-        names = defined(self.form[i].source) if self.form[i].cell_type == "code" else set()
+        names = self._wanted(i)
         if not names or not writable(self.form[i]):
             return None
         fits = [
@@ -170,13 +226,13 @@ class _Search:
         return max(near or fits, default=None)
 
     def _by_place(self, i: int) -> int | None:
-        if not writable(self.form[i]) or (
-            self.form[i].cell_type == "code" and defined(self.form[i].source)
-        ):
+        if not writable(self.form[i]) or self._wanted(i):
             return None
         kind, free = self.form[i].cell_type, set(self._free())
         fits = [j for j in self._between(i) if j in free and self.cells[j].cell_type == kind]
-        return fits[0] if len(fits) == 1 else None
+        fits = [j for j in fits if self._written(i, j)] or fits
+        # Of several texts a person sees all, and the points beside the first.
+        return fits[0] if len(fits) == 1 or (fits and kind == "markdown") else None
 
 
 def _woven(

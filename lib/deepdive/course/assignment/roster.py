@@ -75,11 +75,22 @@ def write(path: Path, students: Sequence[Student]) -> None:
         )
 
 
-def named(students: Sequence[Student], name: str) -> list[Student]:
-    """The students whose id, name (in either order) or address this is; several may share one."""
-    return [student for student in students if key(name) in student.names()]
+class Roster:
+    """Finds students by what a folder or file calls them; several may share a name."""
 
+    def __init__(self, students: Sequence[Student]) -> None:
+        self._names: dict[str, list[Student]] = {}
+        self._numbers: dict[str, list[Student]] = {}
+        for student in students:
+            for name in student.names():
+                self._names.setdefault(name, []).append(student)
+            if student.lms_user_id:
+                self._numbers.setdefault(student.lms_user_id, []).append(student)
 
-def numbered(students: Sequence[Student], number: str) -> list[Student]:
-    """The students who have this number in the LMS."""
-    return [student for student in students if number and student.lms_user_id == number]
+    def named(self, name: str) -> list[Student]:
+        """Who has this id, name (in either order) or address."""
+        return self._names.get(key(name), [])
+
+    def numbered(self, number: str) -> list[Student]:
+        """Who has this number in the LMS."""
+        return self._numbers.get(number, [])

@@ -54,15 +54,17 @@ class SandboxError(RuntimeError):
 class Limits:
     """What one submission may use.
 
-    Times are wall-clock: of one cell, of one check with all its calls, of the whole submission.
+    Times are processor time, of all its processes together: of one cell, of one check with all its
+    calls, of the whole submission. By the clock on the wall each may take `patience` times as long.
     `memory` counts above what Python and torch take, of each process and of all together; `files`
     bounds the folder in memory and each file, `answer` one result, both in bytes; `output` counts
     the characters that one cell may print.
     """
 
-    cell_seconds: float = 20.0
-    check_seconds: float = 20.0
+    cell_seconds: float = 15.0
+    check_seconds: float = 15.0
     total_seconds: float = 120.0
+    patience: float = 3.0
     memory: int = 2 << 30
     processes: int = 32
     files: int = 32 << 20
@@ -135,7 +137,7 @@ def _build_root(shown: list[str], limits: Limits) -> None:
     _mount("tmpfs", _NEW_ROOT, "tmpfs", _NOSUID | _NODEV, f"size=1m,mode=755,{owner}")
     for path in shown:
         _bind(os.path.realpath(path), path)
-    for name in ("null", "zero", "full", "random", "urandom"):
+    for name in ("null", "full", "random", "urandom"):  # a mapping of zero is memory without owner
         _bind(f"/dev/{name}", f"/dev/{name}")
     os.mkdir(f"{_NEW_ROOT}{HOME}")
     mine = f"size={limits.files},nr_inodes=4096,mode=700,uid={NOBODY},gid={NOBODY}"

@@ -1,7 +1,7 @@
 """Opens what a student handed in: a notebook, or `RefusedError` says why it is none.
 
-This runs in the grader's own process, so what would keep it busy or lead it astray is refused
-before anything reads it: links, pipes, files and texts that are too large, nesting without end.
+The grader itself takes a file's text alone (`text_of`), from plain files that are not too large.
+What parses it (`parsed`, `sound`) runs in a process with limits (`reader`).
 """
 
 import json
@@ -18,24 +18,38 @@ LONGEST_CODE = 200_000  # characters of one cell of code
 DEEPEST = 50  # levels of nesting; an output of JupyterLab's has about ten
 
 
-def opened(submission: Any) -> Any:
-    """Return a submission as a notebook of version 4, for Python. Raises RefusedError."""
+def parsed(text: str) -> Any:
+    """Return the notebook of version 4 that a text holds, without outputs. Raises RefusedError."""
     import nbformat
 
     reader: Any = nbformat  # it declares no types
-    if isinstance(submission, str | Path):
-        text = _text(Path(submission))
-        try:
-            _bounded(json.loads(text))
-            submission = reader.reads(text, as_version=4)
-        except RefusedError:
-            raise
-        except Exception as error:  # whatever a file that is no notebook makes of the reader
-            reason = " ".join(str(error).split())[:200]
-            raise RefusedError(f"The file is not a notebook: {reason}") from error
     try:
-        metadata = submission.get("metadata", {})
-        kernel, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
+        read = json.loads(text)
+        _drop_outputs(read)
+        _bounded(read)
+        return reader.reads(json.dumps(read), as_version=4)
+    except (RefusedError, MemoryError):
+        raise
+    except Exception as error:  # whatever a file that is no notebook makes of the reader
+        reason = " ".join(str(error).split())[:200]
+        raise RefusedError(f"The file is not a notebook: {reason}") from error
+
+
+def _drop_outputs(read: Any) -> None:
+    """Take away what nobody grades and what could be anything, before anything looks at it."""
+    cells = read.get("cells") if isinstance(read, dict) else None
+    for cell in cells if isinstance(cells, list) else []:
+        if isinstance(cell, dict):
+            cell.pop("attachments", None)
+            if cell.get("cell_type") == "code":
+                cell |= {"outputs": [], "execution_count": None}
+
+
+def sound(submission: Any) -> Any:
+    """Return a notebook if it is one for Python whose cells have text. Raises RefusedError."""
+    try:
+        metadata = _dict(submission.get("metadata"))
+        kernel, info = _dict(metadata.get("kernelspec")), _dict(metadata.get("language_info"))
         language = str(kernel.get("language") or info.get("name") or "python")
         name = str(kernel.get("name", "python3"))
         sound = all(
@@ -57,8 +71,16 @@ def opened(submission: Any) -> Any:
     return submission
 
 
-def _text(path: Path) -> str:
-    """The text of a plain file. A link would show another's work, a pipe never ends."""
+def _dict(given: Any) -> dict[str, Any]:
+    """What some editors leave out, write as null, or fill with something else."""
+    return given if isinstance(given, dict) else {}
+
+
+def text_of(path: Path) -> str:
+    """The text of a plain file. A link would show another's work, a pipe never ends.
+
+    Raises RefusedError.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(fd, "rb") as file:
@@ -72,7 +94,7 @@ def _text(path: Path) -> str:
     if len(data) > LARGEST:
         raise RefusedError(f"The file is larger than {LARGEST // 10**6} MB")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")  # some editors put a mark before it
     except UnicodeDecodeError as error:
         raise RefusedError("The file is not a notebook: it is not UTF-8") from error
 

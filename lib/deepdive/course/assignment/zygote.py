@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deepdive.course.assignment.meter import Meter
 from deepdive.course.assignment.sandbox import FIX, ONLY_LINUX, Limits, SandboxError
 
 _START = (
@@ -28,6 +29,7 @@ class Child:
     """A forked child, from the grader's side: `control` says how it fares; closing it ends it."""
 
     control: socket.socket
+    meter: Meter
 
     def started(self) -> None:
         """Wait until the walls stand. Raises SandboxError where the system refuses them."""
@@ -52,6 +54,7 @@ class Child:
             while self.control.recv(4096):
                 pass
         self.control.close()
+        self.meter.close()
 
     def _line(self) -> str:
         text = b""
@@ -89,12 +92,13 @@ class Zygote:
         self.owner = os.getpid()
 
     def spawn(self, role: str, fds: list[int], limits: Limits, *, locked: bool) -> Child:
-        """Fork a `worker` or a `judge` that holds these descriptors, locked in or not."""
+        """Fork a `worker`, `judge` or `reader` with these descriptors, locked in or not."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        meter = Meter()
         asked = json.dumps({"role": role, "locked": locked, "limits": asdict(limits)}).encode()
-        socket.send_fds(self.socket, [asked + b"\n"], [theirs.fileno(), *fds])
+        socket.send_fds(self.socket, [asked + b"\n"], [theirs.fileno(), meter.fd, *fds])
         theirs.close()
-        return Child(ours)
+        return Child(ours, meter)
 
     def close(self) -> None:
         """End the warm process."""

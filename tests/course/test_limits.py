@@ -1,0 +1,293 @@
+"""What one submission may take from the others: its time, its memory, its reading, its leavings."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from fault import fault
+from processes import end, gone
+
+from deepdive.course.assignment import keeper, reader, zygote
+from deepdive.course.assignment.forms import released, solved
+from deepdive.course.assignment.grading import Grade, grade
+from deepdive.course.assignment.meter import Usage
+from deepdive.course.assignment.plan import CrowdedError, RefusedError, grade_id
+from deepdive.course.assignment.sandbox import Limits
+from deepdive.course.exercises import source
+
+SOURCE = """\
+# %% nbgrader={"grade_id": "one", "solution": true}
+def one():
+    ### BEGIN SOLUTION
+    return 1
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "one-check", "grade": true, "points": 2}
+assert one() == 1, "it must be 1"
+"""
+RIGHT = "def one():\n    return 1"
+PATIENT = Limits(cell_seconds=1, patience=60)  # a second of its own, on however busy a machine
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Any:
+    """The course's own notebook, with one exercise of two points."""
+    path = tmp_path / "chapters" / "01_demo" / "exercises.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(SOURCE)
+    return source(path, tmp_path)
+
+
+def handed(full: Any, answer: str) -> Any:
+    notebook = released(full)
+    (cell,) = [cell for cell in notebook.cells if grade_id(cell) == "one"]
+    cell.source = textwrap.dedent(answer)
+    return notebook
+
+
+def graded(full: Any, answer: str, limits: Limits | None = None) -> tuple[Grade, str]:
+    """The grade of an answer, and what its check says."""
+    given = grade(full, handed(full, answer), limits=limits)
+    return given, given.cells[0].message
+
+
+# -- time
+
+
+@fault(
+    "A neighbour keeps the machine busy",
+    made="an honest cell of a limit of 1 s of processor time takes 1.5 s by the clock",
+    happens="only processor time is counted, so it is graded",
+    kept="the points of honest work, however busy the machine",
+)
+def test_time_that_a_submission_does_not_use_is_not_counted(full: Any) -> None:
+    given, said = graded(full, f"import time\ntime.sleep(1.5)\n{RIGHT}", PATIENT)
+    assert (given.points, said, given.crowded) == (2, "", False)
+
+
+@fault(
+    "A submission that forks 29 children to get the time of 30",
+    made="the cell starts 29 children that compute for ever, and sleeps",
+    happens="their time is added up: stopped after the seconds that one may take",
+    kept="the others' share of the machine, and their points",
+)
+def test_the_time_of_all_children_is_one_submission_s(full: Any) -> None:
+    answer = """
+    import os, time
+    for _ in range(29):
+        if os.fork() == 0:
+            while True:
+                pass
+    time.sleep(600)
+    """
+    given, said = graded(full, answer, PATIENT)
+    assert "it ran longer than 1 s" in said
+    assert not given.crowded
+
+
+@fault(
+    "A submission that wants a share of the processor for each of its children",
+    made="a child calls setsid, so that the scheduler gives it the share of a whole submission",
+    happens="the call is refused",
+    kept="one share for each submission",
+)
+def test_no_session_of_its_own(full: Any) -> None:
+    answer = """
+    import os
+    read, write = os.pipe()
+    if os.fork() == 0:
+        try:
+            os.setsid()
+            os.write(write, b"a session of its own")
+        except OSError as error:
+            os.write(write, str(error).encode())
+        os._exit(0)
+    raise ValueError(os.read(read, 99).decode())
+    """
+    assert "Operation not permitted" in graded(full, answer)[1]
+
+
+@fault(
+    "The clock on the wall ends a submission on a crowded machine",
+    made="the cell sleeps, and may wait for 2 s only",
+    happens="stopped, and marked to be graded again alone before it counts",
+    kept="nothing is recorded until then",
+)
+def test_who_was_kept_waiting_is_told_apart_from_who_computes_for_ever(full: Any) -> None:
+    limits = Limits(cell_seconds=20, patience=0.1)
+    given, said = graded(full, "import time\ntime.sleep(600)", limits)
+    assert given.crowded
+    assert "it was not done after" in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process used")
+def test_the_time_of_a_process_that_ended_stays_counted() -> None:
+    usage = Usage()
+    pid = os.fork()
+    if pid == 0:
+        while time.process_time() < 0.3:
+            pass
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    seen = usage.of([pid])
+    os.waitpid(pid, 0)
+    assert usage.of([]) == seen >= 0.25
+
+
+# -- memory
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import mmap\nmmap.mmap(-1, 1 << 28)",
+        "import socket\nsocket.socketpair()",
+        "import socket\nsocket.socket(socket.AF_UNIX)",
+        "import socket\nsocket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)",
+        "import os\nos.memfd_create('much')",
+    ],
+)
+@fault(
+    "Memory that no process is charged for",
+    made="the cell asks for a shared mapping, the buffers of sockets, or a file in memory",
+    happens="the call is refused, and the student reads so",
+    kept="the memory of the machine",
+)
+@fault(
+    "A way out to the machine that hosts this one",
+    made="the cell opens a socket of AF_VSOCK, which no network namespace holds",
+    happens="the call is refused, as that of every socket is",
+    kept="the host, and the network",
+)
+def test_memory_that_is_not_counted_and_sockets_are_refused(full: Any, code: str) -> None:
+    given, said = graded(full, f"{code}\n{RIGHT}")
+    assert "Operation not permitted" in said
+    assert given.points == 0
+
+
+def test_there_is_no_device_whose_mappings_are_memory(full: Any) -> None:
+    assert "No such file" in graded(full, "open('/dev/zero')")[1]
+
+
+# -- reading
+
+
+def on_disk(folder: Path, notebook: Any) -> Path:
+    path = folder / "handed.ipynb"
+    path.write_text(json.dumps(notebook), "utf-8")
+    return path
+
+
+@fault(
+    "Outputs that take the grader's memory",
+    made="a notebook of 400 kB with 40,000 invalid outputs, and one nested 300 deep",
+    happens="outputs are dropped before anything reads them, and it is graded",
+    kept="its points: what it put out is no part of an answer",
+)
+@pytest.mark.parametrize(
+    "outputs", [[{"x": 1}] * 40_000, json.loads("[" * 300 + "]" * 300)], ids=["many", "deep"]
+)
+def test_what_a_notebook_put_out_is_not_read(
+    full: Any, tmp_path: Path, outputs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(nbformat, "reads")  # what parses is another process
+    notebook = handed(full, RIGHT)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = outputs
+    assert grade(full, on_disk(tmp_path, notebook)).points == 2
+
+
+@fault(
+    "A notebook that takes half a minute to parse",
+    made="one line of 198 kB that imports a.a.a ..., in a cell without its id",
+    happens="a process of its own reads it, and is stopped: refused by name",
+    kept="the grader's time, and all others' grades",
+)
+def test_what_takes_long_to_parse_is_refused(full: Any, tmp_path: Path) -> None:
+    notebook = handed(full, f"import {'a.' * 99_000}a")
+    for cell in notebook.cells:
+        cell.metadata = {}
+    limits = replace(reader.READING, total_seconds=1, patience=60)
+    with pytest.raises(RefusedError, match="could not be read: it ran longer than 1 s"):
+        reader.read(on_disk(tmp_path, notebook), released(full), limits=limits)
+
+
+@fault(
+    "A notebook that takes more memory than its file",
+    made="300,000 empty lists in its metadata",
+    happens="the process that reads it may not take so much: refused by name",
+    kept="the grader's memory, and all others' grades",
+)
+def test_what_takes_much_memory_to_parse_is_refused(full: Any, tmp_path: Path) -> None:
+    notebook = handed(full, RIGHT)
+    notebook.metadata["x"] = [[]] * 300_000
+    limits = replace(reader.READING, memory=10 << 20, patience=60)
+    with pytest.raises(RefusedError, match="memory"):
+        reader.read(on_disk(tmp_path, notebook), released(full), limits=limits)
+
+
+def test_a_reading_that_waited_too_long_is_tried_again(full: Any, tmp_path: Path) -> None:
+    path = on_disk(tmp_path, solved(full))
+    with pytest.raises(CrowdedError, match="it was not done after 0 s"):
+        reader.read(path, limits=replace(reader.READING, patience=0.0))
+    assert nbformat.from_dict(reader.read(path).notebook).cells
+
+
+def test_the_start_of_the_warm_process_is_no_time_of_a_reading(
+    full: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes half a minute on a crowded machine."""
+    order: list[str] = []
+    started, allowance = zygote.Child.started, reader.Allowance
+
+    def noted_start(child: zygote.Child) -> None:
+        started(child)
+        order.append("started")
+
+    def noted_allowance(*given: Any) -> Any:
+        order.append("counted")
+        return allowance(*given)
+
+    monkeypatch.setattr(zygote.Child, "started", noted_start)
+    monkeypatch.setattr(reader, "Allowance", noted_allowance)
+    reader.read(on_disk(tmp_path, solved(full)))
+    assert order == ["started", "counted"]
+
+
+# -- leavings
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@fault(
+    "The process that watches a submission is killed",
+    made="kill -9 of the keeper of a submission that waits",
+    happens="the submission ends with it",
+    kept="the machine: no process is left",
+)
+def test_a_submission_ends_with_its_keeper() -> None:
+    there, back = os.pipe(), os.pipe()
+    warm = zygote.start()
+    child = warm.spawn("worker", [there[0], back[1]], Limits(), locked=True)
+    child.started()
+    pids = keeper.below(warm.process.pid)
+    (first,) = [pid for pid in pids if keeper.below(pid)]
+    os.kill(first, signal.SIGKILL)
+    try:
+        assert gone(pids)
+    finally:
+        end(pids)
+    child.close()
+    for fd in (*there, *back):
+        os.close(fd)
