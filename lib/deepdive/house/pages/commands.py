@@ -195,19 +195,31 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
 
 @main.command()
 @PAGES
-def setup(pages: tuple[str, ...]) -> None:
+@click.option(
+    "--address",
+    metavar="auto|https://github.com/OWNER/NAME",
+    help="Say anew where the project is published; auto: GITHUB_REPOSITORY, else git's origin.",
+)
+@click.option("--branch", default="main", help="The branch with its notebooks (default main).")
+def setup(pages: tuple[str, ...], address: str | None, branch: str) -> None:
     """Write the library's setup cell into the sources, those of the exercises too.
 
     \b
-    After a change of ADDRESS in deepdive/house/pages/setup_cell.py:
-      python -m deepdive.house.pages setup
+    To publish:
+      python -m deepdive.house.pages setup --address auto
       python -m deepdive.house.pages notebooks --prose
       deepdive exercises
     """
-    from deepdive.house.pages import source
+    from deepdive.house.pages import address as place
+    from deepdive.house.pages import setup_cell, source
 
-    root = find_root()
+    root, cell = find_root(), setup_cell.SETUP
+    if address is not None:
+        address = place.published(root) if address == "auto" else place.checked(address)
+        place.write(root, address, branch)
+        cell = setup_cell.setup_cell(address)
+        click.echo(f"Published at {address}, branch {branch}")
     others = [] if pages else [Page(path, root) for path in exercise_sources(root)]
     for page in [*select(pages, root), *others]:
-        if source.write_setup(page):
+        if source.write_setup(page, cell):
             click.echo(page.name)
