@@ -12,7 +12,7 @@
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
 SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive; empty: it has no public address yet
+SOURCE = ""  # where pip finds deepdive, once it is published
 import subprocess
 import sys
 from importlib.util import find_spec

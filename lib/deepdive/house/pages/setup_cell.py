@@ -18,7 +18,7 @@ def setup_cell(address: str) -> str:
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
 SAVE_TO_DRIVE = False  # @param {{type:"boolean"}}
-SOURCE = "{source}"  # where pip finds deepdive; empty: it has no public address yet
+SOURCE = "{source}"  # where pip finds deepdive, once it is published
 import subprocess
 import sys
 from importlib.util import find_spec
