@@ -53,9 +53,9 @@ figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: 
 slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
 	@$(PY) book/pdf.py --slides --site build/site --out build/pdf $(PAGES)
 
-run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
+run: setup ## Execute every page in the ci profile into build/ci and build the book; or only PAGES=...
 	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
-	[ $$ran -ne 130 ] || exit 130; $(PY) book/build.py --out build/site \
+	[ $$ran -ne 130 ] || exit 130; [ -z "$(PAGES)" ] || exit $$ran; $(PY) book/build.py --out build/site \
 	&& echo "Open file://$(CURDIR)/build/site/index.html" && exit $$ran
 
 test: setup ## Check style and types, run all tests and every page; say where the time went
