@@ -26,7 +26,7 @@ BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(pro
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
+.PHONY: help first read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,11 @@ figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: 
 
 slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
 	@$(PY) book/pdf.py --slides --site build/site --out build/pdf $(PAGES)
+
+first: ## Run the first page, with only what that needs
+	@$(PYTHON) tools/setup_env.py first --torch-index "$(TORCH_INDEX)"
+	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci ten_minutes
+	@echo "To read it and all others, and to change them: make lab"
 
 run: setup ## Execute every page in the ci profile into build/ci and build the book; or only PAGES=...
 	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
