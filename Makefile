@@ -26,7 +26,7 @@ BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(pro
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
+.PHONY: help first read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,9 +53,14 @@ figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: 
 slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
 	@$(PY) book/pdf.py --slides --site build/site --out build/pdf $(PAGES)
 
-run: setup ## Execute every page in the ci profile into build/ci (PAGES=... chooses some); build the book
+first: ## Run the first page, with only what that needs
+	@$(PYTHON) tools/setup_env.py first --torch-index "$(TORCH_INDEX)"
+	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci ten_minutes
+	@echo "To read it and all others, and to change them: make lab"
+
+run: setup ## Execute every page in the ci profile into build/ci and build the book; or only PAGES=...
 	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
-	[ $$ran -ne 130 ] || exit 130; $(PY) book/build.py --out build/site \
+	[ $$ran -ne 130 ] || exit 130; [ -z "$(PAGES)" ] || exit $$ran; $(PY) book/build.py --out build/site \
 	&& echo "Open file://$(CURDIR)/build/site/index.html" && exit $$ran
 
 test: setup ## Check style and types, run all tests and every page; say where the time went
@@ -67,9 +72,8 @@ faults: setup ## Make the faults that take too long for `make test` (tests marke
 quick: setup ## Check style, the house, and the laws and tests of what changed; for the kernel: says `make test`
 	@$(PY) tools/quick.py
 
-# How long a waiting thread keeps its core: see KERNEL in lib/deepdive/house/pages/execute.py.
-lab: setup ## Open JupyterLab on the pages
-	@GOMP_SPINCOUNT=$${GOMP_SPINCOUNT:-2000} $(PY) -m jupyter lab --notebook-dir=.
+lab: setup ## Open JupyterLab on your own copy of the pages, in my-pages
+	@$(PY) tools/lab.py
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)

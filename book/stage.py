@@ -45,7 +45,7 @@ def library(name: str) -> Any:
     return importlib.import_module(f"deepdive.{name}")
 
 
-ADDRESS: str = library("house.pages.setup_cell").ADDRESS
+SETTING = library("house.pages.setup_cell")
 mathml = library("page.mathml").mathml
 
 
@@ -185,10 +185,8 @@ class Stage:
 
     def _line(self, notebook: Any, path: Path) -> str:
         """Where to run the page, its notebook, and the profile, data and cost of its outputs."""
-        colab, binder = launchers(self._name(path))
         parts = [
-            f'<a class="run" href="{colab}">Open in Colab</a>',
-            f'<a class="run" href="{binder}">Open in Binder</a>',
+            *launchers(self._name(path)),
             f'<a class="run" href="{path.name}" download>Download notebook</a>',
         ]
         cost = notebook.metadata.get("deepdive")
@@ -249,12 +247,20 @@ def is_answer(cell: Any) -> bool:
     return "answer" in cell.metadata.get("tags", [])
 
 
-def launchers(name: str) -> tuple[str, str]:
-    """Addresses that open a notebook of the published project in Colab and in Binder."""
-    project = ADDRESS.removeprefix("https://").removeprefix("github.com/")
-    colab = f"https://colab.research.google.com/github/{project}/blob/main/{quote(name)}"
-    binder = f"https://mybinder.org/v2/gh/{project}/main?labpath={quote(name, safe='')}"
-    return colab, binder
+def launchers(name: str) -> list[str]:
+    """Buttons that open a notebook of the published project in Colab and in Binder.
+
+    There are none before the project is published.
+    """
+    if not SETTING.ADDRESS:
+        return []
+    project, branch = SETTING.ADDRESS.removeprefix("https://github.com/"), SETTING.BRANCH
+    colab = f"https://colab.research.google.com/github/{project}/blob/{branch}/{quote(name)}"
+    binder = f"https://mybinder.org/v2/gh/{project}/{branch}?labpath={quote(name, safe='')}"
+    return [
+        f'<a class="run" href="{colab}">Open in Colab</a>',
+        f'<a class="run" href="{binder}">Open in Binder</a>',
+    ]
 
 
 def has_slides(notebook: Path) -> bool:
@@ -300,9 +306,10 @@ def cite(citation: dict[str, Any]) -> str:
     book = citation["references"][0]
     authors = " and ".join(f"{a['family-names']}, {a['given-names']}" for a in book["authors"])
     who = " and ".join(f"{{{author['name']}}}" for author in citation["authors"])
+    url = f"  url = {{{SETTING.ADDRESS}}},\n" if SETTING.ADDRESS else ""
     entries = [
         f"@software{{deepdive,\n  author = {{{who}}},\n  title = {{{citation['title']}}},\n"
-        f"  version = {{{citation['version']}}},\n  url = {{{ADDRESS}}},\n}}",
+        f"  version = {{{citation['version']}}},\n{url}}}",
         f"@book{{kamath2022,\n  author = {{{authors}}},\n  title = {{{book['title']}}},\n"
         f"  publisher = {{{book['publisher']['name']}}},\n  year = {{{book['year']}}},\n"
         f"  isbn = {{{book['isbn']}}},\n}}",

@@ -8,8 +8,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from fault import fault
@@ -27,7 +29,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with one page and one case study, as the current folder."""
     first = "# %% [markdown]\n# # {}\n#\n# **{}**\n#\n# {} min\n\n# %%\nprint(6 * 7)\n"
     for name, *words in (
-        ("chapters/02_transformer/02_attention", "Attention", "Which words matter?", 20),
+        ("chapters/02_transformer/02_attention", "Attention in $n^2$", "Which words matter?", 20),
         ("casestudies/02_translation", "Translation", "Can it translate?", 30),
     ):
         path = tmp_path / f"{name}.py"
@@ -37,13 +39,13 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_pages_and_studies_are_listed_with_their_questions(book: Path) -> None:
+def test_pages_and_studies_are_listed_with_their_titles(book: Path) -> None:
     lines = call("list").output.splitlines()
     assert [re.split(r"\s{2,}", line) for line in lines[1:]] == [
-        ["2.2", "chapters/02_transformer/02_attention", "20", "Which words matter?"],
-        ["case 2", "casestudies/02_translation", "30", "Can it translate?"],
+        ["2.2", "02_attention", "20", "Attention in n²"],
+        ["case 2", "02_translation", "30", "Translation"],
     ]
-    assert "attention" not in call("list", "studies").output
+    assert "02_attention" not in call("list", "studies").output
 
 
 def test_all_systems_are_listed() -> None:
@@ -105,6 +107,21 @@ def test_a_page_is_run_into_a_folder(book: Path) -> None:
     assert "chapters/02_transformer/02_attention  ok" in result.output
     assert '"42\\n"' in (book / "there/chapters/02_transformer/02_attention.ipynb").read_text()
     assert not list(book.glob("chapters/*/*.ipynb"))
+    where = Path("there/chapters/02_transformer/02_attention.ipynb")
+    assert f"Written: {where} (the notebook, with its outputs)" in result.output
+
+
+def test_of_several_pages_the_folder_is_said(book: Path) -> None:
+    result = call("run", "--profile", "ci")
+    assert result.output.endswith(f"Written: {Path('build/ci')} (2 notebooks)\n")
+
+
+def test_a_page_that_fails_says_where_its_notebook_lies_too(book: Path) -> None:
+    page = book / "chapters/02_transformer/02_attention.py"
+    page.write_text(page.read_text() + "1 / 0\n")
+    result = call("run", "2.2", "--profile", "ci")
+    assert result.exit_code == 1
+    assert "Written: " in result.output
 
 
 def test_a_notebook_that_is_not_its_source_fails_the_check(book: Path) -> None:
@@ -173,6 +190,42 @@ def test_every_command_has_help_and_the_module_can_be_run() -> None:
         [sys.executable, "-m", "deepdive", "--version"], capture_output=True, check=False
     )
     assert done.returncode == 0
+
+
+def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of every command, groups among them."""
+    yield path
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from commands(inner, (*path, name))
+
+
+@pytest.mark.parametrize("words", [*commands(cli.main)], ids=" ".join)
+def test_help_fits_a_terminal_and_no_sentence_is_cut(words: tuple[str, ...]) -> None:
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(cli.main, [*words, "--help"])
+    lines = [line for line in result.output.splitlines() if not line.startswith("Usage: ")]
+    assert not [line for line in lines if len(line) > 80]
+    listed = result.output.partition("Commands:")[2]
+    assert "..." not in listed, "the first sentence of a command is what its group shows"
+
+
+@pytest.mark.parametrize("what", [["list"], ["list", "systems"], ["list", "sheets"]])
+def test_a_list_fits_the_terminal_and_is_whole_lines_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, what: list[str]
+) -> None:
+    piped = call(*what).output.splitlines()
+    monkeypatch.setattr(cli, "width", lambda: 80)
+    shown = call(*what).output.splitlines()
+    assert max(map(len, shown)) <= 80
+    names = [line.split()[0] for line in piped]
+    assert names == [line.split()[0] for line in shown if not line.startswith(" ")]
+
+
+def test_a_sheet_goes_where_git_does_not_look_and_says_where(book: Path) -> None:
+    result = call("sheet", "softmax")
+    assert f"Written: {Path('build/sheets/softmax-0.html')}\n" in result.output
+    assert (book / "build/sheets/softmax-0.html").is_file()
+    assert not list(book.glob("*.html"))
 
 
 @pytest.mark.parametrize("command", [["list"], ["where", "tatoeba_eng_fra"], ["verify"]])

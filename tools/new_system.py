@@ -41,7 +41,7 @@ ROOMS = {"mechanism": "attention", "position": "positions", "model": "models"}
 Words = dict[str, str]
 
 
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("system")
 @click.option("--parent", required=True, help="The built system that it changes.")
 @click.option("--override", default="", help="CLASS.METHOD that its class will override.")
@@ -60,8 +60,10 @@ def new(system: str, parent: str, dry_run: bool, **options: str | None) -> None:
 
     \b
     Examples:
-      deepdive new xlmr --parent roberta --page none --oracle "transformers XLMRobertaModel"
-      deepdive new gated_heads --parent talking_heads --override TalkingHeadsAttention.mix --dry-run
+      deepdive new xlmr --parent roberta --page none \\
+        --oracle "transformers XLMRobertaModel"
+      deepdive new gated_heads --parent talking_heads \\
+        --override TalkingHeadsAttention.mix --dry-run
     """
     texts = files(system, parent, **options)
     for name, text in texts.items():

@@ -1,4 +1,4 @@
-"""Write the README's table of results from casestudies/results/*.json; `--check` only compares.
+"""Write RESULTS.md from casestudies/results/*.json; `--check` only compares.
 
 One row a group of numbers, in the order of the files. Standard library only.
 """
@@ -13,9 +13,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "casestudies" / "results"
-README = ROOT / "README.md"
-BEGIN = "<!-- results:begin -->"
-END = "<!-- results:end -->"
+PAGE = ROOT / "RESULTS.md"
+HEAD = """# Results of the case studies
+
+The studies write these numbers themselves, into `casestudies/results/`; `make results` makes this
+page of them. In brackets stand 95 % intervals.
+"""
 
 
 def groups(metrics: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -73,24 +76,15 @@ def table(results: Path) -> str:
     return "\n".join([row(head), row(["---"] * len(head)), *rows])
 
 
-def replaced(text: str, content: str) -> str:
-    """Return the text with what stands between the two markers replaced."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"README.md lacks the markers {BEGIN} and {END}")
-    return f"{before}{begin}\n{content}\n{end}{after}"
-
-
 def main() -> int:
-    old = README.read_text(encoding="utf-8")
-    new = replaced(old, table(RESULTS))
+    old = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
+    new = f"{HEAD}\n{table(RESULTS)}\n"
     if "--check" in sys.argv[1:]:
         if new != old:
-            print("README.md differs from casestudies/results: run make results", file=sys.stderr)
+            print(f"{PAGE.name} differs from {RESULTS}: run make results", file=sys.stderr)
         return int(new != old)
-    README.write_text(new, encoding="utf-8")
-    print("README.md: table of results " + ("unchanged" if new == old else "written"))
+    PAGE.write_text(new, encoding="utf-8")
+    print(f"{PAGE.name}: " + ("unchanged" if new == old else "written"))
     return 0
 
 

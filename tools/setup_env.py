@@ -1,9 +1,10 @@
-"""Make the virtual environment of this checkout: `python tools/setup_env.py {full,read}`.
+"""Make the virtual environment of this checkout: `python tools/setup_env.py {full,first,read}`.
 
-full  .venv       what `make run` and `make test` need: torch first, versions from constraints.txt
-read  .venv-read  what builds the book from the committed outputs: Sphinx and its kin, no torch
+full   .venv       what `make run` and `make test` need: torch first, versions from constraints.txt
+first  .venv       of that, only what runs the first page; `full` adds the rest
+read   .venv-read  what builds the book from the committed outputs: Sphinx and its kin, no torch
 
-Both fetch reveal.js too, for the slides.
+`full` and `read` fetch reveal.js too, for the slides.
 
 Called by make; standard library only. A stamp in the environment names what it was built from, so
 a second call returns at once and a changed list of dependencies is picked up. An interrupted
@@ -32,6 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "setup-stamp"
+RUNNER = ("ipykernel", "nbclient", "nbformat", "jupytext")  # what runs a page
 KEPT = ("Collecting", "Downloading", "Installing collected", "Building", "ERROR", "error:")
 
 
@@ -296,7 +298,7 @@ def fetch_reveal() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("which", choices=["full", "read"])
+    parser.add_argument("which", choices=["full", "first", "read"])
     parser.add_argument(
         "--torch-index",
         default="",
@@ -328,29 +330,32 @@ def alone() -> Iterator[None]:
 
 def set_up(which: str, torch_index: str) -> int:
     choice = ROOT / ".venv" / "torch-index"
-    if which == "full":
+    if which == "read":
+        environment = whole = Environment(".venv-read", "read")
+    else:
         torch_index = torch_index or (choice.read_text().strip() if choice.is_file() else "auto")
         check_choice(torch_index)
-        environment = Environment(".venv", f"full {torch_index}")
-    else:
-        environment = Environment(".venv-read", "read")
-    if environment.ready():
+        environment = Environment(".venv", f"{which} {torch_index}")
+        whole = Environment(".venv", f"full {torch_index}")
+    if environment.ready() or whole.ready():
         return 0
     with alone():
-        if environment.ready():
+        if environment.ready() or whole.ready():
             return 0
         start = time.monotonic()
         say(f"Setting up {environment.path.name} (once; afterwards this step takes no time)")
         environment.begin()
-        if which == "full":
+        if which == "read":
+            environment.install(*read_packages())
+        else:
             install_torch(environment, torch_index)
             choice.write_text(torch_index + "\n", encoding="utf-8")
             say("  everything else, at the versions of constraints.txt")
             environment.install("setuptools")
-            environment.install("--no-build-isolation", "-e", ".[test]")
-        else:
-            environment.install(*read_packages())
-        fetch_reveal()
+            what = (".[test]",) if which == "full" else (".", *RUNNER)
+            environment.install("--no-build-isolation", "-e", *what)
+        if which != "first":
+            fetch_reveal()
         environment.finish()
     say(f"Set-up of {environment.path.name} took {time.monotonic() - start:.0f} s")
     return 0

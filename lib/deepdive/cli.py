@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -14,9 +15,8 @@ from deepdive.course.assignment.commands import assignment
 from deepdive.course.assignment.exercises_command import exercises
 from deepdive.course.questions.commands import questions
 from deepdive.house.pages import Page, discover, find_root
-from deepdive.house.pages.commands import Group, notebooks, run, suggest
-
-Row = tuple[str, ...]
+from deepdive.house.pages.commands import Group, notebooks, run, shown, suggest
+from deepdive.house.terminal import Row, plain, table, width
 
 # A machine without these cannot run a page; without the others it can do less.
 NEEDED = {"Python", "torch"}
@@ -50,37 +50,41 @@ main.add_command(assignment)
 @main.command("list")
 @click.argument("what", type=click.Choice(LISTS), default="pages")
 def list_(what: str) -> None:
-    """List the pages (default), case studies, data sets, systems with their status, or sheets.
+    """List pages, case studies, data sets, systems or sheets.
+
+    Without a word it lists the pages. In a pipe each line is whole.
 
     \b
     Examples:
       deepdive list
+      deepdive list data
       deepdive list systems | grep -i longformer
     """
     rows = dict(zip(LISTS, (_pages, _studies, _data, _systems, _sheets), strict=True))[what]
     with _failing():
-        click.echo(_table(rows()))
+        click.echo(table(rows(), width()))
 
 
 @main.group(cls=Group)
 def data() -> None:
-    """List, fetch, verify and find the data sets. Looked for: mirror, cache, public address.
+    """List, fetch, verify and find the data sets.
 
-    DEEPDIVE_MIRROR names a folder or address laid out <data set>/<file>.
+    A data set is looked for in the mirror, then in the cache of this machine, then at its public
+    address. DEEPDIVE_MIRROR names the mirror: a folder or an address laid out <data set>/<file>.
     """
 
 
 @data.command("list")
 def data_list() -> None:
-    """List the data sets, their size and licence, and whether they are on this machine."""
+    """List the data sets: size, licence, whether here."""
     with _failing():
-        click.echo(_table(_data()))
+        click.echo(table(_data(), width()))
 
 
 @data.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Bring data sets to this machine, verified, and print where they lie.
+    """Bring data sets here, verified; print their folders.
 
     \b
     Example:
@@ -96,7 +100,10 @@ def fetch(names: tuple[str, ...]) -> None:
 @data.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def verify(names: tuple[str, ...]) -> None:
-    """Hash the files of data sets (default: all) again; fail if one is missing or changed."""
+    """Read data sets again and compare their hashes.
+
+    Without a name it reads all. It fails where a file is missing or changed.
+    """
     from deepdive import data as sets
 
     good = True
@@ -111,7 +118,10 @@ def verify(names: tuple[str, ...]) -> None:
 @data.command()
 @click.argument("name")
 def where(name: str) -> None:
-    """Print the folder that a data set lies in; fail if it would have to be downloaded."""
+    """Print the folder of a data set that is here.
+
+    It fails where the data set would have to be downloaded.
+    """
     from deepdive import data as sets
 
     with _failing():
@@ -124,37 +134,44 @@ def where(name: str) -> None:
 @main.command()
 @click.argument("name")
 @click.option("--seed", default=0, help="Which numbers are drawn (default 0).")
-@click.option("--count", type=click.IntRange(1, 200), default=1, help="So many sheets: seed, ...")
-@click.option("--out", type=click.Path(path_type=Path), help="Default: NAME-SEED.html here.")
+@click.option(
+    "--count", type=click.IntRange(1, 200), default=1, help="So many sheets, each with its seed."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Default: NAME-SEED.html, in a checkout below build/sheets, else here.",
+)
 def sheet(name: str, seed: int, count: int, out: Path | None) -> None:
-    """Write a pencil sheet of one mechanism: an A4 page to fill in, its key, and a stepper.
+    """Write a sheet to compute with a pencil, and its key.
 
-    One HTML file to open in a browser; print it on paper or into a PDF. `deepdive list sheets`
-    names them all.
+    It is one HTML file with an A4 page to fill in, the key, and a stepper. Open it in a browser;
+    from there it can be printed. `deepdive list sheets` names all sheets. With --count the keys
+    stand behind the sheets.
 
     \b
     Examples:
       deepdive sheet attention --seed 7
-      deepdive sheet beam_search --count 25 --out class.html   25 sheets, the keys behind them
+      deepdive sheet beam_search --count 25 --out class.html
     """
     from deepdive.course.sheets import SHEETS, document, make
 
     if name not in SHEETS:
         raise click.UsageError(f"no sheet {name!r}{suggest(name, SHEETS)}: `deepdive list sheets`")
-    path = out or Path(f"{name}-{seed}.html")
+    path = out or _sheets_folder() / f"{name}-{seed}.html"
     text = document(*(make(name, seed + i) for i in range(count)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
-    click.echo(path)
+    click.echo(f"Written: {shown(path)}\nOpen it in a browser, and print it from there.")
 
 
 @main.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def new(words: tuple[str, ...]) -> None:
-    """Begin a system as its parent under a new name, in a checkout: `deepdive new --help`."""
+    """Begin a system as its parent under a new name."""
     tool = find_root() / "tools" / "new_system.py"
     if not tool.is_file():
         raise click.UsageError(f"no {tool}: it begins systems, and only a checkout has it")
@@ -163,17 +180,18 @@ def new(words: tuple[str, ...]) -> None:
 
 @main.command()
 def doctor() -> None:
-    """Say what this machine has and lacks, one line a point, with the fix.
+    """Say what this machine lacks, and how to mend it.
 
     Fails only where no page could run.
     """
     from deepdive.house.doctor import checks
 
     results = checks()
-    width = max(len(check.name) for check in results)
+    longest = max(len(check.name) for check in results)
     for check in results:
         fix = f"; fix: {check.fix}" if check.fix else ""
-        click.echo(f"{'ok' if check.ok else 'NO':3}{check.name:{width}}  {check.message}{fix}")
+        line = f"{'ok' if check.ok else 'NO':3}{check.name:{longest}}  {check.message}{fix}"
+        click.echo(textwrap.fill(line, width(), subsequent_indent=" " * (longest + 5)))
     sys.exit(any(not check.ok and check.name in NEEDED for check in results))
 
 
@@ -198,17 +216,20 @@ def _failing() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
 
 
-def _table(rows: Sequence[Row]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "\n".join(lines)
+def _sheets_folder() -> Path:
+    """In a checkout a folder that git ignores, so that no sheet lies among the sources."""
+    here = Path.cwd()
+    checkouts = [folder for folder in (here, *here.parents) if (folder / "chapters").is_dir()]
+    return checkouts[0] / "build" / "sheets" if checkouts else Path()
 
 
 def _page_rows(pages: Sequence[Page]) -> list[Row]:
-    rows: list[Row] = [("number", "page", "minutes", "question")]
+    rows: list[Row] = [("number", "name", "minutes", "title")]
     for page in pages:
         summary = page.summary()
-        rows.append((page.number, page.name, str(summary.minutes or "?"), summary.question))
+        rows.append(
+            (page.number, page.source.stem, str(summary.minutes or "?"), plain(summary.title))
+        )
     return rows
 
 

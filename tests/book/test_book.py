@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from functools import cache
 from pathlib import Path
@@ -13,12 +14,12 @@ import pytest
 from book_build import build
 from browser import Reader
 from bs4 import BeautifulSoup
+from checkout import ROOT
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from book.pdf import chapters, joined, print_pdf
 from deepdive.house.pages import discover
-from deepdive.house.pages.setup_cell import ADDRESS
 from deepdive.page.predictions import advise, predict, score
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
@@ -158,15 +159,35 @@ def test_a_page_leads_to_its_neighbours_its_headings_and_its_notebook(
     assert "under 15 s and 500 MB" in line
 
 
-def test_colab_and_binder_open_the_notebook_of_the_one_address(page: str) -> None:
-    project = ADDRESS.removeprefix("https://").removeprefix("github.com/")
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module that stages the book, whose neighbours it imports by their bare names."""
+    monkeypatch.syspath_prepend(ROOT / "book")
+    return importlib.import_module("stage")
+
+
+def test_colab_and_binder_open_the_notebook_of_the_one_address(
+    stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = "chapters/01_demo/01_softmax.ipynb"
-    links = [a["href"] for a in article(page).select("a.run")]
-    assert f"https://colab.research.google.com/github/{project}/blob/main/{path}" in links
-    assert any(
-        link.startswith(f"https://mybinder.org/v2/gh/{project}/main?") and path in unquote(link)
-        for link in links
-    )
+    monkeypatch.setattr(stage.SETTING, "ADDRESS", "https://github.com/some/body")
+    monkeypatch.setattr(stage.SETTING, "BRANCH", "published")
+    links = [
+        unquote(str(BeautifulSoup(link, "html.parser").a["href"])) for link in stage.launchers(path)
+    ]
+    assert links == [
+        f"https://colab.research.google.com/github/some/body/blob/published/{path}",
+        f"https://mybinder.org/v2/gh/some/body/published?labpath={path}",
+    ]
+
+
+def test_there_is_no_button_before_there_is_an_address(
+    page: str, stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buttons = [a.get_text() for a in article(page).select("a.run")]
+    assert len(buttons) == len(stage.launchers("a page")) + 1, "the download, and what opens it"
+    monkeypatch.setattr(stage.SETTING, "ADDRESS", "")
+    assert stage.launchers("chapters/01_demo/01_softmax.ipynb") == []
 
 
 def test_links_to_sources_and_files_of_the_checkout_are_kept(site: Path, page: str) -> None:

@@ -26,6 +26,7 @@ from deepdive.course.questions.gift import escaped, gift
 from deepdive.course.questions.html import html, inline
 from deepdive.course.questions.qti import assessment, manifest, write_qti
 from deepdive.house.pages import PageError
+from deepdive.house.terminal import plain
 
 CHAPTER = ROOT / "chapters" / "02_transformer"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
@@ -494,18 +495,34 @@ def test_who_answers_right_reads_nothing_and_who_does_not_is_told_where() -> Non
     letters = ["abcd"[item.right] for item in chosen]
     done = run("ask", "2", "--count", "4", "--seed", "3", answers="\n".join(letters) + "\n")
     assert "4 of 4 right." in done.output
-    assert "Read " not in done.output
+    assert "Read: " not in done.output
     letters[1] = "abcd"[chosen[1].right - 1]
     done = run("ask", "2", "--count", "4", "--seed", "3", answers="\n".join(letters) + "\n")
     assert "3 of 4 right." in done.output
-    assert f"Read {chosen[1].where}." in done.output
-    assert chosen[1].options[chosen[1].right - 1].why in done.output
+    assert f"Read: {chosen[1].where}." in done.output
+    assert plain(chosen[1].options[chosen[1].right - 1].why) in " ".join(done.output.split())
 
 
-def test_an_unknown_chapter_is_wrong_use() -> None:
-    done = run("ask", "02_transformers")
+@pytest.mark.parametrize("page", ["2.2", "02_attention", "attention"])
+def test_a_page_can_be_asked_about_by_its_number_or_name(page: str) -> None:
+    items = [item for item in BANKS["bank"].items if item.page == "02_attention"]
+    done = run("ask", page, "--count", "99", answers="a\n" * len(items))
+    assert f"of {len(items)} right." in done.output
+
+
+@pytest.mark.parametrize("word", ["02_transformers", "9", "1.7"])
+def test_what_has_no_questions_is_wrong_use_and_says_what_has(word: str) -> None:
+    done = run("ask", word)
     assert done.exit_code == 2
-    assert "did you mean 02_transformer?" in done.output
+    assert "02_transformer has one" in done.output
+
+
+def test_ctrl_c_at_a_question_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("click.termui.visible_prompt_func", interrupted)
+    assert run("ask", "2").exit_code == 130
 
 
 # -- the gain

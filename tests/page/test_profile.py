@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -24,6 +25,34 @@ def _state(monkeypatch: pytest.MonkeyPatch) -> object:
     yield
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(kept)
+
+
+SETUP_CELL = """
+import os, sys
+
+class AtTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            print(os.environ.get("GOMP_SPINCOUNT"))
+            sys.exit()
+
+sys.meta_path.insert(0, AtTorch())
+from deepdive.page.profile import setup
+"""
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, "2000"), ("7", "7")])
+def test_a_waiting_thread_leaves_its_core_wherever_a_page_runs(
+    monkeypatch: pytest.MonkeyPatch, own: str | None, expected: str
+) -> None:
+    """What torch's threads read when it is loaded is there, with no help of what starts a page."""
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    if own:
+        monkeypatch.setenv("GOMP_SPINCOUNT", own)
+    done = subprocess.run(
+        [sys.executable, "-c", SETUP_CELL], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"{expected}\n", done.stderr
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,30 @@ def test_a_choice_of_torch_is_kept_until_another_is_named(
     assert asked == ["auto", "cpu", "cpu", "auto", "auto"]
 
 
+def test_the_first_page_needs_little_and_the_whole_is_enough_for_it(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(Environment, "begin", lambda self: self.python.parent.mkdir(parents=True))
+    monkeypatch.setattr(Environment, "install", lambda self, *arguments: asked.append(arguments))
+    for name in ("install_torch", "fetch_reveal"):
+        monkeypatch.setattr(setup_env, name, lambda *_, name=name: asked.append((name,)))
+    assert setup_env.set_up("first", "") == 0
+    installed = {word for arguments in asked for word in arguments}
+    assert {"-e", ".", *setup_env.RUNNER} <= installed
+    assert "fetch_reveal" not in installed
+    setup_env.Environment(".venv", "first auto").python.touch()
+    asked.clear()
+    assert setup_env.set_up("first", "") == 0
+    assert not asked, "it is there"
+    monkeypatch.setattr(Environment, "begin", lambda self: None)
+    assert setup_env.set_up("full", "") == 0
+    assert any(".[test]" in arguments for arguments in asked)
+    asked.clear()
+    assert setup_env.set_up("first", "") == 0
+    assert not asked, "the whole has what the first page needs"
+
+
 def test_a_half_installed_package_is_forgotten(checkout: Path) -> None:
     environment = Environment(".venv", "full auto")
     packages = environment.path / "lib" / "python3.11" / "site-packages"

@@ -8,6 +8,11 @@ import sys
 from pathlib import Path
 from typing import TypeVar
 
+# A thread that waits for another soon leaves its core (libgomp, Linux). At the default, two threads
+# beside other work on two cores were up to 200 times as slow; alone, no difference was measured.
+# It is read when torch is loaded, and the setup cell of a page loads it here.
+os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
 import torch
 
 from deepdive.training.seeds import seed_everything

@@ -27,9 +27,10 @@ import pytest
 
 from deepdive.house import pages
 from deepdive.house.pages import Page, PageError, discover, find, runner, source
+from deepdive.house.pages.address import SETTING, checked, published
 from deepdive.house.pages.execute import Run, execute
 from deepdive.house.pages.progress import Display, Result, report
-from deepdive.house.pages.setup_cell import SETUP, SOURCE
+from deepdive.house.pages.setup_cell import ADDRESS, SETUP, setup_cell
 
 FIRST = """\
 # %% [markdown]
@@ -358,17 +359,28 @@ def test_every_committed_page_is_its_sources_and_was_run(root: Path) -> None:
 # --- the setup cell ---------------------------------------------------------------------------
 
 
-def colab(monkeypatch: pytest.MonkeyPatch, present: set[str]) -> list[list[str]]:
+PUBLISHED = "https://github.com/some/body"
+
+
+def colab(
+    monkeypatch: pytest.MonkeyPatch, present: set[str], address: str = PUBLISHED
+) -> list[list[str]]:
     """Run the setup cell as on Colab with these modules; the pip commands that it runs."""
     commands: list[list[str]] = []
+    there = set(present)
     asked = []
     monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
     monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name: ModuleSpec(name, None) if name in present else None
+        "importlib.util.find_spec", lambda name: ModuleSpec(name, None) if name in there else None
     )
-    monkeypatch.setattr(subprocess, "run", lambda command, check: commands.append(command))
+
+    def installs(command: list[str]) -> None:
+        commands.append(command)
+        there.add("deepdive" if command[-1].startswith("git+") else command[-1])
+
+    monkeypatch.setattr(subprocess, "run", installs)
     monkeypatch.setattr("deepdive.page.profile.setup", lambda *a, **k: asked.append((a, k)))
-    exec(SETUP, {})
+    exec(setup_cell(address), {})
     assert asked == [(("auto",), {"drive": False})]
     return [command[4:] for command in commands]
 
@@ -378,19 +390,79 @@ def test_on_colab_the_setup_cell_installs_only_what_is_missing(
 ) -> None:
     got = colab(monkeypatch, {"einops", "safetensors", "babel"})
     assert got == [
-        ["--quiet", "--no-deps", SOURCE],
+        ["--quiet", "--no-deps", f"git+{PUBLISHED}.git"],
         ["--quiet", "sacrebleu"],
         ["--quiet", "num2words"],
     ]
-    assert colab(monkeypatch, {"deepdive"}) == []
+    every = {"deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"}
+    assert colab(monkeypatch, every) == []
+    assert colab(monkeypatch, every - {"babel"}, address="") == [["--quiet", "babel"]]
+
+
+@pytest.mark.parametrize("address", ["", PUBLISHED])
+def test_a_setup_cell_that_cannot_install_says_in_one_sentence_how_to(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """Where pip fails, and where there is no address yet: never a raw error of pip's process."""
+    monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    failed = subprocess.run
+    command = [sys.executable, "-c", "raise SystemExit(1)"]
+    monkeypatch.setattr(subprocess, "run", lambda _, **more: failed(command, **more))
+    with pytest.raises(ModuleNotFoundError, match=r"run `pip wheel --no-deps .`.*`%pip install`"):
+        exec(setup_cell(address), {})
 
 
 def test_the_setup_cell_is_short_and_names_the_one_address(root: Path) -> None:
-    assert len([line for line in SETUP.splitlines() if line.strip()]) <= 17
-    assert SETUP.count(SOURCE) == 1
+    cell = setup_cell(PUBLISHED)
+    assert len([line for line in cell.splitlines() if line.strip()]) <= 18
+    assert max(map(len, cell.splitlines())) <= 100
+    assert cell.count(PUBLISHED) == 1
+    assert PUBLISHED not in setup_cell("")
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     address = project.get("urls", {}).get("Repository")
-    assert address is None or f"git+{address.removesuffix('.git')}.git" == SOURCE
+    assert address is None or address.removesuffix(".git") == ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("remote", "environment"),
+    [
+        ("git@github.com:some/body.git", ""),
+        ("https://github.com/some/body", ""),
+        ("https://name:secret@github.com/some/body.git", ""),
+        ("ssh://git@github.com/some/body.git", ""),
+        ("/a/folder", "some/body"),
+    ],
+)
+def test_the_address_is_that_of_the_fork_that_publishes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remote: str, environment: str
+) -> None:
+    monkeypatch.setenv("GITHUB_REPOSITORY", environment)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    subprocess.run(["git", "-C", tmp_path, "remote", "add", "origin", remote], check=True)
+    assert published(tmp_path) == PUBLISHED
+
+
+@pytest.mark.parametrize("given", ["", "https://gitlab.com/some/body", "github.com/some/body"])
+def test_what_is_no_address_on_github_is_refused_with_the_way_out(given: str) -> None:
+    with pytest.raises(PageError, match=r"--address https://github\.com/OWNER/NAME"):
+        checked(given)
+
+
+def test_one_command_says_everywhere_where_the_project_is_published(
+    root: Path, tmp_path: Path
+) -> None:
+    (page,) = checkout(tmp_path, **{"01_softmax": DEMO})
+    (tmp_path / SETTING).parent.mkdir(parents=True)
+    (tmp_path / SETTING).write_text((root / SETTING).read_text())
+    words = ["setup", "--address", f"{PUBLISHED}.git", "--branch", "published"]
+    command = [sys.executable, "-m", "deepdive.house.pages", *words]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert setup_cell(PUBLISHED) in page.source.read_text()
+    written: dict[str, Any] = {}
+    exec((tmp_path / SETTING).read_text(), written)
+    assert (written["ADDRESS"], written["BRANCH"]) == (PUBLISHED, "published")
+    assert written["SETUP"] == setup_cell(PUBLISHED)
 
 
 def test_the_setup_cell_is_written_into_a_source(tmp_path: Path) -> None:
@@ -472,20 +544,6 @@ def test_a_page_keeps_no_history_that_another_could_lock(tmp_path: Path) -> None
     assert not run.error
     assert texts(run.notebook) == "21\n42 20 + 1\n"
     assert not list(home.rglob("history.sqlite*"))
-
-
-def test_a_waiting_thread_leaves_its_core_unless_told_otherwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (page,) = checkout(
-        tmp_path, **{"01_says": cells("import os", "print(os.environ['GOMP_SPINCOUNT'])")}
-    )
-    for count, expected in ((None, "2000"), ("7", "7")):
-        monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
-        if count:
-            monkeypatch.setenv("GOMP_SPINCOUNT", count)
-        run = execute(Run(source.load(page)), tmp_path, {}, lambda run: None)
-        assert texts(run.notebook) == f"{expected}\n"
 
 
 def test_an_interrupt_ends_with_the_table_of_what_ran(tmp_path: Path) -> None:

@@ -40,10 +40,11 @@ def _opened(course: Path, chapter: str) -> tuple["Course", str]:
 
 @click.group(cls=Assignments)
 def assignment() -> None:
-    """Run a course: release exercises, collect, grade safely, give feedback, export grades.
+    """Run a course: release, collect, grade, feedback, export.
 
-    COURSE is the folder of a course, CHAPTER a chapter's number or name, and 2_clinic the bug
-    clinic of chapter 2. Needs nbgrader: pip install 'deepdive[instructors]'.
+    Students' work is graded in a sandbox. COURSE is the folder of a course, CHAPTER a chapter's
+    number or name, and 2_clinic the bug clinic of chapter 2. The commands need nbgrader, which
+    `pip install -e ".[instructors]"` brings in a checkout.
 
     \b
     In this order:
@@ -86,7 +87,9 @@ def create(course: Path, secret: bool, overlay: Path | None) -> None:
 @click.argument("chapters", nargs=-1, required=True, metavar="CHAPTER...")
 @click.option("--renew", is_flag=True, help="Take the exercises from the book again.")
 def release(course: Path, chapters: tuple[str, ...], renew: bool) -> None:
-    """Write what students get: one form for all, or with a secret one a student.
+    """Write what students get.
+
+    That is one form for all, or in a course with a secret one form for each student.
 
     \b
     Example:
@@ -110,7 +113,7 @@ def release(course: Path, chapters: tuple[str, ...], renew: bool) -> None:
 @click.option("--students", default=6, type=click.IntRange(1, 1000), help="Default 6.")
 @click.option("--out", default=Path("rehearsal.zip"), type=click.Path(path_type=Path))
 def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
-    """Let an invented class hand in, to try all commands before students do.
+    """Let an invented class hand in, to try the commands.
 
     An empty roster is filled with invented students; use a course of its own for it.
 
@@ -135,7 +138,9 @@ def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
 @click.option("--replace", is_flag=True, help="Let new versions take the place of earlier ones.")
 @click.option("--late", is_flag=True, help="Mark all that this download brings as late.")
 def collect(course: Path, chapter: str, download: Path, replace: bool, late: bool) -> None:
-    """Take the submissions of a folder or zip, as Moodle, Canvas or Blackboard give it.
+    """Take the submissions of a folder or zip.
+
+    It may be as Moodle, Canvas or Blackboard give it.
 
     \b
     Example:
@@ -176,7 +181,9 @@ def collect(course: Path, chapter: str, download: Path, replace: bool, late: boo
     help="Run what students wrote without a sandbox, with your rights; marks the grade book.",
 )
 def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> None:
-    """Grade what was collected and not graded yet; Ctrl-C stops, the same command goes on.
+    """Grade what was collected and not graded yet.
+
+    Ctrl-C stops, and the same command goes on.
 
     \b
     Example:
@@ -222,7 +229,9 @@ def _line(result: "Result") -> str:
 @COURSE
 @CHAPTER
 def feedback(course: Path, chapter: str) -> None:
-    """Write a page for each graded student, without hidden tests and solutions.
+    """Write a page of feedback for each graded student.
+
+    Hidden tests and solutions are not on it.
 
     \b
     Example:
@@ -251,7 +260,9 @@ def feedback(course: Path, chapter: str) -> None:
 @COURSE
 @click.argument("path", type=click.Path(path_type=Path), default="grades.csv", metavar="[FILE.csv]")
 def export(course: Path, path: Path) -> None:
-    """Write all grades as CSV, a student a line; default grades.csv.
+    """Write all grades as CSV, a student a line.
+
+    The file is grades.csv, if no other is named.
 
     \b
     Example:

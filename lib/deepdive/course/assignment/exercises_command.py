@@ -8,10 +8,10 @@ from deepdive.house.pages import exercise_sources, find_root
 @click.command()
 @click.option("--all", "every", is_flag=True, help="The other forms too, into build/exercises.")
 def exercises(every: bool) -> None:
-    """Write the released form of each chapter's exercises beside its source.
+    """Write the students' form of each chapter's exercises.
 
-    With --all also the solved form, the one for self-study, and the instructor's, which says what
-    each check tells each wrong answer.
+    It lies beside its source. With --all also the solved form, the one for self-study, and the
+    instructor's, which says what each check tells each wrong answer.
 
     \b
     Examples:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
-from deepdive.course.questions import FILES, Bank, Item, load
-from deepdive.house.pages import PageError, find_root
-from deepdive.house.pages.commands import Group, suggest
+from deepdive.course.questions import FILES, Item, load
+from deepdive.house.pages import PageError, discover, find, find_root
+from deepdive.house.pages.commands import Group, shown
+from deepdive.house.terminal import paragraphs, width
 
 CHAPTER = click.argument("chapter")
 TEST = click.option(
@@ -18,12 +19,15 @@ TEST = click.option(
 
 @click.group(cls=Group)
 def questions() -> None:
-    """Multiple-choice questions of a chapter, for Moodle, Canvas and the terminal.
+    """Multiple-choice questions, here or for Moodle and Canvas.
+
+    CHAPTER is a number (2) or a folder's name (02_transformer).
 
     \b
     Examples:
-      deepdive questions ask 02_transformer --count 5
-      deepdive questions export 02_transformer --format gift -o bank.gift
+      deepdive questions ask 2 --count 5
+      deepdive questions ask 2.2
+      deepdive questions export 2 --format gift -o bank.gift
       deepdive questions gain before.csv after.csv --out-of 12
     """
 
@@ -31,14 +35,26 @@ def questions() -> None:
 @questions.command()
 @CHAPTER
 @TEST
-@click.option("--format", "form", type=click.Choice(["gift", "qti"]), required=True)
-@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["gift", "qti"]),
+    required=True,
+    help="gift for Moodle; qti, a zip of QTI 1.2, for Canvas.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The file to write.",
+)
 def export(chapter: str, which: str, form: str, out: Path) -> None:
-    """Write the questions as GIFT (Moodle) or as a zip of QTI 1.2 (Canvas)."""
+    """Write the questions as a file for Moodle or Canvas."""
     from deepdive.course.questions.gift import gift
     from deepdive.course.questions.qti import write_qti
 
-    bank = _bank(chapter, which)
+    bank = load(_chapter(chapter, which), which)
     try:
         if form == "gift":
             out.write_text(gift(bank), encoding="utf-8")
@@ -46,30 +62,46 @@ def export(chapter: str, which: str, form: str, out: Path) -> None:
             write_qti(bank, out)
     except OSError as error:
         raise click.ClickException(f"cannot write {out}: {error.strerror}") from error
-    click.echo(f"{out}: {len(bank.items)} questions")
+    click.echo(f"Written: {shown(out)} ({len(bank.items)} questions)")
 
 
 @questions.command()
-@CHAPTER
+@click.argument("chapter", metavar="CHAPTER|PAGE")
 @TEST
 @click.option("--count", type=click.IntRange(1), default=10, help="How many (default 10).")
 @click.option("--seed", type=int, help="Which ones; by default others each time.")
 def ask(chapter: str, which: str, count: int, seed: int | None) -> None:
-    """Ask some questions here; say at the end what to read."""
-    items = _bank(chapter, which).items
+    """Ask some questions here; say at the end what to read.
+
+    A chapter's number or name asks about the whole chapter, a page's about that page alone.
+
+    \b
+    Examples:
+      deepdive questions ask 2
+      deepdive questions ask 2.2
+    """
+    items = _items(chapter, which)
     chosen = random.Random(seed).sample(items, min(count, len(items)))
     missed = [item for number, item in enumerate(chosen, start=1) if not _asked(number, item)]
     click.echo(f"{len(chosen) - len(missed)} of {len(chosen)} right.")
     for where in dict.fromkeys(item.where for item in missed):
-        click.echo(f"Read {where}.")
+        click.echo(f"Read: {where}.")
 
 
 @questions.command()
 @click.argument("before", type=click.Path(path_type=Path, exists=True))
 @click.argument("after", type=click.Path(path_type=Path, exists=True))
-@click.option("--out-of", type=click.FloatRange(0, min_open=True), required=True)
+@click.option(
+    "--out-of",
+    type=click.FloatRange(0, min_open=True),
+    required=True,
+    help="The points that a test could give.",
+)
 def gain(before: Path, after: Path, out_of: float) -> None:
-    """Say what a class gained between two tests: CSV files with the columns student, score."""
+    """Say what a class gained between two tests.
+
+    BEFORE and AFTER are CSV files with the columns student and score.
+    """
     from deepdive.course.questions import gain as gains
 
     try:
@@ -85,19 +117,38 @@ def gain(before: Path, after: Path, out_of: float) -> None:
 
 
 def _asked(number: int, item: Item) -> bool:
-    click.echo(f"\n{number}. {item.stem}\n")
+    click.echo("\n" + paragraphs(f"{number}. {item.stem}", width()) + "\n")
     for letter, option in zip("abcd", item.options, strict=True):
-        click.echo(f"  {letter}) {option.text}")
+        click.echo(paragraphs(f"{letter}) {option.text}", width(), "  "))
     choice = click.prompt("", type=click.Choice([*"abcd"]), prompt_suffix="> ", show_choices=False)
     given = item.options["abcd".index(choice)]
-    click.echo(f"{'Right' if given.right else 'Wrong'}: {given.why}")
+    click.echo(paragraphs(f"{'Right' if given.right else 'Wrong'}: {given.why}", width()))
     return given.right
 
 
-def _bank(chapter: str, which: str) -> Bank:
-    """The questions of the chapter with this folder name, or number."""
-    found = {path.parent.name for path in find_root().glob(f"chapters/*/{FILES[which]}")}
-    names = [name for name in found if chapter in (name, name[:2], name[:2].lstrip("0"))]
-    if not names:
-        raise PageError(f"no {FILES[which]} in a chapter {chapter!r}{suggest(chapter, found)}")
-    return load(find_root() / "chapters" / names[0], which)
+def _items(query: str, which: str) -> tuple[Item, ...]:
+    """The questions of a chapter, or those of one of its pages."""
+    root = find_root()
+    try:
+        return load(_chapter(query, which), which).items
+    except PageError:
+        pages = [page for page in discover(root) if query.lower() in page.answers_to]
+        if not pages:
+            raise
+    page = find(query, root)
+    bank = load(_chapter(page.source.parent.name, which), which)
+    items = tuple(item for item in bank.items if item.page == page.source.stem)
+    if not items:
+        raise PageError(f"{FILES[which]} asks nothing about {page.name}: ask about its chapter")
+    return items
+
+
+def _chapter(query: str, which: str) -> Path:
+    """The folder of the chapter with this number or name, which has this file of questions."""
+    found = sorted(path.parent for path in find_root().glob(f"chapters/*/{FILES[which]}"))
+    for folder in found:
+        number = folder.name[:2]
+        if query in (folder.name, folder.name[3:], number, number.lstrip("0") or "0"):
+            return folder
+    there = ", ".join(folder.name for folder in found) or "no chapter"
+    raise PageError(f"no {FILES[which]} in a chapter {query!r}: {there} has one")

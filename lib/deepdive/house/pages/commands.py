@@ -4,12 +4,16 @@ import difflib
 import errno
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from deepdive.house.pages import BUDGETS, Page, PageError, exercise_sources, find_root, select
+
+if TYPE_CHECKING:
+    from deepdive.house.pages.progress import Result
 
 PAGES = click.argument("pages", nargs=-1, metavar="[PAGE]...")
 PROFILE = click.option(
@@ -42,7 +46,7 @@ class Group(click.Group):
             return super().invoke(ctx)
         except PageError as error:
             raise click.UsageError(str(error)) from error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):  # a prompt makes an Abort of Ctrl-C
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(130) from None
         except OSError as error:
@@ -95,7 +99,9 @@ def run(
     share: float | None,
     figures: Path | None,
 ) -> None:
-    """Run pages (default: all) into a folder; no committed file changes.
+    """Run pages, and keep their notebooks in a folder.
+
+    Without a name all pages run. No committed file changes.
 
     In the `experiment` profile a page also measures what takes long, and keeps it in results/
     beside the page: row by row, so that it can be stopped and started again.
@@ -127,7 +133,26 @@ def run(
             return
     source.try_places(chosen, folder, figures)
     results = runner.run_pages(chosen, name, folder, figures=figures and figures.resolve())
+    _say_where(results, folder)
     sys.exit(runner.exit_code(results, strict_budget))
+
+
+def _say_where(results: "Sequence[Result]", folder: Path) -> None:
+    """Name the notebook of a page, or the folder of several."""
+    kept = [
+        path
+        for path in (folder / f"{result.page.name}.ipynb" for result in results)
+        if path.is_file()
+    ]
+    if kept:
+        what = "the notebook, with its outputs" if len(kept) == 1 else f"{len(kept)} notebooks"
+        click.echo(f"\nWritten: {shown(kept[0] if len(kept) == 1 else folder)} ({what})")
+
+
+def shown(path: Path) -> Path:
+    """A path as seen from here, where it lies below, else in full."""
+    path = path.resolve()
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 @main.command()
@@ -142,7 +167,9 @@ def run(
     help="Renew prose, tags and setup cell, keep outputs; refuses other new code.",
 )
 def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: bool) -> None:
-    """Build the committed .ipynb, outputs included, from the .py sources (profile laptop).
+    """Build the committed notebooks from their sources.
+
+    A page's .py is run in the profile laptop, and its .ipynb is written with all outputs.
 
     \b
     Examples:
@@ -160,6 +187,7 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
     if prose:
         for page in chosen:
             source.refresh_prose(page)
+        click.echo(f"{len(chosen)} notebooks have the text of their sources")
         return
     source.try_places(chosen, None, None)
     sys.exit(runner.exit_code(runner.run_pages(chosen, profile or "laptop", None), False))
@@ -167,19 +195,31 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
 
 @main.command()
 @PAGES
-def setup(pages: tuple[str, ...]) -> None:
+@click.option(
+    "--address",
+    metavar="auto|https://github.com/OWNER/NAME",
+    help="Say anew where the project is published; auto: GITHUB_REPOSITORY, else git's origin.",
+)
+@click.option("--branch", default="main", help="The branch with its notebooks (default main).")
+def setup(pages: tuple[str, ...], address: str | None, branch: str) -> None:
     """Write the library's setup cell into the sources, those of the exercises too.
 
     \b
-    After a change of ADDRESS in deepdive/house/pages/setup_cell.py:
-      python -m deepdive.house.pages setup
+    To publish:
+      python -m deepdive.house.pages setup --address auto
       python -m deepdive.house.pages notebooks --prose
       deepdive exercises
     """
-    from deepdive.house.pages import source
+    from deepdive.house.pages import address as place
+    from deepdive.house.pages import setup_cell, source
 
-    root = find_root()
+    root, cell = find_root(), setup_cell.SETUP
+    if address is not None:
+        address = place.published(root) if address == "auto" else place.checked(address)
+        place.write(root, address, branch)
+        cell = setup_cell.setup_cell(address)
+        click.echo(f"Published at {address}, branch {branch}")
     others = [] if pages else [Page(path, root) for path in exercise_sources(root)]
     for page in [*select(pages, root), *others]:
-        if source.write_setup(page):
+        if source.write_setup(page, cell):
             click.echo(page.name)

@@ -20,10 +20,8 @@ TICK = 0.25  # seconds between two looks at the kernel
 HOPELESS = 6  # a page that takes so many times its budget is stopped
 # All kernels share one history file; where another holds it, a warning lands in the page's output.
 NO_HISTORY = "--HistoryManager.enabled=False"
-# A kernel's environment, where the user's does not say otherwise. A thread that waits for another
-# soon leaves its core (libgomp, Linux): at the default, two threads beside other work on two cores
-# were up to 200 times as slow. On a quiet machine no difference was measured.
-KERNEL = {"GOMP_SPINCOUNT": "2000", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+# A kernel's environment, where the user's does not say otherwise.
+KERNEL = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
 @dataclass

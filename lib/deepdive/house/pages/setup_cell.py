@@ -1,24 +1,39 @@
-"""The setup cell, the same on every page. `ADDRESS` is the one place that names the project's."""
+"""The setup cell, the same on every page, and the one place that says where it is published.
 
-# Where the project is published; the book's links to Colab and Binder are made from it too.
-ADDRESS = "https://deepdive.example/deepdive"
-# A wheel or a git address; never a bare name, which anybody may register in a package index.
-SOURCE = f"git+{ADDRESS}.git"
+`python -m deepdive.house.pages setup` writes both; see CONTRIBUTING.md, "To publish".
+"""
 
-SETUP = f'''\
+# Where this copy is published, as https://github.com/OWNER/NAME; empty: nowhere yet. The book's
+# links to Colab and Binder are made from it, and what Colab installs.
+ADDRESS = ""
+# The branch whose notebooks have this address.
+BRANCH = "main"
+
+
+def setup_cell(address: str) -> str:
+    """The setup cell of a project that is published there."""
+    # A wheel or a git address; never a bare name, which anybody may register in a package index.
+    source = f"git+{address}.git" if address else ""
+    return f'''\
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
 SAVE_TO_DRIVE = False  # @param {{type:"boolean"}}
+SOURCE = "{source}"  # where pip finds deepdive, once it is published
 import subprocess
 import sys
 from importlib.util import find_spec
 
-if "google.colab" in sys.modules and find_spec("deepdive") is None:
-    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "{SOURCE}"], check=True)
-    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        if find_spec(name) is None:
-            subprocess.run([*pip, name], check=True)
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {{how}}, and run this cell again")
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)'''
+
+
+SETUP = setup_cell(ADDRESS)

@@ -164,13 +164,13 @@ def problems(page: Page) -> list[str]:
     return faults
 
 
-def write_setup(page: Page) -> bool:
+def write_setup(page: Page, setup: str = SETUP) -> bool:
     """Put the setup cell of the library into the source; whether that changed anything."""
     text = page.source.read_text(encoding="utf-8")
     cell = re.compile(r'(^# %%[^\n]*"setup"[^\n]*\n).*?(?=\n+# %%|\n*\Z)', re.MULTILINE | re.DOTALL)
     if not cell.search(text):
         raise PageError(f'{page.name} has no cell `# %% tags=["setup"]`: add one after the first')
-    new = cell.sub(lambda match: match[1] + SETUP, text, count=1)
+    new = cell.sub(lambda match: match[1] + setup, text, count=1)
     page.source.write_text(new, encoding="utf-8")
     return new != text
 

@@ -1,0 +1,109 @@
+"""JupyterLab for readers: a trusted copy of the pages, which is theirs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import lab
+import nbformat
+import pytest
+from checkout import ROOT
+from jupyterlab_server.config import get_static_page_config
+from nbformat.sign import NotebookNotary
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+PAGE = "chapters/01_demo/01_page.ipynb"
+
+
+@pytest.fixture(autouse=True)
+def _own_jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's signatures and settings are left alone."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """A checkout with one page, its source, and a study's results."""
+    (tmp_path / "casestudies/results").mkdir(parents=True)
+    (tmp_path / "casestudies/results/schema.json").write_text("{}")
+    (tmp_path / PAGE).parent.mkdir(parents=True)
+    (tmp_path / PAGE).with_suffix(".py").write_text("# %%\n1 + 1\n")
+    write(tmp_path / PAGE, "1 + 1")
+    return tmp_path
+
+
+def write(path: Path, source: str, **metadata: object) -> None:
+    figure = new_output("display_data", {"image/svg+xml": "<svg/>", "text/plain": "a figure"})
+    cell = new_code_cell(source, outputs=[figure], id="one")
+    nbformat.write(new_notebook(cells=[cell], metadata=metadata), path)
+
+
+def test_the_copy_has_notebooks_and_no_sources(book: Path) -> None:
+    copy = book / "mine"
+    assert lab.refresh(book, copy) == []
+    seen = {path.relative_to(copy).as_posix() for path in copy.rglob("[!.]*.*")}
+    assert seen == {PAGE, "casestudies/results/schema.json"}
+
+
+def test_figures_of_the_copy_are_shown_at_once(book: Path) -> None:
+    lab.refresh(book, book / "mine")
+    notary = NotebookNotary()
+    assert notary.check_signature(nbformat.read(book / "mine" / PAGE, as_version=4))
+    write(book / PAGE, "a page that came from elsewhere")
+    assert not notary.check_signature(nbformat.read(book / PAGE, as_version=4))
+
+
+def test_a_page_that_was_only_read_follows_the_book(book: Path) -> None:
+    copy = book / "mine"
+    lab.refresh(book, copy)
+    write(copy / PAGE, "1 + 1", kernelspec={"name": "python3", "display_name": "Lab's own"})
+    write(book / PAGE, "2 + 2")
+    assert lab.refresh(book, copy) == []
+    assert nbformat.read(copy / PAGE, as_version=4).cells[0].source == "2 + 2"
+
+
+def test_what_a_reader_wrote_stays_and_is_named_once_the_book_changes(book: Path) -> None:
+    copy = book / "mine"
+    lab.refresh(book, copy)
+    write(copy / PAGE, "my own words")
+    assert lab.refresh(book, copy) == []
+    write(book / PAGE, "2 + 2")
+    assert lab.refresh(book, copy) == lab.refresh(book, copy) == [PAGE]
+    assert nbformat.read(copy / PAGE, as_version=4).cells[0].source == "my own words"
+    (copy / PAGE).rename(copy / "chapters/01_demo/mine.ipynb")
+    assert lab.refresh(book, copy) == []
+    assert nbformat.read(copy / PAGE, as_version=4).cells[0].source == "2 + 2"
+    assert (copy / "chapters/01_demo/mine.ipynb").is_file()
+
+
+def test_a_run_of_the_readers_is_kept_too(book: Path) -> None:
+    copy = book / "mine"
+    lab.refresh(book, copy)
+    notebook = nbformat.read(copy / PAGE, as_version=4)
+    notebook.cells[0].outputs = [new_output("stream", text="what my machine says\n")]
+    nbformat.write(notebook, copy / PAGE)
+    write(book / PAGE, "2 + 2")
+    assert lab.refresh(book, copy) == [PAGE]
+
+
+def test_an_instructors_menus_are_left_out_here_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "theirs" / "labconfig"
+    theirs.mkdir(parents=True)
+    (theirs / "page_config.json").write_text(json.dumps({"disabledExtensions": {"other": True}}))
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(theirs.parent))
+    lab.configure(tmp_path / "mine")
+    assert os.environ["JUPYTER_CONFIG_PATH"].endswith(str(theirs.parent))
+    disabled = get_static_page_config()["disabledExtensions"]
+    assert {"@jupyter/nbgrader", "other"} <= set(disabled)
+
+
+def test_lab_opens_on_a_page_of_the_copy(tmp_path: Path) -> None:
+    assert (ROOT / lab.START).is_file()
+    assert any(lab.START in word for word in lab.settings(tmp_path))
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert f"/{lab.COPY.name}/" in ignored
