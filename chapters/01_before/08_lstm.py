@@ -1,9 +1,8 @@
 # %% [markdown] tags=["slide"]
 # # The LSTM, gate by gate
 #
-# In Elman's network a matrix and a tanh work on the memory at every step, and after
-# a hundred steps little is left. What does a memory look like that is left alone until it is
-# needed?
+# In Elman's network a matrix and a tanh work on the memory at every step, and after fifty steps
+# little is left. What does a memory look like that is left alone until it is needed?
 #
 # <small>Book 1.1, KAIST deck 1 · before this page: [Elman's network](07_rnn.ipynb) · main line ·
 # 10 min to read · a laptop is enough</small>
@@ -26,23 +25,20 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
+from deepdive.page.diagrams.recurrent import lstm_step
 from deepdive.page.plotting import show
 
-drawing = [arrow(20, 40, 620, 40, "output", 5), text(46, 18, "cell c", 15, "output")]
-for x, name, sign, role in ((150, "forget f", "×", "key"), (310, "input i, g", "+", "value")):
-    drawing += [text(x, 20, sign, 20, bold=True), box(x, 110, name, role, 110)]
-    drawing += [arrow(x, 92, x, 46), arrow(x, 170, x, 130)]
-drawing += [box(500, 110, "output o", "query", 110), arrow(500, 46, 500, 91)]
-drawing += [arrow(500, 170, 500, 130), arrow(556, 110, 612, 110), text(632, 111, "h", 15)]
-drawing += [text(325, 190, "each gate reads the new row x and the last state h", 14)]
-shown = "The cell runs from left to right. The forget gate multiplies it, the input gate adds "
-show(svg(650, 205, drawing), shown + "to it, the output gate shows a part of it as the state h.")
+show(
+    lstm_step(),
+    "The cell runs from left to right. The forget gate multiplies it. The candidate, which ends in "
+    "a tanh, is multiplied by the input gate and added. The output gate multiplies the tanh of the "
+    "cell; that is the state h, which goes back into all four at the next step.",
+)
 
 # %% [markdown]
 # *The thick line is the **cell**. No matrix stands on it: it is multiplied by a number between 0
-# and 1, and something is added. That is all.*
+# and 1, and something is added. That is all. Dashed: the state h, which the next step reads beside
+# its x.*
 #
 # A **gate** is a layer that ends in a sigmoid, $\sigma(z) = 1 / (1 + e^{-z})$: a number between 0
 # (shut) and 1 (open). Three gates ask three questions of each number in the cell: keep it? add to
@@ -101,7 +97,7 @@ predict(
     ["about half", "about 1/50", "less than one part in a million of a millionth"],
     answer=2,
     explain="Half at each step is 0.5 to the power 50, 1e-15. A cell that nobody holds open "
-    "forgets as fast as any other. So the forget gate's bias starts at 1 or more.",
+    "forgets. The forget gate's bias decides how much is kept at the start: see four of them.",
     key="01_before/forget-bias",
 )
 
@@ -126,8 +122,12 @@ for bias, part in arrives.items():
     print(f"forget bias {bias:.0f}: f = {f:.3f}, and after 50 steps {part:.0e} arrives")
 
 # %% [markdown]
-# The carousel turns only where $f$ is near 1. The bias makes the start; where to open and where to
-# shut is learned. Let us watch that.
+# The carousel turns only where $f$ is near 1. A bias of 1, the usual start, leaves far more than a
+# bias of 0, and over 50 steps it still leaves next to nothing; over the 12 steps of the task below
+# it leaves 2%. Who wants to start with memory for $T$ steps needs a bias of about $\ln T$: then
+# $f = T / (T + 1)$, and more than a third arrives from $T$ steps back. For 50 steps that is 3.9.
+#
+# The bias is only the start; where to open and where to shut is learned. Let us watch that.
 
 # %% [markdown]
 # ## A task whose gates can be read
@@ -211,8 +211,7 @@ film(
 
 # %% [markdown]
 # *One frame a word. Sixteen columns, one for each number of the cell. Blue: open. Red and blue in
-# the last row: what the cell holds. It changes most at the digit after
-# a `keep`.*
+# the last row: what the cell holds. Watch it at the digit after a `keep`.*
 #
 # The same as numbers, over many lists: how much do the cells move at a word?
 
@@ -256,7 +255,7 @@ print({f"{name} a forget gate": round(size, 1) for name, size in sizes.items()})
 
 # %% [markdown]
 # **Symptom:** the cell grows without end, tanh is flat there, and the output no longer moves.
-# **Mend:** the forget gate (Gers et al. 2000), with a bias of 1 at the start.
+# **Remedy:** the forget gate (Gers et al. 2000).
 
 # %% [markdown]
 # ## The GRU: what differs
@@ -273,7 +272,10 @@ print({f"{name} a forget gate": round(size, 1) for name, size in sizes.items()})
 # $$r, z = \sigma(W x_t + U h_{t-1}) \qquad n = \tanh(W x_t + r \cdot (U h_{t-1})) \qquad
 # h_t = (1 - z) \cdot n + z \cdot h_{t-1}$$
 #
-# Its state is an average of the candidate and of what was there, so it stays between $-1$ and 1.
+# Its state is an average of the candidate and of what was there, so it stays between $-1$ and 1: to
+# add, it must give up as much of what it holds. The LSTM's cell has no such bound. With $f = 1$ and
+# $i = 1$ it keeps all and adds, so it can count; and with $o = 0$ it can hold a number that nobody
+# sees. The GRU shows all that it holds.
 # (Here the reset gate acts after the product with U, as in torch; Cho et al. write
 # $U (r \cdot h)$.)
 
@@ -299,7 +301,8 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 # %% [markdown]
 # ## In practice
 #
-# - **Forget bias 1 or more** at the start; torch's own LSTM starts at 0.
+# - **Forget bias 1 or more** at the start, $\ln T$ where memory must reach over $T$ steps; torch's
+#   own LSTM starts at 0.
 # - **Clip** all the same: gates do not stop an explosion through U.
 # - **GRU or LSTM?** Neither wins everywhere; the GRU is a quarter smaller. [The
 #   race](11_race.ipynb) has both.
@@ -329,7 +332,7 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 #    <details><summary>Answer</summary>
 #
 #    At 0 the gate is half open, and after 50 steps $10^{-15}$ of a gradient is left: too little to
-#    learn that the gate should open.
+#    learn that the gate should open. At 1 it is $10^{-7}$: enough for short distances only.
 #
 #    </details>
 # 4. In the task, when must the input gate open?
@@ -370,7 +373,7 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 #    <details><summary>Answer</summary>
 #
 #    Run it with `model.recurrent.W.bias.data.view(4, -1)[1] = -2.0` before `fit`, and compare. It
-#    starts by forgetting 88% at each step, so it begins to learn later.
+#    starts by forgetting 88% at each step. Measure whether it begins to learn later.
 #
 #    </details>
 
@@ -378,6 +381,10 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 # The answer to 1 and the number in 3, checked.
 assert 0.5 * -1 + 1 * 0.5 == 0
 assert abs(torch.sigmoid(torch.tensor(-2.0)).item() - 0.12) < 0.005
+# A start for T steps: a bias of ln T, and one of 1 over twelve.
+assert round(torch.tensor(50.0).log().item(), 1) == 3.9
+assert round(torch.tensor(1.0).sigmoid().item() ** 12, 2) == 0.02
+assert all((T / (T + 1)) ** T > 1 / 3 for T in range(1, 1000))
 print("answer 1 holds")
 
 # %% [markdown]

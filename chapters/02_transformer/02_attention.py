@@ -552,8 +552,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # | work for n words | 1 | n | n for each query | n |
 #
 # The last line is the price. Every query meets every key: with twice the words asking and twice the
-# words answering, four times the work. [Page 2.15](15_complexity.ipynb) measures it; what to do
-# about it is chapter 5 (in preparation).
+# words answering, four times the work. [Page 2.15](15_complexity.ipynb) measures it;
+# [chapter 5](../05_efficient/00_opening.ipynb) is about what can be done.
 
 # %% [markdown]
 # ## In practice

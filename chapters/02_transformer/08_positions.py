@@ -551,8 +551,8 @@ for name in schemes:
 # "the last one".
 #
 # To stay right at any length, put the *distance* into the attention itself rather than the place
-# into the word: relative and rotary positions (chapters 5 and 6, in preparation). Or train on the
-# lengths you need.
+# into the word: that is what relative and rotary positions do
+# ([page 5.8](../05_efficient/08_positions.ipynb)). Or train on the lengths you need.
 
 # %% [markdown]
 # ### Common mistake: trained weights, the other layout
@@ -589,10 +589,14 @@ for name, model in {"as trained": models["sinusoidal"], "other layout": other}.i
 # |---|---|---|---|
 # | an encoder knows the order | no | yes | yes |
 # | parameters | 0 | 0 | max_length x d_model |
-# | a shift by k is one matrix | - | yes, a turn | no |
+# | a shift by k is one matrix | - | yes, a turn, at every place | up to d_model places: some do |
 # | beyond its last place | - | it has none | raises an error |
 # | reverses words longer than in training (here) | no | no | no |
 # | used by | some decoders | Transformer, Marian | BERT, GPT-2 |
+#
+# *The third line.* A matrix can send any `d_model` independent rows wherever one likes, so a short
+# learned table has a matrix for each shift too. That matrix is no turn, and it knows nothing of
+# further places. With many more rows than columns there is, as a rule, none.
 #
 # ## In practice
 #
@@ -793,6 +797,8 @@ assert torch.allclose(turn(2, 4) @ waves(torch.tensor([1]), 4)[0], third)
 speeds = 10_000.0 ** (-torch.arange(0, 64, 2) / 64)
 assert torch.isclose(PE[9] @ PE[9], torch.tensor(32.0).double())
 assert torch.isclose(PE[9] @ PE[14], (5 * speeds).cos().sum().double(), atol=1e-4)
+assert best_shift(torch.randn(16, 64)) < 1e-5  # 16 learned rows: some matrix shifts them,
+assert best_shift(torch.randn(200, 64)) > 0.1  # 200 rows: none does
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]

@@ -278,7 +278,7 @@ score("02_transformer/test")
 # - [Case study 2](../../casestudies/02_translation.ipynb): all of this on real sentences, three
 #   models at equal cost, and [the original companion's experiment
 #   repeated](../../casestudies/02_translation_protocol.ipynb).
-# - Chapter 3 (in preparation) keeps the left half of the picture and calls it BERT.
+# - [Chapter 3](../03_bert/00_opening.ipynb) keeps the left half of the picture and calls it BERT.
 #
 # Before you go on: which page mends which of the three pictures of
 # [the opening](00_opening.ipynb), and by what measurement do you know?
