@@ -552,6 +552,8 @@ with_alt(
 scores_2 = torch.tensor([1.0, 1.0, 0.0])
 assert torch.allclose(softmax(scores_2), torch.tensor([0.422, 0.422, 0.155]), atol=1e-3)
 assert torch.allclose(surprise(scores_2, 0), torch.tensor(0.862), atol=1e-3)
+costs = -softmax(scores).log()  # what each of the three words would cost
+assert torch.allclose(costs, torch.tensor([0.41, 1.41, 2.41]), atol=5e-3)
 p = softmax(scores.double())
 nudged = softmax(scores.double() + torch.tensor([1e-6, 0, 0], dtype=torch.float64))
 assert torch.allclose((nudged - p)[0] / 1e-6, p[0] * (1 - p[0]), atol=1e-5)

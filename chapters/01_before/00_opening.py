@@ -6,7 +6,7 @@
 #
 # <small>Book 1, KAIST lecture 3 · before this page:
 # [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · main line · 3 min to read ·
-# all its pages together: 2 hours</small>
+# all its pages together: 2 and a half hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -73,7 +73,7 @@ show(
 
 # %% [markdown]
 # *Each dot is a paper. Blue: on this chapter's main line. Orange: on its side road. Grey: other
-# chapters. Half of the dots stand in the ten years from 2013.*
+# chapters. 13 of the 27 dots stand in the ten years from 2013.*
 #
 # Three things were carried through: a **weighted sum** with a bend behind it (1943), **gradients**
 # that say how to change the weights (1986), and a **vector for each word** (2003). One was given

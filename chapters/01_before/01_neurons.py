@@ -221,7 +221,8 @@ with_alt(
 )
 
 # %% [markdown]
-# *Narrower gaps tend to cost more mistakes; the bound holds, and is loose.*
+# *One cloud of points, six gaps. Narrower ones cost more mistakes on the whole; the bound holds,
+# and is loose.*
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict

@@ -213,8 +213,9 @@ assert 0.5 < share[2] < 1
 assert share[8] > max(share[2], 0.95)
 
 # %% [markdown]
-# One unit cannot fold. Two can, and often do; with eight nearly every start arrives. A wider layer
-# than the task needs is easier to train, not only able to say more.
+# One unit cannot fold. Two can, and most of the 200 starts arrive, not all. With three and with
+# eight every one arrived: on this task a layer wider than needed is easier to train, not only able
+# to say more.
 #
 # ## Look: the fold, learned
 
@@ -246,7 +247,7 @@ figure.supylabel("second")
 with_alt(
     figure,
     "The four inputs by their two hidden units at four times in training, and the line where the "
-    "answer is one half. At the end the line parts 01 and 10 from 00 and 11.",
+    "answer is one half. At the end the line parts (0, 1) and (1, 0) from (0, 0) and (1, 1).",
 )
 
 # %% [markdown]

@@ -128,13 +128,14 @@ assert size == 9_760
 print(f"{size:,} in all; {same:,} with the same units fully connected")
 
 # %% [markdown]
-# The sizes are the paper's, to the last weight. What differs: its images had 16 x 16 pixels and the
-# first layer the step 2, ours have 8 x 8 and the step 1; which eight maps are read is not told
-# there and is a ring here; it took second-order steps, one example at a time, we take Adam's on
-# batches.
+# The sizes are the paper's, to the last weight. What differs from the paper: its images had 16 x 16
+# pixels and the first layer the step 2, ours have 8 x 8 and the step 1; which eight maps are read
+# is not told there and is a ring here; it took second-order steps, one example at a time, we take
+# Adam's on batches.
 #
-# The data ship with scikit-learn: 1,797 digits by 13 people; we keep the order of the file. We
-# learn from the first 1,347 and test on the last 450.
+# The data ship with scikit-learn: 1,797 digits by 13 people. We learn from the first 1,347 and test
+# on the last 450. The order of the file is kept on purpose: a drawn test set would mix the hands of
+# all people into both parts. So the test is one cut, not a sample of all digits.
 
 # %%
 from sklearn.datasets import load_digits
@@ -215,8 +216,10 @@ assert all(after < 0.75 * before for before, after in scores.values())
 
 # %% [markdown]
 # About as many right, with a twentieth of the weights: that is what sharing buys on these small,
-# centred digits. A moved digit is beyond both nets, for H3 has a weight for every place in H2. The
-# mend is more data (exercise 3), or an average over places above the maps, as later nets have it.
+# centred digits. (One start each and 450 digits: a point more or less says nothing.) When the
+# digits move, both nets lose more than a third of their answers, for H3 has a weight for every
+# place in H2. What helps is more data (exercise 3), or an average over places above the maps, as
+# later nets have it.
 #
 # LeCun et al. report 5.0% wrong of 2,007 new digits, and 1% when the net may leave 12.1% of them to
 # a person. Reproduced here: the layers and their sizes. Not reproduced: the zip codes.
@@ -299,10 +302,10 @@ for name, model in {
 assert all(abs(before - after) < 0.1 for before, _, after in scores.values())
 
 # %% [markdown]
-# They do not, at this size. A kernel of 5 x 5 covers up to 25 of 64 pixels, twelve of them cover
-# them in twelve ways, and H3 puts together what is left. What a kernel knows of images is worth
-# little where a square is half the image. On larger ones the squares are small against the whole;
-# we have not measured that here.
+# They do not fail, at this size. They lose a few answers in a hundred, which with one start and 450
+# digits may be chance. A kernel of 5 x 5 covers more than a third of these images, twelve of them
+# cover it in twelve ways, and H3 puts together what is left. On larger images the squares are small
+# against the whole; we have not measured that here.
 #
 # ### Common mistake: the wrong order of numbers
 #

@@ -276,8 +276,8 @@ with_alt(
 )
 
 # %% [markdown]
-# *The dotted line is 0.138, a value for networks without end. The larger the network, the steeper
-# the fall.*
+# *The dotted line is 0.138, a value for networks without end. Of the three sizes the largest falls
+# most steeply.*
 
 # %% [markdown]
 # ## Valleys that nobody dug
@@ -404,8 +404,9 @@ assert torch.equal(answer.sign(), first[2])
 # %% [markdown]
 # ## Experiment: what each memory holds
 #
-# Store more and more of the real digits. Flip each pixel with probability 0.1, and ask. Right means
-# the image that was stored, pixel by pixel.
+# Store more and more of the real digits, in the order of the file. Flip each pixel of those stored,
+# of the first 100 at most, with probability 0.1, and ask. Right means the image that was stored,
+# pixel by pixel.
 
 
 # %%
@@ -531,6 +532,8 @@ assert results[1797][0] == 0 < 0.5 < results[1797][1]
 # The answers, checked.
 W = store(torch.tensor([[1.0, 1, 1], [1, -1, 1]]))
 assert W.tolist() == [[0, 0, 2], [0, 0, 0], [2, 0, 0]]
+assert len(first[0]) ** 2 == 4_096
+assert len(torch.combinations(first[0])) == 2_016  # each pair of units once
 N, k = 20, 6
 p, state = torch.ones(N), torch.cat([-torch.ones(k), torch.ones(N - k)])
 assert energy(store(p[None]), state) == -0.5 * ((N - 2 * k) ** 2 - N)

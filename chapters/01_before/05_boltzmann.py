@@ -216,7 +216,7 @@ with_alt(
 # %% [markdown]
 # *Above, the links of the eight strongest hidden units, red positive, blue negative: parts of
 # strokes. Below, eight digits of the data, and under each what a chain that began there shows 200
-# rounds later. Some look like digits, and not like the one above.*
+# rounds later. Some look like digits, and often like another one than above.*
 
 # %% [markdown]
 # ### Common mistake: judging by the reconstruction
@@ -336,8 +336,8 @@ with_alt(
 #
 # So: with one hidden layer the start hardly matters. With three, the old start is lost, since
 # sigmoids of small numbers all say one half, and hardly any gradient arrives. Pre-training mends
-# most of that. A start of the right size mends it better here, in no time and with no further
-# images. That is one reason why RBMs are hardly used for it today.
+# most of that. A start of the right size came out above it with each of the three seeds, in no time
+# and with no further images. That is one reason why RBMs are hardly used for it today.
 #
 # What lived on is the order of things: learn first from data without labels, then fine-tune on few
 # labels. BERT and GPT do that, with another task in the place of the RBM. Our experiment is small
@@ -424,7 +424,8 @@ with_alt(
 #    <details><summary>Answer</summary>
 #
 #    In our run (20 epochs, then 260; four seeds) three layers came to 86%, against 83% with all
-#    images. So the gain came from the start, not from the unlabelled images.
+#    images. Four seeds are few, but they show no gain from the unlabelled images: a start was what
+#    was missing.
 #
 #    </details>
 
@@ -447,8 +448,8 @@ print("answers 1 and 2 hold")
 # A restricted Boltzmann machine gives every state of its visible units a free energy, and learns by
 # lowering it on the data and raising it on what the machine itself shows. Contrastive divergence
 # stops that second part early, at a known rate of error. Stacked and fine-tuned, such machines
-# rescue a start that is too small; a start of the right size does it better, and at 100 labels a
-# model without hidden layers is as good.
+# rescue a start that is too small; a start of the right size came out above them with all three
+# seeds, and at 100 labels a model without hidden layers came as far.
 #
 # ## Further reading
 #

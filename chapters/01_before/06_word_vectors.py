@@ -274,8 +274,9 @@ print(f"right: {right['sum']}; alone {right['alone']}; both {right['both']}")
 assert right["both"] >= right["sum"] - 2
 
 # %% [markdown]
-# Neighbours came out well, analogies badly. Most of the right ones prove little: the control finds
-# them without a sum (Linzen 2016 says so of published results too). The authors report
+# Most neighbours make sense, those of *king* hardly. Of twelve analogies three came out right, no
+# more than the control finds without a sum, and two of them are the same (Linzen 2016 says the like
+# of published results). Twelve are too few for a share. The authors report
 # about 60% right from a billion words of news (2013, table 1); our text is thousands of times
 # smaller.
 
@@ -341,8 +342,8 @@ for group in (water, money):
 # %% [markdown]
 # ## In practice
 #
-# - **Leave the asked words out** of an analogy's answers. Left in, the third word wins nearly
-#   always.
+# - **Leave the asked words out** of an analogy's answers. Left in, the third word itself is often
+#   the nearest.
 # - **Choose the threshold by your text.** The authors' $10^{-5}$ is for billions of words; in a
 #   small text it leaves hardly any out of the rare ones and nearly all of the others.
 # - **A window is a choice of meaning:** narrow ones group words that can replace each other, wide
@@ -422,10 +423,10 @@ for group in (water, money):
 # %% [markdown]
 # ## In three sentences
 #
-# A word's vector is trained to tell its neighbours in the text from words drawn at random, with
-# dot products alone. Words that keep the same company end near each other; analogies are weaker
-# than their fame. One vector a word mixes the meanings of the word, and only its sentence can tell
-# them apart.
+# A word's vector is trained to tell its neighbours in the text from words drawn at random, with dot
+# products alone. Words that keep the same company end near each other; an analogy that comes out
+# right proves nothing before its control. One vector a word mixes the meanings of the word, and
+# only its sentence can tell them apart.
 #
 # ## Further reading
 #

@@ -117,8 +117,9 @@ for name, build in (("one way", stacked), ("both ways", bidirectional)):
 assert errors["both ways"] < errors["one way"] / 3
 
 # %% [markdown]
-# The right neighbour is uniform in 0 to 1, its variance $1/12 = 0.083$. Who cannot see it guesses
-# the mean, and errs by that at nine places of ten: 0.075. One way ends near it, and no width helps.
+# The right neighbour is uniform in 0 to 1, its variance $1/12 = 0.083$. Who cannot see it can do no
+# better than guess the mean, and errs by that at nine places of ten: 0.075. One way ends near it,
+# and no width could help: what has not been read is not there.
 #
 # ### Common mistake: a bidirectional layer that predicts the next word
 
@@ -348,6 +349,7 @@ from deepdive.recurrent.grid import memory_both_ways
 
 assert [n * 4 * 4 * (n * 4 + 1) for n in (3, 2)] == [624, 288]
 assert sum(p.numel() for p in cube.parameters()) == 624
+assert round(9 / 10 / 12, 3) == 0.075  # what one way cannot get below
 assert sum(p.numel() for p in memory_both_ways(4).parameters()) == 288
 
 

@@ -197,8 +197,8 @@ predict(
     "letters are still right more often than not?",
     ["the LSTM's and the GRU's", "attention's: it looks anywhere", "nobody's"],
     answer=2,
-    explain="Attention learned *how far back* to look, and at length 40 that is another distance. "
-    "A recurrent network learned to hold letters for as long as the lessons asked.",
+    explain="No lesson asked for more than 20. If attention learned *how far back* to look, that "
+    "is another distance at 40. A recurrent network learned to hold letters as long as it had to.",
     key="01_before/race-length",
 )
 
@@ -339,7 +339,8 @@ print("the sentences below hold" if complete else "no complete race to check")
 # - **At twice the length** nobody copies more than half of the letters, attention included, and
 #   addition is lost by all. Attention is then *below* a guess: its sums are off by more than if it
 #   always said 1.
-# - **Dyck** carries over best, and there the recurrent ones keep more than attention does.
+# - **Dyck** carries over best, and there each recurrent network kept more than attention did, with
+#   each of the three seeds.
 # - **Lessons of length 40:** the picture changes. In copy the GRU finds, with both seeds, a way
 #   that holds at 20, 40 and 80 alike; attention copies at 40 only, LSTM and Elman's network not
 #   even there. In addition attention now does most sums at 20 too, where the gated ones know 40
@@ -349,8 +350,8 @@ print("the sentences below hold" if complete else "no complete race to check")
 # So neither gates nor attention carry over by nature: it depends on the task, and on how long the
 # lessons were. Attention's positions here are the waves of the Transformer, added to the rows;
 # chapter 2 [measures others](../02_transformer/08_positions.ipynb).
-# What attention always wins is elsewhere: all places of a lesson at once, and one step from any
-# word to any other.
+# What attention has by its form is something else: all places of a lesson at once, and one step
+# from any word to any other.
 #
 # This is one size, one rate, 1,000 lessons, few seeds. It says that *these* lessons do not teach
 # length, not that these networks cannot learn it.
@@ -387,11 +388,12 @@ print("the sentences below hold" if complete else "no complete race to check")
 #    In about 8% of the sums, with a squared error of 1/6.
 #
 #    </details>
-# 3. What did attention learn in copy, that it failed at another length?
+# 3. What may attention have learned in copy, that it failed at another length?
 #
 #    <details><summary>Answer</summary>
 #
-#    At which distance the letters stand. At another length that is another distance.
+#    Probably at which distance the letters stand: at another length that is another distance. The
+#    weights would show it; this page does not look at them.
 #
 #    </details>
 # 4. Why does Dyck carry over better than copy?
@@ -445,10 +447,11 @@ print("answer 1 holds")
 # %% [markdown]
 # ## In three sentences
 #
-# At equal weights and at the length of the lessons, gates and attention solve all three tasks;
-# without gates, addition fails. Taught at 20 and tested at 40, all four lose copy and addition, and
-# the recurrent ones keep Dyck best; taught at 40, the GRU carries copy over, and attention addition
-# to shorter sums. A test as long as the lessons would have shown none of this.
+# At equal weights and lessons of length 20, gates and attention are mostly right in all three tasks
+# at that length; without gates, addition fails. Tested at 40, all four lose copy and addition, and
+# the recurrent ones keep most of Dyck; taught at 40, with two seeds each, the GRU carries copy
+# over, and attention addition to shorter sums. A test as long as the lessons would have shown none
+# of this.
 #
 # ## Further reading
 #

@@ -315,8 +315,8 @@ print(" from ".join(max(map(ancestors, atlas.values()), key=len)))
 #
 # Almost every system changes one thing in an older one, in one of four places: in a head, in a
 # layer, between layers, or around the stack. What differs is written once, beside the code, and
-# read from there into a map whose every field a test holds true. To understand a system, put it
-# beside its parent and look at the difference alone.
+# read from there into a map that says which systems are proved by a test. To understand a system,
+# put it beside its parent and look at the difference alone.
 #
 # ## Further reading
 #

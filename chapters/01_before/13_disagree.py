@@ -208,12 +208,11 @@ for model, (count, told) in sizes.items():
     print(f"{model:>14}: {count / 1e6:10,.1f} million; printed: {told}")
 assert 540.2e9 < palm() < 540.5e9
 
-# %% [markdown]
-# PaLM has 540 billion. KAIST's 117 million for GPT is right, Straka's 150 is not. No BART has 200
-# million. Fleuret prints 1.5 and, on the next slide, 1.6 billion for one model: the first is the
-# authors' round number, the second is nearer the count. (OpenAI later wrote that the counts in the
-# GPT-2 paper were wrong.) And a number that all print alike, BERT's 340, need not be right: we
-# count 335.
+# %% [markdown] Fleuret's 540 billion for PaLM is right. KAIST's 117 million for GPT is right,
+# Straka's 150 is not. No BART has 200 million. Fleuret prints 1.5 and, on the next slide, 1.6
+# billion for one model: the first is the authors' round number, the second is nearer the count.
+# (OpenAI later wrote that the counts in the GPT-2 paper were wrong.) And a number that all print
+# alike, BERT's 340, need not be right: we count 335.
 #
 # ## 4. A formula: try a small case
 #
@@ -430,8 +429,9 @@ with_alt(
 # %% [markdown]
 # *Right of the grey line no place was trained. Both schemes fall at once, to little above chance.*
 #
-# In this task sinusoids do not extrapolate, and not better than a table with untrained rows. The
-# model without any positions is poor everywhere, and therefore loses least. That agrees with
+# In this task sinusoids do not extrapolate: with three seeds they come as far as a table with
+# untrained rows, and no further. The model without any positions is poor everywhere, and therefore
+# loses least. That agrees with
 # [2.8](../02_transformer/08_positions.ipynb), where words are reversed, and with Press et al.
 # (2022) on language models. What is true in KAIST's sentence: sinusoids *run* at any length, where
 # a learned table of 16 rows refuses. To run is not to be right.
