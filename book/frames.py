@@ -21,7 +21,7 @@ import nbformat
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from stage import IMAGES, formulas, image, library
+from stage import IMAGES, formulas, image, is_answer, library
 
 mathml = library("page.mathml").mathml
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
@@ -80,6 +80,8 @@ class Frames:
         self.page = page
         heading, section, pictured = page.summary().title, "", False
         for cell in nbformat.read(page.notebook, as_version=4).cells:
+            if is_answer(cell):
+                continue
             tagged = "slide" in cell.metadata.get("tags", [])
             title = cell.metadata.get("title", "")
             if cell.cell_type == "code":

@@ -204,7 +204,7 @@ def titles() -> list[tuple[str, str, str]]:
 
 
 class Folded(SphinxPostTransform):
-    """Name what a folded cell holds; a surprise opens when the reader commits a prediction."""
+    """Name what a folded cell holds."""
 
     default_priority = 200  # after MyST-NB has wrapped what it hides
     formats = ("html",)
@@ -217,11 +217,7 @@ class Folded(SphinxPostTransform):
                 if "prompt_show" not in getattr(node, "attributes", {}):
                     continue
                 names = [words for tag, words in PROMPTS.items() if tag in cell["classes"]]
-                name = names[0] if names else ""
-                if "below-input" in node["classes"]:
-                    name = "Output (predict first)"
-                    node["classes"].append("surprise")
-                node["prompt_show"] = node["prompt_hide"] = name
+                node["prompt_show"] = node["prompt_hide"] = names[0] if names else ""
 
 
 def setup(app: Any) -> dict[str, bool]:

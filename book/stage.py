@@ -26,9 +26,7 @@ from paths import Paths
 
 BOOK = Path(__file__).resolve().parent
 LIBRARY = BOOK.parent / "lib"
-TAGS = {
-    "setup": "hide-cell", "fold": "hide-input", "check": "hide-input", "surprise": "hide-output"
-}  # fmt: skip
+TAGS = {"setup": "hide-cell", "fold": "hide-input", "check": "hide-input"}
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
@@ -149,6 +147,7 @@ class Stage:
 
     def _stage_notebook(self, path: Path) -> None:
         notebook = self._read(path)
+        notebook.cells = [cell for cell in notebook.cells if not is_answer(cell)]
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = self._prose(cell.source, path)
@@ -234,6 +233,11 @@ class Stage:
     def _page(self, url: str, source: Path) -> str:
         """The address of a notebook's page from the page of another."""
         return re.sub(r"\.ipynb$", ".html", self._place(url, source))
+
+
+def is_answer(cell: Any) -> bool:
+    """Whether a cell is the heading that hides an answer in JupyterLab; the book does it by CSS."""
+    return "answer" in cell.metadata.get("tags", [])
 
 
 def launchers(name: str) -> tuple[str, str]:

@@ -13,4 +13,5 @@ function mark() {
 
 addEventListener("load", mark);
 addEventListener("resize", mark);
+addEventListener("deepdive-predict", mark); // what was hidden had no width either
 document.addEventListener("toggle", mark, true); // what was folded has no width before

@@ -322,6 +322,9 @@ predict(
     key="00_start/any-number",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 for held in (2, 3, 4, 5):
     assert accuracy(held) > 0.98
@@ -358,6 +361,9 @@ predict(
     "half each. Half red and half blue is purple. Attention does not choose. It mixes.",
     key="00_start/two-cows",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 who = torch.tensor([[animals.index(name) for name in ("cow", "cow", "cat")]])

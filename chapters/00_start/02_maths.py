@@ -127,6 +127,9 @@ predict(
     key="00_start/random-angle",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 figure, spread = Figure(figsize=(7.2, 2.4)), {}
 for axes, d in zip(figure.subplots(1, 3, sharex=True), (2, 30, 1000), strict=True):
@@ -289,6 +292,9 @@ predict(
     key="00_start/perplexity",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 two = -torch.tensor([1.0, 0.01]).log()
 assert torch.allclose(two.mean().exp(), torch.tensor(10.0), atol=1e-4)
@@ -368,6 +374,9 @@ predict(
     "push; what is near zero already is left alone.",
     key="00_start/who-falls",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 moving, path = scores.clone(), []

@@ -179,6 +179,9 @@ predict(
     key="00_start/flat-line",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from torch import nn
 
@@ -324,6 +327,9 @@ predict(
     "of all slopes so far.",
     key="00_start/grad-adds",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 ((w * 3 - 4) ** 2).backward()

@@ -237,6 +237,9 @@ predict(
     key="01_before/xor-circle",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% XOR goes round in a circle tags=["slide", "surprise"]
 xor_y = torch.tensor([-1, 1, 1, -1])
 circle = Perceptron(2).learn(bits, xor_y)
@@ -295,7 +298,8 @@ with_alt(
 #
 # The fold was put in by hand. At a mistake, which hidden unit is to blame? The rule does not say.
 # The [next page](02_backprop.ipynb) does.
-#
+
+# %% [markdown]
 # ### Common mistake: no threshold
 #
 # Leave $b$ out and every line goes through the origin:

@@ -197,6 +197,9 @@ predict(
     key="01_before/xor-starts",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from deepdive.page.profile import pick
 
@@ -216,7 +219,8 @@ assert share[8] > max(share[2], 0.95)
 # One unit cannot fold. Two can, and most of the 200 starts arrive, not all. With three and with
 # eight every one arrived: on this task a layer wider than needed is easier to train, not only able
 # to say more.
-#
+
+# %% [markdown]
 # ## Look: the fold, learned
 
 # %% tags=["fold"]

@@ -199,6 +199,9 @@ predict(
     key="01_before/moved-digits",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 torch.manual_seed(0)
 models = {
@@ -223,7 +226,8 @@ assert all(after < 0.75 * before for before, after in scores.values())
 #
 # LeCun et al. report 5.0% wrong of 2,007 new digits, and 1% when the net may leave 12.1% of them to
 # a person. Reproduced here: the layers and their sizes. Not reproduced: the zip codes.
-#
+
+# %% [markdown]
 # ## Look: kernels, maps, mistakes
 
 # %%

@@ -227,6 +227,9 @@ predict(
     key="01_before/hopfield-ten-digits",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 for count in (2, 3, 4, 10):
     W = store(first[:count])

@@ -293,6 +293,9 @@ predict(
     key="01_before/pretraining",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 scores = {}
 for seed in range(pick(ci=1, laptop=3, gpu=8)):

@@ -252,6 +252,9 @@ predict(
     key="01_before/analogies",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 ASKED = pick(
     ci="man woman king queen, man woman boy girl, king queen father mother, he she his her, "

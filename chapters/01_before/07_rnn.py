@@ -128,6 +128,9 @@ predict(
     key="01_before/vanishing",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 def reach(gain, lengths=range(1, 101), d=32):
     """Size of the product of so many Jacobians; U stretches every direction by `gain`."""

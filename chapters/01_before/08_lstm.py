@@ -101,6 +101,9 @@ predict(
     key="01_before/forget-bias",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from deepdive.inspect import record
 

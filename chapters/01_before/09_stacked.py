@@ -214,6 +214,9 @@ predict(
     key="01_before/grid-depth",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 depths, d = (2, 4, 8, 16), 24
 

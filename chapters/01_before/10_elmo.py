@@ -326,6 +326,9 @@ predict(
     key="01_before/elmo-mix",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 score = {}
 for task, column in tasks.items():
@@ -353,7 +356,8 @@ for name, chosen in (("words of one tag", ~hard), ("words of two tags", hard)):
     print(name, ", ".join(f"{way} {right[chosen].mean():.1%}" for way, right in ways.items()))
 assert score["tag", "mix"][hard].mean() > score["tag", 0][hard].mean()
 
-# %% [markdown] Level 0 cannot tell the two uses of a word apart; the levels above can, in part. On
+# %% [markdown]
+# Level 0 cannot tell the two uses of a word apart; the levels above can, in part. On
 # 23,717 words chance moves a share by about half a point, so what the mix gains over the best
 # single level is more than chance; it is one language model and one training of each tagger. What
 # the mix takes is its own answer to the question of this section, and the number depends on the

@@ -202,6 +202,9 @@ predict(
     key="01_before/race-length",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.page.experiments import kept, share, sweep
 from deepdive.page.profile import pick, profile

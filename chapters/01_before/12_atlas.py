@@ -169,6 +169,9 @@ predict(
     key="01_before/masked-count",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 view = compare("masked_attention")
 assert view.parent.parameters == view.child.parameters

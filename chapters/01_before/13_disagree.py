@@ -94,6 +94,9 @@ predict(
     key="01_before/two-averages",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 for (model, lecture), (scores, average) in printed.items():
     ours = sum(scores) / len(scores)
@@ -104,7 +107,8 @@ for (model, lecture), (scores, average) in printed.items():
 # So a table can be checked with a pencil, and a table that adds up can still be out of date. Only
 # QNLI moved (and, by 0.1, in the row of ELMo). The blog's 80.5 for the same model is no third
 # version: it is the official score, which counts one test more, WNLI. Straka's caption says so.
-#
+
+# %% [markdown]
 # ## 2. Letters are lost
 #
 # | where | what stands | what is meant |
@@ -195,6 +199,9 @@ predict(
     key="01_before/palm",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 sizes = {
     "GPT": (gpt(768, 12, 40478, 512), "117M KAIST, ~150M Straka"),
@@ -208,12 +215,14 @@ for model, (count, told) in sizes.items():
     print(f"{model:>14}: {count / 1e6:10,.1f} million; printed: {told}")
 assert 540.2e9 < palm() < 540.5e9
 
-# %% [markdown] Fleuret's 540 billion for PaLM is right. KAIST's 117 million for GPT is right,
-# Straka's 150 is not. No BART has 200 million. Fleuret prints 1.5 and, on the next slide, 1.6
-# billion for one model: the first is the authors' round number, the second is nearer the count.
-# (OpenAI later wrote that the counts in the GPT-2 paper were wrong.) And a number that all print
-# alike, BERT's 340, need not be right: we count 335.
-#
+# %% [markdown]
+# Fleuret's 540 billion for PaLM is right. KAIST's 117 million for GPT is right, Straka's 150 is
+# not. No BART has 200 million. Fleuret prints 1.5 and, on the next slide, 1.6 billion for one
+# model: the first is the authors' round number, the second is nearer the count. (OpenAI later
+# wrote that the counts in the GPT-2 paper were wrong.) And a number that all print alike, BERT's
+# 340, need not be right: we count 335.
+
+# %% [markdown]
 # ## 4. A formula: try a small case
 #
 # **The cosine's exponent.** KAIST, Straka and the paper give the cosine in column $2i + 1$ the
@@ -382,6 +391,9 @@ predict(
     explain="The waves go on beyond 15, but what the model learned to do with them does not.",
     key="01_before/extrapolate",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 right = {name: [] for name in schemes}

@@ -253,6 +253,9 @@ predict(
     key="02_transformer/teacher-forcing",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
@@ -341,6 +344,9 @@ predict(
     key="02_transformer/gradient-distance",
 )
 
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 def reach(layer, n=60):
@@ -544,6 +550,9 @@ predict(
     "short distances only, and forwards there are none. An LSTM could already bridge most of them.",
     key="02_transformer/reversed-source",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 turned = {kind.__name__: learn(kind, turned=True) for kind in (RNN, LSTM)}

@@ -179,6 +179,9 @@ predict(
     key="02_transformer/square-root",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% [markdown]
 # Measure it. For each number of dimensions, draw a thousand queries with seven keys each, and look
 # at two things: the largest weight, and how strongly the weights still answer to a change of the
@@ -434,6 +437,9 @@ predict(
     key="02_transformer/reversal-map",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% Weights that can be read tags=["slide", "surprise"]
 word = [letters.index(c) for c in "attention"]
 source, prefix = torch.tensor([word]), torch.tensor([[BOS, *word[::-1]]])
@@ -490,6 +496,9 @@ predict(
     "it copies forwards. The weights are where the order is decided.",
     key="02_transformer/forced-map",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %%
 from collections import Counter

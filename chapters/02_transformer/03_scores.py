@@ -311,6 +311,9 @@ predict(
     key="02_transformer/rotated-keys",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 angles = pick(ci=(0, 90, 180), laptop=(0, 30, 60, 90, 120, 150, 180), gpu=(0, 45, 90, 135, 180))
 turned = {a: rotation(float(a)) for a in angles}
@@ -435,6 +438,9 @@ predict(
     "No W can subtract the length of a key. The tanh of a small network can.",
     key="02_transformer/key-lengths",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 unturned = draw(500, torch.eye(d), equal_lengths=False)

@@ -255,6 +255,9 @@ predict(
     key="02_transformer/alignment-map",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% Unit and ten, crosswise tags=["slide", "surprise"]
 from deepdive.page.plotting import heatmap
 
@@ -399,6 +402,9 @@ predict(
     key="02_transformer/forced-alignment",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from collections import Counter
 
@@ -467,6 +473,9 @@ predict(
     "next. It has learned that for places that it has seen.",
     key="02_transformer/attention-length",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 from deepdive.models.seq2seq.seq2seq import seq2seq

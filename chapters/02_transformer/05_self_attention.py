@@ -164,6 +164,9 @@ predict(
     key="02_transformer/bank-loan",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 loan = torch.tensor([[0.0, 0, 0, 1], [1, 1, 1, 0], [0, 2, 0, 0]])  # the bank loan
 again = ((loan @ W_q) @ (loan @ W_k).T / 2).softmax(-1) @ (loan @ W_v)
@@ -317,6 +320,9 @@ predict(
     "five came first it cannot see, so one in five is the best there is.",
     key="02_transformer/first-digit",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% Does it know the order? Two tasks on five digits tags=["slide", "surprise"]
 from torch.nn.functional import cross_entropy
@@ -513,6 +519,9 @@ predict(
     "and nothing is learned about the curve.",
     key="02_transformer/kernel-width",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 from deepdive.training.optim import constant

@@ -355,6 +355,9 @@ predict(
     key="02_transformer/one-head-pair",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 one, two = train_reader(2, n_heads=1), train_reader(2, n_heads=2)
 for name, reader in (("one head", one), ("two heads", two)):
@@ -558,6 +561,9 @@ predict(
     "looked up is gone, and nobody was trained to stand in for it.",
     key="02_transformer/ablate-head",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 from deepdive.inspect import ablate

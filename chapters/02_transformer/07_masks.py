@@ -253,6 +253,9 @@ predict(
     key="02_transformer/leak",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 def write(model, prompt, rows=40):
     """Sample words after the prompt until there are 20, `rows` times."""
@@ -466,6 +469,9 @@ predict(
     "the whole model with the first gradient step.",
     key="02_transformer/no-key",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 scores = torch.tensor([[0.0, 1.0, 2.0]])

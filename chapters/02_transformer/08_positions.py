@@ -89,6 +89,9 @@ predict(
     key="02_transformer/blind-to-order",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 import string
 
@@ -333,6 +336,9 @@ predict(
     key="02_transformer/equal-offsets",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 assert torch.isclose(PE[3] @ PE[10], PE[500] @ PE[507])
 print(f"3 and 10: {PE[3] @ PE[10]:.3f}   500 and 507: {PE[500] @ PE[507]:.3f}")
@@ -472,6 +478,9 @@ predict(
     "the hands that it saw, and places 7 and 8 are turns that it never met.",
     key="02_transformer/extrapolation",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% Words longer than any in training tags=["slide", "surprise"]
 figure = Figure(figsize=(7.4, 2.9))
@@ -634,6 +643,9 @@ predict(
     "angles. With two speeds the places do not cancel. Even the length of the vector varies.",
     key="02_transformer/printed-forms",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %%
 def fleuret(places, d):

@@ -135,6 +135,9 @@ predict(
     key="02_transformer/residual-growth",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 residual = [flow(depth, lambda rows, f: rows + f(rows)) for depth in depths]
 assert plain[-1][1] < 1e-9
@@ -481,6 +484,9 @@ predict(
     "below the shallow stacks learn in all four settings.",
     key="02_transformer/norm-placement",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %%
 def grid(depths, steps, seeds=(0,), rates=(3e-3,)):

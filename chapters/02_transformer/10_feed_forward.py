@@ -275,6 +275,9 @@ predict(
     key="02_transformer/where-weights",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from collections import Counter
 
@@ -396,6 +399,9 @@ predict(
     "matrix adds on a clock. But the softmax and the norms bend too, and they do what they can.",
     key="02_transformer/no-bend",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 print(", ".join(f"{name} {share:.0%}" for name, share in accuracy.items()))

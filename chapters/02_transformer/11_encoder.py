@@ -392,6 +392,9 @@ predict(
     key="02_transformer/encoder-brackets",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["fold", "surprise"]
 from deepdive.page.plotting import heads
 
@@ -618,6 +621,9 @@ predict(
     "the order, and the quieter the words, the clearer the places.",
     key="02_transformer/embedding-scale",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 quiet = Tagger(2, scale=1.0)

@@ -321,6 +321,9 @@ predict(
     key="02_transformer/decoder-ninety",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.inspect import record
 
@@ -437,6 +440,9 @@ predict(
     key="02_transformer/decoder-silence",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from contextlib import ExitStack
 
@@ -544,6 +550,9 @@ predict(
     "the model reads, and the rest is read as it stands.",
     key="02_transformer/live-dix",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 from deepdive.page.live import live

@@ -230,6 +230,9 @@ predict(
 )
 
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 @torch.no_grad()
 def measure(model):
@@ -446,6 +449,9 @@ predict(
 )
 
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 def twice(model, batch):  # wrong: the loss takes the softmax itself
     source, target = batch
@@ -533,6 +539,9 @@ predict(
     "the last second. They spent most of that time otherwise.",
     key="02_transformer/cost",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 for name, steps, days, printed in (("base", 1e5, 0.5, 3.3e18), ("big", 3e5, 3.5, 2.3e19)):

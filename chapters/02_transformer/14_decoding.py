@@ -406,6 +406,9 @@ predict(
     key="02_transformer/beam-curse",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% [markdown]
 # The known mend is to divide $\log p$ by a **length penalty**, so that a long sentence is not
 # punished for each of its words. Two forms are in use, with $|y|$ the number of tokens, the end

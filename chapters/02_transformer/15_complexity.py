@@ -213,6 +213,9 @@ predict(
     key="02_transformer/mask-saves",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 n, d, r = 1024, 64, 33
 q = torch.randn(1, 1, n, d)
@@ -338,6 +341,9 @@ predict(
     "only at n = 6 d, which is 3,072 tokens.",
     key="02_transformer/quadratic-share",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["slide", "surprise"]
 d, rows = 512, []
@@ -595,6 +601,9 @@ predict(
     "each waiting for the last, leave it idle most of the time.",
     key="02_transformer/clock",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %%
 from time import thread_time

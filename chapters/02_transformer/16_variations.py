@@ -128,6 +128,9 @@ predict(
     key="02_transformer/heads-parameters",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% [markdown]
 # (B) needs a part that the library does not have: queries and keys narrower than values. A subclass
 # with other projections does it. Where $d_k = d_{head}$ it must equal its parent.

@@ -167,6 +167,9 @@ predict(
     key="02_transformer/gnmt-depth",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.data import BucketBatches
 from deepdive.data.generated import reversal
@@ -396,6 +399,9 @@ predict(
     key="02_transformer/gnmt-pieces",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from deepdive.decoding import greedy
 
@@ -487,6 +493,9 @@ predict(
     "parent's output reads it directly. Depth has to be paid for with data and steps.",
     key="02_transformer/gnmt-parent",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %%
 from deepdive.inspect import record
@@ -793,6 +802,9 @@ predict(
     "so there was no need to look at it. See below, and the longer run after it.",
     key="02_transformer/gnmt-zero-shot",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 from deepdive.page.experiments import kept, share, sweep

@@ -257,6 +257,9 @@ predict(
     label="Question 10",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.page.predictions import score
 

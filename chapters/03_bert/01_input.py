@@ -118,6 +118,9 @@ predict(
     key="03_bert/greedy",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 letters = {"##" + letter for letter in "abcdefghijklmnopqrstuvwxyz"}
 toy = {"play", "playi", "##ing"}

@@ -217,6 +217,9 @@ predict(
     key="03_bert/dynamic-masking",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 many = tokens.repeat(200, 1)
 ever, share = torch.zeros_like(many, dtype=torch.bool), []
@@ -388,6 +391,9 @@ predict(
     "changes nothing about what they share: on the order it must be a coin.",
     key="03_bert/nsp-topic",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 def shares_a_word(a, b):

@@ -170,6 +170,9 @@ predict(
     key="03_bert/same-numbers",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 import logging
 
@@ -212,7 +215,8 @@ table(gaps, ["states", "largest", "gap", "fused"], formats={"gap": ".1e", "fused
 # The library's tests say the same in float64, to $10^{-9}$, gradients included, and compare whole
 # embeddings with those of sentence-transformers. They also break the module on purpose, in the
 # epsilon, the GELU and the positions, and see the comparison fail.
-#
+
+# %% [markdown]
 # ## What it knows
 #
 # The mean of a sentence's states, brought to length 1, is its embedding; the product of two is

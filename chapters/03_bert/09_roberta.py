@@ -344,6 +344,9 @@ predict(
     key="03_bert/one-mask",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 few = feed(documents[:30], "full", 32)[:1]
 one = with_masks(few, 1)
@@ -443,6 +446,9 @@ predict(
     "the number of steps decides. Noise is what holds a long training back.",
     key="03_bert/batch-size",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 ours_of("full sentences", "batch of 128")

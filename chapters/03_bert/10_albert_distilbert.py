@@ -141,6 +141,9 @@ predict(
     key="03_bert/order-without-reading",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.data.documents import generated_documents, web_documents
 from deepdive.page.profile import banner, pick, profile

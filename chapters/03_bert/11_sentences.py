@@ -186,6 +186,9 @@ predict(
     key="03_bert/sentence-pooling",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.masks import padding
 
@@ -232,7 +235,8 @@ for layer in (3, 6):
 # *Left: how often the nearest text has the same intent; right: the rank correlation. The lines for
 # the mean rise towards the layer that was trained for it. Layer 3 is where [CLS] finds least; we
 # keep it for what follows. [CLS] of layer 0 is left out: it is the same for every text.*
-#
+
+# %% [markdown]
 # ## A narrow cone
 #
 # How alike are two texts that were drawn at random? If directions were spread evenly, the cosine

@@ -216,6 +216,9 @@ predict(
     key="03_bert/head-relations",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% [markdown]
 # The best of 144 on some pairs is partly luck. So the head and the offset are **chosen on one half
 # of the sentences and scored on the other**. Heads are named as in the paper, layer-head, counted
@@ -344,6 +347,9 @@ predict(
     "That a mark is the resting place carries over; which mark does not.",
     key="03_bert/resting-place",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["slide", "surprise", "fold"]
 from matplotlib.figure import Figure

@@ -195,6 +195,9 @@ predict(
     key="03_bert/control-by-layer",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["slide", "surprise"]
 task = by_level(seen, new, tags, tags_new).mean(1)
 lot_hits = by_level(seen, new, control, control_new)

@@ -135,6 +135,9 @@ predict(
     key="05_efficient/crossing",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from time import perf_counter
 

@@ -296,6 +296,9 @@ predict(
     key="05_efficient/two-keys",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 ends = Global((0, n - 1)).dense(n)[0, 0]
 wide = {

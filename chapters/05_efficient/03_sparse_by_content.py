@@ -258,6 +258,9 @@ predict(
     key="05_efficient/causal-lsh",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 from deepdive.masks import Causal
 
@@ -340,6 +343,9 @@ predict(
     "apart, and a strong key need not point as its query does: part of its score is its length.",
     key="05_efficient/lsh-recall",
 )  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["slide", "surprise"]
 counts = pick(ci=(1, 4, 16), laptop=(1, 2, 4, 8, 16), gpu=(1, 2, 4, 8, 16, 32))

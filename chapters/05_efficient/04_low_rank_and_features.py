@@ -218,6 +218,9 @@ predict(
     key="05_efficient/rank",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 lengths = pick(ci=[32, 64, 128], laptop=[64, 128, 256, 512], gpu=[64, 128, 256, 512])
 
@@ -507,6 +510,9 @@ predict(
     "wrong; stopping early leaves the small singular values alone.",
     key="05_efficient/inverse",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 by_iterations = {n: error(nystrom(q, k, v, 32, n)) for n in (2, 4, 6, 8, 12, 20)}

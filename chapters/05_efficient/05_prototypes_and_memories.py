@@ -324,6 +324,9 @@ predict(
     key="05_efficient/lazy-queries",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 distance = (exact - v.mean(2, keepdim=True)).norm(dim=-1)  # what being lazy costs each query
 orders = {
@@ -675,6 +678,9 @@ predict(
     "enough to solve for them.",
     key="05_efficient/pairs-in-a-memory",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 steps = pick(ci=200, laptop=300, gpu=2000)

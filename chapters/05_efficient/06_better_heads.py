@@ -286,6 +286,9 @@ predict(
     key="05_efficient/talking-finder",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["slide", "surprise"]
 seeds = range(pick(ci=3, laptop=6, gpu=6))
 kinds = {
@@ -309,7 +312,8 @@ assert max(score["one head of 4"]) < 0.6 < 0.95 < min(score["two heads of 4"])
 # direction in the plane can favour a colour and a shape at once, for some of the sixteen queries.
 # And not every start of the talkers gets there: scores that serve two maps at once make training
 # less sure, where two heads of 4 never fail.
-#
+
+# %% [markdown]
 # ### Look: what each map asks
 #
 # The weights of the best finder of each kind, by what an item shares with the query:
@@ -473,6 +477,9 @@ predict(
     key="05_efficient/shared-columns",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 converted, errors = {}, {}
 for layer in layers:
@@ -497,7 +504,8 @@ for cut, shared, luck in errors.values():
 # Sharing is never worse (it starts from the cut), and only a little better. Compare the random
 # column: trained heads do have less rank than noise, but most of what can be dropped is inside each
 # head, not common to them. As matrices, MiniLM's heads are **not** redundant.
-#
+
+# %% [markdown]
 # ### What the rows do not use
 #
 # But a matrix acts on rows, and the rows of a layer do not fill their 384 dimensions evenly. Let

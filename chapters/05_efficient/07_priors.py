@@ -295,6 +295,9 @@ predict(
     key="05_efficient/synthesizer-tasks",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["slide", "surprise"]
 from deepdive.page.plotting import heatmap
 
@@ -474,6 +477,9 @@ predict(
 )
 
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 def misplaced(guess):
     """Share of each head's attention that the guess puts elsewhere, (6, 12)."""
@@ -512,7 +518,8 @@ show(heads(four, ticks, ticks, names=names))
 # *Above: light heads are nearly priors, dark ones read. Below: the head that its prior predicts
 # best, and the one it predicts worst, each beside its prior, on one sentence of the second half.
 # Heads are named layer-head, counted from 1.*
-#
+
+# %% [markdown]
 # ## May the model stop reading?
 #
 # A head that looks like its prior should be replaceable by it. So replace heads, those first whose
@@ -529,6 +536,9 @@ predict(
     "even weights change the vector far more.",
     key="05_efficient/heads-replaced",
 )
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %%
 from contextlib import ExitStack

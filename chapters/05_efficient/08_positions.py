@@ -801,6 +801,9 @@ predict(
     key="05_efficient/extrapolation",
 )  # fmt: skip
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from IPython.display import display
 
@@ -926,7 +929,8 @@ table([(name, *found) for name, found in shares.items()], ["scheme", *LENGTHS.va
 # nearly all their weight on what is far, though each far key is worth to them what it was. A bias
 # that does not ask the query has to fall with the distance, or far keys drown near ones by their
 # number.
-#
+
+# %% [markdown]
 # ### The experiment
 #
 # Eleven schemes, three seeds, 1,200 steps. The runs are short, and one rate serves all: what is

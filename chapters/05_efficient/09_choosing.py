@@ -292,6 +292,9 @@ predict(
     key="05_efficient/errors",
 )
 
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["surprise"]
 errors = {row["name"]: row for row in alone if row["n"] == 4096}
 for name, row in sorted(errors.items(), key=lambda item: item[1]["error"]):

@@ -66,8 +66,10 @@ def good_cells() -> list[Any]:
             "$$\\frac{a}{\\sqrt{d_k}}$$\n\n### Twice\n\n### Twice\n\n"
             "Vaswani et al. (2017), *Attention Is All You Need*.\n\n**Softmax**: shares."
         ),
-        new_code_cell("predict()", outputs=[guess]),
+        new_code_cell("predict()", outputs=[guess], metadata={"tags": ["fold"]}),
+        new_markdown_cell("#### Open this", metadata={"tags": ["answer"]}),
         surprise,
+        new_markdown_cell("It was smaller.\n\n### After the answer"),
         plot,
         html_output(
             '<a href="02_next.ipynb#twice">out</a> <a href="https://a.example/b.ipynb">y</a>'
@@ -180,16 +182,14 @@ def test_formulas_are_mathml_and_nothing_is_loaded_from_elsewhere(page: str) -> 
     assert not [url for url in loads if "//" in url or "mathjax" in url.lower()]
 
 
-def test_outputs_are_escaped_setup_folded_surprises_closed(page: str) -> None:
+def test_outputs_are_escaped_and_code_is_folded(page: str) -> None:
     soup = article(page)
     assert "42 &lt; 43" in page
     names = [summary.get_text(" ", strip=True) for summary in soup.select("details.hide > summary")]
     assert [name.split("  ")[0] for name in names] == [
-        "Setup Setup", "Output (predict first) Output (predict first)", "Code Code"
+        "Setup Setup", "Code Code", "Code Code"
     ]  # fmt: skip
-    surprise = soup.find("details", class_="surprise")
-    assert "42" in surprise.get_text()
-    assert not surprise.has_attr("open")
+    assert "Open this" not in soup.get_text(), "JupyterLab needs that heading, the book does not"
     assert f'<img alt="a line" src="data:image/png;base64,{PNG}"/>' in str(soup)
 
 
@@ -323,13 +323,31 @@ option.closest(".predict").querySelector("button").click();
 </script>"""
 
 
-def test_a_surprise_opens_when_the_reader_commits(site: Path, reader: Reader) -> None:
-    page = reader.open(site / "chapters/01_demo/01_softmax.html")
-    surprise = page.locator("details.surprise")
-    assert not surprise.evaluate("x => x.open")
+# The prediction's own code; and the code, the output and the prose that follow it.
+ANSWERS = [".cell:has(.predict) .highlight", ".tag_surprise .highlight", "text=42 < 43"]
+ANSWERS += ["text=It was smaller."]
+
+
+def test_the_answer_is_hidden_until_the_reader_commits(site: Path, reader: Reader) -> None:
+    address = f"{reader.online(site)}chapters/01_demo/01_softmax.html"
+    page = reader.open(address)
+    assert not any(page.locator(what).first.is_visible() for what in ANSWERS)
+    assert page.locator("text=After the answer").last.is_visible()
     page.locator("input[type=radio]").nth(1).check()
     page.locator(".predict button").click()
-    assert surprise.evaluate("x => x.open")
+    assert all(page.locator(what).first.is_visible() for what in ANSWERS[1:])
+    again = reader.open(address)
+    assert all(again.locator(what).first.is_visible() for what in ANSWERS[1:])
+
+
+def test_on_paper_and_without_scripts_nothing_is_hidden(site: Path, reader: Reader) -> None:
+    address = site / "chapters/01_demo/01_softmax.html"
+    printed = reader.open(address, media="print")
+    assert all(printed.locator(what).first.is_visible() for what in ANSWERS[1:])
+    plain = re.sub(r"<script.*?</script>", "", address.read_text("utf-8"), flags=re.DOTALL)
+    address.with_name("plain.html").write_text(plain, "utf-8")
+    page = reader.open(address.with_name("plain.html"))
+    assert all(page.locator(what).first.is_visible() for what in ANSWERS[1:])
 
 
 @pytest.mark.usefixtures("chromium")
@@ -353,19 +371,19 @@ def test_a_chapter_is_printed_whole(site: Path, tmp_path: Path) -> None:
 
 def test_the_answer_opens_when_the_reader_commits_and_is_remembered(reader: Reader) -> None:
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
-    later = '<details class="surprise"><summary>x</summary></details>'
     marks = score("1/").html
     assert "Predict first:" in question
     assert "Question 3:" in predict("Which?", ["a", "b"], 1, "So.", label="Question 3").html
-    before = reader.text(question + later + marks)
+    before = reader.text(question + marks)
     assert "<details hidden=" in before
+    assert 'class="predict waiting"' in before
     assert "You have predicted 0 of 0 right." in before
-    after = reader.text(question + later + marks + CHOOSE % 1)
+    after = reader.text(question + marks + CHOOSE % 1)
     assert "You predicted it." in after
     assert '<details open="">' in after
-    assert '<details class="surprise" open="">' in after
+    assert 'class="predict"' in after
     assert "You have predicted 1 of 1 right." in after
-    again = reader.text(question + later + marks)
+    again = reader.text(question + marks)
     assert "You predicted it." in again
     assert "You have predicted 1 of 1 right." in again
 

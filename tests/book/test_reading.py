@@ -263,14 +263,14 @@ def test_a_prediction_is_made_by_keys_and_remembered(book: Path, reader: Reader)
     address = f"{reader.online(book)}chapters/00_start/01_ten_minutes.html"
     page = reader.open(address)
     question = page.locator(".predict").first
-    surprise = page.locator("details.surprise").first
-    assert not surprise.evaluate("x => x.open")
+    surprise = page.locator(".tag_surprise").first
+    assert not surprise.is_visible()
     question.locator("input").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert question.locator("[role=status]").text_content()
-    assert surprise.evaluate("x => x.open")
+    assert surprise.is_visible()
     again = reader.open(address)
     assert again.locator(".predict [role=status]").first.text_content()
 

@@ -1,7 +1,14 @@
 """Predict before you look: a question in a notebook's output, kept in the reader's browser.
 
-Plain HTML and a few lines of script: no network, no widgets. Without scripts the answer opens
-by hand. In the rendered site, committing also opens the next output tagged `surprise`.
+Plain HTML and a few lines of script: no network, no widgets. What follows on the page, up to the
+next heading, stays hidden until the reader commits:
+
+- in the site by `book.css`, as long as the script says that the prediction is `waiting`; without
+  scripts and on paper everything is shown;
+- in JupyterLab under the collapsed heading of the next cell, tagged `answer`
+  (`deepdive.house.pages.source` collapses it): committing opens it in a trusted notebook, and a
+  click in any other;
+- in Colab under the same heading, which the reader opens, since an output cannot reach other cells.
 
 Every key in the browser's store begins with `deepdive:`. What follows is the prediction's own key;
 the book keeps there too which pages were read, `read/PAGE`, and the reading path, `path`.
@@ -112,17 +119,18 @@ const open = choice => {
   radios.forEach(radio => { radio.checked = +radio.value === choice; radio.disabled = true; });
   find("p").textContent = choice === given.answer ? "You predicted it." : "Not this time.";
   find("details").hidden = false; find("details").open = true; button.hidden = true;
-  const later = [...document.querySelectorAll("details.surprise")]
-    .find(item => box.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_FOLLOWING);
-  if (later) later.open = true;
+  box.classList.remove("waiting");
   window.dispatchEvent(new Event("deepdive-predict"));
 };
-button.hidden = false; find("details").hidden = true;
+button.hidden = false; find("details").hidden = true; box.classList.add("waiting");
+find("p").textContent = "What happens is shown when you commit.";
 radios.forEach(radio => radio.addEventListener("change", () => { button.disabled = false; }));
 button.addEventListener("click", () => {
   const choice = +radios.find(radio => radio.checked).value;
   store[given.key] = choice === given.answer ? "right " + choice : "wrong " + choice;
   open(choice);
+  const next = box.closest(".jp-Cell")?.nextElementSibling;
+  next?.querySelector(".jp-collapseHeadingButton.jp-mod-collapsed")?.click();
 });
 if (store[given.key]) open(+store[given.key].split(" ")[1]);
 """

@@ -38,11 +38,25 @@ def load(page: Page) -> Any:
     slug = re.sub(r"[^\w-]+", "-", page.name).removeprefix("chapters-")[:56]
     for ordinal, cell in enumerate(notebook.cells, start=1):
         cell.metadata.pop("lines_to_next_cell", None)
-        if {"setup", "fold"} & set(cell.metadata.get("tags", [])):
-            cell.metadata["jupyter"] = {"source_hidden": True}  # JupyterLab folds the code
         grade = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.id = grade or f"{slug}-{ordinal:03d}"
+        _fold(cell)
+    answers = [cell.id for cell in notebook.cells if "answer" in cell.metadata.get("tags", [])]
+    if answers:
+        notebook.metadata["colab"] = {"collapsed_sections": answers}
     return notebook
+
+
+def _fold(cell: Any) -> None:
+    """Close what a tag folds: code, or all that follows a heading. Colab reads `id` and `cellView`.
+
+    The rest is read by JupyterLab.
+    """
+    tags = set(cell.metadata.get("tags", []))
+    if {"setup", "fold"} & tags:
+        cell.metadata.update({"jupyter": {"source_hidden": True}, "cellView": "form"})
+    if "answer" in tags:
+        cell.metadata.update({"jp-MarkdownHeadingCollapsed": True, "id": cell.id})
 
 
 def clean(notebook: Any, root: Path) -> Any:
@@ -126,7 +140,8 @@ def refresh_prose(page: Page) -> None:
         if cell.cell_type == "code":
             old_cell = next(executed)
             cell.outputs, cell.execution_count = old_cell.outputs, old_cell.execution_count
-    new.metadata = old.metadata
+    old.metadata.pop("colab", None)
+    new.metadata.update(old.metadata)
     write(new, page.notebook)
 
 
