@@ -39,11 +39,6 @@ OPEN: tuple[str, ...] = (
     "chapters/02_transformer/15_complexity",
     "chapters/02_transformer/16_variations",
     "chapters/02_transformer/18_closing",
-    "chapters/05_efficient/02_sparse_by_position",
-    "chapters/05_efficient/07_priors",
-    "chapters/05_efficient/08_positions",
-    "chapters/05_efficient/09_choosing",
-    "casestudies/03b_reviews",
 )
 
 NUMBER = re.compile(
