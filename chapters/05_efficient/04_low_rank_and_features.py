@@ -41,12 +41,12 @@ def block(x, y, width, height, role, label):
 
 
 body = [text(60, 14, "softmax", 15, bold=True), block(10, 30, 100, 100, "weight", "T × S")]
-body += [text(245, 14, "Linformer, Performer", 15, bold=True)]
-body += [block(170, 30, 40, 100, "query", "T × m"), block(222, 30, 100, 40, "key", "m × S")]
-body += [text(492, 14, "Nystrom", 15, bold=True), block(390, 30, 40, 100, "query", "T × m")]
-body += [block(442, 30, 40, 40, "score", "m × m"), block(494, 30, 100, 40, "key", "m × S")]
+body += [text(254, 14, "Linformer, Performer", 15, bold=True)]
+body += [block(170, 30, 56, 100, "query", "T × m"), block(238, 30, 100, 56, "key", "m × S")]
+body += [text(518, 14, "Nystrom", 15, bold=True), block(400, 30, 56, 100, "query", "T × m")]
+body += [block(468, 30, 56, 56, "score", "m × m"), block(536, 30, 100, 56, "key", "m × S")]
 show(
-    svg(604, 140, body),
+    svg(646, 140, body),
     "Three ways to write the weights. Softmax: one square, T by S. Linformer and Performer: a thin "
     "T by m matrix times a flat m by S one. Nystrom: a thin one, a small m by m one, a flat one.",
 )
@@ -754,6 +754,7 @@ from deepdive.page.plotting import heatmap
 wave = torch.cos(2 * torch.pi * t[:, None] * torch.arange(12.0))
 places = [str(i) for i in range(12)]
 figure = heatmap(wave, places, places, title="FNet over positions, column 0")
+figure.axes[0].set(xlabel="position that is read", ylabel="position that is written")
 with_alt(figure, "Cosine waves: row t of the matrix has t periods over the positions. Row 0 is all "
          "ones, the others have positive and negative weights.")  # fmt: skip
 
