@@ -177,8 +177,9 @@ source = "sentences (generated)" if profile() == "ci" else "tinyshakespeare (rea
 print(banner(source), f"\n{n} tokens, {q.shape[1]} heads")
 
 # %% [markdown]
-# Two heads of the first layer, one that looks by content and one that looks by place: the weights,
-# those of 8 clusters, and the improved form.
+# Two heads of the first layer, one that looks by content and one that looks by place (named
+# layer-head, layers counted from 1 and heads from 0): the weights, those of 8 clusters, and the
+# improved form.
 
 # %% tags=["slide", "fold"]
 from deepdive.attention import ImprovedClusteredAttention
@@ -199,8 +200,8 @@ for row, head in zip(figure.subplots(2, 3), (0, 5), strict=True):
     for axes, (name, mechanism) in zip(row, forms.items(), strict=True):
         shown = weights_of(mechanism, head)[:64, :64].sqrt()
         axes.imshow(shown, vmin=0, vmax=0.7)
-        axes.set(xticks=[], yticks=[], xlabel="key", ylabel="query", title=f"{name}, 1-{head + 1}")
-with_alt(figure, "Weights of heads 1-1 and 1-6 for 64 tokens. Softmax: scattered, and a diagonal. "
+        axes.set(xticks=[], yticks=[], xlabel="key", ylabel="query", title=f"{name}, 1-{head}")
+with_alt(figure, "Weights of heads 1-0 and 1-5 for 64 tokens. Softmax: scattered, and a diagonal. "
          "8 clusters: few different rows, repeated; the diagonal is smeared over everything. "
          "Top 16: some scattered weights and pieces of the diagonal are back.")  # fmt: skip
 

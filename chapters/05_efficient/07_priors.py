@@ -495,7 +495,7 @@ assert by_prior.mean() < 0.5
 assert (by_prior < even + 0.02).all()
 
 # %% tags=["slide", "fold"]
-rows, columns = [f"layer {i}" for i in range(1, 7)], [str(i) for i in range(1, 13)]
+rows, columns = [f"layer {i}" for i in range(1, 7)], [str(i) for i in range(12)]
 title = "attention that its best prior misplaces"
 figure = heatmap(by_prior, rows, columns, digits=2, limits=(0, 1), title=title)
 figure.axes[0].set(xlabel="head", ylabel="")
@@ -508,7 +508,7 @@ ticks = [tokenizer.vocab[i] for i in texts[at].tolist()]
 guess = prior(numbers, len(ticks))
 four = torch.stack([maps[at][best], guess[best], maps[at][worst], guess[worst]])
 names = [
-    f"{what} {head // 12 + 1}-{head % 12 + 1}"
+    f"{what} {head // 12 + 1}-{head % 12}"
     for head in (best, worst)
     for what in ("head", "prior of")
 ]
@@ -517,7 +517,7 @@ show(heads(four, ticks, ticks, names=names))
 # %% [markdown]
 # *Above: light heads are nearly priors, dark ones read. Below: the head that its prior predicts
 # best, and the one it predicts worst, each beside its prior, on one sentence of the second half.
-# Heads are named layer-head, counted from 1.*
+# Heads are named layer-head, layers counted from 1 and heads from 0.*
 
 # %% [markdown]
 # ## May the model stop reading?
