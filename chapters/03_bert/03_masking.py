@@ -377,10 +377,10 @@ assert abs(followed - 0.5) < 0.06
 f"{len(pairs):,} pairs of our documents, {followed:.1%} of them true"
 
 # %% [markdown]
-# The random B comes from another document, so it mostly has another *topic*. Is the
-# task then about what follows, or about what it is about? ALBERT asks instead for the **order** of
-# two neighbours (SOP): same topic, half of them exchanged. Let us answer both tasks with a rule
-# that cannot read: "yes, if the two sentences share a longer word".
+# The random B comes from another document, so it mostly has another *topic*. Is the task then about
+# what follows, or about what it is about? ALBERT asks instead for the **order** of two neighbours
+# (SOP): same topic, half of them exchanged. Let us answer both tasks, on weblogs from the beginning
+# of the treebank, with a rule that cannot read: "yes, if the two sentences share a longer word".
 
 # %% tags=["fold"]
 predict(

@@ -204,9 +204,10 @@ table(
 # %% [markdown] tags=["slide"]
 # ## Look: does a real model's attention fit in a window?
 #
-# MiniLM is a BERT of 6 layers with 12 heads each. Give it texts of 256 tokens, and record each
-# head's weights and values. From the weights of full attention, those under any mask follow by
-# closing and dividing, as in the table above.
+# MiniLM is a BERT of 6 layers with 12 heads each. Give it texts of 256 tokens from the beginning of
+# the treebank (weblogs, no sample of its five kinds of text), and record each head's weights and
+# values. From the weights of full attention, those under any mask follow by closing and dividing,
+# as in the table above.
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents

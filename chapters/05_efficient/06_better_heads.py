@@ -509,11 +509,12 @@ for cut, shared, luck in errors.values():
 # %% [markdown]
 # ### What the rows do not use
 #
-# But a matrix acts on rows, and the rows of a layer do not fill their 384 dimensions evenly. Let
-# $C = \frac1n \sum x x^\top$ over rows that the layer reads, $C = L L^\top$. For two rows drawn
+# But a matrix acts on rows, and the rows of a layer do not fill their 384 dimensions evenly. Let $C
+# = \frac1n \sum x x^\top$ over rows that the layer reads, $C = L L^\top$. For two rows drawn
 # independently, the mean squared error of a score is $\lVert L^\top (M - \hat M) L \rVert^2$. So
 # decompose $L^\top W_q$ and $L^\top W_k$ instead, and undo $L$ afterwards. (This step is ours, not
-# the paper's; it reads text, where the paper reads weights alone.)
+# the paper's; it reads text, where the paper reads weights alone. The text is the beginning of the
+# treebank's test part, weblogs.)
 
 # %%
 from deepdive.data.tree_grammar import tree_sentences
