@@ -23,8 +23,11 @@ from check import check
 from folders import FolderError, check_ours, files, remove, sign
 from font import FONT, font_for_web
 from paths import PathError
-from slides import VendorError, decks
+from slides import VendorError, decks, vendored
 from stage import BOOK, ProvenanceError, Stage, library
+
+# What Sphinx would search with; the book has `finder` and _static/search.js.
+SPHINX_SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
 
 
 def build(root: Path, out: Path) -> list[str]:
@@ -70,10 +73,13 @@ def make(root: Path, work: Path) -> list[str]:
     (site / "_static" / "paths_data.js").write_text(stage.paths.script(), "utf-8")
     (site / "_static" / FONT).write_bytes(font_for_web())
     try:
+        search = vendored("minisearch") / "dist" / "umd" / "index.js"
+        shutil.copyfile(search, site / "_static" / "minisearch.js")
         decks(stage.pages, site)
     except VendorError as error:
         return [str(error)]
-    for path in [*site.rglob("*.map"), *site.rglob(".buildinfo"), site / "objects.inv"]:
+    unused = [site / "objects.inv", *(site / name for name in SPHINX_SEARCH)]
+    for path in [*site.rglob("*.map"), *site.rglob(".buildinfo"), *unused]:
         path.unlink(missing_ok=True)  # for those who build the theme, not for readers
     shutil.rmtree(site / "_sources", ignore_errors=True)
     return [*check(site), *(["Sphinx's warnings are above"] if warned else [])]

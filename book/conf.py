@@ -18,6 +18,8 @@ extensions = [
     "printed",
     "atlas",
     "access",
+    "finder",
+    "around",
 ]
 
 # Pages: outputs are those that were committed.
@@ -32,19 +34,31 @@ html_theme = "sphinx_book_theme"
 html_title = "deepdive"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
-html_css_files = ["book.css", "paths.css", "atlas.css"]
+html_css_files = [
+    "fonts.css", "book.css", "paths.css", "atlas.css", "search.css", "around.css", "tables.css",
+    "front.css",
+]  # fmt: skip
 # build.py writes the data of the paths
-SCRIPTS = ("scroll.js", "tables.js", "paths_data.js", "paths.js")
+SCRIPTS = (
+    "asides.js",
+    "scroll.js",
+    "tables.js",
+    "cards.js",
+    "copy.js",
+    "paths_data.js",
+    "paths.js",
+)
 html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
+html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
-html_show_search_summary = False  # it fetches pages, which a browser refuses without a server
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "home_page_in_toc": False,
     "search_bar_text": "Search",
     "show_toc_level": 2,
     "toc_title": "On this page",
+    "footer_content_items": ["report.html", "author.html"],
     "use_download_button": False,
     "use_fullscreen_button": False,
     "pygments_light_style": "a11y-high-contrast-light",

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from docutils import nodes
-from papers import papers, title_of
+from papers import papers, reference, title_of
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -86,8 +86,9 @@ def meant(term: tuple[str, str, str], around: nodes.Node, terms: list[Any]) -> b
 
 
 def same(name: str, found: str) -> bool:
-    """An abbreviation must agree in case; other words need not."""
-    return name == found if name.isupper() else name.lower() == found.lower()
+    """A name with a capital inside (BPE, RoPE) must agree in case; other words need not."""
+    inside = any(letter.isupper() for letter in name[1:])
+    return name == found if inside else name.lower() == found.lower()
 
 
 class Defined(SphinxTransform):
@@ -180,8 +181,11 @@ class Linked(SphinxPostTransform):
             begins = plain(title.astext())
             hits = [k for k, t, year in known if year in years and begins and t.startswith(begins)]
             if len(hits) == 1:
-                copy = title.deepcopy()
-                title.replace_self(self._link("bibliography", hits[0], copy))
+                link = self._link(
+                    "bibliography", hits[0], title.deepcopy(), reftitle=reference(hits[0])
+                )
+                link["classes"].append("paper")
+                title.replace_self(link)
 
 
 def glossary(env: Any) -> list[tuple[str, str, str]]:
@@ -217,7 +221,10 @@ class Folded(SphinxPostTransform):
                 if "prompt_show" not in getattr(node, "attributes", {}):
                     continue
                 names = [words for tag, words in PROMPTS.items() if tag in cell["classes"]]
-                node["prompt_show"] = node["prompt_hide"] = names[0] if names else ""
+                name = names[0] if names else ""
+                if not node["prompt_show"].startswith("Show code cell"):
+                    name = node["prompt_show"]  # the page's own name for the fold
+                node["prompt_show"] = node["prompt_hide"] = name
 
 
 def setup(app: Any) -> dict[str, bool]:

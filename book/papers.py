@@ -66,6 +66,15 @@ def title_of(entry: Any) -> str:
     return str(Text.from_latex(entry.fields["title"]))
 
 
+def reference(key: str) -> str:
+    """`Devlin et al. (2019). BERT: ... . NAACL.`, for a card beside a citation."""
+    entry = papers().entries[key]
+    where = (entry.fields.get(name) for name in ("journal", "booktitle", "publisher"))
+    place = next((str(Text.from_latex(each)) for each in where if each), "")
+    parts = [f"{label_of(entry)}. {title_of(entry).rstrip('.')}", *([place] if place else [])]
+    return "".join(part if part.endswith("?") else f"{part}. " for part in parts).strip()
+
+
 def link(key: str, entry: Any) -> nodes.reference:
     """A link to an entry of the bibliography on the same page; its tip is the title."""
     more = {"internal": True, "refuri": f"#{key}", "reftitle": title_of(entry)}

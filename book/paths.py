@@ -214,7 +214,7 @@ class Paths:
 
     def cards(self) -> str:
         """Each path in a few words: for whom, how long, what one can do then, where to begin."""
-        return _html(
+        return raw(
             '<nav aria-label="Reading paths"><ul class="path-cards">',
             *(
                 f'<li data-path="{r.id}" class="line-{r.line}">'
@@ -252,8 +252,8 @@ class Paths:
         for title, group in self.groups.items():
             total = hours(sum(station.minutes for station in group))
             rows.append(
-                f'<div class="row chapter">{lanes(place + 0.5)}<h3>{escape(title)}</h3>'
-                f'<span class="minutes">{total}</span></div><ol>'
+                f'<details><summary class="row chapter">{lanes(place + 0.5)}'
+                f'<h3>{escape(title)}</h3><span class="minutes">{total}</span></summary><ol>'
             )
             for station in group:
                 place += 1
@@ -265,9 +265,9 @@ class Paths:
                     f'<span class="visually-hidden">, on {names},</span> '
                     f'<span class="minutes">{station.minutes} min</span></li>'
                 )
-            rows.append("</ol>")
+            rows.append("</ol></details>")
         head = "".join(f'<i class="line-{r.line} chosen">{_sign(r)}</i>' for r in self.routes)
-        return _html(
+        return raw(
             '<div class="path-map"><nav aria-label="Map of the pages">',
             f'<div class="row head" aria-hidden="true"><span class="lanes">{head}</span></div>',
             *rows,
@@ -348,6 +348,6 @@ def _short(station: Station) -> str:
     return number[0] if number else station.label
 
 
-def _html(*lines: str) -> str:
+def raw(*lines: str) -> str:
     """Lines of HTML as MyST passes them on untouched."""
     return "```{raw} html\n" + "\n".join(lines) + "\n```\n"

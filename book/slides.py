@@ -17,7 +17,7 @@ sys.path.insert(0, str(BOOK.parent / "tools"))
 
 from vendor import VendorError, vendored
 
-__all__ = ["VendorError", "deck", "decks"]
+__all__ = ["VendorError", "deck", "decks", "vendored"]
 
 PARTS = ("reveal.js", "reveal.css", "plugin/notes.js")
 

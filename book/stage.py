@@ -22,11 +22,14 @@ from urllib.parse import quote, unquote, urlsplit
 
 import nbformat
 import yaml
+from front import cards, live
 from paths import Paths
 
 BOOK = Path(__file__).resolve().parent
 LIBRARY = BOOK.parent / "lib"
 TAGS = {"setup": "hide-cell", "fold": "hide-input", "check": "hide-input"}
+WAYS = ("show", "hide")
+ASIDE = '<span class="aside-mark" hidden></span>'
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
@@ -78,7 +81,13 @@ class Stage:
             self._write(self.out / "cite.md", cite(yaml.safe_load(citation.read_text("utf-8"))))
         index = self.out / "index.md"
         marked = index.read_text("utf-8")
-        made = {"pages": self._trees(), "paths": self.paths.cards(), "map": self.paths.map()}
+        made = {
+            "pages": self._trees(),
+            "live": live(self.root),
+            "chapters": cards(BOOK, self.paths.groups),
+            "paths": self.paths.cards(),
+            "map": self.paths.map(),
+        }
         for name, text in made.items():
             marked = marked.replace(f"<!-- {name} -->", text)
         self._write(index, marked)
@@ -149,11 +158,15 @@ class Stage:
         notebook = self._read(path)
         notebook.cells = [cell for cell in notebook.cells if not is_answer(cell)]
         for cell in notebook.cells:
+            tags = cell.metadata.get("tags", [])
             if cell.cell_type == "markdown":
                 cell.source = self._prose(cell.source, path)
+                if "aside" in tags:  # asides.js folds the section
+                    cell.source = re.sub(r"^#+ .+", rf"\g<0>\n\n{ASIDE}", cell.source, count=1)
             elif cell.cell_type == "code":
-                tags = cell.metadata.get("tags", [])
                 cell.metadata["tags"] = [*tags, *(TAGS[tag] for tag in tags if tag in TAGS)]
+                if name := cell.metadata.get("title"):  # what the fold is called
+                    cell.metadata["mystnb"] = {f"code_prompt_{way}": name for way in WAYS}
                 cell.outputs = [self._output(out, path) for out in cell.outputs]
         first = notebook.cells[0]
         first.source = re.sub(

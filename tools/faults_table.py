@@ -15,6 +15,18 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "book" / "faults.md"
 FIELDS = ("made", "happens", "kept")
+ROOMS = {  # folders of tests/ by the words that a reader knows
+    "book": "The book",
+    "casestudies": "Case studies",
+    "course": "Courses and their grading",
+    "faults": "What takes longer to make",
+    "house": "Pages and how they are run",
+    "page": "What a page shows",
+    "published": "Published checkpoints",
+    "tools": "Set-up and tools",
+    "whole": "Commands, locks and the library as a whole",
+}
+HEAD = "| fault, and how it is made | what happens | what is kept |"
 
 
 class Row(NamedTuple):
@@ -65,16 +77,18 @@ def page() -> str:
         "# Faults, and what is kept",
         "",
         "What goes wrong where people work: a disk fills up, a process is killed, a server lies,",
-        "two do at once what only one can. Each row is made by the test that it names;",
+        "two do at once what only one can. Each row is made by the test under its fault;",
         "`pytest tests/FILE::NAME` makes it again. This page is generated from the tests by",
         "`python tools/faults_table.py`.",
-        "",
-        "| fault | how it is made | what happens | what is kept | the test |",
-        "|---|---|---|---|---|",
     ]
+    room = ""
     for row in rows():
-        cells = [cell.replace("|", "\\|") for cell in row[:-1]]
-        lines.append(f"| {' | '.join(cells)} | `{row.test}` |")
+        folder = row.test.rpartition("::")[0].rpartition("/")[0].partition("/")[0] or "whole"
+        if folder != room:
+            room = folder
+            lines += ["", f"## {ROOMS.get(room, room.capitalize())}", "", HEAD, "|---|---|---|"]
+        fault, made, happens, kept = (cell.replace("|", "\\|") for cell in row[:-1])
+        lines.append(f"| **{fault}**: {made} (`{row.test}`) | {happens} | {kept} |")
     return "\n".join(lines) + "\n"
 
 

@@ -51,6 +51,12 @@ PACKAGES = {
         "dVGtQ==",
         ("axe.min.js", "LICENSE"),
     ),
+    "minisearch": Package(
+        "7.2.0",
+        "sha512-dqT2XBYUOZOiC5t2HRnwADjhNS2cecp9u+TJRiJ1Qp/f5qjkeT5APcGPjHw+bz89Ms8Jp+cG4AlE+QZ/Q"
+        "nDglg==",
+        ("dist/umd/index.js", "LICENSE.txt"),
+    ),
     "reveal.js": Package(
         "6.0.2",
         "sha512-JYIg5D9aoxoaLeb84O+OvAwsKWdIavVgEDScxtYEXFCT6t6TQrhNtSgogcjdCpdLsWglhJn3zyE3fUOwi"

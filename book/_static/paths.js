@@ -118,6 +118,7 @@
     all(".path-map nav").forEach(map => map.classList.toggle("chosen", Boolean(path)));
     all(".path-map li.chosen").forEach(row => row.classList.remove("chosen"));
     paths.forEach(each => showPath(each, chosen));
+    all(".path-map details:has(li.chosen)").forEach(chapter => { chapter.open = true; });
     showPage(path);
     showTicks();
   };

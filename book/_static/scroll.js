@@ -1,5 +1,14 @@
-// What is wider than the page scrolls; with the focus on it, the arrow keys scroll it too.
+// What is wider than the page scrolls, and a shade at the edge says that there is more; with the
+// focus on it, the arrow keys scroll it too.
 const WIDE = "pre, .formula, .text_html, .pst-scrollable-table-container, p:has(> math)";
+
+function shade(part) {
+  const left = part.scrollLeft > 1;
+  const right = part.scrollLeft + part.clientWidth < part.scrollWidth - 1;
+  const more = [left && "left", right && "right"].filter(Boolean).join(" ");
+  if (more) part.dataset.more = more;
+  else delete part.dataset.more;
+}
 
 function mark() {
   for (const part of document.querySelectorAll(WIDE)) {
@@ -7,7 +16,9 @@ function mark() {
       part.tabIndex = 0;
       part.setAttribute("role", "group");
       part.setAttribute("aria-label", "scrolls sideways");
+      part.addEventListener("scroll", () => shade(part), { passive: true });
     }
+    shade(part);
   }
 }
 

@@ -216,11 +216,11 @@ for model, (count, told) in sizes.items():
 assert 540.2e9 < palm() < 540.5e9
 
 # %% [markdown]
-# Fleuret's 540 billion for PaLM is right. KAIST's 117 million for GPT is right, Straka's 150 is
-# not. No BART has 200 million. Fleuret prints 1.5 and, on the next slide, 1.6 billion for one
-# model: the first is the authors' round number, the second is nearer the count. (OpenAI later
-# wrote that the counts in the GPT-2 paper were wrong.) And a number that all print alike, BERT's
-# 340, need not be right: we count 335.
+# Fleuret's 540 billion for PaLM is right. KAIST's 117 million for GPT is right,
+# Straka's 150 is not. No BART has 200 million. Fleuret prints 1.5 and, on the next slide, 1.6
+# billion for one model: the first is the authors' round number, the second is nearer the count.
+# (OpenAI later wrote that the counts in the GPT-2 paper were wrong.) And a number that all print
+# alike, BERT's 340, need not be right: we count 335.
 
 # %% [markdown]
 # ## 4. A formula: try a small case

@@ -411,8 +411,8 @@ left.set_ylabel("share of the gradient")
 with_alt(
     figure,
     "Gradient share against distance on a log scale. Fresh: straight falling lines, Elman and GRU "
-    "to 1e-10 at 60, LSTM to a few 1e-5. Changed: both gated layers stay nearly level, Elman with "
-    "half U falls off the scale, with double U it rises to about 100.",
+    "to 1e-10 at 60, LSTM to 4e-5. Changed: both gated layers stay nearly level, Elman with "
+    "half U falls off the scale, with double U it rises to 110.",
 )
 
 # %% [markdown]
@@ -729,10 +729,10 @@ with_alt(
 #    <details><summary>Answer</summary>
 #
 #    Write 128 in `new_model`, or `2 * steps` in `learn`. For each kind note the longest word of
-#    which half the letters are right, and compare with the lines above. Both changes should move
-#    it to the right; neither removes it. Doubling the state makes each $U$ four times as large,
-#    $128^2$ numbers for $64^2$; doubling the steps doubles the time. Repeat with another seed
-#    before you believe a move of one letter.
+#    which half the letters are right, and compare with the lines above. Expect both changes to move
+#    it to the right, and look whether either removes it. Doubling the state makes each $U$ four
+#    times as large, $128^2$ numbers for $64^2$; doubling the steps doubles the time. Repeat with
+#    another seed before you believe a move of one letter.
 #
 #    </details>
 # 5. *(code, 10 min)* Train on words that must be written backwards (`reversal` as it is). Which
@@ -764,9 +764,9 @@ print("answers 1 and 2 hold")
 #
 # An encoder reads a sequence into one vector, a decoder writes another sequence from it, and is
 # trained on the right words shifted by one. The gradient between two words is a product with one
-# factor for each step between them, so it fades fast unless gates keep it up, and copies get worse
-# with every letter. Reading the source backwards brings the first words near to their use, but all
-# still passes through one vector. [Attention](02_attention.ipynb) removes that, and
+# factor for each step between them, so it fades fast unless gates keep it up, and the longer a word
+# the more of its copy is wrong. Reading the source backwards brings the first words near to their
+# use, but all still passes through one vector. [Attention](02_attention.ipynb) removes that, and
 # [page 2.4](04_alignment.ipynb) measures it on these copies.
 #
 # ## Further reading

@@ -186,7 +186,7 @@ predict(
 # Measure it. For each number of dimensions, draw a thousand queries with seven keys each, and look
 # at two things: the largest weight, and how strongly the weights still answer to a change of the
 # scores. The slope of weight $w_i$ by score $j$ is $w_i(1 - w_i)$ where $i = j$, else $-w_i w_j$.
-# All 49 together are the **Jacobian**; take its norm.
+# All 7 x 7 together are the **Jacobian**; take its norm.
 
 # %%
 dimensions = [4, 16, 64, 256, 1024]
@@ -328,7 +328,7 @@ assert (sums < 0.999).any()
 # **Symptom:** the rows do not sum to one (the last, 0.01, is the padding's own), and the output
 # changes with whatever stands under the padding, because padding still took part in the softmax's
 # sum. A short sentence gives other numbers in a batch than alone. No error is raised; the model is
-# just a little worse.
+# perhaps only a little worse.
 #
 # **Mend:** mask the *scores*, before the softmax: set them to minus infinity, so that their power
 # is zero. The test that finds the mistake is to change what lies under the padding, and to see
@@ -475,8 +475,8 @@ print(f"{hits / total:.1%} of {total} letters give their largest weight to the o
 #
 # A map that looks right proves little: the model might copy by some other way. So reach in.
 # Replace the weights by ones of our own, a perfect diagonal from top left to bottom right, and
-# leave the rest of the trained model as it is. If the weights decide the order, the word comes out
-# forwards.
+# leave the rest of the trained model as it is. If the weights decide the order, this must change what
+# is written.
 #
 # The decoder also reads what has been written so far. In both runs we hand it the same, the word
 # forwards, as if it had written that so far; so only the weights differ. Then we ask for the next

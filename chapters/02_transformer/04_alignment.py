@@ -104,6 +104,9 @@ for wanted, s in (("a unit", 1.0), ("a ten", -1.0)):
 # %%
 assert torch.allclose(ask(1.0)[1], torch.tensor([0.0986, 0.0184, 0.8829]), atol=1e-4)
 assert torch.allclose(ask(-1.0)[1], torch.tensor([0.0986, 0.8829, 0.0184]), atol=1e-4)
+powers = ask(1.0)[0].exp()
+assert torch.allclose(powers, torch.tensor([0.0555, 0.0104, 0.4964]), atol=1e-4)
+assert abs(powers.sum() - 0.5622) < 1e-4
 print("the pencil was right")
 
 # %% [markdown]
@@ -517,7 +520,7 @@ with_alt(
 # So the answer is yes, and no. The distance between words is gone: every letter is one step away.
 # What remains is to know *where* to look, and that knowledge sits in a recurrent state that was
 # trained on short words. [Positions](08_positions.ipynb) takes it up for models without recurrence,
-# and finds the same cliff, steeper.
+# and finds a cliff there too.
 #
 # Bahdanau et al. found such a gap in BLEU, English to French, for models trained on sentences of up
 # to 30 or 50 words (their table 1, all test sentences):
@@ -593,8 +596,8 @@ axes.legend()
 with_alt(figure, "Loss against steps on a log scale; Bahdanau's falls earlier than Luong's.")
 
 # %% [markdown]
-# *About as many weights, the same batches and steps: Bahdanau's loss falls earlier. The seconds are
-# printed above.*
+# *About as many weights, the same batches and steps, one run each: Bahdanau's loss falls earlier.
+# The seconds are printed above.*
 
 # %% tags=["fold"]
 from deepdive.page.plotting import heads
@@ -627,8 +630,8 @@ for name, model in trained.items():
 # alignment: what does not help to lower the loss gets less weight than its share, with Bahdanau
 # hardly any.
 #
-# So what does the order of the step change? Bahdanau's model needs fewer steps of training here.
-# But order and score differ at once, so this run cannot say which it is (exercise 4). What speaks
+# So what does the order of the step change? Bahdanau's model needed fewer steps of training in this
+# one run. Order and score differ at once, so it cannot say which it is (exercise 4). What speaks
 # for the order: with the context in the recurrence the state knows what it has seen. Luong et al.
 # tried that as well. On English to German, attention (scored by place alone, over all words) took
 # their model from 14.0 to 16.8 BLEU. Feeding the mix of context and state back into the recurrence
@@ -780,7 +783,7 @@ print("still right with equal weights:", ", ".join(f"{k} {v:.0%}" for k, v in ke
 # Before each word the decoder's state asks all states of the encoder, and the mix that it gets
 # takes the place of one vector for everything. The weights learn which source word a target word
 # comes from without being told, where the word must be looked up; moving them moves the word.
-# Copies no longer get worse with length, up to the lengths of training.
+# In our run copies no longer got worse with length, up to the lengths of training.
 #
 # ## Further reading
 #

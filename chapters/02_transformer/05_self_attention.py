@@ -601,8 +601,9 @@ with_alt(
 # *Above: the estimates. Below: their attention weights, one row for each place from left (top) to
 # right (bottom). The dark band is as wide as the kernel; each row sums to one.*
 #
-# The learned width beats both fixed ones. The best of 20 widths was chosen with the true curve in
-# sight, and shows what is left to gain: fifty noisy points say only so much about the width.
+# On these fifty points the learned width comes nearer to the curve than both fixed ones. The best
+# of 20 widths was chosen with the true curve in sight, and shows what is left to gain: fifty noisy
+# points say only so much about the width.
 #
 # ### What a learned projection buys
 #
@@ -637,7 +638,8 @@ print(f"four widths, learned: {far(free):.3f};", end=" ")
 print("1/σ =", ", ".join(f"{v:.2f}" for v in inverse))
 
 # %% [markdown]
-# The fixed kernel was even allowed to choose its width on the test points, and still lost. The
+# The fixed kernel was even allowed to choose its width on the test points, and still came out far
+# behind on them. The
 # learned one has found which input matters: for the other three $1/\sigma$ is small, so a
 # distance there counts little.
 #

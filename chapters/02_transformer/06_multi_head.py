@@ -598,9 +598,9 @@ assert agreement > 0.6
 print(f"correlation of weight and cost over 4 heads and 4 places: {agreement:.2f}")
 
 # %% [markdown]
-# Here the map tells the truth: what a head looks at is what breaks without it. But the jobs are not
-# tidy. Nobody assigns them, and two heads may share two places in different proportions. The last
-# matrix then solves for both digits, and each of the two removals hurts both.
+# In this model the map tells the truth: what a head looks at is what breaks without it. But the
+# jobs are not tidy. Nobody assigns them, and two heads may share two places in different
+# proportions. The last matrix then solves for both digits, and each of the two removals hurts both.
 #
 # In large trained models the picture is milder. Michel et al. (2019) removed heads from a trained
 # translator one at a time, and most removals cost little. Voita et al. (2019) found that the few
@@ -632,7 +632,8 @@ assert kept["multi-head"] == 8 * kept["multi-query"]
 # "In all" is for 6 layers, 1,000 words and 32 sentences at once, in single precision. The numbers a
 # word and layer are $2 \cdot n_\text{kv} \cdot d_\text{head}$. Eight heads that share keep an
 # eighth. What is lost? The queries still differ, so each head can look elsewhere; but all search
-# the same keys and hand over the same values. On the four digits little was lost:
+# the same keys and hand over the same values. On the four digits, with one training each, little
+# was lost:
 
 # %%
 shared = score["4, one key-value head"]

@@ -323,8 +323,8 @@ assert torch.allclose(turn(7, 64) @ turn(7, 64).T, torch.eye(64).double())
 print(f"R_7 takes 1,000 places 7 further; largest error below 1e-6: {bool(error < 1e-6)}")
 
 # %% [markdown]
-# Turning changes no length and no angle between vectors. So the dot product of two places can
-# depend on one thing only.
+# Turning changes no length and no angle between vectors. What does that say of the dot product of
+# two places?
 
 # %% tags=["fold"]
 predict(
@@ -454,20 +454,8 @@ except ValueError as error:
 schemes = {"sinusoidal": SinusoidalPosition, "learned": lambda d: LearnedPosition(16, d)}
 models |= {name: train(scheme) for name, scheme in schemes.items()}
 
-# %%
-lengths, asked = list(range(3, 11)), pick(ci=50, laptop=100, gpu=200)
-grades = {name: [exam(model, n, asked) for n in lengths] for name, model in models.items()}
-print(f"{asked} words of each length; the table before had other words, 200 of each")
-print("reversed   " + "".join(f"{n:>6}" for n in lengths))
-for name, rows in grades.items():
-    print(f"{name:>10} " + "".join(f"{row[0]:6.0%}" for row in rows))
-for name in schemes:
-    assert grades[name][1][0] > 0.6  # 4 letters
-
 # %% [markdown]
-# Within the trained lengths the two kinds of position do the same job. The paper found this too:
-# in its table of variations, learned positions (row E) reach 25.7 BLEU on English-German, and the
-# sines 25.8. What about words longer than any in training?
+# What do they do with words longer than any in training?
 
 # %% tags=["fold"]
 predict(
@@ -481,6 +469,21 @@ predict(
 
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
+
+# %%
+lengths, asked = list(range(3, 11)), pick(ci=50, laptop=100, gpu=200)
+grades = {name: [exam(model, n, asked) for n in lengths] for name, model in models.items()}
+print(f"{asked} words of each length; the table before had other words, 200 of each")
+print("reversed   " + "".join(f"{n:>6}" for n in lengths))
+for name, rows in grades.items():
+    print(f"{name:>10} " + "".join(f"{row[0]:6.0%}" for row in rows))
+for name in schemes:
+    assert grades[name][1][0] > 0.6  # 4 letters
+
+# %% [markdown]
+# Within the trained lengths the two kinds of position do the same job. The paper found this too:
+# in its table of variations, learned positions (row E) reach 25.7 BLEU on English-German, and the
+# sines 25.8.
 
 # %% Words longer than any in training tags=["slide", "surprise"]
 figure = Figure(figsize=(7.4, 2.9))
@@ -556,8 +559,8 @@ for name in schemes:
 # %% [markdown]
 # Neither finds the end. The learned rows beyond 6 were never trained, so that model points at the
 # old end. The waves beyond 6 at least continue those before: there the weight may slip on by a
-# place or two, and with it, in the table above, some words of seven letters. No head has learned
-# "the last one".
+# place or two, and with it, in the table above, some words of seven letters. At the
+# end, place 9, there is next to no weight, so neither of the two heads has learned "the last one".
 #
 # To stay right at any length, put the *distance* into the attention itself rather than the place
 # into the word: that is what relative and rotary positions do
@@ -811,6 +814,8 @@ assert torch.isclose(PE[9] @ PE[9], torch.tensor(32.0).double())
 assert torch.isclose(PE[9] @ PE[14], (5 * speeds).cos().sum().double(), atol=1e-4)
 assert best_shift(torch.randn(16, 64)) < 1e-5  # 16 learned rows: some matrix shifts them,
 assert best_shift(torch.randn(200, 64)) > 0.1  # 200 rows: none does
+assert factorial(4) == 24
+assert round(2 * torch.pi, 2) == 6.28
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]

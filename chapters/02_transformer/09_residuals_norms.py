@@ -821,6 +821,8 @@ example = torch.tensor([1.0, 1, 1, 5])
 assert torch.allclose(layer_norm(example)[::3], torch.tensor([-0.577, 1.732]), atol=1e-3)
 assert torch.allclose(rms_norm(example)[::3], torch.tensor([0.378, 1.890]), atol=1e-3)
 assert abs(sum(comb(12, k) * 0.1**k for k in range(13)) - 1.1**12) < 1e-12
+assert round(1.32**0.5, 3) == 1.149  # a layer of the residual stack without norms,
+assert round(1.149**64, -3) == 7_000  # and 64 of them
 print("answers 1 and 2 hold")
 
 # %% [markdown]

@@ -225,8 +225,8 @@ assert 1e-5 < off[0] < 1e-2 < off[1]
 print(f"after 12 layers off by at most {off[0]:.4f} (tanh), {off[1]:.3f} (sigmoid)")
 
 # %% [markdown]
-# **Symptom:** none that an eye sees. Scores are a little lower than published. **Mend:** read the
-# configuration (`gelu`, `gelu_new`, `quick_gelu` are its names in the `transformers` library).
+# **Symptom:** none that an eye sees. Scores may be a little lower than published. **Mend:** read
+# the configuration (`gelu`, `gelu_new`, `quick_gelu` are its names in the `transformers` library).
 # **Test:** compare the outputs with the original's to $10^{-5}$; a tolerance of $10^{-2}$ would
 # pass the tanh form.
 
@@ -641,6 +641,9 @@ assert feed_forward(pair, keys, torch.zeros(2), values, torch.zeros(1)).flatten(
 linear = models["no bend"][0].stack.blocks[0].ff
 assert torch.linalg.matrix_rank(linear.inner.weight.T @ linear.out.weight.T) <= 48
 assert (3 * 4096 * 11_008, 4 * 4096**2) == (135_266_304, 67_108_864)
+below = torch.linspace(-2, 0, 2001)
+assert abs(gelu(below).min() + 0.17) < 5e-4  # where GELU is lowest,
+assert abs(below[gelu(below).argmin()] + 0.75) < 5e-3  # and at which x
 print("answers 1 to 3 hold")
 
 # %% [markdown]

@@ -285,8 +285,8 @@ _, test = batches(600, seed=2)
 # *The list gives the place of each partner, counted from 0; −1 stands at open brackets.*
 #
 # The model: embedding and position, layers, and one linear layer that names the kind. Here the norm
-# stands *before* each sublayer (`PreNorm`), which learns faster at this size. `scale=8.0` is the
-# factor $\sqrt d$ for $d = 64$.
+# stands *before* each sublayer (`PreNorm`), as [2.9](09_residuals_norms.ipynb) advises. `scale=8.0`
+# is the factor $\sqrt d$ for $d = 64$.
 
 # %%
 from deepdive.layers import Block, PreNorm
@@ -648,7 +648,7 @@ print("without the factor the loss is lower from step 75 to 200")
 # %% [markdown]
 # *A reason is not a result.* The lengths are as computed, but in a task that is all about order the
 # louder place helps at first, and training can change the lengths anyway. At the end neither wins
-# clearly (other seeds gave either order). With 37,000 pieces the balance may be another. Later
+# clearly (other seeds gave either order). With a real vocabulary the balance may be another. Later
 # models drop the factor, draw larger embeddings, or let a norm stand right after the sum.
 
 # %% [markdown]

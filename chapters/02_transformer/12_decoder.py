@@ -250,8 +250,7 @@ print(f"the matrix:     {embedding / 1e6:6.1f} million")
 # ## A translator of numbers
 #
 # French counts from 70 to 99 in its own way: 97 is *quatre vingt dix sept*, four twenties, ten,
-# seven. To write *ninety* the model must see *quatre vingt* and *dix* together; *quatre vingt sept*
-# is 87. The pairs are generated (num2words): 4,000 numbers below 10,000, of which 300 are kept for
+# seven. The pairs are generated (num2words): 4,000 numbers below 10,000, of which 300 are kept for
 # the test.
 
 # %%
@@ -788,6 +787,7 @@ assert moves == {"shifted": False, "unshifted": True}
 scores = torch.tensor([[2.0, 0.0]]) @ torch.tensor([[1.0, 0], [0, 1], [0.6, 0.8]]).T
 assert torch.allclose(scores.softmax(-1)[0, 0], torch.tensor(0.631), atol=5e-4)
 assert (total - embedding) / 512 == 86_208
+assert (4 * 20 + 7, 10 + 7) == (87, 17)  # quatre vingt sept, dix sept
 print("answers 2 and 3 hold")
 
 # %% [markdown]

@@ -735,6 +735,7 @@ with_alt(
 assert abs(perplexity(-torch.tensor([0.5, 0.125]).log().mean()) - 4) < 1e-5
 assert abs(math.log(0.82 / 0.02) - 3.71) < 0.005
 assert abs(inverse_sqrt(512, 16_000)(16_000) / inverse_sqrt(512, 4000)(4000) - 0.5) < 1e-9
+assert abs(math.log(0.775 / 0.075) - 2.3) < 0.05  # smoothing 0.3 of four words
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]

@@ -967,6 +967,12 @@ assert int((top_p(p, 0.7) > 0).sum()) == 3
 readings = [math.log(0.97 / 3 / 2 ** (n - 1)) / wu_penalty(n + 1, 0.6) for n in range(2, 9)]
 below = [score < math.log(0.03) for score in readings]
 assert below.index(True) + 2 == 8  # eight digits
+# Other numbers of this page: two words, the best loss, rows without the cache.
+assert round(shapes["sharp"][1:3].sum().item(), 2) == 0.07
+first, later, lost = math.log(3 / 0.97), math.log(2), -math.log(0.03)
+per_reading = 0.97 * (first + 4 * later) + 0.03 * lost  # five digits on average
+assert round(per_reading / (0.97 * 6 + 0.03), 3) == 0.665
+assert 500 * 501 // 2 == 125_250 == 500 * 250 + 250
 print("answers 2 and 3 hold")
 
 # %% [markdown]

@@ -113,8 +113,8 @@ with_alt(
 # | attention: q, k, v, out | $4 \cdot 512^2$ | 6 + 6 + 6 | 18.9 |
 # | feed-forward | $2 \cdot 512 \cdot 2048$ | 6 + 6 | 25.2 |
 #
-# Together 63.0; the paper prints 65. Eighteen attentions, since a decoder layer has two. Now (A):
-# with 32 heads of 16 numbers, $W_q$ still maps 512 to $32 \cdot 16 = 512$.
+# Together 63.0; the paper prints 65. Eighteen attentions, since a decoder layer has two.
+# Now (A), the number of heads.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -218,7 +218,7 @@ for _, what, paper, _, _, _, parameters in PRINTED:
 assert max(off) < 0.1
 
 # %% [markdown]
-# **Held.** The changes agree to within a tenth, or 2.5 million where they are small. The printed
+# **Held.** The changes agree to within a tenth. The printed
 # totals lie above ours by about 1 million at width 256, 2 at 512 and 4 at 1024. That would be an
 # embedding of some 4,000 more rows; the paper's text says "about 37000".
 
@@ -312,6 +312,21 @@ def measure(change, value, steps, seed):
         "target_tokens": history.tokens,
     }
 
+# %% tags=["fold"]
+predict(
+    "Three base models, same data, same number of steps, three seeds. By how much do their "
+    "perplexities differ?",
+    ["not at all", "by less than one in a thousand", "by per cents"],
+    answer=2,
+    explain="The seed draws the first weights, the order of the data and the dropout. A difference "
+    "of that size between two variations says nothing. The paper's rows with 4, 16 and 32 heads "
+    "lie within 2 per cent of its base, and each was run once.",
+    key="02_transformer/seed-noise",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.page.experiments import kept, share, sweep
 
@@ -331,18 +346,6 @@ for row in measured:
 # %% [markdown]
 # *Live, in this run: a few variations, far too short to judge by.* Look at the two base models
 # before anything else. They differ in nothing but the seed.
-
-# %% tags=["fold"]
-predict(
-    "Three base models, same data, same number of steps, three seeds. By how much do their "
-    "perplexities differ?",
-    ["not at all", "by less than one in a thousand", "by per cents"],
-    answer=2,
-    explain="The seed draws the first weights, the order of the data and the dropout. A difference "
-    "of that size between two variations says nothing. The paper's rows with 4, 16 and 32 heads "
-    "lie within 2 per cent of its base, and each was run once.",
-    key="02_transformer/seed-noise",
-)
 
 # %% [markdown]
 # ### Common mistake: comparing losses of different smoothing
@@ -485,9 +488,9 @@ if kept_runs and lengths == [400, 2000]:  # what was kept when this page was wri
     print("opposite after 400 steps, no longer after 2,000:", *turned, sep="\n  ")
 
 # %% [markdown]
-# **What held.** One head is worse than four; twice as many, or half, are the same. Half the width
-# costs most of all, twice the width gains. A quarter of $d_k$ costs, one layer costs much, and
-# label smoothing costs perplexity, more of it more.
+# **What held.** One head is worse than four; twice as many, or half, lie within what the seed does.
+# Half the width costs most of all, twice the width gains. A quarter of $d_k$ costs, one layer costs
+# much, and label smoothing costs perplexity, more of it more.
 #
 # **What more steps turned.** After 400 steps one and two layers beat three, and narrow keys helped:
 # a short race is won by what learns fast. After 2,000 one layer is far behind, and a quarter of

@@ -328,8 +328,8 @@ print(f"largest difference to the library's GNMT: {(ours - model(source, target)
 # ## Word pieces
 #
 # A list of words is never long enough. German writes 291 as one word,
-# *zweihunderteinundneunzig*, so every number below a thousand has a word of its own, and
-# a new number is a word that was never seen. Characters never run out, but a sentence becomes long,
+# *zweihunderteinundneunzig*, so every number below a thousand has a word of its own.
+# Characters never run out, but a sentence becomes long,
 # and an RNN takes a step for each.
 #
 # **Word pieces** stand between. Start from the characters and merge the pair that serves the data
@@ -385,8 +385,8 @@ for name, tokenizer in tokenizers.items():
 # %% [markdown]
 # By words, the list has an entry for every German number of the training set, and none for a new
 # one. WordPiece scores a pair *per occurrence*, and at this size it spends its merges on rare
-# strings: it still spells nearly all. BPE finds *hundert* and *zig* with 60 tokens. With 120 it
-# has what a German reader would underline.
+# strings: it still spells nearly all of this number. BPE finds *hundert* and *zig* with 60 tokens.
+# With 120 it has what a German reader would underline.
 
 # %% tags=["fold"]
 predict(
@@ -558,10 +558,10 @@ heads(torch.stack([map_of(parent, chosen)[1], weights]), rows, columns, names=li
 # *Each row is a piece being written, each column a piece of the German number. Two digits are said
 # in the other order, so the weights ought to step back; the parent's do.*
 #
-# The parent is ahead here, on 700 numbers and in seconds. GNMT was built for millions of sentences
-# and eight GPUs a copy; its encoder reads mostly one way for the sake of that pipeline. Its last
-# rows have read everything, so they are worth asking whatever is written. Keep the map in mind for
-# the next part.
+# The parent is ahead here, with one training each, on 700 numbers and in seconds. GNMT was built
+# for millions of sentences and eight GPUs a copy; its encoder reads mostly one way for the sake of
+# that pipeline. Its last rows have read everything, so they are worth asking whatever is written.
+# Keep the map in mind for the next part.
 
 # %% [markdown]
 # ## Which of the beam's sentences?
@@ -639,12 +639,13 @@ assert best <= within
 assert best - plain < 0.5 * (within - plain)
 
 # %% [markdown]
-# The last line is the room that any ranking has, and no setting takes even half of it. In the paper
-# both at 0.2 raise BLEU from English to French from 30.3 to 31.4, before reinforcement learning;
-# after it the gain is small. Two reasons why little happens here: a number has its length in
-# itself, so none is dropped for being long. And coverage takes for granted that attention is an
-# alignment: what was not looked at was not translated. In a blurred map a piece may get little
-# weight and be translated all the same. Before you reward coverage, look at a map.
+# The last line is the room that any ranking has, and no setting takes even half of it; two more of
+# a hundred are no more than chance. In the paper both at 0.2 raise BLEU from English to French from
+# 30.3 to 31.4, before reinforcement learning; after it the gain is small. Two reasons why little
+# happens here: a number has its length in itself, so none is dropped for being long. And coverage
+# takes for granted that attention is an alignment: what was not looked at was not translated. In a
+# blurred map a piece may get little weight and be translated all the same. Before you reward
+# coverage, look at a map.
 
 # %% [markdown]
 # ## One network, many languages
@@ -930,9 +931,10 @@ for row in long_rows:
 # be followed by Spanish or by English, and only the token tells which. Then the language is nearly
 # always the one asked for. Whether the number is right depends on kinship: between Spanish and
 # Portuguese mostly, between the others much less, and nowhere as often as by way of English. Order
-# counted more than letters: Spanish and Portuguese go better with Russian than with German. In
-# *most* the language is right too; the number less often between the relatives, more often between
-# German and Russian. More pairs did not make a common meaning. The token was learned; a meaning
+# counted more than letters, on average and with each of the two seeds: Spanish and Portuguese go
+# better with Russian than with German. In *most* the language is right too; the number less often
+# between the relatives, and between German and Russian more often, clearly with one of the two
+# seeds. More pairs did not make a common meaning. The token was learned; a meaning
 # free of any language was not.
 #
 # Beside the paper: Johnson et al. trained on far more data, and report that Portuguese to Spanish

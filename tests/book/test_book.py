@@ -57,6 +57,8 @@ def good_cells() -> list[Any]:
     surprise = new_code_cell("6 * 7", outputs=[new_output("stream", name="stdout", text="42 < 43")])
     surprise.metadata["tags"] = ["surprise"]
     plot = new_code_cell("plot()", outputs=[figure("a line")], metadata={"tags": ["fold"]})
+    clocks = new_code_cell("x", metadata={"tags": ["fold"], "title": "Draw the clocks"})
+    dispute = "## A dispute\n\nOne slide says otherwise.\n\n### The slide\n\nIts page."
     return [
         new_markdown_cell(FIRST),
         setup,
@@ -79,6 +81,9 @@ def good_cells() -> list[Any]:
             "(../../lib/part.py) and [elsewhere](https://example.org).\n\n"
             "<details><summary>Why</summary>\n\nBecause *so*.\n\n</details>"
         ),
+        clocks,
+        new_markdown_cell(dispute, metadata={"tags": ["aside"]}),
+        new_markdown_cell("## In three sentences\n\nIt is so."),
     ]
 
 
@@ -187,7 +192,7 @@ def test_outputs_are_escaped_and_code_is_folded(page: str) -> None:
     assert "42 &lt; 43" in page
     names = [summary.get_text(" ", strip=True) for summary in soup.select("details.hide > summary")]
     assert [name.split("  ")[0] for name in names] == [
-        "Setup Setup", "Code Code", "Code Code"
+        "Setup Setup", "Code Code", "Code Code", "Draw the clocks Draw the clocks"
     ]  # fmt: skip
     assert "Open this" not in soup.get_text(), "JupyterLab needs that heading, the book does not"
     assert f'<img alt="a line" src="data:image/png;base64,{PNG}"/>' in str(soup)
@@ -348,6 +353,19 @@ def test_on_paper_and_without_scripts_nothing_is_hidden(site: Path, reader: Read
     address.with_name("plain.html").write_text(plain, "utf-8")
     page = reader.open(address.with_name("plain.html"))
     assert all(page.locator(what).first.is_visible() for what in ANSWERS[1:])
+
+
+def test_an_aside_opens_by_its_heading_or_a_link_into_it(site: Path, reader: Reader) -> None:
+    address = (site / "chapters/01_demo/01_softmax.html").as_uri()
+    page = reader.open(site / "chapters/01_demo/01_softmax.html")
+    said = page.get_by_text("One slide says otherwise.")
+    assert not said.is_visible()
+    assert page.get_by_text("It is so.").is_visible(), "the section after it is none of it"
+    page.locator("summary", has_text="A dispute").click()
+    assert said.is_visible()
+    other = page.context.new_page()
+    other.goto(f"{address}#the-slide")
+    assert other.get_by_text("Its page.").is_visible()
 
 
 @pytest.mark.usefixtures("chromium")

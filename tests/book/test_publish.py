@@ -271,7 +271,7 @@ def test_a_browser_asks_only_below_the_path(
     asked = {answer for answer in served.answers if answer[0] not in NO_ICON}
     assert all(path.startswith(BELOW) and code in (200, 304) for path, code in asked), asked
     if "search" in name:
-        assert f"{BELOW}searchindex.js" in {path for path, _ in asked}
+        assert f"{BELOW}_static/search_data.js" in {path for path, _ in asked}
         links = page.locator("#search-results li a")
         found = links.evaluate_all("links => links.map(x => x.getAttribute('href'))")
         assert len(found) > 3

@@ -185,6 +185,61 @@ def test_the_search_finds_pages_without_a_server(book: Path, reader: Reader, wor
     assert not reader.complaints
 
 
+HOMES = {  # a word that readers look for, and the page on it
+    "RoPE": "05_efficient/08_positions",
+    "rope": "05_efficient/08_positions",
+    "LSTM": "01_before/08_lstm",
+    "Hopfield": "01_before/04_hopfield",
+    "backpropagation": "01_before/02_backprop",
+    "ELMo": "01_before/10_elmo",
+    "multi-head attention": "02_transformer/06_multi_head",
+    "masking": "02_transformer/07_masks",
+    "causal mask": "02_transformer/07_masks",
+    "positional encoding": "02_transformer/08_positions",
+    "layer norm": "02_transformer/09_residuals_norms",
+    "label smoothing": "02_transformer/13_training",
+    "beam search": "02_transformer/14_decoding",
+    "BERT": "03_bert/02_architecture",
+    "DistilBERT": "03_bert/10_albert_distilbert",
+    "Longformer": "05_efficient/02_sparse_by_position",
+    "Performer": "05_efficient/04_low_rank_and_features",
+    "softmax": "00_start/02_maths",
+}
+
+
+def test_the_search_leads_to_the_home_of_a_word_with_its_number_and_an_excerpt(
+    book: Path, reader: Reader
+) -> None:
+    wrong = {}
+    page = reader.open(book / "search.html")
+    for word, home in HOMES.items():
+        page.goto(f"{(book / 'search.html').as_uri()}?q={word}")
+        first = page.locator("#search-results > li").first
+        first.wait_for()
+        href = first.locator("a").get_attribute("href") or ""
+        if not href.startswith(f"chapters/{home}.html"):
+            wrong[word] = href
+        number = "{}.{}".format(*(int(part[:2]) for part in href.split("/")[1:]))
+        assert first.locator(".number").inner_text() == number
+        assert len(first.locator("p").last.inner_text()) > 60, word
+    assert not wrong
+    assert not reader.complaints
+
+
+def test_the_search_says_first_what_the_glossary_says(book: Path, reader: Reader) -> None:
+    page = reader.open(f"{reader.online(book)}search.html?q=rotary positions")
+    page.locator(".search-terms dt a").wait_for()
+    assert "are turned" in page.locator(".search-terms dd").inner_text()
+    assert page.locator(".search-terms a").get_attribute("href").startswith("glossary.html#")
+    assert page.locator("#search-results mark").count() > 3
+
+
+def test_a_search_without_an_answer_says_what_to_try(book: Path, reader: Reader) -> None:
+    page = reader.open(f"{reader.online(book)}search.html?q=xylophone")
+    page.wait_for_function("document.querySelector('.search-summary').textContent")
+    assert "Try fewer words" in page.locator(".search-summary").inner_text()
+
+
 # -- keyboard
 
 FOCUSED = """() => {

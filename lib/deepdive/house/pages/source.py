@@ -13,6 +13,7 @@ import nbformat
 from deepdive.house.pages import Page, PageError
 from deepdive.house.pages.setup_cell import SETUP
 
+FOLDED = {"answer", "aside"}  # tags of headings under which all is folded until it is opened
 LONGEST_CELL, LARGEST_NOTEBOOK = 25, 1_000_000
 
 _nbformat: Any = nbformat  # it declares no types
@@ -41,9 +42,9 @@ def load(page: Page) -> Any:
         grade = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.id = grade or f"{slug}-{ordinal:03d}"
         _fold(cell)
-    answers = [cell.id for cell in notebook.cells if "answer" in cell.metadata.get("tags", [])]
-    if answers:
-        notebook.metadata["colab"] = {"collapsed_sections": answers}
+    folded = [cell.id for cell in notebook.cells if FOLDED & set(cell.metadata.get("tags", []))]
+    if folded:
+        notebook.metadata["colab"] = {"collapsed_sections": folded}
     return notebook
 
 
@@ -55,7 +56,7 @@ def _fold(cell: Any) -> None:
     tags = set(cell.metadata.get("tags", []))
     if {"setup", "fold"} & tags:
         cell.metadata.update({"jupyter": {"source_hidden": True}, "cellView": "form"})
-    if "answer" in tags:
+    if FOLDED & tags:
         cell.metadata.update({"jp-MarkdownHeadingCollapsed": True, "id": cell.id})
 
 
@@ -159,7 +160,8 @@ def problems(page: Page) -> list[str]:
         faults.append("the setup cell differs: run `python -m deepdive.house.pages setup`")
     if old is None:
         return [*faults, "no notebook: run `make notebooks`"]
-    if [_identity(cell) for cell in new.cells] != [_identity(cell) for cell in old.cells]:
+    same = [_identity(cell) for cell in new.cells] == [_identity(cell) for cell in old.cells]
+    if not same or new.metadata.get("colab") != old.metadata.get("colab"):
         faults.append("the notebook differs from its source: run `make notebooks`")
     if "data" not in old.metadata.get("deepdive", {}):
         faults.append("the notebook does not say which data its run read: run `make notebooks`")

@@ -1,0 +1,77 @@
+"""What stands around the text of a page; a Sphinx extension.
+
+The side bar folds by chapter, a page names itself to those who share its address (Open Graph), and
+its foot says how to report a mistake.
+"""
+
+import re
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from docutils import nodes
+from printed import number
+from stage import ADDRESS
+
+FORM = "issues/new?template=wrong_statement.yml"  # of .github/ISSUE_TEMPLATE
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is more than the placeholder (hosts in .example never exist)."""
+    return not urlsplit(address).netloc.endswith(".example")
+
+
+def report_address(address: str, page: str) -> str:
+    """The project's form for a mistake, with the page's name filled in; "" without an address."""
+    if not is_public(address):
+        return ""
+    return f"{address}/{FORM}&{urlencode({'title': f'Wrong on page {page}', 'page': page})}"
+
+
+def site_address(address: str) -> str:
+    """Where GitHub Pages shows the book of a project; "" for other hosts."""
+    parts = urlsplit(address)
+    if parts.netloc != "github.com":
+        return ""
+    owner, _, name = parts.path.strip("/").partition("/")
+    return f"https://{owner.lower()}.github.io/{quote(name)}/"
+
+
+def question(doctree: nodes.document) -> str:
+    """The first paragraph under the title of a page: what it asks."""
+    first = next(doctree.findall(nodes.paragraph), None)
+    return " ".join(first.astext().split()) if first else ""
+
+
+def folded(bar: str) -> str:
+    """The side bar with each chapter in a fold; the one with the current page is open."""
+
+    def fold(part: re.Match[str]) -> str:
+        is_here = "current" in part[2] if "current" in bar else part.start() == first
+        return f"<details{' open' * is_here}><summary>{part[1]}</summary>{part[2]}</details>"
+
+    caption = r'<p[^>]*class="caption"[^>]*><span class="caption-text">(.*?)</span></p>'
+    chapter = re.compile(rf"{caption}\s*(<ul.*?</ul>)", re.DOTALL)
+    found = chapter.search(bar)
+    first = found.start() if found else 0
+    return chapter.sub(fold, bar)
+
+
+def surround(app: Any, name: str, template: str, context: Any, doctree: Any) -> None:
+    """Give the templates what they need of a page."""
+    title = re.sub(r"<[^>]+>", "", context.get("title") or "deepdive")
+    page = f"{number(name)}{title}"
+    base = site_address(ADDRESS)
+    context["og"] = {
+        "title": page,
+        "description": question(doctree) if doctree else "",
+        "url": f"{base}{name}.html" if base else "",
+        "image": f"{base}_static/card.png" if base else context["pathto"]("_static/card.png", 1),
+    }
+    context["report"] = report_address(ADDRESS, page)
+    context["named"] = page
+    context["folded"] = folded
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("html-page-context", surround)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
