@@ -24,7 +24,7 @@ from folders import FolderError, check_ours, files, remove, sign
 from font import FONT, font_for_web
 from paths import PathError
 from slides import VendorError, decks, vendored
-from stage import BOOK, Stage, library
+from stage import BOOK, ProvenanceError, Stage, library
 
 # What Sphinx would search with; the book has `finder` and _static/search.js.
 SPHINX_SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
@@ -61,9 +61,11 @@ def make(root: Path, work: Path) -> list[str]:
         stage = Stage(root, work / "src")
     except PathError as error:
         return [f"book/paths.yaml: {error}"]
-    notebooks = stage.run()
     try:
+        notebooks = stage.run()
         warned = sphinx(work / "src", site, work / "doctrees")
+    except ProvenanceError as error:
+        return [str(error)]
     except SphinxError as error:
         return [f"Sphinx stopped: {error}"]
     for path in notebooks:

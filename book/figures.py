@@ -87,7 +87,8 @@ def entries(note: dict[str, Any], out: Path) -> list[dict[str, str]]:
         section, caption = around(notebook, figure["cell"])
         entry = {"page": note["page"], "title": f"{note['number']} {plain(note['title'])}"}
         entry |= {"section": section, "caption": caption, "alt": figure["alt"]}
-        entry |= {"profile": note["profile"], "data": data_of(notebook), "licence": note["licence"]}
+        entry |= {"profile": note["profile"], "data": data_of(notebook, note["page"])}
+        entry |= {"licence": note["licence"]}
         entry["svg"] = svg.as_posix()
         if (out / svg).with_suffix(".pdf").is_file():
             entry["pdf"] = svg.with_suffix(".pdf").as_posix()

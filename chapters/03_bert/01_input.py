@@ -133,9 +133,9 @@ print("and all letters: ", *cut("playing", toy | letters))
 
 # %% [markdown]
 # So each letter that may occur stands in the vocabulary, alone and with `##`. Then every word of
-# known letters can be cut to its end, if not as we would. BERT's list has 997 single characters,
-# each in both forms. What they are decides which languages it can spell at all; the experiment
-# below counts.
+# known letters can be cut to its end, if not as we would. BERT's list has nearly a thousand single
+# characters, each in both forms. What they are decides which languages it can spell at all; the
+# experiment below counts.
 
 # %% [markdown]
 # ## Where the list comes from
@@ -344,9 +344,9 @@ assert wrong.count(published.eos) == 1
 assert right.count(published.eos) == 2
 
 # %% [markdown]
-# **Symptom:** no error, and a model that is a little worse on long inputs only: it never saw a
-# second text that does not end. **Mend:** cut the texts, then join them. **Test:** every row of two
-# texts has two `[SEP]`.
+# **Symptom:** no error, and on long inputs only, a second text that does not end, such as the model
+# never saw in training. **Mend:** cut the texts, then join them. **Test:** every row of two texts
+# has two `[SEP]`.
 #
 # ### Common mistake: offsets into the folded text
 #
@@ -461,9 +461,9 @@ print("mostly unknown:", ", ".join(c for c in order if english[c][1] >= 0.5) or 
 # are missing, the text is gone before the network begins.
 #
 # A list that is trained on all languages, and merged by count, brings the prices nearer to each
-# other: English pays more, the other scripts less. (Ours is small. Its unknown words hold a
-# character that it did not see in training.) That is what multilingual models do, and
-# chapter 4 begins there.
+# other: every language in Latin letters pays more, and the six in other scripts that part their
+# words by spaces pay less. (Ours is small. Its unknown words hold a character that it did not see
+# in training.) That is what multilingual models do, and chapter 4 begins there.
 
 # %% [markdown]
 # ## In practice

@@ -139,8 +139,8 @@ predict(
     "Of base's 109 million, which part holds most?",
     ["the embedding of 30,522 tokens", "attention, all layers", "feed-forward, all layers"],
     answer=2,
-    explain="A layer's feed-forward has 8 d^2 weights, its attention 4 d^2. Over 12 layers that is "
-    "57 million against 28; the embedding has 23.",
+    explain="A layer's feed-forward has 8 d^2 weights, its attention 4 d^2. Over all layers that "
+    "is 52% of base against 26%; the embedding has 22%.",
     key="03_bert/where-they-sit",
 )
 
@@ -183,7 +183,7 @@ axes.legend(loc="upper right")
 with_alt(
     figure,
     "One bar a model, cut in three. MiniLM is half embeddings, base half feed-forward, the "
-    "multilingual model half embeddings, large 60 per cent feed-forward.",
+    "multilingual model half embeddings, large 60% feed-forward.",
 )
 
 # %% [markdown]
@@ -347,8 +347,8 @@ print(f"before: {(right[0] @ right[1]).item():.2f} and {(right[0] @ right[2]).it
 assert cosine.max() < 0.9
 
 # %% [markdown]
-# **Symptom:** everything runs, and the embeddings are noise. Fine-tuning hides it: the loss falls,
-# more slowly than it should, since the weights are a bad start in place of a good one.
+# **Symptom:** everything runs, and the embeddings are noise. Fine-tuning can hide it: the loss
+# falls from a bad start, too.
 #
 # **Mend:** the placement belongs to the checkpoint, as its vocabulary does. **Test:** compare the
 # states of one sentence with the reference before anything is trained.

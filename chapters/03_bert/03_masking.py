@@ -215,8 +215,8 @@ predict(
     "text been asked for at least once?",
     ["4 or 5", "about 7", "about 15"],
     answer=0,
-    explain="A token is missed n times in a row with probability 0.85^n, and 0.85^4 = 0.52, "
-    "0.85^5 = 0.44. Under one static mask 85% of the text is never asked for.",
+    explain="A token is missed n times in a row with probability 0.85^n: more than one half after "
+    "four visits, less after five. Under one static mask 85% of the text is never asked for.",
     key="03_bert/dynamic-masking",
 )
 
@@ -264,10 +264,10 @@ for mask, same, random in rows:
 assert abs(trust(0.8, 0.1, 0.1)[0] - 0.865 / 0.88) < 1e-12
 
 # %% [markdown]
-# Read the last column: with 100% `[MASK]` no real word is ever asked. With 80, 20 and no random
-# ones, a real word that is asked is always right, so copying it is enough: the loss there teaches
-# little. With 100% random the net never knows where the gap is. The paper tried all six; [the
-# ablations](05_ablations.ipynb) have its table and ours.
+# Read the last column: with 100% `[MASK]` no real word is ever asked. With `80/20/0`, without
+# random ones, a real word that is asked is always right, so copying it is enough: the loss there
+# teaches little. With 100% random the net never knows where the gap is. The paper tried all six;
+# [the ablations](05_ablations.ipynb) have its table and ours.
 
 # %% [markdown]
 # ### Common mistake: a loss over all places
@@ -352,8 +352,9 @@ assert abs(without - 0.5) < 0.15
 print(f"number of the noun right: {with_verb:.0%} with the verb in sight, {without:.0%} without")
 
 # %% [markdown]
-# The verb stands on the right, so no reader from the left could pass one half, however large.
-# In real text the gain is smaller, since both sides say much of the same.
+# The verb stands on the right, so no reader from the left could pass one half, however large. In
+# real text both sides often say the same, so the right side should be worth less there; this page
+# does not measure it.
 
 # %% [markdown] tags=["slide"]
 # ## The second task: does B follow A?
@@ -379,10 +380,10 @@ assert abs(followed - 0.5) < 0.06
 f"{len(pairs):,} pairs of our documents, {followed:.1%} of them true"
 
 # %% [markdown]
-# The random B comes from another document, so it mostly has another *topic*. Is the
-# task then about what follows, or about what it is about? ALBERT asks instead for the **order** of
-# two neighbours (SOP): same topic, half of them exchanged. Let us answer both tasks with a rule
-# that cannot read: "yes, if the two sentences share a longer word".
+# The random B comes from another document, so it mostly has another *topic*. Is the task then about
+# what follows, or about what it is about? ALBERT asks instead for the **order** of two neighbours
+# (SOP): same topic, half of them exchanged. Let us answer both tasks, on weblogs from the beginning
+# of the treebank, with a rule that cannot read: "yes, if the two sentences share a longer word".
 
 # %% tags=["fold"]
 predict(
@@ -415,8 +416,8 @@ for name, make in (("NSP", next_sentence_pairs), ("order", sentence_order_pairs)
 assert rule["NSP"] > 0.55 > rule["order"]
 
 # %% [markdown]
-# **What follows from it:** a part of NSP is had for the topic alone, which the gaps teach as
-# well. RoBERTa dropped NSP and lost nothing, ALBERT took the order; [the
+# **What follows from it:** a part of NSP is had for the topic alone, which the gaps teach as well.
+# RoBERTa dropped NSP without a loss on its tasks, ALBERT took the order; [the
 # ablations](05_ablations.ipynb) have the numbers.
 
 # %% [markdown]

@@ -169,7 +169,7 @@ predict(
     ["exactly equal", "below 0.0001", "about 0.01"],
     answer=1,
     explain="Sums run in another order, so the last digits differ, and the norms keep the error "
-    "from growing. 0.01 would mean another function: a wrong epsilon, or a wrong GELU.",
+    "from growing. A hundredth would mean another function: a wrong epsilon, or a wrong GELU.",
     key="03_bert/same-numbers",
 )
 
@@ -273,9 +273,9 @@ print(f"museum and tomatoes: {other[0]:.2f} loaded, {other[1]:.2f} lost")
 assert not torch.equal(lost.embeddings.tokens.weight, encoder.embeddings.tokens.weight)
 
 # %% [markdown]
-# **Symptom:** a model that seems to work, with fine-tuning results hardly better than without
-# pre-training. **Mend:** strict loading, and a list, name by name, of what is left out. **Test:**
-# the states of one sentence equal the reference's.
+# **Symptom:** a model that seems to work, with fine-tuning results of a model without pre-training,
+# for that is what it is. **Mend:** strict loading, and a list, name by name, of what is left out.
+# **Test:** the states of one sentence equal the reference's.
 #
 # ## Does every layer do something?
 #
@@ -295,9 +295,9 @@ assert max(cosines) < 0.999
 assert min(cosines) == cosines[-1]
 
 # %% [markdown]
-# Every layer moves the embeddings. The last one does most, since what it writes is what the mean
-# reads. Without one of the middle layers little changes: the residual stream passes on what the
-# missing layer would have added to.
+# On these six sentences every layer moves the embeddings. The last one does most, since what it
+# writes is what the mean reads. Without one of the layers 1 to 3 they keep a cosine of 0.93 or
+# more: the residual stream passes on what the missing layer would have added to.
 #
 # ## In practice
 #

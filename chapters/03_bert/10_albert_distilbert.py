@@ -101,9 +101,9 @@ assert work["BERT"] < work["ALBERT"] < 1.05 * work["BERT"]
 assert work["DistilBERT"] < 0.55 * work["BERT"]
 
 # %% [markdown]
-# Sharing saves memory, not work: a shared block is called twelve times. Fewer blocks save both. In
-# print: ALBERT base trains 1.2 times as fast as BERT base, on many machines that exchange fewer
-# gradients; DistilBERT answers in 410 seconds where BERT base takes 668, 1.6 times as fast.
+# Sharing saves memory, not work: a shared block is called twelve times. Fewer blocks save both. The
+# printed times: ALBERT base trains 1.2 times as fast as BERT base, on many machines that exchange
+# fewer gradients; DistilBERT answers in 410 seconds where BERT base takes 668, 1.6 times as fast.
 #
 # ## ALBERT: one block for all layers
 
@@ -783,10 +783,10 @@ if complete and of("SOP", "SOP"):
     assert max(abs(x - 50) for x in of("NSP", "SOP") + of("SOP", "SOP")) < coin
 
 # %% [markdown]
-# A line a seed. The row of NSP **held**: the model finds the topic, though hardly better than
-# counting does, and says nothing about order. The row of SOP
-# could **not be seen**: after so few steps the order is a coin to the model that was trained on it,
-# so there is nothing to carry over. A harder task teaches more only to who can learn it.
+# A line a seed. The row of NSP **held**: the model finds the topic, no better than counting does
+# (within two standard errors), and says nothing about order. The row of SOP could **not be seen**:
+# after so few steps the order is a coin to the model that was trained on it, so there is nothing to
+# carry over. What the order teaches, this run does not show.
 #
 # ## The experiment
 #

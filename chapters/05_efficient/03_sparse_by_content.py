@@ -378,10 +378,10 @@ with_alt(figure, "Share of MiniLM's attention weight caught against the share of
 # %% [markdown]
 # *Each line: more rounds to the right. Dotted: pairs chosen at random.*
 #
-# The hash is better than chance everywhere, and still a poor guide to *this* model. It was not
-# trained with it. That is why Reformer ties queries and keys: a key is then a direction, the score
-# is $|q_i| \cos \theta$, and what points the same way is what scores high. For rows made so, the
-# error falls as rounds are added (an error above 1 is worse than answering 0):
+# On this one text the hash is better than chance at every setting, and still a poor guide to *this*
+# model. It was not trained with it. That is why Reformer ties queries and keys: a key is then a
+# direction, the score is $|q_i| \cos \theta$, and what points the same way is what scores high. For
+# rows made so, the error falls as rounds are added (an error above 1 is worse than answering 0):
 
 # %% tags=["slide"]
 from deepdive.attention import SharedQKAttention
@@ -671,11 +671,11 @@ for name, make in forms.items():
     assert found[name][0] < found[name][3]
 
 # %% [markdown]
-# Down: trained with; across: tested with. Whatever a model was trained with, more rounds in the
-# test find the one key that matters more often. So rounds are a dial that is left to whoever runs
-# the model: few to save time, many where it counts. (The paper's table says the same of a larger
-# model and texts of 1,024 symbols.) What was not reproduced: its size, its length of training, its
-# numbers.
+# Down: trained with; across: tested with. Whatever a model was trained with (one run of each kind),
+# more rounds in the test find the one key that matters more often. So rounds are a dial that is
+# left to whoever runs the model: few to save time, many where it counts. (The paper's table says
+# the same of a larger model and texts of 1,024 symbols.) What was not reproduced: its size, its
+# length of training, its numbers.
 
 # %% [markdown]
 # ## Card: Routing Transformer
@@ -888,9 +888,9 @@ assert last[0] < last[1] < last[2] < last[3]
 #
 #    <details><summary>Answer</summary>
 #
-#    In `survey`, hash `k - k.mean(2, keepdim=True)` instead of `k`. More pairs meet, and more of
-#    the weight is caught: keys that share a large mean all point alike, and fall into few buckets.
-#    For each pair that meets, about as much is caught as before.
+#    In `survey`, hash `k - k.mean(2, keepdim=True)` instead of `k`. Keys that share a large mean
+#    all point alike, and fall into few buckets; without it they spread. Compare the weight caught
+#    with the pairs that meet, not the weight alone.
 #
 #    </details>
 

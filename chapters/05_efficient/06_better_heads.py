@@ -310,11 +310,11 @@ assert max(score["one head of 4"]) < 0.6 < 0.95 < min(score["two heads of 4"])
 
 # %% [markdown]
 # Each column of the output is one start. One head has one map, and one average cannot hold two
-# digits in order. The best talkers do with 4 columns what plain heads need 8 for. Two things are
-# less tidy. Plain heads of 2 come nearer, from some starts, than two means would let them: a
-# direction in the plane can favour a colour and a shape at once, for some of the sixteen queries.
-# And not every start of the talkers gets there: scores that serve two maps at once make training
-# less sure, where two heads of 4 never fail.
+# digits in order. From three of six starts the talkers do with 4 columns what plain heads do
+# with 8. Two things are less tidy. Plain heads of 2 come nearer, from some starts, than two
+# means would let them: a direction in the plane can favour a colour and a shape at once, for
+# some of the sixteen queries. And not every start of the talkers gets there: scores that serve
+# two maps at once make training less sure, where two heads of 4 got there from all six starts.
 
 # %% [markdown]
 # ### Look: what each map asks
@@ -506,16 +506,18 @@ for cut, shared, luck in errors.values():
 #
 # Sharing is never worse (it starts from the cut), and only a little better. Compare the random
 # column: trained heads do have less rank than noise, but most of what can be dropped is inside each
-# head, not common to them. As matrices, MiniLM's heads are **not** redundant.
+# head, not common to them. As matrices, MiniLM's heads are **not** redundant in the three layers
+# measured.
 
 # %% [markdown]
 # ### What the rows do not use
 #
-# But a matrix acts on rows, and the rows of a layer do not fill their 384 dimensions evenly. Let
-# $C = \frac1n \sum x x^\top$ over rows that the layer reads, $C = L L^\top$. For two rows drawn
+# But a matrix acts on rows, and the rows of a layer do not fill their 384 dimensions evenly. Let $C
+# = \frac1n \sum x x^\top$ over rows that the layer reads, $C = L L^\top$. For two rows drawn
 # independently, the mean squared error of a score is $\lVert L^\top (M - \hat M) L \rVert^2$. So
 # decompose $L^\top W_q$ and $L^\top W_k$ instead, and undo $L$ afterwards. (This step is ours, not
-# the paper's; it reads text, where the paper reads weights alone.)
+# the paper's; it reads text, where the paper reads weights alone. The text is the beginning of the
+# treebank's test part, weblogs.)
 
 # %%
 from deepdive.data.tree_grammar import tree_sentences

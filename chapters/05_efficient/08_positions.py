@@ -131,8 +131,8 @@ assert torch.equal(theirs, moved)
 print("ours = the library's; 70 places further: the same")
 
 # %% [markdown]
-# The second line is the point of the page: places 70, 71, 72 give what 0, 1, 2 gave. That is
-# **shift invariance**.
+# The second line is the point of the page: three places that begin at 70 give what those that begin
+# at 0 gave. That is **shift invariance**.
 #
 # Shaw adds vectors to the values as well: the output is
 # $\sum_s w_{ts} (v_s + b_{\mathrm{clip}(s - t)})$, so what is passed on tells from how far it came.
@@ -858,11 +858,13 @@ with_alt(
 # In the kept runs the schemes fall into three groups.
 #
 # - **Sinusoidal** and **learned** rows break at once, at $2L$. **Rotary** follows at $4L$, and ends
-#   highest: relative is not enough. The score of an offset beyond 63 is defined, and nothing ever
-#   trained it. (Press et al. found the order T5, rotary, sinusoidal; at $2L$ so do we.)
-# - **ALiBi**, **Shaw**, **XL** and **R-Transformer** hold. XL even gains from more context, though
-#   its waves of far offsets are as new to it as rotary's angles: a result here, not a reason.
-#   R-Transformer is the lowest throughout, and has the most weights.
+#   highest with each of the three seeds: relative is not enough. The score of an offset beyond 63
+#   is defined, and nothing ever trained it. (Press et al. found the order T5, rotary, sinusoidal;
+#   at $2L$ each of our seeds has it, too.)
+# - **ALiBi**, **Shaw**, **XL** and **R-Transformer** hold. XL even gains a little from more
+#   context, 0.02 nats at $8L$ and with each seed, though its waves of far offsets are as new to it
+#   as rotary's angles: a result here, not a reason. R-Transformer is the lowest at each length and
+#   with each seed, and has the most weights.
 # - **T5** and **Music** rise, though their last bucket, or row, serves all that is far. Why?
 #
 # A guess: that last bucket was hardly trained. Few pairs in a window of $L$ fall in it. So there is
@@ -901,9 +903,9 @@ if len(means(runs.get("kept", []))) == len(names):
 # The guess was wrong, or at most a small part of it: the bucket that was trained on most pairs
 # rises nearly as much. Another: **far keys are many**. T5 gives each of them the same number $b$,
 # whatever their count $n$, so together they weigh $n e^b$ against the near ones, and at $8L$ there
-# are many times more than in training. Under a slope $m$ the far ones weigh
-# $e^{-m} + e^{-2m} + \dots$, which has an end. So look at the weights of the live models: how much
-# goes to keys 16 or more back?
+# are many times more than in training. Under a slope $m$ the far ones weigh $e^{-m} + e^{-2m} +
+# \dots$, which has an end. So look at the weights of the live models (one seed): how much goes to
+# keys 16 or more back?
 
 # %%
 from deepdive.inspect import record

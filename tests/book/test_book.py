@@ -104,6 +104,7 @@ def checkout(folder: Path, *pages: list[Any]) -> Path:
         notebook = new_notebook(cells=list(cells))
         notebook.metadata = from_dict({"language_info": {"pygments_lexer": "ipython3"}})
         notebook.metadata["deepdive"] = {"profile": "laptop", "under_seconds": 15, "under_mb": 500}
+        notebook.metadata["deepdive"]["data"] = []
         nbformat.write(notebook, chapter / f"{name}.ipynb")
         text = cells[0].source.replace("\n", "\n# ")
         (chapter / f"{name}.py").write_text(f"# %% [markdown]\n# {text}\n")

@@ -44,6 +44,7 @@ from deepdive.data import (
     fetch,
     get,
     normalise_spaces,
+    opened,
     pairs,
     read_pairs,
     registry,
@@ -335,6 +336,21 @@ def test_a_file_that_no_address_gives_says_which_to_get_and_where_to_put_it(
         get_toy()
     (cache / "toy" / "body.bin").write_bytes(BODY)
     assert get_toy().read_bytes() == BODY
+
+
+def test_a_set_that_was_had_is_noted_and_one_that_was_not_is_not(
+    toy: Path, server: LyingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "opened"
+    monkeypatch.setenv(opened.SETTING, str(note))
+    server.say("body", Answer(BODY, status=404))
+    with pytest.raises(DataError):
+        get_toy()
+    assert opened.noted(note) == []
+    server.say("body", Answer(BODY))
+    for _ in range(2):
+        get_toy()
+    assert opened.noted(note) == ["toy"]
 
 
 def test_a_progress_bar_is_shown_unless_it_is_turned_off(

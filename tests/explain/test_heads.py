@@ -156,6 +156,13 @@ def test_ablation_names_what_each_head_adds() -> None:
     assert change.tolist() == [[-1, -2], [-4, -8]]
 
 
+def test_ablation_gives_the_change_of_each_example() -> None:
+    model = TwoHeads()
+    whole, change = ablation(model, "*.weights", 2, lambda: model() * torch.tensor([1.0, 3.0]))
+    assert whole.tolist() == [15, 45]
+    assert change.tolist() == [[[-1, -3], [-2, -6]], [[-4, -12], [-8, -24]]]
+
+
 def test_reading_in_batches_is_reading_one_by_one() -> None:
     model = transformer.transformer(20, d_model=8, n_heads=2, n_layers=2, d_ff=16).encoder
     model = model.double().eval()

@@ -13,6 +13,7 @@ from disk import full_after
 from fault import fault
 from resume_script import forked
 
+from deepdive.data import opened
 from deepdive.page.experiments import checkpoints, kept, sweep
 from deepdive.training import Keep
 
@@ -84,6 +85,30 @@ def test_the_file_lies_beside_its_chapter(tmp_path: Path, monkeypatch: pytest.Mo
     assert kept("02_a", "grid") is None
     (tmp_path / "pyproject.toml").touch()
     assert kept("02_a", "grid") == tmp_path / "chapters" / "02_a" / "results" / "grid.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('{"rows": [], "data": "generated, xquad, sib200 (real)"}', ["sib200", "xquad"]),
+        ('{"rows": [], "data": "generated"}', []),
+        ("[1]", []),
+        ("{", []),
+        (None, []),
+    ],
+)
+def test_what_kept_rows_were_measured_on_counts_as_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, names: list[str]
+) -> None:
+    results = tmp_path / "chapters" / "02_a" / "results"
+    results.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    if text is not None:
+        (results / "grid.json").write_text(text)
+    monkeypatch.setenv(opened.SETTING, str(tmp_path / "opened"))
+    monkeypatch.chdir(tmp_path)
+    assert kept("02_a", "grid") is not None
+    assert opened.noted(tmp_path / "opened") == names
 
 
 def test_only_an_experiment_keeps_checkpoints(

@@ -4,7 +4,7 @@ import warnings
 from functools import partial
 from pathlib import Path
 
-from deepdive.data import places
+from deepdive.data import opened, places
 from deepdive.data.check import refusal
 from deepdive.data.download import POLICY, Policy
 from deepdive.data.errors import DataUnavailable
@@ -76,7 +76,9 @@ def _first(asked: list[Store], data: Dataset, entry: DataFile) -> Path:
     tried = [] if places.mirror() else [f"\n  mirror: none ({places.MIRROR})"]
     for store in asked:
         try:
-            return store.get(data, entry)
+            path = store.get(data, entry)
+            opened.note([data.name])
+            return path
         except DataUnavailable as error:
             tried.append(f"\n  {store.name}: {error}")
     online = "go online, or " if entry.downloads else ""

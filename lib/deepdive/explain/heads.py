@@ -144,23 +144,24 @@ def reach(weights: Tensor) -> Tensor:
 
 
 def ablation(
-    model: nn.Module, pattern: str, n_heads: int, measure: Callable[[], float]
-) -> tuple[float, Tensor]:
-    """Return measure() of the whole model, and its change without each head, (L, H).
+    model: nn.Module, pattern: str, n_heads: int, measure: Callable[[], float | Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Return measure() of the whole model, (...), and its change without each head, (L, H, ...).
 
     pattern    hook points of weights (B, H, T, S), one a layer: `"*.weights"`. A head's weights
                are set to zero there, so that it adds nothing to the stream
-    measure    runs the model and returns a number
+    measure    runs the model and returns a number, or one for each example: then the spread of
+               a head's changes says how sure their mean is
 
     Source: Michel, Levy and Neubig 2019, section 3.2.
     """
-    whole = measure()
+    whole = torch.as_tensor(measure(), dtype=torch.float64)
     changes = []
     for name in hook_points(model, pattern):
         for head in range(n_heads):
             with ablate(model, name, [head]):
-                changes.append(measure() - whole)
-    return whole, torch.tensor(changes, dtype=torch.float64).view(-1, n_heads)
+                changes.append(torch.as_tensor(measure(), dtype=torch.float64) - whole)
+    return whole, torch.stack(changes).unflatten(0, (-1, n_heads))
 
 
 def _columns(pairs: Pairs) -> tuple[Tensor, Tensor]:

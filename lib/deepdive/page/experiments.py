@@ -12,6 +12,7 @@ A page that rests on one measures its points with `sweep`, in every profile with
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import Any
 
 import torch
 
+from deepdive.data import opened, registry
 from deepdive.locks import held
 from deepdive.page.profile import profile, workdir
 from deepdive.training import Keep
@@ -33,13 +35,24 @@ Point = Mapping[str, Any]
 def kept(chapter: str, name: str) -> Path | None:
     """Return chapters/<chapter>/results/<name>.json of the checkout around the current folder.
 
-    None outside a checkout, as on Colab.
+    None outside a checkout, as on Colab. The data sets that the file names count as read.
     """
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):
         if (folder / "pyproject.toml").is_file() and (folder / "chapters" / chapter).is_dir():
-            return folder / "chapters" / chapter / "results" / f"{name}.json"
+            path = folder / "chapters" / chapter / "results" / f"{name}.json"
+            opened.note(set(registry()) & set(_words(path)))
+            return path
     return None
+
+
+def _words(path: Path) -> list[str]:
+    """The words by which a sweep's file names its data; none where it cannot be read."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return re.findall(r"\w+", str(document["data"]))
+    except (OSError, ValueError, KeyError, TypeError):  # not there yet; `sweep` names what is wrong
+        return []
 
 
 def checkpoints(*names: str, of: Any = ()) -> Keep | None:

@@ -356,6 +356,23 @@ def test_every_committed_page_is_its_sources_and_was_run(root: Path) -> None:
     assert not found, "\n".join(found)
 
 
+def test_a_run_page_notes_the_data_that_it_read(tmp_path: Path) -> None:
+    code = "from deepdive.data import opened\nopened.note(['sets', 'of', 'sets'])"
+    found = checkout(tmp_path, **{"01_reads": cells(code), "02_does_not": cells("1")})
+    runner.run_pages(found, "laptop", None, io.StringIO())
+    noted = [source.committed(page).metadata.deepdive.data for page in found]
+    assert noted == [["of", "sets"], []]
+    runner.run_pages(found[:1], "ci", tmp_path / "out", io.StringIO())
+    ran = nbformat.read(tmp_path / "out/chapters/01_demo/01_reads.ipynb", as_version=4)
+    assert ran.metadata.deepdive.data == ["of", "sets"]
+
+
+def test_a_notebook_that_does_not_say_what_it_read_is_named(tmp_path: Path) -> None:
+    (page,) = checkout(tmp_path, **{"01_softmax": DEMO})
+    source.write(source.load(page), page.notebook)
+    assert any("which data its run read" in text for text in source.problems(page))
+
+
 # --- the setup cell ---------------------------------------------------------------------------
 
 

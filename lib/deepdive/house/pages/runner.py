@@ -1,10 +1,12 @@
 """Running many pages: into a folder, or into the committed notebooks."""
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
+from deepdive.data import opened
 from deepdive.house.pages import Page, shelf, source
 from deepdive.house.pages.execute import HOPELESS, Run, execute
 from deepdive.house.pages.progress import Display, Result, report
@@ -62,27 +64,34 @@ def _run_page(
         env["DEEPDIVE_OUT"] = str(out)
     if figures is not None:
         env[SETTING] = str(shelf.begin(page, figures))
+    with tempfile.TemporaryDirectory() as aside:
+        note = Path(aside, "opened")
+        try:
+            execute(run, page.source.parent, env | {opened.SETTING: str(note)}, display.tick)
+        except KeyboardInterrupt:
+            run.error = "interrupted"
+            return Result(page, run, "interrupted", budget)
+        data = opened.noted(note)
     try:
-        execute(run, page.source.parent, env, display.tick)
-    except KeyboardInterrupt:
-        run.error = "interrupted"
-        return Result(page, run, "interrupted", budget)
-    try:
-        _keep(page, run, profile, out, figures)
+        _keep(page, run, profile, data, out, figures)
     except OSError as error:  # the disk filled up while the page ran
         run.error = f"the page ran, but could not be kept: {error.strerror or error}"
     late = "over budget" if run.seconds > budget else "ok"
     return Result(page, run, "failed" if run.error else late, budget)
 
 
-def _keep(page: Page, run: Run, profile: str, out: Path | None, figures: Path | None) -> None:
+def _keep(
+    page: Page, run: Run, profile: str, data: list[str], out: Path | None, figures: Path | None
+) -> None:
     """Write what a page has become, and put its figures in their place."""
     source.clean(run.notebook, page.root)
     if out is not None:
+        source.record_data(run.notebook, data)
         source.write(run.notebook, out / f"{page.name}.ipynb")
     elif not run.error:
         old = source.committed(page)
         source.record_cost(run.notebook, old, profile, run.seconds, run.peak_mb)
+        source.record_data(run.notebook, data)
         source.write(run.notebook, page.notebook)
     if figures is not None and out is not None and not run.error:
         shelf.keep(page, profile, figures, out / f"{page.name}.ipynb")

@@ -84,6 +84,11 @@ def record_cost(notebook: Any, old: Any, profile: str, seconds: float, peak_mb: 
     }  # fmt: skip
 
 
+def record_data(notebook: Any, names: Sequence[str]) -> None:
+    """Note in the metadata which data sets the run read; none is noted as none."""
+    notebook.metadata.setdefault("deepdive", {})["data"] = list(names)
+
+
 def write(notebook: Any, path: Path) -> None:
     """Write a notebook whole or not at all."""
     _nbformat.validate(notebook)
@@ -158,6 +163,8 @@ def problems(page: Page) -> list[str]:
     same = [_identity(cell) for cell in new.cells] == [_identity(cell) for cell in old.cells]
     if not same or new.metadata.get("colab") != old.metadata.get("colab"):
         faults.append("the notebook differs from its source: run `make notebooks`")
+    if "data" not in old.metadata.get("deepdive", {}):
+        faults.append("the notebook does not say which data its run read: run `make notebooks`")
     faults += _numbered(old, _run_faults)
     if page.notebook.stat().st_size > LARGEST_NOTEBOOK:
         faults.append(f"{page.notebook.name} is larger than {LARGEST_NOTEBOOK} bytes")
