@@ -327,10 +327,9 @@ print(f"largest difference to the library's GNMT: {(ours - model(source, target)
 # %% [markdown]
 # ## Word pieces
 #
-# A list of words is never long enough. German writes 291 as one word,
-# *zweihunderteinundneunzig*, so every number below a thousand has a word of its own.
-# Characters never run out, but a sentence becomes long,
-# and an RNN takes a step for each.
+# A list of words is never long enough. German writes 291 as one word, *zweihunderteinundneunzig*,
+# so every number below a thousand has a word of its own. Characters never run out, but a sentence
+# becomes long, and an RNN takes a step for each.
 #
 # **Word pieces** stand between. Start from the characters and merge the pair that serves the data
 # best, again and again, until the vocabulary is as large as we want. The pieces of a new word are
@@ -383,9 +382,10 @@ for name, tokenizer in tokenizers.items():
     print(f"{name:>14}:", " ".join(tokenizer.tokens(number)))
 
 # %% [markdown]
-# By words, every German number of the training set is an entry of its own. WordPiece scores a pair *per occurrence*, and at this size it spends its merges on rare
-# strings: it still spells nearly all. BPE finds *hundert* and *zig* with 60 tokens. With 120 it
-# has what a German reader would underline.
+# By words, every German number of the training set is an entry of its own. WordPiece scores a pair
+# *per occurrence*, and at this size it spends its merges on rare strings: it still spells nearly
+# all. BPE finds *hundert* and *zig* with 60 tokens. With 120 it has what a German reader would
+# underline.
 
 # %% tags=["fold"]
 predict(
