@@ -327,10 +327,9 @@ print(f"largest difference to the library's GNMT: {(ours - model(source, target)
 # %% [markdown]
 # ## Word pieces
 #
-# A list of words is never long enough. German writes 291 as one word,
-# *zweihunderteinundneunzig*, so every number below a thousand has a word of its own.
-# Characters never run out, but a sentence becomes long,
-# and an RNN takes a step for each.
+# A list of words is never long enough. German writes 291 as one word, *zweihunderteinundneunzig*,
+# so every number below a thousand has a word of its own. Characters never run out, but a sentence
+# becomes long, and an RNN takes a step for each.
 #
 # **Word pieces** stand between. Start from the characters and merge the pair that serves the data
 # best, again and again, until the vocabulary is as large as we want. The pieces of a new word are

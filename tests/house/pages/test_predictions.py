@@ -24,13 +24,11 @@ from checkout import ROOT
 from deepdive.house.pages import Page, discover
 
 # Words that tell nothing, beside those of one or two letters.
-IDLE = set(
-    """the and but for not its than that this these those with without from into onto over under
-    are was were has have had does did will would can could may what which who whose how when where
-    then there here they them their one two all any each every same other another more most less
-    very only about nearly almost little well also too between upon out off you your our
-    own half
-    """.split()
+IDLE = re.compile(
+    r"the|and|but|for|not|its|than|that|this|these|those|with|without|from|into|onto|over|under|are|"
+    r"was|were|has|have|had|does|did|will|would|can|could|may|what|which|who|whose|how|when|where|"
+    r"then|there|here|they|them|their|one|two|all|any|each|every|same|other|another|more|most|less|"
+    r"very|only|about|nearly|almost|little|well|also|too|between|upon|out|off|you|your|our|own|half"
 )
 
 
@@ -145,7 +143,7 @@ def words(text: str) -> set[str]:
     """The numbers of a text, and the stems of the words that tell something."""
     text = re.sub(r"(?<=\d),(?=\d{3})", "", re.sub(r"[`*_$]", "", text))
     found = re.findall(r"[a-z]+|\d+(?:\.\d+)?", text.lower())
-    return {stem(w) for w in found if w[0].isdigit() or (len(w) > 2 and w not in IDLE)}
+    return {stem(w) for w in found if w[0].isdigit() or (len(w) > 2 and not IDLE.fullmatch(w))}
 
 
 def tells(passage: str, asked: Prediction) -> bool:
