@@ -412,6 +412,43 @@ print("the last 2 of 5, causal:", *Causal().dense(2, 5)[0, 0].int().tolist(), se
 assert torch.equal(Causal().dense(2, 5), Causal().dense(5)[:, :, 3:])
 
 # %% [markdown]
+# ## A row with no key
+#
+# What should a query do that may see nothing? It happens: padding on the left under a causal mask
+# (picture 4 of the gallery: the first two rows), or an empty source.
+
+# %% tags=["fold"]
+predict(
+    "All scores of a row are minus infinity. What is its softmax?",
+    ["all 0", "all equal, 1 / S", "nan"],
+    answer=2,
+    explain="Every power is 0, so is their sum, and 0 / 0 is nan. One nan in one row spreads to "
+    "the whole model with the first gradient step.",
+    key="02_transformer/no-key",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+# %% tags=["surprise"]
+scores = torch.tensor([[0.0, 1.0, 2.0]])
+nothing = torch.zeros(1, 3, dtype=torch.bool)
+infinite = scores.masked_fill(~nothing, float("-inf")).softmax(-1)
+filled = scores.masked_fill(~nothing, torch.finfo(torch.float32).min).softmax(-1)
+library = SoftmaxAttention().weigh(scores, nothing)
+assert infinite.isnan().all()
+assert not library.any()
+print("minus infinity:   ", infinite.tolist()[0])
+print("the lowest number:", [round(w, 3) for w in filled.tolist()[0]])
+print("this library:     ", library.tolist()[0])
+
+# %% [markdown]
+# With the lowest number in place of $-\infty$ all masked scores are equal. The row becomes the
+# plain mean of everything it must not see. The library fills in the lowest number (so that
+# gradients stay finite), and sets the weights of masked keys to 0 after the softmax. Rows with at
+# least one key are not changed by it; a row with no key has weights and output 0.
+
+# %% [markdown]
 # ### Common mistake: True means the opposite elsewhere
 #
 # In this library True = may attend. Look what the same bools mean in PyTorch:
@@ -453,43 +490,6 @@ print("a flipped causal mask, rows with nan:", causal.isnan().any(-1)[0].tolist(
 # the padding must not matter. This library refuses the commonest case. The longest text of a batch
 # has no padding, so with the bools the wrong way round its whole row is False: that is an error,
 # which asks whether the mask is inverted. (The text above has a padding, and would pass.)
-
-# %% [markdown]
-# ## A row with no key
-#
-# What should a query do that may see nothing? It happens: padding on the left under a causal mask
-# (picture 4 of the gallery: the first two rows), or an empty source.
-
-# %% tags=["fold"]
-predict(
-    "All scores of a row are minus infinity. What is its softmax?",
-    ["all 0", "all equal, 1 / S", "nan"],
-    answer=2,
-    explain="Every power is 0, so is their sum, and 0 / 0 is nan. One nan in one row spreads to "
-    "the whole model with the first gradient step.",
-    key="02_transformer/no-key",
-)
-
-# %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
-
-# %% tags=["surprise"]
-scores = torch.tensor([[0.0, 1.0, 2.0]])
-nothing = torch.zeros(1, 3, dtype=torch.bool)
-infinite = scores.masked_fill(~nothing, float("-inf")).softmax(-1)
-filled = scores.masked_fill(~nothing, torch.finfo(torch.float32).min).softmax(-1)
-library = SoftmaxAttention().weigh(scores, nothing)
-assert infinite.isnan().all()
-assert not library.any()
-print("minus infinity:   ", infinite.tolist()[0])
-print("the lowest number:", [round(w, 3) for w in filled.tolist()[0]])
-print("this library:     ", library.tolist()[0])
-
-# %% [markdown]
-# With the lowest number in place of $-\infty$ all masked scores are equal. The row becomes the
-# plain mean of everything it must not see. The library fills in the lowest number (so that
-# gradients stay finite), and sets the weights of masked keys to 0 after the softmax. Rows with at
-# least one key are not changed by it; a row with no key has weights and output 0.
 
 # %% [markdown]
 # ## A mask and a bias

@@ -323,8 +323,8 @@ assert torch.allclose(turn(7, 64) @ turn(7, 64).T, torch.eye(64).double())
 print(f"R_7 takes 1,000 places 7 further; largest error below 1e-6: {bool(error < 1e-6)}")
 
 # %% [markdown]
-# Turning changes no length and no angle between vectors. So the dot product of two places can
-# depend on one thing only.
+# Turning changes no length and no angle between vectors. What does that say of the dot product of
+# two places?
 
 # %% tags=["fold"]
 predict(
@@ -454,20 +454,8 @@ except ValueError as error:
 schemes = {"sinusoidal": SinusoidalPosition, "learned": lambda d: LearnedPosition(16, d)}
 models |= {name: train(scheme) for name, scheme in schemes.items()}
 
-# %%
-lengths, asked = list(range(3, 11)), pick(ci=50, laptop=100, gpu=200)
-grades = {name: [exam(model, n, asked) for n in lengths] for name, model in models.items()}
-print(f"{asked} words of each length; the table before had other words, 200 of each")
-print("reversed   " + "".join(f"{n:>6}" for n in lengths))
-for name, rows in grades.items():
-    print(f"{name:>10} " + "".join(f"{row[0]:6.0%}" for row in rows))
-for name in schemes:
-    assert grades[name][1][0] > 0.6  # 4 letters
-
 # %% [markdown]
-# Within the trained lengths the two kinds of position do the same job. The paper found this too:
-# in its table of variations, learned positions (row E) reach 25.7 BLEU on English-German, and the
-# sines 25.8. What about words longer than any in training?
+# What do they do with words longer than any in training?
 
 # %% tags=["fold"]
 predict(
@@ -481,6 +469,21 @@ predict(
 
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
+
+# %%
+lengths, asked = list(range(3, 11)), pick(ci=50, laptop=100, gpu=200)
+grades = {name: [exam(model, n, asked) for n in lengths] for name, model in models.items()}
+print(f"{asked} words of each length; the table before had other words, 200 of each")
+print("reversed   " + "".join(f"{n:>6}" for n in lengths))
+for name, rows in grades.items():
+    print(f"{name:>10} " + "".join(f"{row[0]:6.0%}" for row in rows))
+for name in schemes:
+    assert grades[name][1][0] > 0.6  # 4 letters
+
+# %% [markdown]
+# Within the trained lengths the two kinds of position do the same job. The paper found this too:
+# in its table of variations, learned positions (row E) reach 25.7 BLEU on English-German, and the
+# sines 25.8.
 
 # %% Words longer than any in training tags=["slide", "surprise"]
 figure = Figure(figsize=(7.4, 2.9))

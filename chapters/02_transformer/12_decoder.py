@@ -250,8 +250,7 @@ print(f"the matrix:     {embedding / 1e6:6.1f} million")
 # ## A translator of numbers
 #
 # French counts from 70 to 99 in its own way: 97 is *quatre vingt dix sept*, four twenties, ten,
-# seven. To write *ninety* the model must see *quatre vingt* and *dix* together; *quatre vingt sept*
-# is 87. The pairs are generated (num2words): 4,000 numbers below 10,000, of which 300 are kept for
+# seven. The pairs are generated (num2words): 4,000 numbers below 10,000, of which 300 are kept for
 # the test.
 
 # %%

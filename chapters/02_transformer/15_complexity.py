@@ -195,7 +195,7 @@ heads(torch.stack(maps), sentence, sentence, names=["self-attention", "restricte
 # each, and the same softmax shared among fewer.*
 
 # %% [markdown]
-# ### Common mistake: paying for what the mask forbids
+# ### Common mistake: counting the keys that are left
 #
 # With the mask, a query of a text of 1,024 words has 33 keys left: its own and 32 before it. (From
 # here on the window looks back only, as a decoder must.) So the layer is 31 times as cheap?
@@ -586,10 +586,9 @@ table(rows, ["layer", *(f"$n = {n}$" for n in texts)], caption="The longest way,
 # %% [markdown]
 # ## The clock
 #
-# Now what the table does not say. At $n = 512$ and $d = 64$ self-attention makes 8 times as many
-# operations as the recurrent layer. Time both, on one thread, without gradients. We take the time
-# that the processor spent on this thread, so that other programs do not count, and of several runs
-# the fastest.
+# Now what the table does not say. Take $n = 512$ and $d = 64$, and time both layers, on one thread,
+# without gradients. We take the time that the processor spent on this thread, so that other
+# programs do not count, and of several runs the fastest.
 
 # %% tags=["fold"]
 predict(

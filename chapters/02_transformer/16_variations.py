@@ -113,8 +113,8 @@ with_alt(
 # | attention: q, k, v, out | $4 \cdot 512^2$ | 6 + 6 + 6 | 18.9 |
 # | feed-forward | $2 \cdot 512 \cdot 2048$ | 6 + 6 | 25.2 |
 #
-# Together 63.0; the paper prints 65. Eighteen attentions, since a decoder layer has two. Now (A):
-# with 32 heads of 16 numbers, $W_q$ still maps 512 to $32 \cdot 16 = 512$.
+# Together 63.0; the paper prints 65. Eighteen attentions, since a decoder layer has two.
+# Now (A), the number of heads.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -312,6 +312,21 @@ def measure(change, value, steps, seed):
         "target_tokens": history.tokens,
     }
 
+# %% tags=["fold"]
+predict(
+    "Three base models, same data, same number of steps, three seeds. By how much do their "
+    "perplexities differ?",
+    ["not at all", "by less than one in a thousand", "by per cents"],
+    answer=2,
+    explain="The seed draws the first weights, the order of the data and the dropout. A difference "
+    "of that size between two variations says nothing. The paper's rows with 4, 16 and 32 heads "
+    "lie within 2 per cent of its base, and each was run once.",
+    key="02_transformer/seed-noise",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %%
 from deepdive.page.experiments import kept, share, sweep
 
@@ -331,18 +346,6 @@ for row in measured:
 # %% [markdown]
 # *Live, in this run: a few variations, far too short to judge by.* Look at the two base models
 # before anything else. They differ in nothing but the seed.
-
-# %% tags=["fold"]
-predict(
-    "Three base models, same data, same number of steps, three seeds. By how much do their "
-    "perplexities differ?",
-    ["not at all", "by less than one in a thousand", "by per cents"],
-    answer=2,
-    explain="The seed draws the first weights, the order of the data and the dropout. A difference "
-    "of that size between two variations says nothing. The paper's rows with 4, 16 and 32 heads "
-    "lie within 2 per cent of its base, and each was run once.",
-    key="02_transformer/seed-noise",
-)
 
 # %% [markdown]
 # ### Common mistake: comparing losses of different smoothing

@@ -328,8 +328,8 @@ print(f"largest difference to the library's GNMT: {(ours - model(source, target)
 # ## Word pieces
 #
 # A list of words is never long enough. German writes 291 as one word,
-# *zweihunderteinundneunzig*, so every number below a thousand has a word of its own, and
-# a new number is a word that was never seen. Characters never run out, but a sentence becomes long,
+# *zweihunderteinundneunzig*, so every number below a thousand has a word of its own.
+# Characters never run out, but a sentence becomes long,
 # and an RNN takes a step for each.
 #
 # **Word pieces** stand between. Start from the characters and merge the pair that serves the data
@@ -383,10 +383,10 @@ for name, tokenizer in tokenizers.items():
     print(f"{name:>14}:", " ".join(tokenizer.tokens(number)))
 
 # %% [markdown]
-# By words, the list has an entry for every German number of the training set, and none for a new
-# one. WordPiece scores a pair *per occurrence*, and at this size it spends its merges on rare
-# strings: it still spells nearly all of this number. BPE finds *hundert* and *zig* with 60 tokens.
-# With 120 it has what a German reader would underline.
+# By words, every German number of the training set is an entry of its own. WordPiece scores a pair
+# *per occurrence*, and at this size it spends its merges on rare strings: it still spells nearly all
+# of this number. BPE finds *hundert* and *zig* with 60 tokens. With 120 it has what a German reader
+# would underline.
 
 # %% tags=["fold"]
 predict(

@@ -78,7 +78,7 @@ show(svg(960, 155, drawing), shown + "Segments: five times 0, then 1. Places: 0 
 # | lucky | ##lucky, ##luck, ##luc | ##lu |
 # | cky | | ##cky |
 #
-# If at some point nothing fits, the *whole word* becomes `[UNK]`. In code:
+# The code also says what becomes of a word when at some point nothing fits:
 
 
 # %%

@@ -126,6 +126,9 @@ assert count(sizes["large"]) == formula(30_522, 1024, 24, 4096)
 # printed as 340, and has 335 with its pooler and 336 with all heads. No form of it has 340. The
 # multilingual model has the same layers as base; all that it has more is vocabulary.
 
+# %% [markdown]
+# ## Where they sit
+
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
 
@@ -138,8 +141,8 @@ predict(
     key="03_bert/where-they-sit",
 )
 
-# %% [markdown]
-# ## Where they sit
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 from deepdive.published.pretrained import minilm

@@ -281,6 +281,11 @@ def table_loss(name):
 tables = {name: table_loss(name) for name in ("unigram", "bigram", "both neighbours")}
 assert tables["both neighbours"] < tables["bigram"] < tables["unigram"] < blind
 
+# %% [markdown]
+# ## The curves
+#
+# What is shown is the kept run if its file is there, otherwise the live one.
+
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
 
@@ -295,10 +300,8 @@ predict(
     key="03_bert/plateau",
 )
 
-# %% [markdown]
-# ## The curves
-#
-# The kept run if its file is there, otherwise the live one.
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
 import json
@@ -367,7 +370,8 @@ if kind.startswith("kept"):
 # knows it has from counting, at once. A network must find out by gradients that neighbours matter:
 # a tenth of the long run is not enough to pass the table of one neighbour, the whole run passes
 # all three.
-#
+
+# %% [markdown]
 # ### Right more often, and sure of too much
 #
 # The right curve falls and falls. Is the second task learned, then? Ask the held-out pairs:

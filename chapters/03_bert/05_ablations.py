@@ -42,6 +42,26 @@ TASKS = {  # table 5: MNLI-m, QNLI, MRPC, SST-2, SQuAD F1
     "left to right, no NSP": (82.1, 84.3, 77.5, 92.1, 77.8),
 }
 
+# %% [markdown]
+# MNLI, QNLI and MRPC ask about pairs of sentences, SST-2 about one; NER tags names, SQuAD finds an
+# answer in a text. *Fine-tuned* means that all weights go on learning; *frozen*, that the states
+# are taken as they are (*feature-based* in the paper).
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "With all gaps [MASK] (100/0/0), which reading suffers most, in print?",
+    ["fine-tuned MNLI", "fine-tuned NER", "NER from frozen states"],
+    answer=2,
+    explain="Fine-tuning can repair states of real words that were never asked in pre-training. "
+    "Frozen states stay as they are.",
+    key="03_bert/frozen-states",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
@@ -70,10 +90,6 @@ with_alt(figure, alt + "frozen NER. Right: no NSP costs up to 3.5 points, left t
 # %% [markdown]
 # *Printed, Devlin et al. 2019. Left: points lost or won by each rule for the gaps, in the order
 # `[MASK]` / itself / random. Right: by each task that is left out. Mind the two scales.*
-#
-# MNLI, QNLI and MRPC ask about pairs of sentences, SST-2 about one; NER tags names, SQuAD finds an
-# answer in a text. *Fine-tuned* means that all weights go on learning; *frozen*, that the states
-# are taken as they are (*feature-based* in the paper).
 
 # %% [markdown] tags=["slide"]
 # ## By hand: how large is the largest effect?
@@ -86,18 +102,6 @@ with_alt(figure, alt + "frozen NER. Right: no NSP costs up to 3.5 points, left t
 # So the rule for gaps is a matter of tenths. To see tenths one needs many test words and several
 # seeds. We shall print the seeds' spread beside each number, and call nothing a finding that lies
 # inside it.
-
-# %% tags=["fold"]
-from deepdive.page.predictions import predict
-
-predict(
-    "With all gaps [MASK] (100/0/0), which reading suffers most, in print?",
-    ["fine-tuned MNLI", "fine-tuned NER", "NER from frozen states"],
-    answer=2,
-    explain="Fine-tuning can repair states of real words that were never asked in pre-training. "
-    "Frozen states stay as they are.",
-    key="03_bert/frozen-states",
-)
 
 # %% [markdown]
 # ## The small copy

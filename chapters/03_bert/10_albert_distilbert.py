@@ -127,7 +127,7 @@ print("by hand = library")
 #
 # BERT's second task asks whether B follows A; a wrong B is from another document. ALBERT's authors
 # found this too easy, because a wrong B speaks of something else. Their task, **sentence order**
-# (SOP), swaps two neighbours: the topic cannot tell. Is the first task that easy? Let us give both
+# (SOP), swaps two neighbours: the topic cannot tell. How easy are the two? Let us give both
 # to somebody who cannot read: the share of A's words that are also in B, and a threshold.
 
 # %% tags=["fold"]
