@@ -473,10 +473,10 @@ print(f"{hits / total:.1%} of {total} letters give their largest weight to the o
 # %% [markdown]
 # ## Is it the cause?
 #
-# A map that looks right proves little: the model might copy by some other way. So reach in.
-# Replace the weights by ones of our own, a perfect diagonal from top left to bottom right, and
-# leave the rest of the trained model as it is. If the weights decide the order, this must change what
-# is written.
+# A map that looks right proves little: the model might copy by some other way. So reach in. Replace
+# the weights by ones of our own, a perfect diagonal from top left to bottom right, and leave the
+# rest of the trained model as it is. If the weights decide the order, this must change what is
+# written.
 #
 # The decoder also reads what has been written so far. In both runs we hand it the same, the word
 # forwards, as if it had written that so far; so only the weights differ. Then we ask for the next

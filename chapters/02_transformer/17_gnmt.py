@@ -384,9 +384,9 @@ for name, tokenizer in tokenizers.items():
 
 # %% [markdown]
 # By words, every German number of the training set is an entry of its own. WordPiece scores a pair
-# *per occurrence*, and at this size it spends its merges on rare strings: it still spells nearly all
-# of this number. BPE finds *hundert* and *zig* with 60 tokens. With 120 it has what a German reader
-# would underline.
+# *per occurrence*, and at this size it spends its merges on rare strings: it still spells nearly
+# all of this number. BPE finds *hundert* and *zig* with 60 tokens. With 120 it has what a German
+# reader would underline.
 
 # %% tags=["fold"]
 predict(
