@@ -25,12 +25,7 @@ from deepdive.house.pages import Page, discover
 
 # Words that tell nothing, beside those of one or two letters.
 IDLE = set(
-    """the and but for not its than that this these those with without from into onto over under
-    are was were has have had does did will would can could may what which who whose how when where
-    then there here they them their one two all any each every same other another more most less
-    very only about nearly almost little well also too between upon out off you your our
-    own half
-    """.split()
+    ["the", "and", "but", "for", "not", "its", "than", "that", "this", "these", "those", "with", "without", "from", "into", "onto", "over", "under", "are", "was", "were", "has", "have", "had", "does", "did", "will", "would", "can", "could", "may", "what", "which", "who", "whose", "how", "when", "where", "then", "there", "here", "they", "them", "their", "one", "two", "all", "any", "each", "every", "same", "other", "another", "more", "most", "less", "very", "only", "about", "nearly", "almost", "little", "well", "also", "too", "between", "upon", "out", "off", "you", "your", "our", "own", "half"]
 )
 
 
