@@ -26,7 +26,7 @@ BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(pro
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help first read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results laws atlas constraints setup clean
+.PHONY: help first read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results readme laws atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,8 +94,11 @@ fmt: setup ## Format the code and sort its imports
 doctor: setup ## Say what this machine has and what it lacks
 	@$(PY) -m deepdive doctor
 
-results: setup ## Write the README's table of results from casestudies/results/*.json
+results: setup ## Write RESULTS.md from casestudies/results/*.json
 	@$(PY) tools/results_table.py
+
+readme: setup ## Write the README's table of the book, every page with its title
+	@$(PY) tools/book_table.py
 
 laws: setup ## Write book/laws.md, which law holds for which part
 	@$(PY) tools/laws_table.py

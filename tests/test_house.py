@@ -16,6 +16,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any
 
+import book_table
 import new_system
 import pytest
 import yaml
@@ -24,6 +25,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from PIL import Image
 
 import deepdive
 
@@ -415,8 +417,22 @@ def blocks(name: str) -> list[str]:
     return [line for line in lines if line]
 
 
-def test_the_readme_begins_with_how_to_read() -> None:
-    assert "`make read`" in text("README.md").splitlines()[0]
+def test_the_readme_begins_with_its_title_a_moving_picture_and_one_command() -> None:
+    lines = [line for line in text("README.md").splitlines() if line]
+    assert lines[0] == "# deepdive"
+    shown = re.fullmatch(r"!\[(.{80,})\]\((.+\.webp)\)", lines[1])
+    assert shown, "a picture, with an alternative text that says what moves"
+    with Image.open(ROOT / shown[2]) as picture:
+        assert picture.n_frames > 10
+    assert (ROOT / shown[2]).stat().st_size < 300_000
+    assert [line.split()[:2] for line in blocks("README.md")[:3:2]] == [
+        ["git", "clone"], ["make", "first"]
+    ]  # fmt: skip
+
+
+def test_the_readme_s_table_of_the_book_is_the_generated_one() -> None:
+    """After a new title or question: make readme."""
+    assert book_table.replaced(text("README.md"), book_table.table(ROOT)) == text("README.md")
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

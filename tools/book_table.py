@@ -33,10 +33,8 @@ def links(pages: list[Page]) -> str:
 def table(root: Path) -> str:
     """The table as Markdown, a line a chapter."""
     rows = [["chapter", "question", "pages"], ["---"] * 3]
-    rows += [
-        chapter(list(pages))
-        for _, pages in groupby(discover(root), lambda page: page.source.parent)
-    ]
+    folders = groupby(discover(root), lambda page: page.source.parent)
+    rows += [chapter(list(pages)) for _, pages in folders]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
 
 

@@ -49,8 +49,8 @@ def section(guide: str, part: str) -> str:
 
 
 def test_there_is_a_workflow_to_publish_and_one_to_test() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["publish", "ranges", "tests"]
-    publish, _, tests = WORKFLOWS
+    assert [path.stem for path in WORKFLOWS] == ["publish", "ranges", "tests", "ways_in"]
+    publish, _, tests, _ = WORKFLOWS
     (guide,) = (block for block in blocks("To publish") if "--address auto" in block)
     told = [line.partition("#")[0].strip() for line in guide.splitlines()]
     done = [line for line in commands(publish) if line.startswith("python -m deepdive")]
@@ -65,7 +65,7 @@ def test_there_is_a_workflow_to_publish_and_one_to_test() -> None:
 
 
 def test_nothing_is_published_before_the_checks_have_passed() -> None:
-    publish, _, tests = (yaml.safe_load(path.read_text("utf-8")) for path in WORKFLOWS)
+    publish, _, tests, _ = (yaml.safe_load(path.read_text("utf-8")) for path in WORKFLOWS)
     called = [name for name, job in publish["jobs"].items() if job.get("uses")]
     assert [publish["jobs"][name]["uses"] for name in called] == ["./.github/workflows/tests.yml"]
     assert "workflow_call" in tests[True]
@@ -104,6 +104,8 @@ def test_a_workflow_names_targets_that_exist_and_versions(path: Path) -> None:
         words = command.split()
         if words[0] == "make":
             assert words[1] in targets
+        elif path.stem == "ways_in":
+            assert command in (ROOT / "INSTALL.md").read_text("utf-8"), "what a reader is told"
         elif words[0] == "git":
             assert path.stem == "publish", "only what publishes writes to the repository"
         elif (

@@ -1,6 +1,6 @@
 """The results of a case study: one JSON file a study, written by its pages, each its own part.
 
-The format is casestudies/results/schema.json. The README's table is generated from these files.
+The format is casestudies/results/schema.json. RESULTS.md is generated from these files.
 """
 
 import json
