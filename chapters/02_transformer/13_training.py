@@ -12,16 +12,19 @@
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
 SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
 import subprocess
 import sys
 from importlib.util import find_spec
 
-if "google.colab" in sys.modules and find_spec("deepdive") is None:
-    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "git+https://deepdive.example/deepdive.git"], check=True)
-    for name in ("einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        if find_spec(name) is None:
-            subprocess.run([*pip, name], check=True)
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
