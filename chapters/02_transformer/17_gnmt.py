@@ -385,10 +385,10 @@ for name, tokenizer in tokenizers.items():
     print(f"{name:>14}:", " ".join(tokenizer.tokens(number)))
 
 # %% [markdown]
-# By words, the list has an entry for every German number of the training set, and none for a new
-# one. WordPiece scores a pair *per occurrence*, and at this size it spends its merges on rare
-# strings: it still spells nearly all of this number. BPE finds *hundert* and *zig* with 60 tokens.
-# With 120 it has what a German reader would underline.
+# By words, every German number of the training set is an entry of its own. WordPiece scores a pair
+# *per occurrence*, and at this size it spends its merges on rare strings: it still spells nearly
+# all of this number. BPE finds *hundert* and *zig* with 60 tokens. With 120 it has what a German
+# reader would underline.
 
 # %% tags=["fold"]
 predict(
