@@ -140,12 +140,13 @@ def _plane(
         x, y = middle + unit * tip[0], middle - unit * tip[1]
         size = math.hypot(*tip) or 1.0
         dx, dy = tip[0] / size, -tip[1] / size
+        turn = math.degrees(math.atan2(dy, dx))
         body.append(
             f'<g class="dda-tip dda-{role}" color="{colour}" aria-label="{escape(word)}, {role}">'
             f'<line x1="{middle:g}" y1="{middle:g}" x2="{x:.2f}" y2="{y:.2f}" '
             f'stroke="currentColor" stroke-width="{2.5 if role == "key" else 3.5}"/>'
             f'<polygon points="0,0 -12,5.5 -12,-5.5" fill="currentColor" '
-            f'transform="translate({x:.2f} {y:.2f}) rotate({math.degrees(math.atan2(dy, dx)):.2f})"/>'
+            f'transform="translate({x:.2f} {y:.2f}) rotate({turn:.2f})"/>'
             f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{11 if role == "query" else 8}" '
             'fill="currentColor" fill-opacity=".18" stroke="currentColor"/>'
             f'<text x="{x + 27 * dx:.2f}" y="{y + 22 * dy:.2f}" font-size="16" '
