@@ -13,7 +13,7 @@ from browser import DESK, PHONE, Reader, Size
 from playwright.sync_api import Page
 
 from deepdive.attention import SoftmaxAttention
-from deepdive.page.arrows import arrows, mix, told
+from deepdive.page.arrows import MARGIN, WIDTH, arrows, mix, told
 
 KEYS = {"cow": (0, 1), "duck": (1, 0), "cat": (-1, 0), "dog": (0.5, -2)}
 VALUES = {
@@ -84,7 +84,7 @@ def test_a_tip_is_dragged_and_stays_within_reach(reader: Reader, size: Size) -> 
     page = reader.open(HTML, size=size)
     frame = page.locator(".dda svg").bounding_box()
     assert frame is not None
-    unit = frame["width"] / 380 * (190 - 40) / 4
+    unit = frame["width"] / WIDTH * (WIDTH / 2 - MARGIN) / 4
     middle = frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
 
     def drag(start: tuple[float, float], end: tuple[float, float]) -> None:
@@ -98,7 +98,7 @@ def test_a_tip_is_dragged_and_stays_within_reach(reader: Reader, size: Size) -> 
     after = state(page)
     assert after["places"][-1] == pytest.approx([3, -0.5], abs=0.05)
     assert after["places"][:-1] == before["places"][:-1]
-    assert after["shares"][1] > 0.7, "the duck is heard"
+    assert after["shares"][1] > 0.6, "the duck is heard"
     drag((0, 1), (0, 3))
     assert state(page)["places"][0] == pytest.approx([0, 3], abs=0.05), "a key moves too"
     drag((3, -0.5), (30, 0))

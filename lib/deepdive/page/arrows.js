@@ -23,14 +23,17 @@ const show = () => {
   tips.forEach((tip, i) => {
     const [x, y] = places[i], size = Math.hypot(x, y) || 1, dx = x / size, dy = -y / size;
     const px = middle + unit * x, py = middle - unit * y;
-    const [line, head, ring, word] = tip.children;
+    const [line, head, ring, word, hold] = tip.children;
     set(line, { x2: px, y2: py });
     set(head, { transform: `translate(${px} ${py}) rotate(${Math.atan2(dy, dx) * 180 / Math.PI})` });
-    set(ring, { cx: px, cy: py });
+    for (const round of [ring, hold]) set(round, { cx: px, cy: py });
+    const half = 4.6 * word.textContent.length, inside = to =>
+      Math.max(half, Math.min(data.width - half, to));
+    const past = far => [inside(px + (16 * far + 0.93 * half) * dx), py + 22 * far * dy];
     let far = 1; // a word moves out from under another
     while (far < 3 && words.some(([a, b]) =>
-      Math.abs(px + 27 * far * dx - a) < 40 && Math.abs(py + 22 * far * dy - b) < 18)) far += 0.25;
-    words.push([px + 27 * far * dx, py + 22 * far * dy]);
+      Math.abs(past(far)[0] - a) < 38 && Math.abs(past(far)[1] - b) < 17)) far += 0.25;
+    words.push(past(far));
     set(word, { x: words[i][0], y: words[i][1] });
     set(tip, { "aria-valuenow": size.toFixed(2),
       "aria-valuetext": `${number(x)} to the right, ${number(y)} up` });
@@ -64,7 +67,7 @@ tips.forEach((tip, i) => {
   const at = event => { // where the pointer is, in units of the plane
     const frame = drawing.getBoundingClientRect(), scale = data.width / frame.width;
     return [((event.clientX - frame.left) * scale - middle) / unit,
-      (middle - (event.clientY - frame.top) * scale) / unit];
+      (middle - data.cut - (event.clientY - frame.top) * scale) / unit];
   };
   tip.addEventListener("pointerdown", event => {
     const [x, y] = at(event);

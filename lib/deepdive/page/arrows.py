@@ -19,7 +19,7 @@ from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
 
 Pair = Sequence[float]
-WIDTH, MARGIN = 380.0, 40.0  # of the plane, in pixels; the margin is for words past a tip
+WIDTH, MARGIN, CUT = 380.0, 46.0, 16.0  # of the plane, in pixels: for words past a tip; less above
 _SCRIPT = (Path(__file__).parent / "arrows.js").read_text(encoding="utf-8")
 
 
@@ -49,7 +49,7 @@ def arrows(
         keys: where the arrow of each key ends, by its word.
         values: for the same words, the name of a colour and its amounts of red, green and blue,
             from 0 to 1.
-        reach: how long an arrow may become; by default 1.8 times the longest that is given.
+        reach: how long an arrow may become; by default 1.6 times the longest that is given.
 
     Raises:
         ValueError: there are no keys, values has other words, or an arrow is not two finite numbers
@@ -61,7 +61,7 @@ def arrows(
         if len(tip) != 2 or not all(math.isfinite(x) for x in tip):
             raise ValueError(f"the arrow of {word!r} is {tip!r}; expected two finite numbers")
     longest = max(math.hypot(*tip) for tip in (query, *keys.values()))
-    reach = float(reach or 1.8 * longest or 1.0)
+    reach = float(reach or 1.6 * longest or 1.0)
     if not 0 < longest <= reach:
         raise ValueError(f"the longest arrow has length {longest:g}; expected it within {reach:g}")
     words, tips = list(keys), [[float(x) for x in tip] for tip in keys.values()]
@@ -72,7 +72,7 @@ def arrows(
     plane = _plane(name, start, words, tips, state[1], reach)
     rows = "".join(
         f'<tr><th scope="row"><i class="dda-flag" style="background:{rgb(colour)}"></i> '
-        f'{escape(word)}, <span class="dda-thin">{escape(label)}</span></th>'
+        f"{escape(word)}, {escape(label)}</th>"
         f'<td class="dda-score">{_number(score)}</td><td class="dda-share">'
         f'<span class="dda-bar" style="width:{100 * share:.1f}%"></span></td>'
         f'<td class="dda-percent">{100 * share:.0f}%</td></tr>'
@@ -83,7 +83,7 @@ def arrows(
     said = told(called, state[1])
     given = json.dumps(
         {"name": name, "query": start, "words": words, "keys": tips, "values": colours,
-         "called": called, "reach": reach, "width": WIDTH, "margin": MARGIN}
+         "called": called, "reach": reach, "width": WIDTH, "margin": MARGIN, "cut": CUT}
     )  # fmt: skip
     at = f"dda{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     html = _PAGE.format(
@@ -149,13 +149,15 @@ def _plane(
             f'transform="translate({x:.2f} {y:.2f}) rotate({turn:.2f})"/>'
             f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{11 if role == "query" else 8}" '
             'fill="currentColor" fill-opacity=".18" stroke="currentColor"/>'
-            f'<text x="{x + 27 * dx:.2f}" y="{y + 22 * dy:.2f}" font-size="16" '
+            f'<text x="{x + (16 + 4.3 * len(word)) * dx:.2f}" y="{y + 22 * dy:.2f}" font-size="16" '
             f'text-anchor="middle" dominant-baseline="middle" fill="currentColor" '
-            f'font-weight="{600 if role == "query" else 400}">{escape(word)}</text></g>'
+            f'font-weight="{600 if role == "query" else 400}">{escape(word)}</text>'
+            f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{20 if role == "query" else 15}" fill="none" '
+            'pointer-events="all"/></g>'
         )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {WIDTH:g}" '
-        f'width="{WIDTH:g}" style="max-width:100%;height:auto;{FONT}">{"".join(body)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 {CUT:g} {WIDTH:g} {WIDTH - 2 * CUT:g}" width="{WIDTH:g}" style="max-width:100%;height:auto;{FONT}">{"".join(body)}</svg>'
     )
 
 
@@ -191,7 +193,6 @@ _STYLE = """
   background: transparent; border: 1px solid currentColor; border-radius: .3em; cursor: pointer; }
 .dda [hidden] { display: none; }
 .dda .dda-how { margin: .3em 0 0; font-size: .88rem; }
-@media (max-width: 480px) { .dda-thin { display: none; } }
 @media print { .dda-controls, .dda-how { display: none; } }
 """
 
