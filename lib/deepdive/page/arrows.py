@@ -156,8 +156,9 @@ def _plane(
             'pointer-events="all"/></g>'
         )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" '
-        f'viewBox="0 {CUT:g} {WIDTH:g} {WIDTH - 2 * CUT:g}" width="{WIDTH:g}" style="max-width:100%;height:auto;{FONT}">{"".join(body)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {CUT:g} {WIDTH:g} '
+        f'{WIDTH - 2 * CUT:g}" width="{WIDTH:g}" style="max-width:100%;height:auto;{FONT}">'
+        f"{''.join(body)}</svg>"
     )
 
 
