@@ -58,7 +58,7 @@ def state(page: Page) -> dict[str, Any]:
 
 def test_python_mixes_as_the_library_does() -> None:
     keys, colours = list(KEYS.values()), [colour for _, colour in VALUES.values()]
-    for query in ((1, 2), (0, 0), (-300.0, 400.0)):
+    for query in ((1, 2), (0, 0), (-3000.0, 4000.0)):
         want = expected([float(x) for x in query], keys)
         for got, name in zip(mix(query, keys, colours), want, strict=True):
             assert got == pytest.approx(want[name], abs=1e-9)
