@@ -317,7 +317,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% tags=["surprise", "fold"]
+# %% Call with two cows tags=["surprise", "fold"]
 from deepdive.inspect import record
 
 moo_number, short = sounds.index("moo"), model.sounds.weight.detach().clone()
