@@ -14,7 +14,11 @@ import yaml
 from paths import Station, hours, raw
 
 LIVE = (  # page, what its output's HTML holds, the words of the link
-    ("chapters/00_start/01_ten_minutes", 'class="dda"', "Attention in ten minutes"),
+    (
+        "chapters/00_start/01_ten_minutes",
+        'class="dda"',
+        "Drag the arrow of moo. What happens here: attention in ten minutes",
+    ),
     (
         "chapters/02_transformer/12_decoder",
         'class="livemodel"',
