@@ -310,7 +310,7 @@ predict(
     ],
     answer=1,
     explain="A longer query stretches the differences between scores. The two cows have the same "
-    "key, so there is no difference to stretch: each has one half, at any length.",
+    "key, so there is no difference to stretch: both keep the same share.",
     key="00_start/two-cows",
 )
 
@@ -341,8 +341,8 @@ show(
 #
 # Attention does not choose. It mixes. For a flag that is a fault. For words it is a strength:
 # *bank* can take a little meaning from *river* and a little from *money*, in any proportion. And
-# only a mixture changes smoothly when an arrow turns a little, so that a small error can tell which
-# way to turn it. That is how the arrows could be learned.
+# when an arrow turns a little, a mixture changes a little too. A choice would stay the same or jump.
+# So a small error can tell which way to turn an arrow, and that is how the arrows were learned.
 #
 # Where a model must keep two answers apart, it uses several attentions side by side, each with
 # arrows of its own: [multi-head attention](../02_transformer/06_multi_head.ipynb).
