@@ -341,7 +341,7 @@ show(
 #
 # Attention does not choose. It mixes. For a flag that is a fault. For words it is a strength:
 # *bank* can take a little meaning from *river* and a little from *money*, in any proportion. And
-# when an arrow turns a little, a mixture changes a little too. A choice would stay the same or jump.
+# when an arrow turns a little, a mixture changes a little too. A choice would stay or jump.
 # So a small error can tell which way to turn an arrow, and that is how the arrows were learned.
 #
 # Where a model must keep two answers apart, it uses several attentions side by side, each with
