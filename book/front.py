@@ -1,6 +1,6 @@
-"""The first page: the live model of a page, and a card for each chapter.
+"""The first page: pictures of two pages that the reader moves, and a card for each chapter.
 
-Both are written as HTML that needs no torch: the model is the output of a committed notebook, and
+They are written as HTML that needs no torch: the pictures are outputs of committed notebooks, and
 what a reader can do after a chapter stands in `chapters.yaml`.
 """
 
@@ -13,23 +13,36 @@ import nbformat
 import yaml
 from paths import Station, hours, raw
 
-LIVE = "chapters/02_transformer/12_decoder"
-WHAT = (
-    "This Transformer runs in your browser. Give it a number in French words: it writes the "
-    "digits, and the maps show at which words it looks for each."
+LIVE = (  # page, what its output's HTML holds, the words of the link
+    (
+        "chapters/00_start/01_ten_minutes",
+        'class="dda"',
+        "Drag the arrow of moo. What happens here: attention in ten minutes",
+    ),
+    (
+        "chapters/02_transformer/12_decoder",
+        'class="livemodel"',
+        "How it works, and all that can be moved",
+    ),
 )
 
 
 def live(root: Path) -> str:
-    """The model that runs in a page, as its notebook has it, or nothing where there is none."""
-    notebook = root / f"{LIVE}.ipynb"
+    """What moves on the first page, as the notebooks have it; nothing where they are not."""
+    found = [one for name, mark, link in LIVE for one in _first(root, name, mark, link)]
+    return raw(*found) if found else ""
+
+
+def _first(root: Path, name: str, mark: str, link: str) -> Iterable[str]:
+    """The first output of a page that holds a mark, and under it the link to the page."""
+    notebook = root / f"{name}.ipynb"
     if not notebook.is_file():
-        return ""
+        return
     for html in shown(nbformat.read(notebook, as_version=4)):
-        if 'class="livemodel"' in html:
-            more = f'<a href="{LIVE}.html">The page about it: more to move, and how it works</a>'
-            return raw(f'<div class="front-live"><p>{WHAT}</p>{html}<p>{more}</p></div>')
-    return ""
+        if mark in html:
+            more = f'<p><a href="{name}.html">{link}</a></p>'
+            yield f'<div class="front-live">{html}{more}</div>'
+            return
 
 
 def shown(notebook: Any) -> Iterable[str]:

@@ -63,7 +63,7 @@ from deepdive.course.assignment.variants import choose, number, permutation, ren
 #
 # Score, weigh, mix, on paper: $e^2 = 7.39$, $e^0 = 1$ and $e^{-1} = 0.37$. Write down the three
 # scores, the three weights to two decimals, and the answer of the attention. ([Ten
-# minutes](01_ten_minutes.ipynb) has the same steps with three animals.)
+# minutes](01_ten_minutes.ipynb) has the same steps with four animals.)
 
 # %% tags=["variant"] exercise="pencil"
 # Two keys fit alike, and one worse; it holds the largest value.

@@ -241,6 +241,22 @@ def test_a_search_without_an_answer_says_what_to_try(book: Path, reader: Reader)
     assert "Try fewer words" in page.locator(".search-summary").inner_text()
 
 
+# -- the first page
+
+
+def test_the_arrows_of_the_first_page_move(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "index.html", size=PHONE)
+    said = page.locator(".dda [role=status]")
+    assert said.inner_text().startswith("The answer: 70% red")
+    page.locator(".dda-query").focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    assert "blue" in said.inner_text().split(",")[0], "turned to the duck, moo calls its blue"
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    assert page.locator(".livemodel").count() == 1
+
+
 # -- keyboard
 
 FOCUSED = """() => {
