@@ -1,8 +1,9 @@
-"""The recurrent encoder-decoder as a diagram: two readers side by side, plain or with attention."""
+"""Recurrent networks as diagrams: one step of the LSTM; two readers, plain or with attention."""
 
 from collections.abc import Sequence
 
 from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.diagrams.layers import box
 
 STEP, BOX, TALL = 76.0, 46.0, 34.0  # from state to state; a state's width and height
 
@@ -59,6 +60,48 @@ def two_readers(
     if weights is None:
         body.append(text(at(len(source)) - STEP * 0.75, top - 12, "one vector", 14, "output"))
     return svg(at(n - 1) + 50, below + 16, body)
+
+
+def lstm_step() -> str:
+    """Draw one step of the LSTM: the cell on top, four layers below, and h on its way back to them.
+
+    Each layer reads x and the last h. The candidate g ends in a tanh, the three gates in a sigmoid.
+    """
+    cell, product, gates, bus, back = 40.0, 100.0, 160.0, 220.0, 256.0
+    layers = {"σ: forget f": 120.0, "σ: input i": 246.0, "tanh: new g": 372.0, "σ: output o": 498.0}
+    roles = ("key", "value", "value", "query")
+    (forget, enter, candidate, show), add, out = layers.values(), 309.0, 610.0
+    body = [arrow(20, cell, 680, cell, "output", 5), text(54, cell - 20, "cell c", 15, "output")]
+    body += [text(668, cell - 20, "next step", 13)]
+    body += [
+        arrow(forget, gates - 18, forget, cell + 14),
+        arrow(enter, gates - 18, add - 12, product + 9),
+        arrow(candidate, gates - 18, add + 12, product + 9),
+        arrow(add, product - 13, add, cell + 14),
+        arrow(out, cell, out, product - 18),
+        arrow(out, product + 17, out, gates - 14),
+        arrow(show + 54, gates, out - 14, gates),
+        arrow(out + 13, gates, 676, gates),
+        text(668, gates - 16, "h", 15),
+        f'<path d="M650 {gates} V{back} H46" fill="none" stroke="currentColor" '
+        f'stroke-width="1.5" stroke-dasharray="5 4"/>',
+        arrow(46, back, 46, bus + 2),
+        text(350, back + 16, "h comes back at the next step", 13),
+        f'<path d="M20 {bus} H{show}" stroke="currentColor" stroke-width="1.5"/>',
+        text(24, bus - 14, "x", 15),
+    ]
+    for (name, x), role in zip(layers.items(), roles, strict=True):
+        body += [box(x, gates, name, role, 108), arrow(x, bus, x, gates + 19)]
+    body.append(box(out, product, "tanh", "output", 70))
+    signs = ((forget, cell, "×"), (add, cell, "+"), (add, product, "×"), (out, gates, "×"))
+    return svg(700, 284, [*body, *(part for sign in signs for part in _sign(*sign))])
+
+
+def _sign(x: float, y: float, sign: str) -> tuple[str, str]:
+    """Return a small disc in which two numbers are multiplied or added."""
+    disc = f'<circle cx="{x:g}" cy="{y:g}" r="13" fill="#fff" stroke="#555"/>'
+    mark = f'<g fill="#222" color="#222">{text(x, y + 1, sign, 18, bold=True)}</g>'
+    return disc, mark
 
 
 def _box(x: float, y: float, name: str, role: str) -> str:
