@@ -4,17 +4,22 @@
 one gate after the other, a map of words by cells, words to change and gates to hold open or shut.
 """
 
+import base64
+import hashlib
 import json
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
 
+import matplotlib as mpl
 import torch
-from torch import Tensor, nn
+from matplotlib.figure import Figure
+from torch import Tensor
 
 from deepdive.page.figures import Picture
 from deepdive.page.markup import STEPS, Html, script
+from deepdive.page.plotting import DIVERGING, png, style
 
 SIGNS = {-1: "−1", 0: "0", 1: "+1"}
 GATES = (("keep", "Keep"), ("write", "Write"), ("show", "Show"))
@@ -41,8 +46,8 @@ def belt(words: Sequence[str], says: Sequence[int], start: int, names: tuple[str
     for said in says:  # all gates open, as it stands without a script
         c += said
         held.append(c)
-    rows = [("Word", [f"<b>{escape(word)}</b>" for word in words], "", "")]
-    rows.append(("it says", [SIGNS[said] for said in says], "", ""))
+    rows = [("", [f"<b>{escape(word)}</b>" for word in words], "word", "")]
+    rows.append(("says", [SIGNS[said] for said in says], "says", ""))
     for name, title in (("write", "Write"), ("keep", "Keep")):
         rows.append((title, [_valve(title, word) for word in words], name, ""))
     values = [f"<b>{value:+d}</b>".replace("-", "−").replace("+0", "0") for value in held]
@@ -55,8 +60,8 @@ def belt(words: Sequence[str], says: Sequence[int], start: int, names: tuple[str
         + "</tr>"
         for title, row, kind, before in rows
     )
-    name = f"belt{abs(hash((tuple(words), tuple(says), start))) % 10**8}"
     given = json.dumps({"says": list(says), "start": start, "names": names, "words": list(words)})
+    name = f"belt{_digest(given)}"
     html = (
         f"<style>{_asset('gates.css')}</style>"
         f'<div class="dd-belt" id="{name}"><table aria-label="A belt with gates at each word">'
@@ -75,44 +80,43 @@ def _valve(gate: str, word: str) -> str:
 
 
 def reader(
-    model: Any, tokens: Tensor, vocab: Sequence[str], answers: Sequence[str], figure: Any, alt: str
+    W: Tensor,
+    U: Tensor,
+    b: Tensor,
+    out: Tensor,
+    tokens: Sequence[int],
+    vocab: Sequence[str],
+    answers: Sequence[str],
 ) -> Html:
     """Return a page's trained LSTM, alive: read word by word, gate by gate.
 
     Args:
-        model: with `recurrent`, an LSTM that reads one-hot words, and `out`, a linear layer.
-        tokens: (T,), what it reads first.
-        vocab: the words; the reader can put each of them in each place.
-        answers: the names of what `out` tells apart.
-        figure, alt: the still picture, for paper and where no script runs, and its text.
+        W, U, b: (V, 4d), (d, 4d) and (4d,), blocks in the order i, f, g, o; W has a row a word.
+        out: (d, A), which turns the last state into a score for each answer.
+        tokens: what it reads first, words by their places in `vocab`.
+        vocab: V words; the reader can put each of them in each place.
+        answers: A names.
 
     Raises:
         ValueError: the sizes do not fit, or the whole is larger than 300 kB.
     """
-    lstm, out = model.recurrent, model.out
-    if lstm.W.weight.shape[1] != len(vocab) or out.weight.shape[0] != len(answers):
-        raise ValueError(
-            f"vocab has {len(vocab)} words and answers {len(answers)}; the model reads "
-            f"{lstm.W.weight.shape[1]} and tells {out.weight.shape[0]} apart"
-        )
-    bias = lstm.W.bias + lstm.U.bias
+    d = len(U)
+    sizes = [tuple(each.shape) for each in (W, U, b, out)]
+    wanted = [(len(vocab), 4 * d), (d, 4 * d), (4 * d,), (d, len(answers))]
+    if sizes != wanted:
+        raise ValueError(f"W, U, b, out have shapes {sizes}; vocab and answers ask for {wanted}")
     spec = {
         "vocab": list(vocab),
         "answers": list(answers),
-        "tokens": tokens.tolist(),
-        "W": _numbers(lstm.W.weight.T),  # (word, 4d): a word picks its row
-        "U": _numbers(lstm.U.weight),
-        "b": _numbers(bias),
-        "out": _numbers(out.weight),
-        "outb": _numbers(out.bias),
+        "tokens": list(tokens),
+        "W": _numbers(W),
+        "U": _numbers(U.T),  # (4d, d): a row for each number of a gate
+        "b": _numbers(b),
+        "out": _numbers(out.T),
     }
-    import base64
-
-    from deepdive.page.plotting import png
-
     body = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
-    name = f"cells{sum(body.encode()) % 10**8}"
-    image = base64.b64encode(png(figure)).decode()
+    name = f"cells{_digest(body)}"
+    picture, still = _still(W, U, b, tokens, vocab)
     gates = "".join(
         f'<button type="button" data-gate="{key}">{title}: as learned</button>'
         for key, title in GATES
@@ -120,12 +124,12 @@ def reader(
     swaps = "".join(f'<button type="button">{escape(word)}</button>' for word in vocab)
     shows = "".join(
         f'<button type="button" data-show="{key}">{title}</button>'
-        for key, title in (("cell", "what it holds"), *((k, f"{t} gate") for k, t in GATES))
+        for key, title in (("cell", "cells"), *((k, f"{k} gates") for k, _ in GATES))
     )
     html = _READER.format(
         style=_asset("gates.css"),
         id=name,
-        still=f'<img alt="{escape(alt)}" src="data:image/png;base64,{image}">',
+        still=still,
         gates=gates,
         swaps=swaps,
         shows=shows,
@@ -133,11 +137,46 @@ def reader(
     )
     if len(html.encode()) > LARGEST:
         raise ValueError(f"the reader has {len(html.encode()) / 1000:.0f} kB, at most 300")
-    message = " ".join(vocab[token] for token in tokens.tolist())
-    return Html(html, f"[an LSTM, gate by gate, reads: {message}]", [Picture([figure], alt)])
+    message = " ".join(vocab[token] for token in tokens)
+    return Html(html, f"[an LSTM, gate by gate, reads: {message}]", [picture])
 
 
-def _numbers(values: Tensor | nn.Parameter) -> Any:
+@torch.no_grad()
+def _still(
+    W: Tensor, U: Tensor, b: Tensor, tokens: Sequence[int], vocab: Sequence[str]
+) -> tuple[Picture, str]:
+    """Return the map of words by cells as a picture, and that as HTML."""
+    h = c = torch.zeros(len(U))
+    cells = []
+    for token in tokens:
+        i, f, g, o = (W[token] + h @ U + b).chunk(4)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+        cells.append(c)
+    held = torch.stack(cells, 1)  # (d, T)
+    with mpl.rc_context():
+        style()  # the same image whatever the page has set
+        figure = Figure(figsize=(5.4, 3.8))
+        axes = figure.add_subplot()
+        image = axes.imshow(held.numpy(), cmap=DIVERGING, vmin=-2, vmax=2, aspect="auto")
+        axes.set_xticks(range(len(tokens)), [vocab[token] for token in tokens], rotation=60)
+        axes.set(ylabel="cell")
+        figure.colorbar(image, label="holds")
+        source = base64.b64encode(png(figure)).decode()
+    place = int(held[:, -1].abs().argmax())
+    alt = (
+        f"What {len(held)} cells hold after each of {len(tokens)} words. After the last word cell "
+        f"{place} holds most, {float(held[place, -1]):.2f}."
+    )
+    html = f'<img alt="{escape(alt)}" src="data:image/png;base64,{source}">'
+    return Picture([figure], alt), html
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def _numbers(values: Tensor) -> Any:
     """As nested lists of numbers with five digits."""
     return [
         [float(f"{x:.5g}") for x in row] if isinstance(row, list) else float(f"{row:.5g}")
