@@ -48,10 +48,10 @@ belt(
 # what the word says.*
 #
 # You may have found a pattern. Write opens once, at the word after *buy*. Keep shuts in the same
-# place, so that yesterday's number goes, and stays open afterwards. Show opens in the shop. You have
-# just run a **long short-term memory**, or LSTM. The belt is its **cell**, and your three settings
-# are its **forget gate** $f$ (your *keep*: open means that nothing is forgotten), its **input
-# gate** $i$ (*write*) and its **output gate** $o$ (*show*).
+# place, so that yesterday's number goes, and stays open afterwards. Show opens in the shop. You
+# have just run a **long short-term memory**, or LSTM. The belt is its **cell**, and your three
+# settings are its **forget gate** $f$ (your *keep*: open means that nothing is forgotten), its
+# **input gate** $i$ (*write*) and its **output gate** $o$ (*show*).
 #
 # Now press *All half open*. Yesterday's 1 is halved at every word: after seven words less than 0.01
 # of it is left. Remember this; it comes back.
@@ -86,18 +86,18 @@ show(
 #
 # ## Who sets the gates?
 #
-# You set them by looking at the words. The network does the same, with a small layer for each gate.
-# A layer gives any number; a sigmoid, $\sigma(z) = 1 / (1 + e^{-z})$, turns it into a number between
-# 0 (shut) and 1 (open). What the word would write, the **candidate** $g$, ends in a tanh, because it
-# may be negative. All four read the word $x_t$ and the last state $h_{t-1}$:
+# You set them by looking at the words. The network does the same, with a small layer for each
+# gate. A layer gives any number; a sigmoid, $\sigma(z) = 1 / (1 + e^{-z})$, turns it into a number
+# between 0 (shut) and 1 (open). What the word would write, the **candidate** $g$, ends in a tanh,
+# because it may be negative. All four read the word $x_t$ and the last state $h_{t-1}$:
 #
 # $$i, f, o = \sigma(W x_t + U h_{t-1} + b) \qquad g = \tanh(W x_t + U h_{t-1} + b)$$
 # $$c_t = f \cdot c_{t-1} + i \cdot g \qquad h_t = o \cdot \tanh(c_t)$$
 #
 # each with its own $W$, $U$ and $b$. The state tells the gates that the last word was *buy*. A
-# network has many belts side by side; ours has 16. Here is all of it, next to Elman's network, which
-# has no belt: it rewrites its whole memory at each word. Five networks run at once, so that no result
-# below hangs on one lucky start.
+# network has many belts side by side; ours has 16. Here is all of it, next to Elman's network,
+# which has no belt: it rewrites its whole memory at each word. Five networks run at once, so that
+# no result below hangs on one lucky start.
 
 # %%
 import torch
@@ -148,6 +148,9 @@ def fresh(blocks, bias=0.0, d=16):
     return [p.requires_grad_() for p in (W, torch.cat(U, -1), b, 0.25 * torch.randn(5, d, 5))]
 
 
+torch.set_num_threads(1)  # for sums so small, two threads wait for each other
+
+
 def learn(weights, lessons, pairs, again):
     optimizer, draw = torch.optim.Adam(weights, lr=1e-2), torch.Generator().manual_seed(1)
     for _ in range(lessons):
@@ -184,12 +187,12 @@ parts = right(short, pairs=6, again=0.3)
 assert parts.min() > 0.6
 print(f"right in {parts.min():.0%} to {parts.max():.0%} of 500 new messages (a guess: 20%)")
 
-# %% Build the reader tags=["fold"]
-from deepdive.page.gates import reader
+# %% Bring it to life tags=["fold"]
+from deepdive.page.gates import live_lstm
 
 best = int(parts.argmax())
-message = "buy milk like tea have rice buy bread like milk have eggs shop".split()
-reader(*[p[best].detach() for p in short], [WORDS.index(w) for w in message], WORDS, WORDS[3:8])
+message = [0, 3, 1, 6, 2, 7, 0, 4, 1, 3, 2, 5, 8]  # buy milk, like tea, have rice, buy bread ...
+live_lstm(*[p[best].detach() for p in short], message, WORDS, WORDS[3:8])
 
 # %% [markdown]
 # *One column a word, one row a cell. A full red square is a positive number, an open blue one a
@@ -263,9 +266,9 @@ with_alt(figure, f"How often five networks of each kind are right after fifty wo
 # %% [markdown]
 # ## Why: the error has to come back
 #
-# A network learns from its errors. In the shop it says *tea*, and that error has to travel back past
-# fifty words, to the gate that could have written *milk*. Each word back along a belt multiplies it
-# by the keep gate, $f$:
+# A network learns from its errors. In the shop it says *tea*, and that error has to travel back
+# past fifty words, to the gate that could have written *milk*. Each word back along a belt
+# multiplies it by the keep gate, $f$:
 #
 # $$\frac{\partial c_t}{\partial c_{t-1}} = f$$
 #
@@ -306,20 +309,20 @@ with_alt(figure, f"How much of an error arrives, by words back, before any lesso
 #
 # Where does 3.9 come from? To carry something over $T$ words, start with a bias of $\ln T$. Then
 # $f = T / (T + 1)$, and more than a third is left after $T$ words. For fifty, $\ln 50 = 3.9$. The
-# bias is only the start. Which gates to shut, and when, is learned, and it can be learned because the
-# error arrives.
+# bias is only the start. Which gates to shut, and when, is learned, and it can be learned because
+# the error arrives.
 #
 # **So what was it you were to buy?** The memory that can learn to know it after fifty words is a
-# belt whose gates *start open enough for the distance*. The belt alone is not enough: with the usual
-# start, the error was lost on its way back, and no lesson reached the word *milk*.
+# belt whose gates *start open enough for the distance*. The belt alone is not enough: with the
+# usual start, the error was lost on its way back, and no lesson reached the word *milk*.
 
 # %% [markdown]
 # ## In three sentences
 #
-# An LSTM keeps a cell beside its state; three gates say how much of it stays, what is added and what
-# is shown. Along the cell an error is multiplied by the forget gate alone, so it arrives from far
-# where that gate is near 1. Whether it is near 1 at the start depends on a bias, and for fifty words
-# a bias of 1 was too small here.
+# An LSTM keeps a cell beside its state; three gates say how much of it stays, what is added and
+# what is shown. Along the cell an error is multiplied by the forget gate alone, so it arrives from
+# far where that gate is near 1. Whether it is near 1 at the start depends on a bias, and for fifty
+# words a bias of 1 was too small here.
 
 # %% [markdown] tags=["aside"]
 # ## Can Elman's network hold a word at all?
@@ -385,8 +388,8 @@ assert sizes["without"] > 3 * sizes["with"]
 print({f"{name} a forget gate": round(size, 1) for name, size in sizes.items()})
 
 # %% [markdown]
-# **Symptom:** the cell grows with the length of the stream. Where it is large, tanh is flat, and the
-# output hardly moves. **Remedy:** the forget gate.
+# **Symptom:** the cell grows with the length of the stream. Where it is large, tanh is flat, and
+# the output hardly moves. **Remedy:** the forget gate.
 
 # %% [markdown] tags=["aside"]
 # ## The GRU: what differs
@@ -403,10 +406,10 @@ print({f"{name} a forget gate": round(size, 1) for name, size in sizes.items()})
 # $$r, z = \sigma(W x_t + U h_{t-1}) \qquad n = \tanh(W x_t + r \cdot (U h_{t-1})) \qquad
 # h_t = (1 - z) \cdot n + z \cdot h_{t-1}$$
 #
-# The GRU's state is an average of the candidate and of what was there, so it stays between −1 and 1:
-# to add something, it must give up as much of what it holds. The LSTM's cell has no such bound. With
-# $f = 1$ and $i = 1$ it keeps everything and adds, so it can count. With $o = 0$ it can also hold a
-# number that nobody hears; the GRU shows all that it holds.
+# The GRU's state is an average of the candidate and of what was there, so it stays between −1 and
+# 1: to add something, it must give up as much of what it holds. The LSTM's cell has no such bound.
+# With $f = 1$ and $i = 1$ it keeps everything and adds, so it can count. With $o = 0$ it can also
+# hold a number that nobody hears; the GRU shows all that it holds.
 #
 # (Here the reset gate acts after the product with U, as in torch; Cho et al. write
 # $U (r \cdot h)$.)
@@ -433,8 +436,8 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 # %% [markdown] tags=["aside"]
 # ## In practice
 #
-# - **Forget bias**: 1 or more at the start, $\ln T$ where a memory must reach over $T$ steps; torch's
-#   own LSTM starts at 0.
+# - **Forget bias**: 1 or more at the start, $\ln T$ where a memory must reach over $T$ steps;
+#   torch's own LSTM starts at 0.
 # - **Clip** the gradient all the same: gates do not stop an explosion through U.
 # - **GRU or LSTM?** The GRU has a quarter fewer weights. [The race](11_race.ipynb) measures both.
 # - **Carry both h and c** from piece to piece of a text: with only one of them, half of the memory

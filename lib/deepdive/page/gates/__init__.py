@@ -1,6 +1,6 @@
 """The LSTM in the reader's hands: a belt with gates to set, and a trained reader, gate by gate.
 
-`belt` is a puzzle with one number on a belt. `reader` runs a page's own small LSTM in the browser:
+`belt` is a puzzle with one number on a belt. `live_lstm` runs a page's own small LSTM in the browser:
 one gate after the other, a map of words by cells, words to change and gates to hold open or shut.
 """
 
@@ -79,7 +79,7 @@ def _valve(gate: str, word: str) -> str:
     return f'<button type="button" disabled aria-label="{gate} at {escape(word)}: open">1</button>'
 
 
-def reader(
+def live_lstm(
     W: Tensor,
     U: Tensor,
     b: Tensor,

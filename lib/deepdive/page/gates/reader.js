@@ -55,7 +55,7 @@ const belt = (s, stage) => {
   const disc = (x, sign, index) => {
     make(step, "line", { x1: x, x2: x, y1: y, y2: 84, class: `dd-wire ${on(index)}` });
     make(step, "circle", { cx: x, cy: y, r: 12, class: `dd-disc ${on(index)}` });
-    make(step, "text", { x, y: y + 5, class: "dd-sign" }, sign);
+    make(step, "text", { x, y: y + 5, class: "dd-sign dd-on" }, sign);
   };
   const valve = (x, name, value, index) => {
     make(step, "rect", { x: x - 33, y: 84, width: 66, height: 20, class: `dd-frame ${on(index)}` });
@@ -67,7 +67,7 @@ const belt = (s, stage) => {
   valve(92, "keep", s.keep[k], 0); valve(176, "write", s.write[k], 1); valve(274, "show", s.show[k], 2);
   const number = (x, text) => {
     make(step, "rect", { x: x - 23, y: y - 12, width: 46, height: 24, rx: 5, class: "dd-plate" });
-    make(step, "text", { x, y: y + 5, class: "dd-number" }, text);
+    make(step, "text", { x, y: y + 5, class: "dd-on" }, text);
   };
   number(34, fixed(s.old[k]));
   if (stage > 0) number(225, fixed(s.cell[k])); else number(134, fixed(s.keep[k] * s.old[k]));
