@@ -53,8 +53,8 @@ belt(
 # settings are its **forget gate** $f$ (your *keep*: open means that nothing is forgotten), its
 # **input gate** $i$ (*write*) and its **output gate** $o$ (*show*).
 #
-# Now press *All half open*. Yesterday's 1 is halved at every word: after seven words less than 0.01
-# of it is left. Remember this; it comes back.
+# Now press *Write nothing, keep half*. Yesterday's 1 is halved at every word: after seven words
+# 0.01 of it is left. Remember this; it comes back.
 
 # %% [markdown] tags=["slide"]
 # ## One step, by hand

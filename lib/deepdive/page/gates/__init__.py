@@ -1,7 +1,8 @@
 """The LSTM in the reader's hands: a belt with gates to set, and a trained reader, gate by gate.
 
-`belt` is a puzzle with one number on a belt. `live_lstm` runs a page's own small LSTM in the browser:
-one gate after the other, a map of words by cells, words to change and gates to hold open or shut.
+`belt` is a puzzle with one number on a belt. `live_lstm` runs a page's own small LSTM in the
+browser: one gate after the other, a map of words by cells, words to change and gates to hold open
+or shut.
 """
 
 import base64
@@ -67,7 +68,7 @@ def belt(words: Sequence[str], says: Sequence[int], start: int, names: tuple[str
         f'<div class="dd-belt" id="{name}"><table aria-label="A belt with gates at each word">'
         f'{body}</table><p class="dd-belt-said" role="status">All gates open.</p>'
         '<p class="dd-belt-buttons" hidden><button type="button">All open</button>'
-        '<button type="button">All half open</button>'
+        '<button type="button">Write nothing, keep half</button>'
         '<button type="button">Show me a way</button></p></div>'
         + script(_asset("belt.js"), id=name, spec=given)
     )

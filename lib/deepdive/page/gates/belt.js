@@ -50,7 +50,8 @@ const draw = at => {
 const [open, half, solve] = box.querySelectorAll(".dd-belt-buttons button");
 const set = values => { for (const gate in gates) gates[gate] = values(gate); draw(-1); };
 open.onclick = () => set(() => spec.words.map(() => 1));
-half.onclick = () => set(() => spec.words.map(() => 0.5));
+const faded = { write: 0, keep: 0.5, show: 1 };
+half.onclick = () => set(gate => spec.words.map(() => faded[gate]));
 solve.onclick = () => set(gate => spec.words.map((_, t) => {
   const asked = t === spec.words.lastIndexOf("buy") + 1;
   return gate === "write" ? +asked : gate === "keep" ? +!asked : +(t === spec.words.length - 1);
