@@ -292,9 +292,9 @@ for name, kind in KINDS.items():
     sizes = torch.stack([g.norm(dim=(1, 2)) for g in torch.autograd.grad(loss, memory)])
     back[name] = (sizes / sizes[-1]).mean(1).flip(0)  # (53,), from the shop back
 table(
-    ["bias at the start", "f", "after 50 words"],
     [[f"{bias:g}", f"{f:.2f}", f"{f**50:.0e}"] for bias in (0.0, 1.0, 3.9, 6.0)
      for f in [torch.tensor(bias).sigmoid().item()]],
+    ["bias at the start", "f", "arrives after 50 words"],
 )  # fmt: skip
 
 # %% Draw the way back tags=["fold"]
@@ -339,8 +339,8 @@ with_alt(figure, f"How much of an error arrives, by words back, before any lesso
 elman = learn(fresh(1), pick(ci=150, laptop=400, gpu=400), pairs=6, again=0.3)
 asked = {"thirteen words": right(elman, 6, 0.3), "fifty words": right(elman, 26)}
 table(
-    ["asked after", "lowest of five", "mean", "highest"],
     [[name, f"{p.min():.0%}", f"{p.mean():.0%}", f"{p.max():.0%}"] for name, p in asked.items()],
+    ["asked after", "lowest of five", "mean", "highest"],
 )
 
 # %% [markdown]
@@ -514,7 +514,7 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 #    <details><summary>Answer</summary>
 #
 #    Run `right(learn(fresh(4, 2.5), lessons, pairs=26, again=0.0), pairs=26)`. It starts with
-#    $f = 0.92$, so about 1.7% of an error arrives from fifty words back: the case in between.
+#    $f = 0.92$, so about 1.9% of an error arrives from fifty words back: the case in between.
 #
 #    </details>
 
@@ -522,7 +522,7 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 assert 0.5 * -1 + 1 * 0.5 == 0
 f = torch.tensor(2.5).sigmoid().item()
 assert round(f, 2) == 0.92
-assert abs(f**50 - 0.017) < 0.001
+assert abs(f**50 - 0.019) < 0.001
 assert round(torch.tensor(50.0).log().item(), 1) == 3.9
 assert all((T / (T + 1)) ** T > 1 / 3 for T in range(1, 1000))
 print("the answers hold")
