@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -132,3 +133,17 @@ def test_paper_has_the_still_picture(reader: Reader) -> None:
     assert page.locator(".dd-still").is_visible()
     assert page.locator(".controls").is_hidden()
     assert "holds most" in str(page.locator(".dd-still img").get_attribute("alt"))
+
+
+def test_the_page_says_of_the_fifteen_networks_what_it_showed(root: Path) -> None:
+    page = root / "chapters/01_before/08_lstm.ipynb"
+    told = re.search(r"right after fifty words\. (.*?)\.\"", page.read_text(encoding="utf-8"))
+    assert told is not None
+    part = {}
+    for entry in told[1].split("; "):
+        name, low, high = re.fullmatch(r"(.*): (\d+)% to (\d+)%", entry).groups()  # type: ignore[union-attr]
+        part[name] = (int(low), int(high))
+    assert part["LSTM, bias 3.9"][0] > 90  # all five learned it
+    assert part["LSTM, bias 1"][1] < 35  # all five still guess
+    assert part["Elman"][0] < 35  # of Elman's one found a way
+    assert part["Elman"][1] > 90
