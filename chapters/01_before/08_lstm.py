@@ -204,8 +204,8 @@ live_lstm(*[p[best].detach() for p in short], message, WORDS, WORDS[3:8])
 # - Go to *bread* and shut **Write** there. What does it buy now? Reset, and shut **Keep** there.
 # - Go to *buy*, the second one, and change it into *like*.
 #
-# Our hand-set belt had one gate for one thing. The trained one spreads a thing over many cells, and
-# its gates are seldom quite open or quite shut.
+# Our hand-set belt had one gate for one thing. The trained one spreads a thing over many cells,
+# and many of its gates stand half open.
 
 # %% [markdown]
 # ## Fifty words
@@ -311,6 +311,10 @@ with_alt(figure, f"How much of an error arrives, by words back, before any lesso
 # *The networks of the experiment before their first lesson, the mean of five. The scale is
 # logarithmic. The table multiplies $f$ alone; the lines have every path, through the states too.*
 #
+# With a bias of 1, less than a hundredth of the error is left fifty words back, even with the
+# paths through the states. With a bias of 3.9 the line does not fall at all: what the other paths
+# bring is added to what the belt carries.
+#
 # Where does 3.9 come from? To carry something over $T$ words, start with a bias of $\ln T$. Then
 # $f = T / (T + 1)$, and more than a third is left after $T$ words. For fifty, $\ln 50 = 3.9$. The
 # bias is only the start. Which gates to shut, and when, is learned, and it can be learned because
@@ -318,7 +322,7 @@ with_alt(figure, f"How much of an error arrives, by words back, before any lesso
 #
 # **So what was it you were to buy?** The memory that can learn to know it after fifty words is a
 # belt whose keep gates *start open enough for the distance*. The belt alone was not enough: with
-# the usual start, almost nothing of the error came back to the word *milk*.
+# the usual start, less than a hundredth of the error came back to the word *milk*.
 
 # %% [markdown]
 # ## In three sentences
@@ -344,9 +348,10 @@ table(
 )
 
 # %% [markdown]
-# A matrix and a tanh can hold one of five things, once the weights for it are found. What they lack
-# is a way for the error to come back from far. Easy lessons first are one way round; the belt is
-# another.
+# All five learn the short messages, and after fifty words they are still right in 74% to 100% of
+# the new ones. So a matrix and a tanh can hold one of five things, once the weights for it are
+# found. With fifty words in every lesson, four of five did not find them. Easier lessons are one
+# way round; the belt is another.
 
 # %% [markdown] tags=["aside"]
 # ## Is our cell the library's?
