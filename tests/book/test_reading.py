@@ -393,7 +393,9 @@ WIDGETS = {  # what brings its own style, and a page that has it
     ".livemodel": "chapters/02_transformer/12_decoder",
     ".dd-explorer": "chapters/02_transformer/11_encoder",
     ".dd-trace": "chapters/02_transformer/12_decoder",
-    ".film": "chapters/01_before/08_lstm",
+    ".film": "chapters/01_before/04_hopfield",
+    ".dd-belt": "chapters/01_before/08_lstm",
+    ".dd-cells": "chapters/01_before/08_lstm",
     ".dd-beside": "chapters/01_before/12_atlas",
 }
 
