@@ -1,4 +1,4 @@
-const { table, words, sentences, place, second } = JSON.parse(given.body);
+const { table, words, sentences, place, second } = JSON.parse(given.values);
 const box = document.getElementById(given.id), find = what => box.querySelector(what);
 const d = table[0].length, hands = [...box.querySelectorAll(".ck-hand")];
 const make = (tag, name, text = "") => {

@@ -57,14 +57,15 @@ def clocks(
              "place": place, "second": second}  # fmt: skip
     body = json.dumps(given)
     name = f"c{hashlib.sha256(body.encode()).hexdigest()[:10]}"
+    other = rows[second] if second is not None else None
     still = "".join(
-        f'<figure class="ck-hand">{_face(rows[place], rows[second] if second is not None else None, i)}'
+        f'<figure class="ck-hand">{_face(rows[place], other, i)}'
         f"<figcaption>hand {i}</figcaption></figure>"
         for i in range(d // 2)
     )
     said = f"Place {place}: " + ", ".join(f"{x:.2f}" for x in rows[place])
     html = _PAGE.format(id=name, still=still, said=escape(said), **ROLES) + script(
-        _JS.read_text("utf-8"), id=name, body=body
+        _JS.read_text("utf-8"), id=name, values=body
     )
     if len(html.encode()) > LARGEST:
         raise ValueError(f"the clocks have {len(html.encode())} bytes, at most {LARGEST}")
@@ -118,7 +119,9 @@ _PAGE = """\
 .ck-words button {{ font: inherit; margin: 0 .2em .2em 0; padding: .1em .5em; }}
 .ck-words button[aria-pressed=true] {{ font-weight: bold; text-decoration: underline;
   outline: 2px solid {query}; }}
-@media (max-width: 500px) {{ .ck-faces {{ gap: .2em; }} .ck-hand figcaption {{ font-size: 12px; }} }}
+@media (max-width: 500px) {{
+  .ck-faces {{ gap: .2em; }} .ck-hand figcaption {{ font-size: 12px; }}
+}}
 </style>
 <div class="ck" id="{id}" role="group" aria-label="A row of clocks">
 <div class="ck-words"></div><div class="ck-slides"></div>
