@@ -72,9 +72,10 @@ predict(
 # %% Make the sentences tags=["fold"]
 import random
 
-NOUNS = "dog man cat bird child cook king thief nurse baker".split()
-BE = dict(bites="bitten", sees="seen", hears="heard", calls="called", meets="met", helps="helped")
-FILL = "today often still then so indeed".split()
+NOUNS = ["dog", "man", "cat", "bird", "child", "cook", "king", "thief", "nurse", "baker"]
+BE = {"bites": "bitten", "sees": "seen", "hears": "heard"}
+BE |= {"calls": "called", "meets": "met", "helps": "helped"}
+FILL = ["today", "often", "still", "then", "so", "indeed"]
 VOCAB = ["", "", "", "", "the", "is", "by", *NOUNS, *BE, *BE.values(), *FILL]
 KEPT = [["dog", "man"], ["cat", "bird"], ["king", "thief"]]  # pairs that training never shows
 
@@ -227,9 +228,9 @@ show(
 # are slower hands beside it.
 #
 # The Transformer's first hand turns by 1 radian a step (a full turn is 6.28), and the others ever
-# more slowly. Let $pos$ be the place and $d$ the length of a row. Hand $i$, counted from 0, turns by
-# $1 / 10000^{2i/d}$ a step. In the picture above $d$ is 8, so the four hands turn by 1, 1/10, 1/100
-# and 1/1000. Each fills two columns:
+# more slowly. Let $pos$ be the place and $d$ the length of a row. Hand $i$, counted from 0, turns
+# by $1 / 10000^{2i/d}$ a step. In the picture above $d$ is 8, so the four hands turn by 1, 1/10,
+# 1/100 and 1/1000. Each fills two columns:
 #
 # $$\mathrm{PE}[pos, 2i] = \sin\!\left(\frac{pos}{10000^{2i/d}}\right) \qquad
 # \mathrm{PE}[pos, 2i+1] = \cos\!\left(\frac{pos}{10000^{2i/d}}\right)$$
@@ -344,13 +345,14 @@ for base in (10.0, 100.0, 10_000.0, 1_000_000.0):
     turn_takes = 2 * torch.pi * base ** (62 / 64)
     lines.append([f"{base:,.0f}", f"{turn_takes:,.0f}", *alike[[1, 5, 100]].tolist()])
 head = ["in place of 10000", "slowest full turn, places", "1 apart", "5 apart", "100 apart"]
-results(lines, head, formats={name: ".2f" for name in head[2:]})
+results(lines, head, formats=dict.fromkeys(head[2:], ".2f"))
 
 # %% [markdown]
 # *A small number gives fast hands: neighbours differ much, but a text of some hundred places sees
 # the slowest hand come round again. A large one gives slow hands: no text comes round, but
 # neighbours are more alike.* The paper does not say why it took 10000. Models for long texts that
-# turn queries and keys by such hands take larger ones ([page 5.8](../05_efficient/08_positions.ipynb)).
+# turn queries and keys by such hands take larger ones
+# ([page 5.8](../05_efficient/08_positions.ipynb)).
 
 # %% [markdown]
 # ## A step is a turn
@@ -442,8 +444,8 @@ with_alt(
 # right, so the bare dot product cannot tell before from after.*
 #
 # A head can, because its query matrix may turn. Let the query be $R_{-3}\,\mathrm{PE}[pos]$, which
-# is $\mathrm{PE}[pos - 3]$. Its most similar key is then three places back, at every place, with one
-# fixed matrix. (Here the places stand alone. A real head gets word plus place, and must learn to
+# is $\mathrm{PE}[pos - 3]$. Its most similar key is then three places back, at every place, with
+# one fixed matrix. (Here the places stand alone. A real head gets word plus place, and must learn to
 # leave the word aside. `scale=1.0` leaves out the division by $\sqrt d$, so the weights are sharp.)
 
 # %% A head that looks three places back
@@ -508,13 +510,13 @@ predict(
 
 # %% Count the right answers tags=["fold"]
 def exam(model, before, n=200):
-    """Shares of new sentences, with pairs kept from training: right, and the other one of the two."""
+    """Shares of new sentences: it names the right one, or the other one of the two."""
     rng = random.Random(7)
     pairs = [rng.sample(rng.choice(KEPT), 2) for _ in range(n)]
     drawn = [sentence(rng, before, pair) for pair in pairs]
     right = other = 0
-    for length in {len(text.split()) for text, *_ in drawn}:
-        some = [line for line in drawn if len(line[0].split()) == length]
+    for long in (5, 7):  # active and passive, each a batch
+        some = [line for line in drawn if len(line[0].split()) == long + before]
         for out, (_, who, whom) in zip(answer(model, [t for t, *_ in some]), some, strict=True):
             right, other = right + (out == who), other + (out == whom)
     return right / n, other / n
@@ -524,10 +526,11 @@ befores = list(range(11))
 grades = {"no positions": [exam(blind, before) for before in befores]}
 grades |= {f"run {i + 1}": [exam(m, before) for before in befores] for i, m in enumerate(runs)}
 at = [0, 3, 4, 6, 8, 10]
-lines = [[name, *(shares[b][0] for b in at)] for name, shares in grades.items()]
+lines = [[name, *(shares[b][0] for b in at), shares[6][1]] for name, shares in grades.items()]
 assert all(grades[f"run {i}"][b][0] > 0.8 for i in (1, 2, 3) for b in range(4))
 assert all(grades[f"run {i}"][6][0] < 0.45 for i in (1, 2, 3))
-results(lines, ["right", *(f"{b} before" for b in at)], formats={f"{b} before": ".0%" for b in at})
+head = ["right", *(f"{b} before" for b in at), "the other one, 6 before"]
+results(lines, head, formats=dict.fromkeys(head[1:], ".0%"))
 
 # %% Later in the text than in training tags=["slide", "surprise", "fold"]
 from matplotlib.figure import Figure
@@ -685,9 +688,9 @@ for name in schemes:
     assert grades[name][1][0] > 0.6  # 4 letters
 
 # %% [markdown]
-# Within the trained lengths the two kinds of position do the same job. The paper found this too: in
-# its table of variations, learned positions (row E) reach 25.7 BLEU on English-German, and the sines
-# 25.8. And on longer words?
+# Within the trained lengths both kinds of position reverse most words. In the paper's table of
+# variations, learned positions (row E) reach 25.7 BLEU on English-German, and the sines 25.8. And
+# on longer words?
 
 # %% Words longer than any in training tags=["fold"]
 figure = Figure(figsize=(7.4, 2.9))
@@ -900,7 +903,7 @@ with_alt(
 # |---|---|---|---|
 # | an encoder knows the order | no | yes | yes |
 # | parameters | 0 | 0 | max_length x d_model |
-# | a shift by k is one matrix | - | yes, a turn, at every place | for up to d_model independent rows, some matrix |
+# | a shift by k is one matrix | - | yes, a turn | some matrix, for up to d_model independent rows |
 # | beyond its last place | - | it has none | raises an error |
 # | reverses words longer than in training (here) | no | no | no |
 # | used by | some decoders | Transformer, Marian | BERT, GPT-2 |
@@ -1044,10 +1047,10 @@ print("answers 1, 2 and 3 hold")
 #
 # What tells attention who bites? Only the row of numbers that is added to each word for its place:
 # without it our model gave one answer to *the dog bites the man* and *the man bites the dog*, and
-# with it three runs of three told the two apart. The Transformer's row is a row of clocks, so a step
-# is the same turn everywhere and a dot product depends on the distance alone. The clocks run on
-# beyond the places seen in training, but what the model learned about them does not: with six words
-# before the sentence, it mostly named the wrong one.
+# with it three runs of three told the two apart. The Transformer's row is a row of clocks, so a
+# step is the same turn everywhere, and a dot product depends on the distance alone. The clocks run
+# on beyond the places seen in training, but what the model learned about them does not: with six
+# words before the sentence, it mostly named the wrong one.
 #
 # <small>Book 2.4.1.2 · KAIST, Straka and Fleuret print the encoding too: see the section on
 # exponents above.</small>
