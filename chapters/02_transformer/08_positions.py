@@ -73,8 +73,7 @@ predict(
 import random
 
 NOUNS = ["dog", "man", "cat", "bird", "child", "cook", "king", "thief", "nurse", "baker"]
-BE = {"bites": "bitten", "sees": "seen", "hears": "heard"}
-BE |= {"calls": "called", "meets": "met", "helps": "helped"}
+BE = {"bites": "bitten", "sees": "seen", "calls": "called", "meets": "met", "hears": "heard"}
 FILL = ["today", "often", "still", "then", "so", "indeed"]
 VOCAB = ["", "", "", "", "the", "is", "by", *NOUNS, *BE, *BE.values(), *FILL]
 KEPT = [["dog", "man"], ["cat", "bird"], ["king", "thief"]]  # pairs that training never shows
@@ -87,8 +86,8 @@ def ids(text):
 def sentence(rng, before, pair=None):
     """A sentence after so many words that say nothing; who does it; to whom."""
     who, whom = pair or rng.sample(NOUNS, 2)
-    verb = rng.choice(list(BE))
-    forms = [f"the {who} {verb} the {whom}", f"the {whom} is {BE[verb]} by the {who}"]
+    does, done = rng.choice(list(BE.items()))
+    forms = [f"the {who} {does} the {whom}", f"the {whom} is {done} by the {who}"]
     return " ".join([*rng.choices(FILL, k=before), rng.choice(forms)]), who, whom
 
 
@@ -445,8 +444,9 @@ with_alt(
 #
 # A head can, because its query matrix may turn. Let the query be $R_{-3}\,\mathrm{PE}[pos]$, which
 # is $\mathrm{PE}[pos - 3]$. Its most similar key is then three places back, at every place, with
-# one fixed matrix. (Here the places stand alone. A real head gets word plus place, and must learn to
-# leave the word aside. `scale=1.0` leaves out the division by $\sqrt d$, so the weights are sharp.)
+# one fixed matrix. (Here the places stand alone. A real head gets word plus place, and must learn
+# to leave the word aside. `scale=1.0` leaves out the division by $\sqrt d$, so the weights are
+# sharp.)
 
 # %% A head that looks three places back
 from deepdive.inspect import record
