@@ -108,7 +108,7 @@ _PAGE = """\
 .ck-b circle {{ fill: none; stroke: {key}; stroke-width: 2.5; }}
 .ck-slide {{ display: flex; gap: .7em; align-items: center; margin: .4em 0; }}
 .ck-slide input {{ flex: 1; min-width: 5em; max-width: 30em; }}
-.ck-slide span {{ min-width: 6.2em; }}
+.ck-slide span {{ min-width: 8.6em; }}
 .ck-row {{ display: flex; margin: .1em 0 .4em; max-width: 30rem; }}
 .ck-row span {{ flex: 1; text-align: center; font-size: 12px; padding: .25em 0; min-width: 0;
   border: 1px solid {score}; font-variant-numeric: tabular-nums; }}
