@@ -80,10 +80,6 @@ VOCAB = ["", "", "", "", "the", "is", "by", *NOUNS, *BE, *BE.values(), *FILL]
 KEPT = [["dog", "man"], ["cat", "bird"], ["king", "thief"]]  # pairs that training never shows
 
 
-def ids(text):
-    return [VOCAB.index(word) for word in text.split()]
-
-
 def sentence(rng, before, pair=None):
     """A sentence after so many words that say nothing; who does it; to whom."""
     who, whom = pair or rng.sample(NOUNS, 2)
@@ -127,6 +123,11 @@ def train(model, batches, steps):
 # %% Ask who bites tags=["surprise", "fold"]
 from deepdive.decoding import greedy
 from deepdive.page.tables import table as results
+
+
+def ids(text):
+    return [VOCAB.index(word) for word in text.split()]
+
 
 asked = [ids(text) for text, *_ in made], [[BOS, *ids(who), EOS] for _, who, _ in made]
 told = BucketBatches(asked, max_tokens=400, seed=1)
