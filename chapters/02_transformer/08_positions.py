@@ -5,7 +5,7 @@
 # who bites?
 #
 # <small>before this page: [attention](02_attention.ipynb),
-# [self-attention](05_self_attention.ipynb), [masks](07_masks.ipynb) · 20 min to read · a laptop is
+# [self-attention](05_self_attention.ipynb), [masks](07_masks.ipynb) · 25 min to read · a laptop is
 # enough</small>
 
 # %% tags=["setup"]
@@ -158,9 +158,9 @@ embedding = dict(zip(["dog", "man", "bites", "the"], torch.eye(4), strict=True))
 body = [text(488, 16, "output for “bites”", 14, bold=True)]
 body.append(text(408, 40, "words alone", 14, "query"))
 body.append(text(568, 40, "words + positions", 14, "output"))
-for y, sentence in zip((75, 125), pair, strict=True):
-    x = torch.stack([embedding[word] for word in sentence])
-    body += [text(30 + 62 * i, y, word, 16, bold=i == 2) for i, word in enumerate(sentence)]
+for y, line in zip((75, 125), pair, strict=True):
+    x = torch.stack([embedding[word] for word in line])
+    body += [text(30 + 62 * i, y, word, 16, bold=i == 2) for i, word in enumerate(line)]
     body.append(arrow(300, y, 328, y))
     placed = SinusoidalPosition(4).embed(x, torch.arange(5))
     for left, rows, role in ((336, x, "query"), (496, placed, "output")):
@@ -911,7 +911,8 @@ with_alt(
 # | beyond its last place | - | it has none | raises an error |
 # | reverses words longer than in training (here) | no | no | no |
 # | used by | some decoders | Transformer, Marian | BERT, GPT-2 |
-#
+
+# %% [markdown] tags=["aside"]
 # ## In practice
 #
 # - **Add positions to the embeddings before the first layer**, after the embeddings were multiplied
