@@ -58,11 +58,11 @@ from deepdive.page.predictions import predict
 
 predict(
     "Without positions, the model is asked who bites in “the dog bites the man”, and then in “the "
-    "man bites the dog”. How many of its two answers are right?",
-    ["both", "exactly one", "neither", "it depends on chance"],
-    answer=1,
-    explain="Both sentences are the same bag of words, so it must give the same answer twice. Each "
-    "animal or person bites in one of the two, so that answer is right exactly once.",
+    "man bites the dog”. What can it answer?",
+    ["dog, then man", "one of the two at random, each time anew", "the same word both times"],
+    answer=2,
+    explain="Both sentences are the same bag of words, so the model sees the same thing twice. "
+    "Whatever it answers, it answers twice, and at least one of the answers is wrong.",
     key="02_transformer/blind-to-order",
 )
 
@@ -145,7 +145,8 @@ assert said[0] == said[1]
 results(list(zip(both, said, ["dog", "man"], strict=True)), ["sentence", "it says", "right is"])
 
 # %% [markdown]
-# It gives one answer to both questions, and cannot do otherwise. Here is what reaches it, for the
+# It gives one answer to both questions, and cannot do otherwise. (The answer itself, *child*, is
+# not even in the sentences: this pair was kept out of training.) Here is what reaches it, for the
 # word *bites*:
 
 # %% The same word in two sentences tags=["slide", "fold"]
@@ -932,11 +933,11 @@ with_alt(
 #
 # Answer each in a sentence, then open.
 #
-# 1. The model without positions answered one of the two opening questions rightly. Why exactly one?
+# 1. Can the model without positions answer both opening questions rightly? Why?
 #
 #    <details><summary>Answer</summary>
 #
-#    Both sentences are the same bag of words, so its answer is the same. The dog bites in one
+#    No. Both sentences are the same bag of words, so its answer is the same. The dog bites in one
 #    sentence and the man in the other.
 #
 #    </details>
