@@ -354,8 +354,8 @@ results(lines, head, formats=dict.fromkeys(head[2:], ".2f"))
 
 # %% [markdown]
 # *A small number gives fast hands: neighbours differ much, but a text of some hundred places sees
-# the slowest hand come round again. A large one gives slow hands: no text comes round, but
-# neighbours are more alike.* The paper does not say why it took 10000. Models for long texts that
+# the slowest hand come round again. A large one gives slow hands: no text comes round, but places
+# five apart are more alike.* The paper does not say why it took 10000. Models for long texts that
 # turn queries and keys by such hands take larger ones
 # ([page 5.8](../05_efficient/08_positions.ipynb)).
 
@@ -554,7 +554,7 @@ with_alt(
     figure,
     "Share of right answers against the number of words before the sentence. The three runs with "
     "sines stay near 1 up to three words, and at six words are below one half. The model without "
-    "positions stays near one half.",
+    "positions falls from 48% to 38%.",
 )
 
 # %% [markdown]
@@ -710,7 +710,7 @@ grid[0].set_ylabel("share of words right")
 grid[1].legend(loc="lower left")
 with_alt(
     figure,
-    "Share of words right against their length. Reversing: with positions high up to 6 letters and "
+    "Share of words right against their length. Reversing: with positions high up to 5 letters and "
     "0 from 8 on; without positions low throughout. Sorting: all fall beyond 6 letters, the "
     "model without positions the least.",
 )
