@@ -1,10 +1,10 @@
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # # Positions
 #
 # *the dog bites the man* and *the man bites the dog* hold the same five words. What tells attention
 # who bites?
 #
-# <small>Book 2.4.1.2 · before this page: [attention](02_attention.ipynb),
+# <small>before this page: [attention](02_attention.ipynb),
 # [self-attention](05_self_attention.ipynb), [masks](07_masks.ipynb) · 25 min to read · a laptop is
 # enough</small>
 
@@ -28,22 +28,143 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["slide", "fold"]
+# %% Show the clocks tags=["fold"]
 import torch
 
+from deepdive.page.clocks import clocks
+from deepdive.positions import SinusoidalPosition
+
+table = SinusoidalPosition(8).table(torch.arange(64))
+rows = 2 * torch.eye(8)[:4]  # one number for each word: dog is 0 2 0 0 0 0 0 0
+words = dict(zip(["the", "dog", "bites", "man"], rows.tolist(), strict=True))
+clocks(table, sentences=["the dog bites the man", "the man bites the dog"], words=words)
+
+# %% [markdown]
+# *Choose* dog *in the first sentence, then* dog *in the second. The word keeps its row of numbers;
+# the place has another. Then move the slider and watch the hands: the first is fast, the last
+# hardly moves.*
+#
+# Attention compares rows of numbers, and adds some of them up. A sum does not know in which order
+# its parts came. So the order must be written into the rows themselves. A **position encoding** is
+# a row of numbers for the place, added to the row of the word. On this page you invent one, and
+# then ask a trained model who bites.
+
+# %% [markdown]
+# ## Blind to order
+#
+# First a model without any positions. It is a small Transformer that reads a sentence and answers
+# with one word: who did it? The sentences are generated: *the cook calls the king*, or the same
+# turned round, *the king is called by the cook*. The dog and the man never meet in training.
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Without positions, the model is asked who bites in “the dog bites the man”, and then in “the "
+    "man bites the dog”. What can it answer?",
+    ["dog, then man", "one of the two at random, each time anew", "the same word both times"],
+    answer=2,
+    explain="Both sentences are the same bag of words, so the model sees the same thing twice. "
+    "Whatever it answers, it answers twice, and at least one of the answers is wrong.",
+    key="02_transformer/blind-to-order",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+# %% Make the sentences tags=["fold"]
+import random
+
+NOUNS = ["dog", "man", "cat", "bird", "child", "cook", "king", "thief", "nurse", "baker"]
+BE = {"bites": "bitten", "sees": "seen", "calls": "called", "meets": "met", "hears": "heard"}
+BE["helps"] = "helped"
+FILL = ["today", "often", "still", "then", "so", "indeed"]
+VOCAB = ["", "", "", "", "the", "is", "by", *NOUNS, *BE, *BE.values(), *FILL]
+KEPT = [["dog", "man"], ["cat", "bird"], ["king", "thief"]]  # pairs that training never shows
+
+
+def sentence(rng, before, pair=None):
+    """A sentence after so many words that say nothing; who does it; to whom."""
+    who, whom = pair or rng.sample(NOUNS, 2)
+    does, done = rng.choice(list(BE.items()))
+    forms = [f"the {who} {does} the {whom}", f"the {whom} is {done} by the {who}"]
+    return " ".join([*rng.choices(FILL, k=before), rng.choice(forms)]), who, whom
+
+
+rng = random.Random(1)
+made = [sentence(rng, rng.randrange(4)) for _ in range(6000)]
+made = [line for line in made if not any({*line[1:]} == {*pair} for pair in KEPT)]
+len(made), made[0]
+
+# %% Build and train the model tags=["fold"]
+from deepdive.data import BucketBatches
+from deepdive.models.transformer.transformer import transformer
+from deepdive.positions import Position
+from deepdive.tokenizers import BOS, EOS
+from deepdive.training import fit
+from deepdive.training.objectives import cross_entropy
+from deepdive.training.optim import adam, cosine
+
+
+def build(position, vocab=32, seed=0):
+    torch.manual_seed(seed)
+    size = {"d_model": 64, "n_heads": 2, "n_layers": 1, "d_ff": 128, "dropout": 0.0}
+    return transformer(vocab, position=position, **size)
+
+
+def loss(model, batch):
+    source, target = batch
+    return cross_entropy(model(source, target[:, :-1], source != 0), target[:, 1:])
+
+
+def train(model, batches, steps):
+    plan = cosine(3e-3, warmup=steps // 6, total=steps)
+    fit(model, batches, loss, steps=steps, optimizer=adam(model), schedule=plan, progress=False)
+    return model
+
+
+# %% Ask who bites tags=["surprise", "fold"]
+from deepdive.decoding import greedy
+from deepdive.page.tables import table as results
+
+
+def ids(text):
+    return [VOCAB.index(word) for word in text.split()]
+
+
+asked = [ids(text) for text, *_ in made], [[BOS, *ids(who), EOS] for _, who, _ in made]
+told = BucketBatches(asked, max_tokens=400, seed=1)
+blind = train(build(lambda d_model: Position(), len(VOCAB)), told, steps=300)
+
+
+def answer(model, texts):
+    out = greedy(model, torch.tensor([ids(text) for text in texts]), max_length=3)
+    return [VOCAB[row[0]] for row in out]
+
+
+both = ["the dog bites the man", "the man bites the dog"]
+said = answer(blind, both)
+assert said[0] == said[1]
+results(list(zip(both, said, ["dog", "man"], strict=True)), ["sentence", "it says", "right is"])
+
+# %% [markdown]
+# It gives one answer to both questions, and cannot do otherwise. (The answer itself, *child*, is
+# not even in the sentences: this pair was kept out of training.) Here is what reaches it, for the
+# word *bites*:
+
+# %% The same word in two sentences tags=["slide", "fold"]
 from deepdive.attention import SoftmaxAttention
 from deepdive.page.diagrams import ROLES, arrow, cells, svg, text
 from deepdive.page.plotting import show
-from deepdive.positions import SinusoidalPosition
 
 pair = [["the", "dog", "bites", "the", "man"], ["the", "man", "bites", "the", "dog"]]
 embedding = dict(zip(["dog", "man", "bites", "the"], torch.eye(4), strict=True))
 body = [text(488, 16, "output for “bites”", 14, bold=True)]
 body.append(text(408, 40, "words alone", 14, "query"))
 body.append(text(568, 40, "words + positions", 14, "output"))
-for y, sentence in zip((75, 125), pair, strict=True):
-    x = torch.stack([embedding[word] for word in sentence])
-    body += [text(30 + 62 * i, y, word, 16, bold=i == 2) for i, word in enumerate(sentence)]
+for y, line in zip((75, 125), pair, strict=True):
+    x = torch.stack([embedding[word] for word in line])
+    body += [text(30 + 62 * i, y, word, 16, bold=i == 2) for i, word in enumerate(line)]
     body.append(arrow(300, y, 328, y))
     placed = SinusoidalPosition(4).embed(x, torch.arange(5))
     for left, rows, role in ((336, x, "query"), (496, placed, "output")):
@@ -56,198 +177,70 @@ show(
 )
 
 # %% [markdown]
-# *The word vectors are* dog *1 0 0 0,* man *0 1 0 0, and so on. From them alone,* bites *gets the
-# same output in both sentences. With a vector for the place added to each word, it does not.*
-#
-# Attention averages over a set. A set has no first member. So the order must be written into the
-# word vectors: the row for *dog* at place 1 must differ from the row for *dog* at place 4. A
-# **position encoding** is a vector for the place, added to the vector of the word.
-#
-# On this page you see what a model cannot do without it, and write the Transformer's encoding by
-# hand. Then you measure what happens to words longer than any seen in training.
+# *On the left, words alone: the output for* bites *is the same in both sentences. On the right a
+# row for the place was added to each word, and the outputs differ.*
 
 # %% [markdown]
-# ## Blind to order
+# ## Invent it: four tries
 #
-# Shuffle the words that enter self-attention, and the same vectors come out, shuffled alike (the
-# [page on self-attention](05_self_attention.ipynb) shows it). The other parts of an encoder, on the
-# next pages, treat each row alone. So a whole encoder has this property: it sees a bag of words. Is
-# that a loss? It depends on the task. Take two:
+# You need a row of numbers for each place. What would you write?
 #
-# - **reverse**: write the word's letters backwards;
-# - **sort**: write them in alphabetical order.
+# **1. The number itself:** 0, 1, 2, 3, ... The numbers in word rows are small. At place 500 the
+# place would drown the word.
 #
-# One small Transformer learns both. The first source token says which is asked. The words are
-# generated: 3 to 6 random letters.
-
-# %% tags=["fold"]
-from deepdive.page.predictions import predict
-
-predict(
-    "The model gets no positions at all. Which task will it fail at?",
-    ["both", "reversing only", "sorting only"],
-    answer=1,
-    explain="The sorted word is the same for every order of the letters, so a bag of letters is "
-    "enough. The reversed word is nothing but order.",
-    key="02_transformer/blind-to-order",
-)
-
-# %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
-
-# %%
-import string
-
-from deepdive.data import BucketBatches
-from deepdive.data.generated import reversal
-from deepdive.tokenizers import BOS, EOS
-
-letters = ["", "", "", "", *string.ascii_lowercase]  # ids 0 to 3 are special tokens
-REVERSE, SORT = 30, 31  # the first source token
-tasks = {REVERSE: lambda word: word[::-1], SORT: sorted}
-
-words = [word for word, _ in reversal(10_000, length=(3, 6), vocab=26, seed=1)]
-source = [[task, *word] for word in words for task in tasks]
-target = [[BOS, *answer(word), EOS] for word in words for answer in tasks.values()]
-batches = BucketBatches((source, target), max_tokens=400, seed=1)
-len(source), source[0], target[0], target[1]
-
-# %% [markdown]
-# The first source begins with 30, which asks for the reverse. Its target is the same letters
-# backwards, between 1 (begin, `BOS`) and 2 (end, `EOS`). The last list is the target of the sorted
-# word.
+# **2. The share of the way:** 0 at the first word, 1 at the last. Now all is small, but a step
+# means nothing fixed. It is 1/4 among five words, and 1/10 among eleven.
 #
-# The model is that of the [attention page](02_attention.ipynb), with two heads. What it does about
-# positions is an argument. `Position()` is the scheme that does nothing.
-
-# %%
-from deepdive.models.transformer.transformer import transformer
-from deepdive.positions import Position
-
-
-def build(position):
-    torch.manual_seed(0)
-    return transformer(
-        32, d_model=64, n_heads=2, n_layers=1, d_ff=128, dropout=0.0, position=position
-    )
-
-
-build(lambda d_model: Position()).encoder.position
-
-# %%
-from deepdive.page.profile import pick
-from deepdive.training import fit
-from deepdive.training.objectives import cross_entropy
-from deepdive.training.optim import adam, cosine
-
-steps = pick(ci=600, laptop=1000, gpu=1000)
-
-
-def loss(model, batch):
-    source, target = batch
-    return cross_entropy(model(source, target[:, :-1], source != 0), target[:, 1:])
-
-
-def train(position):
-    model, plan = build(position), cosine(3e-3, warmup=100, total=steps)
-    fit(model, batches, loss, steps=steps, optimizer=adam(model), schedule=plan)
-    return model
-
-
-models = {"none": train(lambda d_model: Position())}
-
-# %% [markdown]
-# Three questions for each length, on new words. Is the reversed word right? If not, are at least
-# its *letters* right, in whatever order? Is the sorted word right?
-
-# %%
-from deepdive.decoding import greedy
-
-
-def exam(model, length, n=200):
-    """Shares of new words: reversed, reversed but for the order, sorted."""
-    new = [word for word, _ in reversal(n, length=(length, length), vocab=26, seed=2)]
-    wrote = {
-        task: greedy(model, torch.tensor([[task, *word] for word in new]), max_length=length + 2)
-        for task in tasks
-    }
-    pairs = list(zip(wrote[REVERSE], wrote[SORT], new, strict=True))
-    right = sum(a == word[::-1] for a, _, word in pairs)
-    bag = sum(sorted(a) == sorted(word) for a, _, word in pairs)
-    in_order = sum(b == sorted(word) for _, b, word in pairs)
-    return right / n, bag / n, in_order / n
-
-
-# %% tags=["surprise"]
-from math import factorial
-
-print("letters  reversed  its letters, any order  sorted  a guess at the order")
-for length in range(3, 7):
-    right, bag, in_order = exam(models["none"], length)
-    print(f"{length:>7}  {right:8.1%}  {bag:22.1%}  {in_order:6.1%}  {1 / factorial(length):20.1%}")
-    assert right < 3 / factorial(length) + 0.05
-    assert bag > right + 0.3
-    assert in_order > right + 0.2
-
-# %% [markdown]
-# It knows *which* letters, and guesses their order. Four letters have $4! = 24$ orders, so a guess
-# is right once in 24 times, 4.2% (the last column). Sorting needs no order in the source, so there
-# it does far better.
+# **3. Binary digits.** They are small, and every place has its own:
+#
+# | place | fours | twos | ones |
+# |---|---|---|---|
+# | 0 | 0 | 0 | 0 |
+# | 1 | 0 | 0 | 1 |
+# | 2 | 0 | 1 | 0 |
+# | 3 | 0 | 1 | 1 |
+# | 4 | 1 | 0 | 0 |
+#
+# Read a column from top to bottom. The ones change at every step, the twos at every second, the
+# fours at every fourth: wheels that turn at different speeds. But the wheels jump. From 3 to 4
+# every digit changes, from 0 to 1 only one does, and yet both are one step.
+#
+# **4. Let the wheels turn smoothly.** A wheel that turns smoothly is the hand of a clock.
 
 # %% [markdown]
 # ## The idea: a row of clocks
 #
-# Write a place as a few numbers between -1 and 1, different for each place, so that a step is easy
-# to see. A clock does it. Take several hands that turn at different speeds. After one
-# step the fast hand has moved far, the slow one hardly. Read all hands, and you have the place.
-
-# %% A row of clocks tags=["slide", "fold"]
-from math import cos, sin
-
-shown, speeds, body = [0, 1, 2, 3, 10, 60], [1.0, 0.1, 0.01], []
-for column, place in enumerate(shown):
-    cx = 150 + 84 * column
-    body.append(text(cx, 18, f"place {place}", 14, bold=True))
-    for row, speed in enumerate(speeds):
-        cy = 66 + 76 * row
-        tip = cx + 28 * sin(speed * place), cy - 28 * cos(speed * place)
-        body.append(
-            f'<circle cx="{cx}" cy="{cy}" r="30" fill="none" stroke="{ROLES["score"]}"/>'
-        )
-        body.append(arrow(cx, cy, *tip, "query", 2.5))
-for row, speed in enumerate(speeds):
-    body.append(text(52, 58 + 76 * row, f"hand {row}", 14, bold=True))
-    body.append(text(52, 76 + 76 * row, f"{speed:g} a step", 13))
-show(
-    svg(630, 262, body),
-    "Three clocks at the places 0, 1, 2, 3, 10 and 60. The first hand turns by one radian a step, "
-    "the second by a tenth, the third by a hundredth.",
-)
+# Take several hands that turn at different speeds. The first tells neighbours apart, and the slow
+# ones tell near from far. Read all of them, and you have the place.
+#
+# How do you write down a hand with numbers? By where its tip is: how far right, which is the
+# **sine** of its angle, and how far up, which is the **cosine**.
 
 # %% [markdown]
-# *Each column is one place. All hands start at twelve and turn clockwise, by 1, 0.1 and 0.01
-# radians a step (a full turn is 6.28).*
+# ## By hand
 #
-# The position of a hand's tip is two numbers: how far right, the **sine** of its angle, and how far
-# up, the **cosine**. The encoding is these pairs, hand after hand.
-
-# %% [markdown]
-# ## By hand: three places, four dimensions
+# Let one hand make a quarter turn a step. It starts at twelve, so its tip is 0 right and 1 up:
 #
-# With four dimensions there are two hands. The Transformer lets the first turn by 1 radian a step,
-# and the second by $1 / 10000^{2/4} = 1/100$.
+# | word | place | right | up |
+# |---|---|---|---|
+# | the | 0 | 0 | 1 |
+# | dog | 1 | 1 | 0 |
+# | bites | 2 | 0 | -1 |
+# | the | 3 | -1 | 0 |
+# | man | 4 | 0 | 1 |
 #
-# | place | sin(place) | cos(place) | sin(place / 100) | cos(place / 100) |
-# |---|---|---|---|---|
-# | 0 | 0 | 1 | 0 | 1 |
-# | 1 | 0.841 | 0.540 | 0.010 | 1.000 |
-# | 2 | 0.909 | -0.416 | 0.020 | 1.000 |
+# Place 4 has the row of place 0: after a full turn the hand says nothing new. That is why there
+# are slower hands beside it.
 #
-# In general, let $pos$ be the place and $d$ the number of dimensions. Hand $i$, counted from 0,
-# turns by $1 / 10000^{2i/d}$ a step. Its pair stands in the columns $2i$ and $2i + 1$:
+# The Transformer's first hand turns by 1 radian a step (a full turn is 6.28), and the others ever
+# more slowly. Let $pos$ be the place and $d$ the length of a row. Hand $i$, counted from 0, turns
+# by $1 / 10000^{2i/d}$ a step. In the picture above $d$ is 8, so the four hands turn by 1, 1/10,
+# 1/100 and 1/1000. Each fills two columns:
 #
 # $$\mathrm{PE}[pos, 2i] = \sin\!\left(\frac{pos}{10000^{2i/d}}\right) \qquad
 # \mathrm{PE}[pos, 2i+1] = \cos\!\left(\frac{pos}{10000^{2i/d}}\right)$$
+#
+# In code:
 
 
 # %%
@@ -266,11 +259,39 @@ assert difference.max() < 1e-6
 table
 
 # %% [markdown]
-# `SinusoidalPosition` is the library's class; the two agree. From here on we use the class. Its
-# `embed(x, positions)` adds the rows to the word vectors. Now the whole table, 64 places in 64
-# dimensions:
+# *Three places and two hands, of speed 1 and 1/100. Our four lines agree with the library's
+# `SinusoidalPosition`, which the page uses from here on.*
 
-# %% tags=["fold"]
+# %% [markdown] tags=["aside"]
+# ### The whole table, and a row of clocks to print
+#
+# The hands at six places. All start at twelve and turn clockwise.
+
+# %% A row of clocks tags=["slide", "fold"]
+from math import cos, sin
+
+shown, speeds, body = [0, 1, 2, 3, 10, 60], [1.0, 0.1, 0.01], []
+for column, place in enumerate(shown):
+    cx = 150 + 84 * column
+    body.append(text(cx, 18, f"place {place}", 14, bold=True))
+    for row, speed in enumerate(speeds):
+        cy = 66 + 76 * row
+        tip = cx + 28 * sin(speed * place), cy - 28 * cos(speed * place)
+        body.append(f'<circle cx="{cx}" cy="{cy}" r="30" fill="none" stroke="{ROLES["score"]}"/>')
+        body.append(arrow(cx, cy, *tip, "query", 2.5))
+for row, speed in enumerate(speeds):
+    body.append(text(52, 58 + 76 * row, f"hand {row}", 14, bold=True))
+    body.append(text(52, 76 + 76 * row, f"{speed:g} a step", 13))
+show(
+    svg(630, 262, body),
+    "Three clocks at the places 0, 1, 2, 3, 10 and 60. The first hand turns by one radian a step, "
+    "the second by a tenth, the third by a hundredth.",
+)
+
+# %% [markdown]
+# *Each column is one place. The hands turn by 1, 0.1 and 0.01 radians a step.*
+
+# %% Draw the table tags=["fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import DIVERGING, with_alt
@@ -292,11 +313,95 @@ with_alt(
 # *One row is one place. On the left, the fast hands: their colour changes every few places. On the
 # right, hands so slow that in 64 places the sine stays near 0 and the cosine near 1.*
 
+# %% [markdown] tags=["aside"]
+# ### Why add, and not append?
+#
+# You could also write the place's numbers behind the word's. A matrix $W$ that reads the longer row
+# has one part for the word and one for the place:
+#
+# $$W \begin{pmatrix} word \\ place \end{pmatrix} = W_1\, word + W_2\, place \qquad
+# W\,(word + place) = W\, word + W\, place$$
+#
+# So to add is to append with $W_1 = W_2$. The row stays as short as before, and so do all matrices
+# that read it. The price: word and place share the same numbers. With 64 or more of them there is
+# room: a model can keep words in some directions and places in others. (In the first picture there
+# are only 8, and they meet: the 2 of *dog* and the 0.54 of place 1 stand in one column.)
+
+# %% [markdown]
+# A check of the left-hand formula, with one matrix for both parts:
+
+# %%
+torch.manual_seed(0)
+word, place, W = torch.randn(64), torch.randn(64), torch.randn(64, 64)
+appended = torch.cat((W, W), dim=1) @ torch.cat((word, place))
+torch.allclose(W @ (word + place), appended, atol=1e-4)
+
+# %% [markdown] tags=["aside"]
+# ### Why 10000?
+#
+# The number sets the slowest hand. Its full turn should take longer than any text, or else far
+# places would look alike. Each line of the table is another number in place of 10000, with 64
+# columns. An alikeness is the dot product of two rows, divided by 32; it is 1 for a row with
+# itself.
+
+# %%
+reach = torch.arange(2001)
+lines = []
+for base in (10.0, 100.0, 10_000.0, 1_000_000.0):
+    rows = SinusoidalPosition(64, base=base).table(reach)
+    alike = rows @ rows[0] / 32
+    turn_takes = 2 * torch.pi * base ** (62 / 64)
+    lines.append([f"{base:,.0f}", f"{turn_takes:,.0f}", *alike[[1, 5, 100]].tolist()])
+head = ["in place of 10000", "slowest full turn, places", "1 apart", "5 apart", "100 apart"]
+results(lines, head, formats=dict.fromkeys(head[2:], ".2f"))
+
+# %% [markdown]
+# *A small number gives fast hands: neighbours differ much, but a text of some hundred places sees
+# the slowest hand come round again. A large one gives slow hands: no text comes round, but places
+# five apart are more alike.* The paper does not say why it took 10000. Models for long texts that
+# turn queries and keys by such hands take larger ones
+# ([page 5.8](../05_efficient/08_positions.ipynb)).
+
 # %% [markdown]
 # ## A step is a turn
 #
-# Go $k$ places further. Each hand turns by $k$ times its speed, **wherever it stood**. Turning by
-# an angle is a 2 x 2 matrix, the same for all places. With $\omega$ the hand's speed:
+# In *the dog bites the man* the dog and the man stand three places apart. Is three places the same
+# thing everywhere in a text? Attention compares rows by their dot product, so ask that.
+
+# %% tags=["fold"]
+predict(
+    "The encodings of places 3 and 10 have some dot product. Places 500 and 507 have ...",
+    ["the same one", "a smaller one: they are further out", "another one, with no rule"],
+    answer=0,
+    explain="Both pairs are 7 apart, so between the two places every hand has turned by the same "
+    "angle. The dot product of two hands depends on the angle between them alone.",
+    key="02_transformer/equal-offsets",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+# %% tags=["surprise"]
+PE = SinusoidalPosition(8).table(torch.arange(1007))
+assert torch.isclose(PE[3] @ PE[10], PE[500] @ PE[507])
+print(f"3 and 10: {PE[3] @ PE[10]:.3f}   500 and 507: {PE[500] @ PE[507]:.3f}")
+
+# %% Compare two places tags=["fold"]
+clocks(SinusoidalPosition(8).table(torch.arange(64)), place=3, second=10)
+
+# %% [markdown]
+# *Two places on one set of clocks, the second dashed. Under each clock stands what it gives to the
+# dot product: 1 where the two hands point the same way, 0 at a right angle, and -1 where they are
+# opposite. Move both sliders by the same number of places: the sum stays.*
+#
+# Go three places further, and each hand turns by three times its speed, **wherever it stood**. So a
+# step is the same turn everywhere. That is the point of the sines: a head can learn "three places
+# back" once, and use it at every place.
+
+# %% [markdown] tags=["aside"]
+# ### The turn as a matrix, and a head that looks three places back
+#
+# Turning by an angle is a 2 x 2 matrix. With $\omega$ the hand's speed, $k$ places further:
 #
 # $$\begin{pmatrix} \sin \omega(pos + k) \\ \cos \omega(pos + k) \end{pmatrix} =
 # \begin{pmatrix} \cos \omega k & \sin \omega k \\ -\sin \omega k & \cos \omega k \end{pmatrix}
@@ -307,8 +412,9 @@ with_alt(
 # - sine: $0.540 \cdot 0.841 + 0.841 \cdot 0.540 = 0.909$
 # - cosine: $-0.841 \cdot 0.841 + 0.540 \cdot 0.540 = -0.416$
 #
-# That is the third row of the table above. For all hands, put the 2 x 2 blocks on the diagonal of
-# one matrix $R_k$. (In code an encoding is a row, so it is multiplied by the transpose.)
+# That is the row of place 2 in the code's output above. For all hands, put the 2 x 2 blocks on the
+# diagonal of one matrix $R_k$. (In code an encoding is a row, so it is multiplied by the
+# transpose.)
 
 
 # %%
@@ -325,28 +431,7 @@ assert error < 1e-6
 assert torch.allclose(turn(7, 64) @ turn(7, 64).T, torch.eye(64).double())
 print(f"R_7 takes 1,000 places 7 further; largest error below 1e-6: {bool(error < 1e-6)}")
 
-# %% [markdown]
-# Turning changes no length and no angle between vectors. What does that say of the dot product of
-# two places?
-
-# %% tags=["fold"]
-predict(
-    "The encodings of places 3 and 10 have some dot product. Places 500 and 507 have ...",
-    ["the same one", "a smaller one: they are further out", "another one, with no rule"],
-    answer=0,
-    explain="Both pairs are 7 apart. Turn the first pair by R_497 and you have the second; a turn "
-    "keeps every dot product.",
-    key="02_transformer/equal-offsets",
-)
-
-# %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
-
-# %% tags=["surprise"]
-assert torch.isclose(PE[3] @ PE[10], PE[500] @ PE[507])
-print(f"3 and 10: {PE[3] @ PE[10]:.3f}   500 and 507: {PE[500] @ PE[507]:.3f}")
-
-# %% tags=["fold"]
+# %% Draw the dot product by distance tags=["fold"]
 offsets = torch.arange(-60, 61)
 figure = Figure(figsize=(6.6, 2.9))
 axes = figure.add_subplot()
@@ -362,16 +447,17 @@ with_alt(
 )
 
 # %% [markdown]
-# *One curve, whatever the place: the dot product depends on the distance alone. Near places are,
-# on the whole, more alike than far ones. The curve is the same to the left and to the right, so
-# the bare dot product cannot tell before from after.*
+# *64 columns. One curve, whatever the place: the dot product depends on the distance alone. Near
+# places are, on the whole, more alike than far ones. The curve is the same to the left and to the
+# right, so the bare dot product cannot tell before from after.*
 #
 # A head can, because its query matrix may turn. Let the query be $R_{-3}\,\mathrm{PE}[pos]$, which
-# is $\mathrm{PE}[pos - 3]$. Its best key is then three places back, at every place, with one fixed
-# matrix. (Here the places stand alone. A real head gets word plus place, and must learn to leave
-# the word aside.) (`scale=1.0` leaves out the division by $\sqrt d$, so the weights are sharp.)
+# is $\mathrm{PE}[pos - 3]$. Its most similar key is then three places back, at every place, with
+# one fixed matrix. (Here the places stand alone. A real head gets word plus place, and must learn
+# to leave the word aside. `scale=1.0` leaves out the division by $\sqrt d$, so the weights are
+# sharp.)
 
-# %%
+# %% A head that looks three places back
 from deepdive.inspect import record
 from deepdive.page.plotting import heads
 
@@ -390,56 +476,107 @@ heads(torch.stack(maps), ticks, ticks, names=[f"places {s} to {s + 11}" for s in
 # %% [markdown]
 # *A head made by hand that looks three places back, left at the start of a text, right 500 places
 # in. The first three rows would look before the window, and take the nearest key that there is.*
-#
-# This is why the paper chose sines: a head can attend by *distance*. The KAIST slides ([the
-# lectures](00_opening.ipynb)) add that such positions are better than learned ones for lengths not
-# seen in training. A head **can**; whether a trained model **does** is measured below.
 
 # %% [markdown]
-# ## Two layouts of one table
+# ## Who bites?
 #
-# Many programs do not interleave. They put all sines first, then all cosines. That *is* the same
-# encoding with its columns in another order:
+# Now the model gets its clocks. Nothing else changes: the same sentences, the same 300 steps of
+# training. We train it three times from different random starts, because one run may be luck. Each
+# time it reads the two sentences of the opening question.
 
-# %%
-from deepdive.positions import BlockedSinusoidalPosition
+# %% Train with positions, three times tags=["fold"]
+runs = [train(build(SinusoidalPosition, len(VOCAB), seed), told, steps=300) for seed in range(3)]
+lines = [["no positions", *said]]
+lines += [[f"with sines, run {i + 1}", *answer(model, both)] for i, model in enumerate(runs)]
+assert sum(line[1:] == ["dog", "man"] for line in lines[1:]) >= 2
+results(lines, ["model", *both])
 
-d, places = 64, torch.arange(64)
-interleaved = SinusoidalPosition(d).table(places)
-blocked = BlockedSinusoidalPosition(d).table(places)
-assert torch.equal(torch.cat((interleaved[:, 0::2], interleaved[:, 1::2]), 1), blocked)
-assert torch.allclose(interleaved @ interleaved.T, blocked @ blocked.T)
-print("same columns, another order; every dot product the same")
+# %% [markdown]
+# *Who bites, by each model. With positions all three runs answer both questions rightly, for a pair
+# that never met in training.*
+#
+# In training, at most three words stood before the sentence: *then so today the dog bites the man*.
+# The clocks go on forever, and a step is the same turn everywhere. So put six words before it.
 
 # %% tags=["fold"]
-figure = Figure(figsize=(7.2, 3.0))
-grid = figure.subplots(1, 2, sharey=True)
-titles = ["interleaved", "two blocks"]
-for axes, form, title in zip(grid, (interleaved, blocked), titles, strict=True):
-    image = axes.imshow(form, cmap=DIVERGING, vmin=-1, vmax=1)
-    axes.set(title=title, xlabel="dimension")
-    axes.spines[:].set_visible(False)
-grid[0].set_ylabel("place")
-figure.colorbar(image, ax=grid.tolist(), shrink=0.85)
+predict(
+    "Six words stand before the sentence, where training had at most three. How often does the "
+    "model with sines name the right one of the two?",
+    [
+        "nearly always: the clocks go on",
+        "about half the time, like a coin",
+        "less often than a coin would",
+    ],
+    answer=2,
+    explain="The encoding goes on; the model does not. It learned what certain angles of the hands "
+    "mean. At angles that it never met, it often names the other one, with confidence.",
+    key="02_transformer/extrapolation",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+
+# %% Count the right answers tags=["fold"]
+def exam(model, before, n=200):
+    """Shares of new sentences: it names the right one, or the other one of the two."""
+    rng = random.Random(7)
+    pairs = [rng.sample(rng.choice(KEPT), 2) for _ in range(n)]
+    drawn = [sentence(rng, before, pair) for pair in pairs]
+    right = other = 0
+    for long in (5, 7):  # active and passive, each a batch
+        some = [line for line in drawn if len(line[0].split()) == long + before]
+        for out, (_, who, whom) in zip(answer(model, [t for t, *_ in some]), some, strict=True):
+            right, other = right + (out == who), other + (out == whom)
+    return right / n, other / n
+
+
+befores = list(range(11))
+grades = {"no positions": [exam(blind, before) for before in befores]}
+grades |= {f"run {i + 1}": [exam(m, before) for before in befores] for i, m in enumerate(runs)}
+at = [0, 3, 4, 6, 8, 10]
+lines = [[name, *(shares[b][0] for b in at), shares[6][1]] for name, shares in grades.items()]
+assert sum(grades[f"run {i}"][3][0] > 0.8 > 0.5 > grades[f"run {i}"][6][0] for i in (1, 2, 3)) >= 2
+head = ["right", *(f"{b} before" for b in at), "the other one, 6 before"]
+results(lines, head, formats=dict.fromkeys(head[1:], ".0%"))
+
+# %% Later in the text than in training tags=["slide", "surprise", "fold"]
+from matplotlib.figure import Figure
+
+from deepdive.page.plotting import with_alt
+
+figure = Figure(figsize=(6.2, 3.2))
+axes = figure.add_subplot()
+for (name, shares), mark in zip(grades.items(), ("^:", "o-", "s-", "D-"), strict=True):
+    axes.plot(befores, [right for right, _ in shares], mark, label=name, markersize=5)
+axes.axvline(3.5, color="#8a8a8a", linewidth=1)
+axes.text(3.7, 1.04, "never seen in training", color="#6a6a6a")
+axes.set(xlabel="words before the sentence", ylabel="share of right answers", ylim=(-0.03, 1.12))
+axes.legend(ncols=2, loc="upper right", bbox_to_anchor=(1, 0.92))
 with_alt(
     figure,
-    "Two tables of 64 places by 64 dimensions. On the left sines and cosines alternate; on the "
-    "right the left half holds all sines and the right half all cosines.",
+    "Share of right answers against the number of words before the sentence. The three runs with "
+    "sines stay near 1 up to three words, and at six words are below one half. The model without "
+    "positions falls from 48% to 38%.",
 )
 
 # %% [markdown]
-# *The same numbers twice: `SinusoidalPosition` and `BlockedSinusoidalPosition`. A picture of the
-# right-hand kind beside the left-hand formula is no contradiction.*
+# *Right of the line: places that training never used. 200 sentences a point, so a coin would lie
+# between 43% and 57% nineteen times in twenty.*
 #
-# A model trained from scratch does not care: the weights that read column 1, the cosine of the
-# first hand, can as well read column 32, where it stands now. A *trained* model cares very much:
-# the common mistake below.
+# A coin would be right half the time. At six words all three runs are below that. They do not
+# guess: they name the wrong one of the two. "A head **can** use distance" is true of the
+# encoding. That a trained model **does** is another claim, and here it does not hold.
+#
+# What to do? Train at the lengths that you need. Or put the *distance* into attention itself, and
+# not the place into the word: that is what relative and rotary positions do
+# ([page 5.8](../05_efficient/08_positions.ipynb)).
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## Learned places, and their end
 #
-# The other way: one trained vector for each place, a table like that of the words. GPT-2 and BERT
-# do so. The table has a last row:
+# The other way to have a row for each place: train it, like the rows of the words. GPT-2 and BERT
+# do so. Such a table has a last row:
 
 # %%
 from deepdive.positions import LearnedPosition
@@ -450,45 +587,110 @@ except ValueError as error:
     print(str(error).replace(": ", ":\n  "))
 
 # %% [markdown]
-# Train both kinds on the two tasks. The learned table has 16 rows. The task stands at place 0 and
-# the letters from place 1 on, so words of up to 6 letters train only the first seven rows.
+# With sines a shift by $k$ is one matrix for all places. Does a learned table have such a matrix?
+# That depends on how many rows it has. A matrix can send up to $d$ independent rows wherever one
+# likes. So for a short table there is a matrix for every shift, whatever its rows are:
+
 
 # %%
+def best_shift(table, k=7):
+    """Root mean square error of the best matrix M with table[pos] M = table[pos + k]."""
+    now, later = table[:-k], table[k:]
+    M = torch.linalg.lstsq(now, later).solution
+    return (now @ M - later).pow(2).mean().sqrt().item()
+
+
+torch.manual_seed(0)
+tables = {f"{n} random rows": torch.randn(n, 64) for n in (16, 64, 200)}
+lines = [[name, best_shift(rows)] for name, rows in tables.items()]
+by_turn = (PE[:200] @ turn(7, 64).T - PE[7:207]).pow(2).mean().sqrt().item()
+lines.append(["200 rows of sines, by the turn", by_turn])
+assert max(lines[0][1], lines[1][1], by_turn) < 1e-4 < 0.1 < lines[2][1]
+results(lines, ["64 columns", "best matrix for a shift by 7 misses by"],
+        formats={"best matrix for a shift by 7 misses by": ".3f"})  # fmt: skip
+
+# %% [markdown]
+# *Random rows stand for a table before its training.* The matrix of a short table is no turn, and
+# it knows nothing of further places. With many more rows than columns, random rows have none.
+
+# %% [markdown] tags=["aside"]
+# ## Reverse and sort: the same with letters
+#
+# A harder task than *who*: read 3 to 6 random letters, and write them backwards (**reverse**) or in
+# alphabetical order (**sort**). One model learns both; the first source token says which is asked.
+# Sorting needs no order in the source, and reversing nothing else.
+
+# %%
+import string
+
+from deepdive.data import BucketBatches
+from deepdive.data.generated import reversal
+from deepdive.tokenizers import BOS, EOS
+
+letters = ["", "", "", "", *string.ascii_lowercase]  # ids 0 to 3 are special tokens
+REVERSE, SORT = 30, 31  # the first source token
+tasks = {REVERSE: lambda word: word[::-1], SORT: sorted}
+
+words = [word for word, _ in reversal(10_000, length=(3, 6), vocab=26, seed=1)]
+source = [[task, *word] for word in words for task in tasks]
+target = [[BOS, *answer(word), EOS] for word in words for answer in tasks.values()]
+batches = BucketBatches((source, target), max_tokens=400, seed=1)
+len(source), source[0], target[0], target[1]
+
+# %% [markdown]
+# The first source begins with 30, which asks for the reverse. Its target is the same letters
+# backwards, between 1 (begin, `BOS`) and 2 (end, `EOS`). The last list is the target of the sorted
+# word. Three kinds of position are trained: none, sines, and a learned table with 16 rows. The task
+# stands at place 0 and the letters from place 1 on, so only the first seven rows are trained.
+
+# %%
+from deepdive.page.profile import pick
+from deepdive.positions import LearnedPosition
+
 schemes = {"sinusoidal": SinusoidalPosition, "learned": lambda d: LearnedPosition(16, d)}
-models |= {name: train(scheme) for name, scheme in schemes.items()}
-
-# %% [markdown]
-# What do they do with words longer than any in training?
-
-# %% tags=["fold"]
-predict(
-    "Trained on 3 to 6 letters. How many 8-letter words does the sinusoidal model reverse?",
-    ["most: the waves go on beyond 6", "about half", "hardly any"],
-    answer=2,
-    explain="The encoding goes on; the model does not. It has learned what to do with the turns of "
-    "the hands that it saw, and places 7 and 8 are turns that it never met.",
-    key="02_transformer/extrapolation",
-)
-
-# %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+kinds = {"none": lambda d_model: Position(), **schemes}
+models = {name: train(build(kind), batches, steps=600) for name, kind in kinds.items()}
+list(models)
 
 # %%
-lengths, asked = list(range(3, 11)), pick(ci=50, laptop=100, gpu=200)
-grades = {name: [exam(model, n, asked) for n in lengths] for name, model in models.items()}
-print(f"{asked} words of each length; the table before had other words, 200 of each")
-print("reversed   " + "".join(f"{n:>6}" for n in lengths))
-for name, rows in grades.items():
-    print(f"{name:>10} " + "".join(f"{row[0]:6.0%}" for row in rows))
-for name in schemes:
-    assert grades[name][1][0] > 0.6  # 4 letters
+from deepdive.decoding import greedy
+
+
+def exam(model, length, n=200):
+    """Shares of new words: reversed, reversed but for the order, sorted."""
+    new = [word for word, _ in reversal(n, length=(length, length), vocab=26, seed=2)]
+    wrote = {
+        task: greedy(model, torch.tensor([[task, *word] for word in new]), max_length=length + 2)
+        for task in tasks
+    }
+    pairs = list(zip(wrote[REVERSE], wrote[SORT], new, strict=True))
+    right = sum(a == word[::-1] for a, _, word in pairs)
+    bag = sum(sorted(a) == sorted(word) for a, _, word in pairs)
+    in_order = sum(b == sorted(word) for _, b, word in pairs)
+    return right / n, bag / n, in_order / n
+
+
+# %% The model without positions
+from math import factorial
+
+print("letters  reversed  its letters, any order  sorted  a guess at the order")
+for length in range(3, 7):
+    right, bag, in_order = exam(models["none"], length)
+    print(f"{length:>7}  {right:8.1%}  {bag:22.1%}  {in_order:6.1%}  {1 / factorial(length):20.1%}")
+    assert right < 3 / factorial(length) + 0.05
+    assert bag > right + 0.3
+    assert in_order > right + 0.2
 
 # %% [markdown]
-# Within the trained lengths the two kinds of position do the same job. The paper found this too:
-# in its table of variations, learned positions (row E) reach 25.7 BLEU on English-German, and the
-# sines 25.8.
+# Without positions it knows *which* letters, and guesses their order. Four letters have $4! = 24$
+# orders, so a guess is right once in 24 times, 4.2% (the last column). Sorting goes far better.
 
-# %% Words longer than any in training tags=["slide", "surprise"]
+# %% [markdown]
+# Within the trained lengths both kinds of position reverse most words. In the paper's table of
+# variations, learned positions (row E) reach 25.7 BLEU on English-German, and the sines 25.8. And
+# on longer words?
+
+# %% Words longer than any in training tags=["fold"]
 figure = Figure(figsize=(7.4, 2.9))
 grid = figure.subplots(1, 2, sharey=True)
 for axes, column, title in zip(grid, (0, 2), ("reverse", "sort"), strict=True):
@@ -501,7 +703,7 @@ grid[0].set_ylabel("share of words right")
 grid[1].legend(loc="lower left")
 with_alt(
     figure,
-    "Share of words right against their length. Reversing: with positions high up to 6 letters and "
+    "Share of words right against their length. Reversing: with positions high up to 5 letters and "
     "0 from 8 on; without positions low throughout. Sorting: all fall beyond 6 letters, the "
     "model without positions the least.",
 )
@@ -517,12 +719,11 @@ print("sorted, 8 letters:  ", *(f"{name} {rows[5][2]:.0%}" for name, rows in gra
 # *Right of the line: lengths never seen in training. Every curve falls there, or lies on the floor
 # already.*
 #
-# Of the hope of the KAIST slides little is left. Two letters beyond training, both kinds of
-# position hardly reverse a word. (The paper says only that sines *may* allow it.) And positions can
-# hurt. Sorting does not need the order of the source, and the model without positions loses least.
-#
-# Where does it go wrong? Look at how the decoder attends to the source, for a word that fits and
-# for one that is too long.
+# Two letters beyond training, both kinds of position hardly reverse a word. (The paper says only
+# that sines *may* allow it.) And positions can hurt: sorting does not need the order of the source,
+# and the model without positions loses least. Where does it go wrong? Look at how the decoder
+# attends to the source, for a word that fits and for one that is too long.
+
 
 # %%
 def look(model, word):
@@ -545,8 +746,8 @@ look(models["sinusoidal"], "waterfall")
 # mirror line. Below, a longer one: the first letter written should look at the last column, and
 # does not.*
 #
-# Training never went beyond place 6. Over many words of nine letters: where does the first letter
-# written look, in each model? Its answer, the last letter, lies at place 9.
+# Over many words of nine letters: where does the first letter written look, in each model? Its
+# answer, the last letter, lies at place 9.
 
 # %%
 new = [word for word, _ in reversal(200, length=(9, 9), vocab=26, seed=3)]
@@ -560,17 +761,51 @@ for name in schemes:
     assert by_place[9] < 0.2
 
 # %% [markdown]
-# Neither finds the end. The learned rows beyond 6 were never trained, so that model points at the
-# old end. The waves beyond 6 at least continue those before: there the weight may slip on by a
-# place or two, and with it, in the table above, some words of seven letters. At the
-# end, place 9, there is next to no weight, so neither of the two heads has learned "the last one".
+# Neither finds the end. The weights stay near the places that were the end in training. No head has
+# learned "the last one".
+
+# %% [markdown] tags=["aside"]
+# ## Two layouts of one table
 #
-# To stay right at any length, put the *distance* into the attention itself rather than the place
-# into the word: that is what relative and rotary positions do
-# ([page 5.8](../05_efficient/08_positions.ipynb)). Or train on the lengths you need.
+# Many programs do not interleave. They put all sines first, then all cosines. That *is* the same
+# encoding with its columns in another order:
+
+# %%
+from deepdive.positions import BlockedSinusoidalPosition
+
+d, places = 64, torch.arange(64)
+interleaved = SinusoidalPosition(d).table(places)
+blocked = BlockedSinusoidalPosition(d).table(places)
+assert torch.equal(torch.cat((interleaved[:, 0::2], interleaved[:, 1::2]), 1), blocked)
+assert torch.allclose(interleaved @ interleaved.T, blocked @ blocked.T)
+print("same columns, another order; every dot product the same")
+
+# %% Draw both layouts tags=["fold"]
+figure = Figure(figsize=(7.2, 3.0))
+grid = figure.subplots(1, 2, sharey=True)
+titles = ["interleaved", "two blocks"]
+for axes, form, title in zip(grid, (interleaved, blocked), titles, strict=True):
+    image = axes.imshow(form, cmap=DIVERGING, vmin=-1, vmax=1)
+    axes.set(title=title, xlabel="dimension")
+    axes.spines[:].set_visible(False)
+grid[0].set_ylabel("place")
+figure.colorbar(image, ax=grid.tolist(), shrink=0.85)
+with_alt(
+    figure,
+    "Two tables of 64 places by 64 dimensions. On the left sines and cosines alternate; on the "
+    "right the left half holds all sines and the right half all cosines.",
+)
 
 # %% [markdown]
-# ### Common mistake: trained weights, the other layout
+# *The same numbers twice: `SinusoidalPosition` and `BlockedSinusoidalPosition`. A picture of the
+# right-hand kind beside the left-hand formula is no contradiction.*
+#
+# A model trained from scratch does not care: the weights that read column 1, the cosine of the
+# first hand, can as well read column 32, where it stands now. A *trained* model cares very much:
+# see the common mistake.
+
+# %% [markdown] tags=["aside"]
+# ## Common mistake: trained weights, the other layout
 #
 # You have weights that were trained with interleaved waves, and a program that builds two blocks.
 # The encoding has no parameters, so it is not in the file. Loading is strict, and finds nothing
@@ -588,46 +823,15 @@ for name, model in {"as trained": models["sinusoidal"], "other layout": other}.i
     assert share > 0.5 if name == "as trained" else share < 0.3
 
 # %% [markdown]
-# **Symptom:** no error and no warning; letters of the word come out, at wrong places. What stands
-# in the source is known, where it stands is garbled. The same comes from a table that starts at
-# place 1 instead of 0, or from a speed $10000^{-i/(d/2-1)}$ (tensor2tensor, fairseq) in place of
-# $10000^{-2i/d}$.
+# **Symptom:** no error and no warning; letters of the word come out, at wrong places. The same
+# comes from a table that starts at place 1 instead of 0, or from a speed $10000^{-i/(d/2-1)}$
+# (tensor2tensor, fairseq) in place of $10000^{-2i/d}$.
 #
-# **Mend:** the layout belongs to the checkpoint. Marian's weights need
+# **What to do:** the layout belongs to the checkpoint. Marian's weights need
 # `BlockedSinusoidalPosition(d)`, fairseq's `BlockedSinusoidalPosition(d, steps=d / 2 - 1,
 # offset=2)`. Test it with one output that is known from the original program.
 
-# %% [markdown]
-# ## What differs
-#
-# | | none | sinusoidal | learned |
-# |---|---|---|---|
-# | an encoder knows the order | no | yes | yes |
-# | parameters | 0 | 0 | max_length x d_model |
-# | a shift by k is one matrix | - | yes, a turn, at every place | up to d_model places: some do |
-# | beyond its last place | - | it has none | raises an error |
-# | reverses words longer than in training (here) | no | no | no |
-# | used by | some decoders | Transformer, Marian | BERT, GPT-2 |
-#
-# *The third line.* A matrix can send any `d_model` independent rows wherever one likes, so a short
-# learned table has a matrix for each shift too. That matrix is no turn, and it knows nothing of
-# further places. With many more rows than columns there is, as a rule, none.
-#
-# ## In practice
-#
-# - **Add positions to the embeddings before the first layer**, after the embeddings were multiplied
-#   by $\sqrt d$, as the paper does ([2.11](11_encoder.ipynb) gives a reason, and measures how
-#   little it matters in a toy).
-# - **Compute the angles in float32 or float64**, then cast. bfloat16 keeps 8 binary digits: place
-#   257 becomes 256 there.
-# - **Pad on the right** with absolute positions, or pass the positions: padding on the left moves
-#   every word to another place.
-# - **Test at the lengths you will meet**, by length. An average over a test set of short sentences
-#   hides the cliff.
-# - **A causal decoder is not blind**: row $t$ sees $t + 1$ keys, and a model can read its place off
-#   that ([masks](07_masks.ipynb)). The model without positions had no other clue.
-
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## If your slides print another exponent
 #
 # Three lectures print the encoding, and not all the same:
@@ -653,18 +857,12 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
+
 # %%
 def fleuret(places, d):
     column = torch.arange(d, dtype=torch.float64)
     angles = places.double()[:, None] * 10_000.0 ** (-column / d)  # a speed for each column
     return torch.where(column % 2 == 0, angles.sin(), angles.cos())
-
-
-def best_shift(table, k=7):
-    """Root mean square error of the best matrix M with table[pos] M = table[pos + k]."""
-    now, later = table[:-k], table[k:]
-    M = torch.linalg.lstsq(now, later).solution
-    return (now @ M - later).pow(2).mean().sqrt().item()
 
 
 forms = {"KAIST, Straka": SinusoidalPosition(8).table(torch.arange(1007))}
@@ -676,7 +874,7 @@ for name, form in forms.items():
           f"{dots.max():.2f}         {best_shift(form):.3f}")  # fmt: skip
 assert best_shift(forms["KAIST, Straka"]) < 1e-6 < 0.1 < best_shift(forms["Fleuret"])
 
-# %% tags=["fold"]
+# %% Draw the swing tags=["fold"]
 figure = Figure(figsize=(6.6, 2.6))
 axes = figure.add_subplot()
 for (name, form), mark in zip(forms.items(), ("-", "--"), strict=True):
@@ -696,18 +894,44 @@ with_alt(
 # In Fleuret's form every place still has another vector, and a model can learn from it, but no
 # matrix moves it by $k$. Take the exponent $2i/d$ in both columns.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
+# ## What differs
+#
+# | | none | sinusoidal | learned |
+# |---|---|---|---|
+# | an encoder knows the order | no | yes | yes |
+# | parameters | 0 | 0 | max_length x d_model |
+# | a shift by k is one matrix | - | yes, a turn | some matrix, for up to d_model independent rows |
+# | beyond its last place | - | it has none | raises an error |
+# | reverses words longer than in training (here) | no | no | no |
+# | used by | some decoders | Transformer, Marian | BERT, GPT-2 |
+
+# %% [markdown] tags=["aside"]
+# ## In practice
+#
+# - **Add positions to the embeddings before the first layer**, after the embeddings were multiplied
+#   by $\sqrt d$, as the paper does ([2.11](11_encoder.ipynb) gives a reason, and measures how
+#   little it matters in a toy).
+# - **Compute the angles in float32 or float64**, then cast. bfloat16 keeps 8 binary digits: place
+#   257 becomes 256 there.
+# - **Pad on the right** with absolute positions, or pass the positions: padding on the left moves
+#   every word to another place.
+# - **Test at the lengths you will meet**, by length. An average over a test set of short sentences
+#   hides the cliff.
+# - **A causal decoder is not blind**: row $t$ sees $t + 1$ keys, and a model can read its place off
+#   that ([masks](07_masks.ipynb)). The encoder without positions had no such clue.
+
+# %% [markdown] tags=["aside"]
 # ## Five questions
 #
 # Answer each in a sentence, then open.
 #
-# 1. Without positions, what did the model get right in nearly all reversed words, and what did it
-#    guess? At which task did the same model do well?
+# 1. Can the model without positions answer both opening questions rightly? Why?
 #
 #    <details><summary>Answer</summary>
 #
-#    Their letters. The order, right about once in $n!$ (1/120 for five letters). Sorting, which
-#    needs no order in the source.
+#    No. Both sentences are the same bag of words, so its answer is the same. The dog bites in one
+#    sentence and the man in the other.
 #
 #    </details>
 # 2. With $d = 4$, by how many radians does the slow hand turn from place 100 to place 300? And
@@ -725,7 +949,7 @@ with_alt(
 #    <details><summary>Answer</summary>
 #
 #    Its query matrix turns the query by $R_{-3}$, so the query is the encoding of $pos - 3$. That
-#    key fits best, at every place, with one fixed matrix.
+#    key is the most similar one, at every place, with one fixed matrix.
 #
 #    </details>
 # 4. In words of nine letters, where did the first letter written look, and where should it have
@@ -733,8 +957,8 @@ with_alt(
 #
 #    <details><summary>Answer</summary>
 #
-#    At the end of the trained words: place 6, or with sines a place or two beyond it. The last
-#    letter stands at place 9. The model learned places, not "the last one".
+#    Near the end of the trained words, place 6. The last letter stands at place 9. The model
+#    learned places, not "the last one".
 #
 #    </details>
 # 5. Trained weights were loaded strictly into a model with the other layout. Nothing was missing,
@@ -747,7 +971,7 @@ with_alt(
 #
 #    </details>
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* Write the encoding of place 3 in four dimensions. Use $\sin 3 = 0.141$ and
@@ -824,16 +1048,20 @@ print("answers 1, 2 and 3 hold")
 # %% [markdown]
 # ## In three sentences
 #
-# Attention without positions sees a bag of words: it can sort a word's letters, but not reverse
-# them. The sinusoidal encoding reads each place off hands that turn at different speeds, so a shift
-# is a turn by a fixed matrix and a dot product depends on distance alone. A head can use that at
-# any place, yet a model trained on short words does not learn to: two letters beyond the trained
-# lengths, reversing fails with sines as with learned rows.
+# What tells attention who bites? Only the row of numbers that is added to each word for its place:
+# without it our model gave one answer to *the dog bites the man* and *the man bites the dog*, and
+# with it three runs of three told the two apart. The Transformer's row is a row of clocks, so a
+# step is the same turn everywhere, and a dot product depends on the distance alone. The clocks run
+# on beyond the places seen in training, but what the model learned about them does not: with six
+# words before the sentence, it mostly named the wrong one.
+#
+# <small>Book 2.4.1.2 · KAIST, Straka and Fleuret print the encoding too: see the section on
+# exponents above.</small>
 #
 # ## Further reading
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5: the formula, and why sines;
-#   table 3, row E: learned positions do as well.
+#   table 3, row E: learned positions.
 # - Gehring et al. (2017), *Convolutional Sequence to Sequence Learning*, section 3.1: learned
 #   positions before the Transformer.
 # - Press, Smith, Lewis (2022), *Train Short, Test Long*, figure 1: sines fail beyond the trained
