@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import os
 import re
+import signal
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from classroom import CHAPTER, SQUARE, TWICE, answers, call, everyone, hand_in, 
 from fault import fault
 from nbconvert.filters import markdown2html
 
-from deepdive.course.assignment import marking, records
+from deepdive.course.assignment import feedback, marking, records
 from deepdive.course.assignment.course import Course, literal, read
 from deepdive.course.assignment.forms import released, solved
 from deepdive.course.assignment.grading import CellGrade, Grade
@@ -23,6 +25,7 @@ from deepdive.course.assignment.marking import result_of
 from deepdive.course.assignment.plan import grade_id, has_points, is_check
 from deepdive.course.assignment.release import assignments, release
 from deepdive.course.assignment.repair import writable
+from deepdive.course.assignment.sandbox import Limits
 
 if TYPE_CHECKING:
     from browser import Reader
@@ -180,6 +183,40 @@ def test_a_page_shows_so_much_of_a_student_and_no_more(course: Course) -> None:
     assert "#...and80,000charactersmore" in told
     assert "Score:3.0/8.0" in told
     assert "thrice2is6" in told
+
+
+@fault(
+    "What a student wrote takes the renderer's time or memory, or ends it",
+    made="for one student of two the page computes for ever, takes a gigabyte, fails or is killed",
+    happens="the command says so with the student's name, and goes on",
+    kept="the page of the other student",
+)
+@pytest.mark.parametrize("how", ["time", "memory", "error", "killed"])
+def test_a_page_that_takes_too_much_stops_nobody_else(
+    course: Course, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    render = feedback.rendered
+
+    def ends(notebook: Any, about: Any, source: Any, form: Any, name: str) -> Any:
+        while how == "time" and "ann" in name:
+            pass
+        if "ann" in name:
+            bytes(1 << 30) if how == "memory" else None
+            os.kill(os.getpid(), signal.SIGKILL) if how == "killed" else int("no number")
+        return render(notebook, about, source, form, name)
+
+    monkeypatch.setattr(feedback, "rendered", ends)
+    monkeypatch.setattr(feedback, "RENDERING", Limits(total_seconds=1, patience=60, memory=1 << 29))
+    for student in ("ann", "bob"):
+        hand_in(course, student, answers(course, twice=TWICE))
+    mark_all(course)
+    told = call("feedback", "course", "1")
+    assert told.exit_code == 0
+    assert "1 pages in" in told.output
+    assert "No page for ann, whose notebook cannot be shown: it" in told.output or how == "error"
+    assert "ValueError: invalid literal" in told.output or how != "error"
+    assert "Score" in page_of(course, "bob")
+    assert not (course.folder("feedback", "ann", CHAPTER) / "exercises.html").exists()
 
 
 NASTY = "<script>told.push(1)</script><img src=x onerror=alert(2)>"

@@ -17,7 +17,7 @@ import pytest
 from fault import fault
 from processes import end, gone
 
-from deepdive.course.assignment import keeper, reader, zygote
+from deepdive.course.assignment import group, keeper, reader, zygote
 from deepdive.course.assignment.forms import released, solved
 from deepdive.course.assignment.grading import Grade, grade
 from deepdive.course.assignment.meter import Usage
@@ -264,6 +264,46 @@ def test_the_start_of_the_warm_process_is_no_time_of_a_reading(
     monkeypatch.setattr(reader, "Allowance", noted_allowance)
     reader.read(on_disk(tmp_path, solved(full)))
     assert order == ["started", "counted"]
+
+
+def test_each_submission_has_a_share_of_its_own_where_the_system_gives_groups() -> None:
+    """Two children, two groups, gone afterwards; without groups both stay where we are."""
+    mine = Path("/proc/self/cgroup").read_text()
+    above, warm = group.base(mine), zygote.start()
+    pipes = [os.pipe() for _ in range(4)]
+    children = []
+    for there, back in (pipes[:2], pipes[2:]):
+        children.append(warm.spawn("worker", [there[0], back[1]], Limits(), locked=True))
+        children[-1].started()
+    pids = keeper.below(warm.process.pid)
+    told = {Path(f"/proc/{pid}/cgroup").read_text() for pid in pids}
+    assert told == {mine} if above is None else len(told) == 2 and mine not in told
+    for child in children:
+        child.close()
+    assert above is None or not any((above / f"{group.NAME}{pid}").exists() for pid in pids)
+    for fd in (fd for pipe in pipes for fd in pipe):
+        os.close(fd)
+
+
+@pytest.mark.parametrize(
+    ("told", "tree"),
+    [
+        ("3:cpu,cpuacct:/a/b\n0::/\n", "cpu,cpuacct/a/b"),
+        ("2:cpuset:/x\n1:cpu:/\n", "cpu"),
+        ("0::/user/run\n", "user/run"),
+        ("2:cpuset:/x\n0::/user/run\n", "unified/user/run"),
+    ],
+)
+def test_a_group_is_made_where_the_processor_is_shared(
+    tmp_path: Path, told: str, tree: str
+) -> None:
+    assert group.base(told, tmp_path) is None
+    (tmp_path / tree).mkdir(parents=True)
+    (tmp_path / tree / "cgroup.procs").touch()
+    if "cpu" not in tree:  # version 2: the controller must be given on
+        assert group.base(told, tmp_path) is None
+        (tmp_path / tree / "cgroup.subtree_control").write_text("memory cpu\n")
+    assert group.base(told, tmp_path) == tmp_path / tree
 
 
 # -- leavings

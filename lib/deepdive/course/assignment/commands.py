@@ -241,14 +241,21 @@ def feedback(course: Path, chapter: str) -> None:
 
     from deepdive.course.assignment import feedback as pages
     from deepdive.course.assignment import marking
+    from deepdive.course.assignment.limited import LimitedError
 
     opened, name = _opened(course, chapter)
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
     withheld: dict[str, list[str]] = {}
+    left_out: dict[str, str] = {}
     for student in tqdm(ids, unit="page", disable=None):
-        _, cells = pages.feedback(opened, name, student)
-        withheld |= {student: cells} if cells else {}
-    click.echo(f"{len(ids)} pages in {course}/feedback/*/{name}")
+        try:
+            _, cells = pages.feedback(opened, name, student)
+            withheld |= {student: cells} if cells else {}
+        except LimitedError as error:
+            left_out[student] = str(error)
+    click.echo(f"{len(ids) - len(left_out)} pages in {course}/feedback/*/{name}")
+    for student, why in left_out.items():
+        click.echo(f"No page for {student}, whose notebook cannot be shown: {why}")
     if withheld:
         click.echo("Withheld, for it quotes a hidden test or a solution; look at it yourself:")
     for student, cells in withheld.items():

@@ -16,10 +16,13 @@ from deepdive.course.assignment import marking, records, whole
 from deepdive.course.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.forms import released
+from deepdive.course.assignment.limited import limited
 from deepdive.course.assignment.plan import grade_id
 from deepdive.course.assignment.repair import writable
+from deepdive.course.assignment.sandbox import Limits
 from deepdive.course.exercises import HIDDEN, SOLUTION, tags
 
+RENDERING = Limits(total_seconds=25, memory=1 << 30)  # of a page, which takes a second
 MOST_SHOWN = 50_000  # characters of what a student wrote: to colour more takes minutes
 WITHHELD = "Withheld: it quotes a line that students do not get. Ask your instructor."
 _FORMULA = re.compile(r"(?<!\$)\$([^$]+)\$(?!\$)|\$\$([^$]+)\$\$")
@@ -33,11 +36,15 @@ _STYLE = "<style>pre { white-space: pre-wrap }</style>"
 def feedback(course: Course, chapter: str, student: str) -> tuple[Path, list[str]]:
     """Write a graded student's page, with the marks that the grade book holds now.
 
-    Returns where it is, and the cells whose message or comment was withheld.
+    Returns where it is, and the cells whose message or comment was withheld. What the student wrote
+    is looked at and rendered in a process with limits.
 
     Raises:
         AssignmentError: not graded yet.
+        LimitedError: this page takes too much, or cannot be rendered; none is written.
     """
+    import nbconvert.exporters  # noqa: F401  # here, and not again in each process
+
     if marking.result_of(course, student, chapter) is None:
         raise AssignmentError(f"{student} has no grade in {chapter} yet: `grade` comes first")
     notebook = read(course.folder("autograded", student, chapter) / f"{NOTEBOOK}.ipynb")
@@ -46,14 +53,20 @@ def feedback(course: Course, chapter: str, student: str) -> tuple[Path, list[str
     source = literal(read(course.released(chapter)), course.secret, student)
     form = released(source)
     notebook, about = _with_marks(course, chapter, student, notebook)
-    withheld = withhold(notebook, source, form)
-    _shorten(notebook, form)
-    texts = _as_text(notebook, form)
-    page = _finished(_page(notebook, about), f"{chapter}, {student}", form)
-    page = re.sub(r"<p>written-(\d+)</p>", lambda found: texts[int(found[1])], page)
+    name = f"{chapter}, {student}"
+    page, withheld = limited(RENDERING, rendered, notebook, about, source, form, name)
     target = course.folder("feedback", student, chapter) / f"{NOTEBOOK}.html"
     whole.write(target, page.encode())
     return target, withheld
+
+
+def rendered(notebook: Any, about: Any, source: Any, form: Any, name: str) -> tuple[str, list[str]]:
+    """Return the page called `name` of a graded notebook, and the cells that withhold something."""
+    withheld = withhold(notebook, source, form)
+    _shorten(notebook, form)
+    texts = _as_text(notebook, form)
+    page = _finished(_page(notebook, about), name, form)
+    return re.sub(r"<p>written-(\d+)</p>", lambda found: texts[int(found[1])], page), withheld
 
 
 def withhold(notebook: Any, source: Any, form: Any) -> list[str]:

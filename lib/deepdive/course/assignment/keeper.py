@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from deepdive.course.assignment import sandbox
+from deepdive.course.assignment import group, sandbox
 from deepdive.course.assignment.meter import Meter, Usage
 from deepdive.course.assignment.sandbox import Limits
 
@@ -35,6 +35,7 @@ def serve(fd: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     server = socket.socket(fileno=fd)
     server.set_inheritable(False)
+    group.sweep()
     shown = sandbox.readable() if sys.platform == "linux" else []
     while True:
         data, fds, _, _ = socket.recv_fds(server, 4096, 8)
@@ -91,6 +92,7 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     control, meter, fds = socket.socket(fileno=fds[0]), Meter(fds[1]), fds[2:]
     limits = Limits(**asked["limits"])
+    share = group.enter()
     try:
         if asked["locked"]:
             sandbox.leave_user()
@@ -119,8 +121,10 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
         control.sendall(f"{trouble or 'the walls fell'}\n".encode())
         return 1
     control.sendall(b"started\n")
+    how = _watch(pid, control, meter, limits)
+    group.leave(share)
     with suppress(OSError):
-        control.sendall(f"{_watch(pid, control, meter, limits)}\n".encode())
+        control.sendall(f"{how}\n".encode())
     return 0
 
 
