@@ -682,8 +682,8 @@ for length in range(3, 7):
     assert in_order > right + 0.2
 
 # %% [markdown]
-# Without positions it knows *which* letters, and guesses their order. Four letters have $4! = 24$
-# orders, so a guess is right once in 24 times, 4.2% (the last column). Sorting goes far better.
+# Without positions it knows *which* letters, and guesses their order. Four letters have $4!$
+# orders, so a guess is right in 4.2% of cases (the last column). Sorting goes far better.
 
 # %%
 lengths, asked = list(range(3, 11)), pick(ci=50, laptop=100, gpu=200)
