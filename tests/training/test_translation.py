@@ -16,6 +16,7 @@ from deepdive.models.transformer import transformer
 from deepdive.tokenizers import BOS, EOS, PAD, WordTokenizer
 from deepdive.training.translation import (
     bleu,
+    bleu_difference,
     encode,
     loss,
     mean_cross_entropy,
@@ -130,3 +131,20 @@ def test_memory_is_counted_from_the_model() -> None:
     assert 16 * parameters < memory < 16 * parameters + 100_000
     grown = training_memory(small, tokens=1001, vocab_size=100) - memory
     assert grown == training_memory(small, tokens=2001, vocab_size=100) - memory - grown
+
+
+def test_difference_of_two_systems() -> None:
+    """It is the difference of their BLEU, and its interval leaves out what is hard for both."""
+    right = [f"a cat number {i} sat on mat {i % 7} today" for i in range(60)]
+    # A third of the sentences is lost to both; the second system loses one word more in each fifth.
+    first = [s if i % 3 else "nothing at all of it" for i, s in enumerate(right)]
+    second = [s if i % 5 else s.replace("today", "now") for i, s in enumerate(first)]
+    references = [[s, "another one"] for s in right]
+    found = bleu_difference(first, second, references, samples=300)
+    assert found.value == pytest.approx(bleu(first, references) - bleu(second, references))
+    assert 0 < found.low < found.value < found.high
+    alone = score(first, references, samples=300).bleu_interval
+    assert found.high - found.low < 0.5 * (alone[1] - alone[0])
+    assert bleu_difference(first, first, references, samples=50) == (0, 0, 0)
+    with pytest.raises(ValueError, match="one or more for each of 60"):
+        bleu_difference(first, second, references[:-1])
