@@ -19,7 +19,7 @@ def run(folder: Path, pairs: Path) -> str:
     assert "ci=1.5e11" in source
     page = folder / "page.py"
     # Up to the scores: what comes after trains once more on parts of the data.
-    source = source.replace("ci=1.5e11", "ci=1e10").split("# ### Where does it hurt?")[0]
+    source = source.replace("ci=1.5e11", "ci=1e10").split("# ## Where does it hurt?")[0]
     page.write_text(source, encoding="utf-8")
     env = os.environ | {
         "DEEPDIVE_PROFILE": "ci",
