@@ -21,7 +21,8 @@ import nbformat
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from stage import IMAGES, formulas, image, is_answer, library
+from pictures import picture
+from stage import IMAGES, formulas, is_answer, library
 
 mathml = library("page.mathml").mathml
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
@@ -138,7 +139,7 @@ class Frames:
         for out in cell.outputs:
             if kind := _image(out):
                 data, alt = out.data[kind], out.metadata.get(kind, {}).get("alt", "")
-                pictures.append(image(kind, data, alt))
+                pictures.append(picture(kind, data, alt))
                 frame.narrow = _width_by_height(kind, data) <= NARROW
             elif table := _table(out):
                 pictures.append(table)

@@ -15,9 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepdive.page.figures import Picture, save
+from deepdive.page.palette import PALETTE
 
-# Okabe and Ito's palette: told apart by readers with any common colour blindness.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SEQUENTIAL, DIVERGING = "Blues", "RdBu_r"
 DPI = 110
 
