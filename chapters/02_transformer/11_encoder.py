@@ -75,8 +75,8 @@ show(
 )
 
 # %% [markdown]
-# *The grey lines are the residuals: a sublayer adds to the row, and never replaces it. Beside each
-# sublayer its number of parameters; each norm has $2d$.*
+# *The light blue lines are the residuals: a sublayer adds to the row, and never replaces it.
+# Beside each sublayer its number of parameters; each norm has $2d$.*
 #
 # | | mixes tokens | mixes dimensions | the same weights for each token |
 # |---|---|---|---|
