@@ -13,6 +13,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx_design",
     "formulas",
+    "coded",
     "links",
     "papers",
     "printed",
