@@ -19,6 +19,7 @@ COLOUR = re.compile(
     re.IGNORECASE,
 )
 TO_BE_RERUN = {"12_bertology"}  # its caption stands on an assertion of its code
+SHADE = re.compile(r"\b(?:dark|light)(?:er|est)?\b(?! blue)")
 HOME = Path("lib/deepdive/page/palette.py")
 
 
