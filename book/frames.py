@@ -21,7 +21,7 @@ import nbformat
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from pictures import picture
+from pictures import figure, letters
 from stage import IMAGES, formulas, is_answer, library
 
 mathml = library("page.mathml").mathml
@@ -138,8 +138,9 @@ class Frames:
         pictures, texts = [], []
         for out in cell.outputs:
             if kind := _image(out):
-                data, alt = out.data[kind], out.metadata.get(kind, {}).get("alt", "")
-                pictures.append(picture(kind, data, alt))
+                data, about = out.data[kind], out.metadata.get(kind, {})
+                size = about.get("letters", letters(cell.source, ""))
+                pictures.append(figure(kind, data, about.get("alt", ""), size))
                 frame.narrow = _width_by_height(kind, data) <= NARROW
             elif table := _table(out):
                 pictures.append(table)

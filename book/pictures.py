@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "lib")]
 themed = import_module("deepdive.page.palette").themed
 
-LEAST = 9  # pixels, of a letter on the screen
+LEAST = 9.2  # pixels, of a letter on the screen: 9, with room for a drawing in a drawing
 POINT = 110 / 72  # pixels of plots, which have 110 to the inch
 NAMED = {"xx-small": 5.79, "x-small": 6.94, "small": 8.33}  # in points, as matplotlib has them
 SIZE = re.compile(r"""\b(?:font|label)?size=(?:"([a-z-]+)"|([5-9](?:\.\d+)?)\b)""")
@@ -29,7 +29,7 @@ def figure(kind: str, data: str, alt: str, letters: float) -> str:
     """A page's picture in a box in which it scrolls; `letters` is what its smallest measure."""
     width = _width(kind, data)
     least = _sizes(width, _letters(data, letters)) if width else ""
-    return f'<div class="figure"{least}>{picture(kind, data, alt)}</div>'
+    return f'<div class="dd-picture"{least}>{picture(kind, data, alt)}</div>'
 
 
 def picture(kind: str, data: str, alt: str) -> str:

@@ -58,11 +58,11 @@ NARROW = """() => {
     ...all("main svg text").filter(x => x.checkVisibility() && x.textContent.trim())
       .map(x => [size(x) * Math.abs(x.ownerSVGElement.getScreenCTM().a), x.textContent])
       .filter(([seen]) => seen < 8.9),
-    ...all('main img[style*="--least"], main .figure[style] > img').filter(x => x.checkVisibility())
+    ...all('main img[style*="--least"], main .dd-picture[style] > img').filter(x => x.checkVisibility())
       .map(x => [x.width / parseFloat(getComputedStyle(x).getPropertyValue("--least")), x.alt])
       .filter(([share]) => share < 0.99),
   ].map(([seen, words]) => `${seen.toFixed(2)}: ${words.trim().slice(0, 40)}`);
-  const own = ".sheet, .livemodel, .film, .dd-explorer, svg";
+  const own = ".sheet, .livemodel, .film, .dd-explorer, .dda, .ck, .dd-belt, .dd-cells, svg";
   const size = x => parseFloat(getComputedStyle(x).fontSize);
   const small = x => size(x) < (x.closest(own) ? 11 : 14);
   const told = x => [...x.childNodes].some(n => n.nodeType === 3 && n.data.trim());
@@ -73,7 +73,7 @@ NARROW = """() => {
     small: texts.filter(small).map(x => `${size(x)} px: ${x.textContent.trim().slice(0, 40)}`),
     theme: document.documentElement.dataset.theme,
     shrunk: shrunk(),
-    cut: all("main :is(.figure, .film figure, .still, .dd-still, pre, .formula)")
+    cut: all("main :is(.dd-picture, .film figure, .still, .dd-still, pre, .formula)")
       .filter(x => x.checkVisibility() && x.scrollWidth > x.clientWidth + 1 && !x.dataset.more)
       .map(x => `${x.scrollWidth} px in ${x.clientWidth}: ${x.textContent.trim().slice(0, 40)}`),
   };
@@ -194,7 +194,7 @@ def test_on_a_phone_letters_of_pictures_are_read_and_what_is_wider_scrolls_with_
 
 
 GLARE = """() => [...document.querySelectorAll(
-  ".figure, .film, .dda, .ck, .dd-belt, .dd-cells, .dd-explorer, .livemodel")]
+  ".dd-picture, .film, .dda, .ck, .dd-belt, .dd-cells, .dd-explorer, .livemodel")]
   .filter(x => x.checkVisibility()).map((x, i) => x.dataset.picture = i)"""
 
 

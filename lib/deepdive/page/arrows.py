@@ -182,7 +182,7 @@ _STYLE = """
 .dda :is(th, td) { border: 0; padding: .25rem .4rem; text-align: left; background: none;
   color: inherit; font-weight: 400; }
 .dda tbody th { white-space: nowrap; width: 1%; }
-.dda thead th { font-size: .85rem; opacity: .85; padding-top: 0; }
+.dda thead th { font-size: .875rem; opacity: .85; padding-top: 0; }
 .dda .dda-score, .dda .dda-percent { text-align: right; white-space: nowrap; width: 3.2em; }
 .dda-flag { display: inline-block; width: 1.5em; height: 1em; vertical-align: -.1em;
   border: 1px solid #888; border-radius: 2px; }

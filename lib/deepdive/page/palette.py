@@ -36,7 +36,7 @@ _ROLE = {mark.lower(): role for role, mark in ROLES.items()}
 _MARK = re.compile(
     rf"(?<!-words,)({'|'.join(ROLES.values())})([0-9a-f]{{2}})?(?![0-9a-f])", re.IGNORECASE
 )
-_WRITTEN = re.compile(r"""<t(?:ext|span)\b[^>]*>|(?<![-\w])color:[^;}"']*""")
+_WRITTEN = re.compile(r"""<t(?:ext|span)\b[^>]*>|(?<![-\w])color: *[#v][^;}"']*""")
 _SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
 # Letters of formulas, plain and bold; the k of "d_k" only names a size.
 _LETTERS = {
