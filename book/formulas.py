@@ -6,12 +6,12 @@ A formula that does not convert is a warning, and so an error of the build.
 from typing import Any
 
 from docutils import nodes
+from frames import PLAIN
 from sphinx.util import logging
 from stage import library
 
 mathml = library("page.mathml").mathml
 lettered = library("page.palette").lettered
-PLAIN = "chapters/01_"  # before attention: its q and k are other things
 LOGGER = logging.getLogger(__name__)
 
 

@@ -58,7 +58,8 @@ NARROW = """() => {
     ...all("main svg text").filter(x => x.checkVisibility() && x.textContent.trim())
       .map(x => [size(x) * Math.abs(x.ownerSVGElement.getScreenCTM().a), x.textContent])
       .filter(([seen]) => seen < 8.9),
-    ...all('main img[style*="--least"], main .dd-picture[style] > img').filter(x => x.checkVisibility())
+    ...all('main img[style*="--least"], main .dd-picture[style] > img')
+      .filter(x => x.checkVisibility())
       .map(x => [x.width / parseFloat(getComputedStyle(x).getPropertyValue("--least")), x.alt])
       .filter(([share]) => share < 0.99),
   ].map(([seen, words]) => `${seen.toFixed(2)}: ${words.trim().slice(0, 40)}`);

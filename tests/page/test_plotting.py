@@ -138,6 +138,17 @@ def test_in_a_notebook_figures_and_drawings_carry_their_text(
     )
 
 
+def test_a_figure_says_how_large_its_smallest_letters_are() -> None:
+    style()
+    figure = Figure()
+    axes = figure.add_subplot()
+    assert plotting.letters(figure) == pytest.approx(10 * 110 / 72, abs=0.1)
+    axes.text(0, 0, "note", fontsize=7)
+    axes.text(0, 0, "gone", fontsize=3, visible=False)
+    assert plotting.letters(figure) == pytest.approx(7 * 110 / 72, abs=0.1)
+    assert plotting._shown(figure, "x")[1]["image/png"]["letters"] == plotting.letters(figure)
+
+
 def test_the_same_figure_gives_the_same_bytes() -> None:
     first, second = (plotting.png(heatmap(WEIGHTS, ROWS, COLS)) for _ in range(2))
     assert first == second
