@@ -35,8 +35,9 @@ def figure(kind: str, data: str, alt: str, letters: float) -> str:
 def picture(kind: str, data: str, alt: str) -> str:
     """The picture alone; where alternative text is missing, the check names it."""
     if kind == "image/svg+xml" and alt and data.startswith("<svg "):
-        named = f'<svg aria-label="{html.escape(alt)}" '
-        return themed(named + data.removeprefix("<svg "))
+        start, rest = data.split(">", 1)
+        rest = rest.replace(' role="img"', "")  # a drawing may hold others: one text tells all
+        return themed(f'<svg aria-label="{html.escape(alt)}"{start.removeprefix("<svg")}>{rest}')
     if kind == "image/svg+xml":
         data = base64.b64encode(data.encode()).decode()
     text = f' alt="{html.escape(alt)}"' if alt else ""

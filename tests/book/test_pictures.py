@@ -32,6 +32,8 @@ def test_a_drawing_stands_in_the_page_with_its_text_and_its_least_width() -> Non
     assert '<svg aria-label="a &quot;b&quot;" xmlns' in shown
     assert 'fill="var(--dd-query-words,#D55E00)"' in shown
     assert "--wide:800px;--least:614px" in shown, "letters of 12 px, of which 9.2 are left"
+    pair = DRAWING.replace("<text", DRAWING + "<text", 1)
+    assert figure("image/svg+xml", pair, "two", 99).count('role="img"') == 1
     assert "<img" in figure("image/svg+xml", DRAWING, "", 99), "the check names it"
 
 
