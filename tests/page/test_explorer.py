@@ -524,9 +524,10 @@ def test_a_long_text_has_one_head_whole_and_links_of_the_others(reader: Reader) 
 def linked(**more: Any) -> tuple[Explorer, Tensor]:
     """An explorer with links, and the weights (2, 4, 6, 6) that it shows."""
     torch.manual_seed(1)
-    model = sharp(bert(TINY), by=6)
-    (part,) = attention_maps(model, ids(6))
-    return attention_explorer(model, ids(6), names(6), links=True, **more), part.weights
+    model = sharp(bert(TINY), by=30)
+    tokens = ids(6)
+    (part,) = attention_maps(model, tokens)
+    return attention_explorer(model, tokens, names(6), links=True, **more), part.weights
 
 
 def test_a_word_shows_its_links_as_wide_as_their_weights(reader: Reader) -> None:
@@ -562,7 +563,8 @@ def test_marks_follow_the_chosen_token(reader: Reader) -> None:
         marked={4: ("it finds the road.", right), 1: ("it finds none.", right & ~right)}
     )
     page = reader.open(explorer.html)
-    marked = "[...document.querySelectorAll('[role=gridcell]')].map(x => +x.classList.contains('marked')).join('')"  # fmt: skip
+    heads = "[...document.querySelectorAll('[role=gridcell]')]"
+    marked = heads + ".map(x => +x.classList.contains('marked')).join('')"
     assert page.locator(".goal").text_content() == "✓ 2 of 8 heads: it finds the road."
     assert page.evaluate(marked) == "01000001"
     name = page.locator("[role=gridcell]").nth(7).get_attribute("aria-label") or ""

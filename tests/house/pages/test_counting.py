@@ -12,7 +12,8 @@ from deepdive.house.pages import discover
 
 # A head's number plus one, and axes of heads that begin at 1.
 FROM_ONE = re.compile(
-    r"\{(?:\w+\.)?head \+ 1\b|\bhead \{h \+ 1\b|%\s*(?:12|H|n_heads) \+ 1\b|(?:columns|heads)\b.*range\(1, 13\)"
+    r"\{(?:\w+\.)?head \+ 1\b|\bhead \{h \+ 1\b|%\s*(?:12|H|n_heads) \+ 1\b|"
+    r"(?:columns|heads)\b.*range\(1, 13\)"
 )
 SAID = re.compile(r"\b(?:heads|layer-head)\b[^.;]{0,40}?\bcounted from 1\b(?! and heads from 0)")
 

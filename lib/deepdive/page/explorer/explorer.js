@@ -70,10 +70,9 @@ const select = make("select");
 parts.forEach((part, i) => select.append(make("option", { value: i }, part.label)));
 const heads = make("div"), title = make("p"), strips = make("div");
 const goal = make("p", { class: "goal", role: "status" });
-const SVG = "http://www.w3.org/2000/svg";
-const lines = document.createElementNS(SVG, "svg"); // between the columns, one for each weight
-lines.setAttribute("aria-hidden", "true");
-lines.setAttribute("preserveAspectRatio", "none");
+const between = make("div", { "aria-hidden": "true" }); // the columns: a line for each weight
+between.innerHTML = '<svg preserveAspectRatio="none"></svg>'; // made by the parser: no address of a name space
+const lines = between.firstChild;
 const said = make("div", { class: "said", role: "status", "aria-live": "polite" });
 const canvas = make("canvas", { role: "img" });
 const across = make("div", { class: "across" }), down = make("div", { class: "down" });
@@ -140,14 +139,11 @@ const drawLines = (strip, i) => {
   for (let n = 0; n < T * S; n++) {
     const t = Math.floor(n / S), s = n % S, share = map[n] === MASKED ? 0 : weight(map[n]);
     if (share < 0.02) continue;
-    const line = document.createElementNS(SVG, "path"), own = (strip ? s : t) === i;
-    line.setAttribute("d", `M0 ${t + 0.5}C50 ${t + 0.5} 50 ${s + 0.5} 100 ${s + 0.5}`);
-    line.setAttribute("class", own ? "own" : "rest");
-    line.setAttribute("stroke-width", ((own ? 12 : 6) * share).toFixed(2));
-    line.dataset.link = `${t} ${s}`;
-    (own ? chosen : rest).push(line);
+    const own = (strip ? s : t) === i, wide = ((own ? 12 : 6) * share).toFixed(2);
+    (own ? chosen : rest).push(`<path class="${own ? "own" : "rest"}" data-link="${t} ${s}" ` +
+      `stroke-width="${wide}" d="M0 ${t + 0.5}C50 ${t + 0.5} 50 ${s + 0.5} 100 ${s + 0.5}"/>`);
   }
-  lines.replaceChildren(...rest, ...chosen);
+  lines.innerHTML = rest.concat(chosen).join("");
 };
 
 // Where token `i` looks as a fill of the keys, who looks at it as a bar under the queries.
@@ -286,7 +282,7 @@ const open = (i, l, h) => {
   if (linked) {
     lines.setAttribute("viewBox", `0 0 100 ${Math.max(part.T, part.S)}`);
     lines.style.setProperty("--rows", Math.max(part.T, part.S));
-    strips.replaceChildren(above[0], make("div"), above[1], columns[0], lines, columns[1]);
+    strips.replaceChildren(above[0], make("div"), above[1], columns[0], between, columns[1]);
   } else strips.replaceChildren(...columns.flatMap((column, strip) => [above[strip], column]));
   bar.hidden = linked; // the lines say it
   bar.lastChild.textContent = self() ? " under a token: looks at the chosen one, by the bar's length"
