@@ -238,8 +238,8 @@ table(
 # sentences. Offset +1 is the next word.*
 #
 # A model that never saw a tree has a head for articles and owners, one for objects, one for
-# prepositions. Each is ahead of the best blind rule, and the interval is far from zero. For auxpass
-# the interval crosses zero: with so few pairs we cannot tell. Head 3-8, the one of our picture, is
+# prepositions. Each is ahead of the best blind rule, and its interval lies above zero. For auxpass
+# the interval reaches down to zero: with so few pairs we cannot tell. Head 3-8, the one of our picture, is
 # the det head that the other half of the treebank chose. So the line from *the* to *table* is more
 # than luck.
 
@@ -403,9 +403,9 @@ f"best of 144 on 10 pairs: {there:.1%} there, {elsewhere:.1%} on the others"
 #
 # MiniLM was trained to give texts that mean the same thing vectors that point the same way. So we
 # ask it about that. Here are 38 questions that people put to their bank, each on another subject,
-# and 38 partners, one on each subject: *How do I locate my card?* belongs to *When will my card
-# arrive?* Which partner belongs to which question? The model answers with the most similar vector.
-# There are 76 subjects, 38 in each of two halves, and four pairs of questions on each.
+# and 38 partners, one on each subject: *Something is wrong with my password* belongs to *Tell me how
+# to reset the passcode*. Which partner belongs to which question? The model answers with the most
+# similar vector. There are 76 subjects, 38 in each of two halves, and four such pairs on each.
 
 # %% tags=["fold"]
 predict(
@@ -552,8 +552,8 @@ def line(name, row):
     return [name, sum(row["found"]) / 2, *(told if any(row["error"]) else ["", ""])]
 
 
-names = {"": "nothing: the whole model", "3-8": "3-8 (det, poss)", "3-0": "3-0 (dobj)",
-         "2-4": "2-4 (pobj, auxpass)", "3-8 3-0 2-4": "all three", "6-9": "6-9", "6-3": "6-3"}  # fmt: skip
+names = {"": "nothing: the whole model", "3-8": "3-8 (det, poss)", "3-0": "3-0 (dobj)"}
+names |= {"2-4": "2-4 (pobj, auxpass)", "3-8 3-0 2-4": "all three", "6-9": "6-9", "6-3": "6-3"}
 table(
     [line(text, off[name]) for name, text in names.items() if name in off],
     ["switched off", "partner found", "loss, first 38 subjects", "loss, other 38 subjects"],
@@ -617,11 +617,14 @@ print("more than two standard errors better without it, in both halves:", *(less
 print(f"beyond two standard errors in one half only: {len(one_half)} of {len(ones)} heads")
 
 # %% [markdown]
-# Two of the 72 heads pass in both halves. Without 6-9 the model is worse. Without 6-3 its loss falls
-# a little. Luck takes a head past the same side in both halves less than once in a thousand times.
-# In one half alone it does so often: read on one half, the list would have been longer, and mostly
-# wrong. Michel et al. (2019) too found, for BERT and for translators, that most heads hardly count
-# when they go alone. And the head that is missed, 6-9, is one that no relation of our table chose.
+# Two of the 72 heads pass in both halves. Without 6-9 the model is worse: it finds fewer partners,
+# and the loss rises. Without 6-3 the loss falls a little. On a third set of questions, in the next
+# fold, the loss without 6-9 rises again, and for 6-3 the change is within its errors.
+#
+# Luck alone takes a head past one side in both halves about once in a thousand times. Past it in
+# one half, it takes many: ten more heads would stand on a list made from one half. Michel et al.
+# (2019) too found, for BERT and for translators, that most heads hardly count when they go alone.
+# And the head that is missed is one that no relation of our table chose.
 #
 # That a head is not missed does not say that it is idle. Another head may do the same work: you saw
 # more than one ✓. And another task may need what this one does not.
@@ -833,8 +836,8 @@ print("answers 1 and 2 hold")
 # rule. Switched off, these heads are not missed on the task that we tried, and another head is.
 #
 # So: in *The old dog ate my sandwich under the kitchen table*, head 3-8 points from *the* to
-# *table*. That is more than luck: for words such as *the* it is right in 80% of the cases, on
-# sentences that it was not chosen on, and the best blind rule in 57%. And the model does not need
+# *table*. That is more than luck: for words such as *the* it is right in 78.5% of the cases, on
+# sentences that it was not chosen on, and the best blind rule in 59.3%. And the model does not need
 # it to tell which questions belong together. What else it may be needed for, this page has not
 # measured.
 #
