@@ -220,28 +220,28 @@ relations = ("det", "poss", "dobj", "pobj", "auxpass")
 verdicts = {name: compare(*halves(name)) for name in relations}
 leads = {name: ahead(name, v) for name, v in verdicts.items()}
 rows = [
-    [name, f"{v.layer + 1}-{v.head}", v.accuracy, f"{v.offset:+d}", v.baseline, told(leads[name]),
-     v.pairs]
+    [name, f"{v.layer + 1}-{v.head}", v.accuracy, f"{v.offset:+d}: {v.baseline:.1%}",
+     told(leads[name]), v.pairs]
     for name, v in verdicts.items()
 ]  # fmt: skip
 assert all(leads[name].low > 0 for name in relations if name != "auxpass")
 table(
     rows,
-    ["relation", "head", "right", "best offset", "offset right", "ahead", "pairs"],
-    formats={"right": ".1%", "offset right": ".1%"},
+    ["relation", "head", "right", "best offset", "ahead", "pairs"],
+    formats={"right": ".1%"},
     units={"ahead": "points"},
     caption="On the half of the sentences that chose neither head nor offset",
 )
 
 # %% [markdown]
-# *Ahead: the head's share less the offset's, with a 95% interval from 2,000 draws of the judging
-# sentences. Offset +1 is the next word.*
+# *Best offset: which word is guessed, and how often it is right; +1 is the next word. Ahead: the
+# head's share less the offset's, with a 95% interval from 2,000 draws of the judging sentences.*
 #
 # A model that never saw a tree has a head for articles and owners, one for objects, one for
 # prepositions. Each is ahead of the best blind rule, and its interval lies above zero. For auxpass
-# the interval reaches down to zero: with so few pairs we cannot tell. Head 3-8, the one of our picture, is
-# the det head that the other half of the treebank chose. So the line from *the* to *table* is more
-# than luck.
+# the interval reaches down to zero: with so few pairs we cannot tell. Head 3-8, the one of our
+# picture, is the det head that the other half of the treebank chose. So the line from *the* to
+# *table* is more than luck.
 
 # %% [markdown] tags=["aside"]
 # ### From pieces to words
@@ -403,8 +403,8 @@ f"best of 144 on 10 pairs: {there:.1%} there, {elsewhere:.1%} on the others"
 #
 # MiniLM was trained to give texts that mean the same thing vectors that point the same way. So we
 # ask it about that. Here are 38 questions that people put to their bank, each on another subject,
-# and 38 partners, one on each subject: *Something is wrong with my password* belongs to *Tell me how
-# to reset the passcode*. Which partner belongs to which question? The model answers with the most
+# and 38 partners, one on each subject: *Something is wrong with my password* goes with *Tell me how
+# to reset the passcode*. Which partner goes with which question? The model answers with the most
 # similar vector. There are 76 subjects, 38 in each of two halves, and four such pairs on each.
 
 # %% tags=["fold"]
@@ -587,8 +587,9 @@ for name, row in ones.items():
         style = {"fmt": "s" if name in readable else "o", "color": dark, "markersize": 6}
         style |= {"xerr": 2 * ex, "yerr": 2 * ey, "elinewidth": 1.2, "zorder": 3}
     axes.errorbar(x, y, **style)
-for name in [name for name in ("6-9", "6-3") if name in ones]:
-    axes.annotate(name, ones[name]["change"], xytext=(6, 6), textcoords="offset points")
+for name, place in (("6-9", (6, 6)), ("6-3", (-24, -10))):
+    if name in ones:
+        axes.annotate(name, ones[name]["change"], xytext=place, textcoords="offset points")
 axes.set(xlabel="change of the loss, first 38 subjects", ylabel="other 38 subjects")
 told = ", ".join(f"{n} {ones[n]['change'][0]:+.3f} and {ones[n]['change'][1]:+.3f}"
                  for n in (*readable, "6-9") if n in ones)  # fmt: skip
