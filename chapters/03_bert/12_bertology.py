@@ -392,8 +392,8 @@ f"best of 144 on 10 pairs: {there:.1%} there, {elsewhere:.1%} on the others"
 
 # %% [markdown]
 # **Symptom:** a score that does not come back on new sentences. **Cure:** choose on one half, judge
-# on the other, and print how many pairs there are. An earlier form of this page made the same
-# mistake with the heads that are switched off below: on 32 pairs it called 38 of 72 heads useless.
+# on the other, and print how many pairs there are. The same trap waits wherever someone shows *the*
+# head that does something: of 72, some head does anything, in some sentence.
 
 # %% [markdown]
 # ## Does the model need it?
