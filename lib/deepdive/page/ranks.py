@@ -4,8 +4,8 @@
     ranks(["the", "dog", "barks"], {"layer 1, head 2": weights}, [best])
 
 The reader chooses a table (a head), a form, and k by a slider; a cell can be pointed at, or reached
-with the arrow keys. Maps and errors are the page's own numbers, maps rounded to 0.0001. Python draws
-the first state, which stays where nothing moves: on paper and without scripts.
+with the arrow keys. Maps and errors are the page's own numbers, maps rounded to 0.0001. Python
+draws the first state, which stays where nothing moves: on paper and without scripts.
 """
 
 import base64
@@ -137,7 +137,8 @@ def _thin(size: int, k: int) -> str:
     shown, unit = min(k, 3 * size), 48 / size
     wide, flat = shown * unit, min(shown, size) * unit
     return (
-        '<svg viewBox="0 0 200 52" preserveAspectRatio="xMinYMid" class="rk-thin" aria-hidden="true">'
+        '<svg viewBox="0 0 200 52" preserveAspectRatio="xMinYMid" class="rk-thin" '
+        'aria-hidden="true">'
         f'<rect class="rk-t" x="2" y="2" width="{wide:g}" height="48"/>'
         f'<rect class="rk-f" x="{wide + 8:g}" y="2" width="48" height="{flat:g}"/></svg>'
     )
@@ -218,7 +219,8 @@ _PAGE = """\
 </style>
 <div class="rk" id="{id}" role="group" aria-label="A table and its form">
 <div class="rk-controls" hidden></div>
-<div class="rk-maps" style="grid-template-columns: {columns}"><figure>{left}<figcaption>{table}</figcaption></figure>
+<div class="rk-maps" style="grid-template-columns: {columns}">
+<figure>{left}<figcaption>{table}</figcaption></figure>
 <figure>{right}<figcaption class="rk-name">{k} {unit}</figcaption></figure></div>
 <div class="rk-made">{thin}<span class="rk-sizes"></span></div>
 <div class="rk-bars"><span>numbers</span>
