@@ -92,7 +92,7 @@ def at_random(m):
 from deepdive.page.ranks import Form, ranks
 
 pieces = tokenizer.encode("Ann likes sweet cakes and Ben likes salty fish.", bos=True, eos=True)
-heads = {"layer 1, head 2": 2, "layer 1, head 9": 9, "layer 6, head 8": 68}
+heads = {"layer 1, head 9": 9, "layer 1, head 2": 2, "layer 6, head 8": 68}
 q, k, v = (rows[:, list(heads.values())] for rows in caught([pieces]))
 exact = weights_of(SoftmaxAttention(), q, k)
 
