@@ -53,10 +53,7 @@ def caught(texts):
     return [torch.cat(rows, dim=1) for rows in zip(*kept, strict=True)]
 
 
-# %% Draw the tables tags=["fold"]
-from deepdive.page.ranks import Form, ranks
-
-
+# %% Choose three heads tags=["fold"]
 def off(output, exact):
     """|output - exact| / |exact| of each head: how far off its plates are."""
     return (output - exact).norm(dim=(-2, -1)) / exact.norm(dim=(-2, -1))
@@ -67,20 +64,43 @@ heads, n = {"layer 1, head 9": 9, "layer 1, head 2": 2, "layer 6, head 8": 68}, 
 q, k, v = (rows[:, list(heads.values())] for rows in caught([pieces]))
 identity = torch.eye(n).expand(1, 3, n, n)  # with it for values, outputs are weights
 exact = SoftmaxAttention()(q, k, identity)
-forms = []
-for name, steps in {"6 steps": 6, "12 steps": 12, "24 steps": 24}.items():
-    ways = {m: NystromAttention(m, iterations=steps) for m in range(1, n + 1)}
-    maps = {m: way(q, k, identity) for m, way in ways.items()}
-    forms.append(
-        Form(name, "speakers", {m: (W[0], off(W @ v, exact @ v)[0]) for m, W in maps.items()})
-    )
 words = [tokenizer.vocab[i] for i in pieces]
-ranks(words, dict(zip(heads, exact[0], strict=True)), forms, k=3, off="plates off by")
+
+
+def by_place(n, m):
+    """Linformer with means of m neighbourhoods for E and F: nothing is trained."""
+    inside = (torch.arange(n) * m // n == torch.arange(m)[:, None]).float()
+    projection = LengthProjection(1, n, m).requires_grad_(False)
+    projection.weight[0] = inside / inside.sum(1, keepdim=True)
+    return LinformerAttention(projection)
+
+
+# %% Draw the tables tags=["fold"]
+from deepdive.page.ranks import Form, ranks
+
+
+def form(name, unit, way, square):
+    """What a way of making tables gives for 1 to n speakers."""
+    maps = {m: way(m)(q, k, identity) for m in range(1, n + 1)}
+    at = {m: (W[0], off(W @ v, exact @ v)[0]) for m, W in maps.items()}
+    return Form(name, unit, at, square)
+
+
+forms = [
+    form("speakers", "speakers", NystromAttention, True),
+    form("bowls by place", "bowls", lambda m: by_place(n, m), False),
+]
+by_number = [
+    form(f"{steps} steps", "speakers", lambda m, s=steps: NystromAttention(m, iterations=s), True)
+    for steps in (6, 12, 24)
+]  # for later
+tables = dict(zip(heads, exact[0], strict=True))
+ranks(words, tables, forms, k=3, off="plates off by")
 
 # %% [markdown]
 # *On the left a head of the trained model MiniLM: each token is a guest (a row) and a dish (a
-# column). On the right the same table from a few speakers; a minus marks a portion below zero. A
-# small table is also inverted, in 6, 12 or 24 steps; more of that below.*
+# column). On the right the same table from a few speakers; a minus marks a portion below zero. For
+# comparison stand there the bowls by place of the page before.*
 #
 # On [the page before](04_low_rank_and_features.ipynb), bowls were filled by place or by chance, and
 # nobody looked at the guests. Speakers, or **landmarks**, do look: each is the mean of a few
@@ -221,6 +241,13 @@ print(f"median of largest over smallest singular value of the small table: {cond
 table([[s, spread(found)] for s, found in by_steps.items()],
       ["steps", "plates off by: mean (lowest to highest of six passages)"])  # fmt: skip
 
+# %% Draw the tables by steps tags=["surprise", "fold"]
+ranks(words, tables, by_number, k=6, off="plates off by")
+
+# %% [markdown]
+# *The sentence of the first picture again. Go to 6 or more speakers, and change the number of
+# steps: in some tables the portions grow far beyond their places, above and below zero.*
+
 # %% [markdown]
 # The means of neighbouring stretches of text look alike. So the small table is nearly singular, and
 # its true inverse blows up whatever the speakers miss. A step raises a small singular value of $Z$
@@ -237,14 +264,6 @@ table([[s, spread(found)] for s, found in by_steps.items()],
 
 
 # %% Measure by number of speakers tags=["fold"]
-def by_place(m):
-    """Linformer with means of m neighbourhoods for E and F: nothing is trained."""
-    inside = (torch.arange(n) * m // n == torch.arange(m)[:, None]).float()
-    projection = LengthProjection(1, n, m).requires_grad_(False)
-    projection.weight[0] = inside / inside.sum(1, keepdim=True)
-    return LinformerAttention(projection)
-
-
 budgets = [8, 16, 32, 64]
 U, sigma, Vh = torch.linalg.svd(SoftmaxAttention()(q, k, torch.eye(n).expand(6, 72, n, n)))
 made = {"best of rank m": {}, "speakers (Nystrom)": {}, "bowls by place": {}}
@@ -252,7 +271,7 @@ for m in budgets:
     best = (U[..., :m] * sigma[..., None, :m]) @ (Vh[..., :m, :] @ v)
     made["best of rank m"][m] = off(best, exact).mean(1)
     made["speakers (Nystrom)"][m] = off(NystromAttention(m)(q, k, v), exact).mean(1)
-    made["bowls by place"][m] = off(by_place(m)(q, k, v), exact).mean(1)
+    made["bowls by place"][m] = off(by_place(n, m)(q, k, v), exact).mean(1)
 asks_nobody = off(v.mean(2, keepdim=True).expand_as(v), exact).mean(1)
 for best, speakers, place in zip(*(found.values() for found in made.values()), strict=True):
     assert (best < speakers).all()  # in each passage
@@ -296,37 +315,33 @@ with_alt(figure, f"Error against m, from {budgets[0]} to {budgets[-1]}. {told}."
 # %% [markdown] tags=["aside"]
 # ### What it costs, on a clock
 #
-# Forward and backward through one mechanism, 4 heads of 64, with 64 landmarks.
+# Forward and backward through one mechanism, 4 heads of 64, with 64 landmarks, as measured once on
+# two quiet cores by `make bench` and kept in `benchmarks/results/attention.json`.
 
-# %% Take the time
+# %% Read the times
+import json
 from itertools import pairwise
-from time import perf_counter
+from pathlib import Path
 
-stretch = pick(ci=[256, 512, 1024], laptop=[512, 1024, 2048, 4096], gpu=[1024, 4096, 16384])
-
-
-def seconds(mechanism, length):
-    best = float("inf")
-    for _ in range(3):
-        rows = [torch.randn(1, 4, length, 64, requires_grad=True) for _ in range(3)]
-        start = perf_counter()
-        mechanism(*rows).sum().backward()
-        best = min(best, perf_counter() - start)
-    return best
-
-
+root = next((p for p in (Path.cwd(), *Path.cwd().parents) if (p / "benchmarks").is_dir()), Path())
+file = root / "benchmarks" / "results" / "attention.json"
+kept = json.loads(file.read_text()) if file.is_file() else {"rows": []}
+times = {"full attention": {}, "Nystrom": {}}
+for row in kept["rows"]:
+    if row["part"].startswith("mechanisms") and row["name"] in times:
+        times[row["name"]][row["n"]] = 1e3 * row["ours_s"]
 lines = []
-for name, mechanism in {"softmax": SoftmaxAttention(), "Nystrom": NystromAttention(64)}.items():
-    took = [1e3 * seconds(mechanism, length) for length in stretch]
-    longer = [f"{b / a:.1f}" for a, b in pairwise(took)]
-    lines.append([name, *took, ", ".join(longer)])
-head = ["ms at tokens", *(f"{length:,}" for length in stretch), "times as long at each step"]
-table(lines, head, formats=dict.fromkeys(head[1:-1], ".1f"))
+for length, (was, now) in zip(list(times["Nystrom"])[1:],
+                              pairwise(zip(*(row.values() for row in times.values()), strict=True)),
+                              strict=True):  # fmt: skip
+    lines.append([f"{length:,}", *now, *(b / a for a, b in zip(was, now, strict=True))])
+head = ["tokens", "full, ms", "Nystrom, ms", "full: times half the text", "Nystrom: times half"]
+table(lines, head, formats=dict.fromkeys(head[1:], ",.1f")) if lines else "no kept times here"
 
 # %% [markdown]
-# *The last column divides each time by the one before. Where the text doubles, softmax takes about
-# four times as long. Nystrom takes less than twice as long at first, since a part of its work, the
-# inverse of the small table, does not grow with the text.*
+# *The last two columns divide a time by that of half the text. Full attention takes about four
+# times as long. Nystrom takes less than twice as long, and least at first, since a part of its
+# work, the inverse of the small table, does not grow with the text.*
 
 # %% [markdown]
 # ## YOSO: a weight is a collision

@@ -30,7 +30,7 @@ LUCK = {k: (TABLES / k, torch.tensor([1 - 1 / k, 2 - 1 / k])) for k in (1, 4, 16
 
 
 def picture() -> Html:
-    forms = [Form("the best", "bowls", BEST), Form("by luck", "features", LUCK)]
+    forms = [Form("the best", "bowls", BEST), Form("by luck", "features", LUCK, True)]
     return ranks(WORDS, dict(zip(NAMES, TABLES, strict=True)), forms, k=4)
 
 
@@ -64,7 +64,9 @@ def test_slider_head_and_form_show_the_page_s_own_maps_and_errors(reader: Reader
                 assert wrong
                 assert abs(float(wrong[1]) - 100 * errors[head].item()) < 0.51
                 assert said.startswith(f"{name}, {form}, {k:,} ")
-                assert f"{20 * k:,} numbers in place of 100" in said
+                numbers = 20 * k + (k * k if form == "by luck" else 0)
+                assert f"{numbers:,} numbers in place of 100" in said
+                assert page.locator(".rk-s").is_visible() == (form == "by luck")
     assert not reader.complaints
 
 

@@ -1,10 +1,10 @@
-const { words, tables, forms, k, off, step } = JSON.parse(given.values);
+const { words, tables, forms, k, off } = JSON.parse(given.values);
 const box = document.getElementById(given.id), find = what => box.querySelector(what);
 const size = words.length, cells = size * size;
 const bytes = Uint8Array.from(atob(given.maps), c => c.charCodeAt(0));
 const read = new DataView(bytes.buffer);
 const map = (block, table) => Array.from({ length: cells }, (_, i) =>
-  read.getInt16(2 * ((block * tables.length + table) * cells + i), true) * step);
+  read.getFloat32(4 * ((block * tables.length + table) * cells + i), true));
 let block = 1; // the exact tables are the first block
 for (const form of forms) for (const one of form.steps) one.block = block++;
 
@@ -92,7 +92,7 @@ const show = () => {
   const form = forms[at.form], now = form.steps[at.step], exact = map(0, at.table);
   const made = map(now.block, at.table), top = Math.max(...exact);
   const unit = now.k === 1 ? form.unit.replace(/s$/, "") : form.unit;
-  const named = `${grouped(now.k)} ${unit}`, numbers = 2 * size * now.k;
+  const named = `${grouped(now.k)} ${unit}`, numbers = 2 * size * now.k + (form.square ? now.k ** 2 : 0);
   slider.max = form.steps.length - 1;
   slider.value = at.step;
   slider.setAttribute("aria-valuetext", named);
@@ -101,13 +101,19 @@ const show = () => {
   draw(sides[1], made, top);
   find(".rk-exact + figcaption").textContent = tables[at.table];
   find(".rk-name").textContent = named;
-  const shown = Math.min(now.k, 3 * size) * 48 / size, flat = find(".rk-f");
-  find(".rk-t").setAttribute("width", shown);
-  flat.setAttribute("x", shown + 8);
-  flat.setAttribute("height", Math.min(shown, 48));
-  find(".rk-thin").setAttribute("viewBox", `0 0 ${Math.max(120, shown + 60)} 52`);
+  const across = Math.min(now.k, 3 * size) * 48 / size, flat = Math.min(now.k, size) * 48 / size;
+  const between = form.square ? flat + 6 : 0, last = find(".rk-f"), small = find(".rk-s");
+  find(".rk-t").setAttribute("width", across);
+  small.toggleAttribute("hidden", !form.square);
+  small.setAttribute("x", across + 8);
+  small.setAttribute("width", flat);
+  small.setAttribute("height", flat);
+  last.setAttribute("x", across + 8 + between);
+  last.setAttribute("height", flat);
+  find(".rk-thin").setAttribute("viewBox", `0 0 ${Math.max(150, across + between + 60)} 52`);
+  const by = grouped(now.k), middle = form.square ? ` times ${by} \u00d7 ${by}` : "";
   find(".rk-sizes").textContent =
-    `${size} \u00d7 ${grouped(now.k)} times ${grouped(now.k)} \u00d7 ${size}`;
+    `${size} \u00d7 ${by}${middle} times ${by} \u00d7 ${size}`;
   find(".rk-cost i").style.width = wide(numbers / cells);
   find(".rk-count").textContent = `${grouped(numbers)} of ${cells}`;
   const wrong = now.off[at.table], percent = `${Math.round(100 * wrong)}%`;

@@ -4,7 +4,7 @@
     ranks(["the", "dog", "barks"], {"layer 1, head 2": weights}, [best])
 
 The reader chooses a table (a head), a form, and k by a slider; a cell can be pointed at, or reached
-with the arrow keys. Maps and errors are the page's own numbers, maps rounded to 0.0001. Python
+with the arrow keys. Maps and errors are the page's own numbers, in single precision. Python
 draws the first state, which stays where nothing moves: on paper and without scripts.
 """
 
@@ -24,7 +24,6 @@ from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
 
 LARGEST = 150_000  # bytes of HTML
-STEP = 1e-4  # what a map is rounded to
 CELL, TOP, SIDE = 13.0, 46.0, 46.0  # of a map: a cell, the words above, the words to the left
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
@@ -34,12 +33,17 @@ class Form:
     """One way to make the tables from thin ones.
 
     `unit` is what k counts. `at` has for each k the maps (H, T, S), in the order of the tables, and
-    the error of each (H,).
+    the error of each (H,). `square`: between the two thin tables stands one of k x k.
     """
 
     name: str
     unit: str
     at: Mapping[int, tuple[Any, Any]]
+    square: bool = False
+
+    def numbers(self, size: int, k: int) -> int:
+        """How many numbers its thin tables have for `size` rows and columns."""
+        return 2 * size * k + (k * k if self.square else 0)
 
 
 def ranks(
@@ -67,7 +71,7 @@ def ranks(
         raise ValueError(f"tables: expected maps {shape[1:]} and a form; got {exact.shape[1:]}")
     if k not in forms[0].at:
         raise ValueError(f"k is {k}; {forms[0].name!r} has {list(forms[0].at)}")
-    stored, listed = [_bytes(exact)], []
+    stored, listed = [_bytes(exact)], list[dict[str, Any]]()
     for form in forms:
         steps = []
         for count, (maps, errors) in form.at.items():
@@ -79,22 +83,22 @@ def ranks(
                 )
             steps.append({"k": int(count), "off": wrong})
             stored.append(_bytes(found))
-        listed.append({"name": form.name, "unit": form.unit, "steps": steps})
+        listed.append({"name": form.name, "unit": form.unit, "square": form.square, "steps": steps})
     first, size = _array(forms[0].at[k][0])[0], len(words)
     wrong = listed[0]["steps"][list(forms[0].at).index(k)]["off"][0]
-    said = told(next(iter(tables)), listed[0], k, wrong, size, off)
+    said = told(next(iter(tables)), forms[0], k, wrong, size, off)
     maps = base64.b64encode(b"".join(stored)).decode()
-    values = {"words": list(words), "tables": list(tables), "forms": listed, "k": k, "off": off,
-              "step": STEP}  # fmt: skip
+    values = {"words": list(words), "tables": list(tables), "forms": listed, "k": k, "off": off}
     name = f"rk{hashlib.sha256((json.dumps(values) + maps).encode()).hexdigest()[:10]}"
     top = float(exact[0].max())
     left, right = _map(exact[0], words, top, "exact"), _map(first, words, top, "form")
-    numbers = 2 * size * k
+    numbers = forms[0].numbers(size, k)
     html = _PAGE.format(
         id=name, left=left, right=right, said=escape(said), off=escape(off), k=k,
         unit=escape(forms[0].unit), name=escape(forms[0].name), table=escape(next(iter(tables))),
-        thin=_thin(size, k), numbers=_wide(numbers / size**2), wrong=_wide(wrong),
-        count=numbers, all=size**2, columns=_columns(size), percent=f"{100 * wrong:.0f}%", **ROLES,
+        thin=_thin(size, k, forms[0].square), numbers=_wide(numbers / size**2), wrong=_wide(wrong),
+        sizes=_sizes(size, k, forms[0].square), count=numbers, all=size**2, columns=_columns(size),
+        percent=f"{100 * wrong:.0f}%", **ROLES,
         script=script(_SCRIPT, id=name, values=json.dumps(values), maps=maps),
     )  # fmt: skip
     if len(html.encode()) > LARGEST:
@@ -103,12 +107,12 @@ def ranks(
     return Html(html, f"[a slider: {alt}]", [Picture([left, right], alt, ["exact", "form"])])
 
 
-def told(table: str, form: Mapping[str, Any], k: int, wrong: float, size: int, off: str) -> str:
+def told(table: str, form: Form, k: int, wrong: float, size: int, off: str) -> str:
     """The state in words."""
-    unit = form["unit"].removesuffix("s") if k == 1 else form["unit"]
+    unit = form.unit.removesuffix("s") if k == 1 else form.unit
     return (
-        f"{table}, {form['name']}, {k:,} {unit}: {off} {100 * wrong:.0f}%, "
-        f"{2 * size * k:,} numbers in place of {size**2:,}."
+        f"{table}, {form.name}, {k:,} {unit}: {off} {100 * wrong:.0f}%, "
+        f"{form.numbers(size, k):,} numbers in place of {size**2:,}."
     )
 
 
@@ -119,7 +123,7 @@ def _array(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _bytes(maps: np.ndarray[Any, Any]) -> bytes:
-    return (maps / STEP).round().clip(-32768, 32767).astype("<i2").tobytes()
+    return maps.astype("<f4").tobytes()
 
 
 def _wide(share: float) -> str:
@@ -132,15 +136,23 @@ def _columns(size: int) -> str:
     return " ".join(f"minmax(0, {side + size * CELL + 1:g}fr)" for side in (SIDE, 1.0))
 
 
-def _thin(size: int, k: int) -> str:
-    """The two thin tables beside each other, to scale."""
-    shown, unit = min(k, 3 * size), 48 / size
-    wide, flat = shown * unit, min(shown, size) * unit
+def _sizes(size: int, k: int, square: bool) -> str:
+    between = f" times {k:,} \u00d7 {k:,}" if square else ""
+    return f"{size} \u00d7 {k:,}{between} times {k:,} \u00d7 {size}"
+
+
+def _thin(size: int, k: int, square: bool) -> str:
+    """The thin tables beside each other, to scale."""
+    unit = 48 / size
+    wide, flat = min(k, 3 * size) * unit, min(k, size) * unit
+    between = flat + 6 if square else 0
     return (
-        '<svg viewBox="0 0 200 52" preserveAspectRatio="xMinYMid" class="rk-thin" '
-        'aria-hidden="true">'
+        f'<svg viewBox="0 0 {max(150, wide + between + 60):g} 52" preserveAspectRatio="xMinYMid" '
+        'class="rk-thin" aria-hidden="true">'
         f'<rect class="rk-t" x="2" y="2" width="{wide:g}" height="48"/>'
-        f'<rect class="rk-f" x="{wide + 8:g}" y="2" width="48" height="{flat:g}"/></svg>'
+        f'<rect class="rk-s" x="{wide + 8:g}" y="2" width="{flat:g}" height="{flat:g}"'
+        f"{'' if square else ' hidden'}/>"
+        f'<rect class="rk-f" x="{wide + 8 + between:g}" y="2" width="48" height="{flat:g}"/></svg>'
     )
 
 
@@ -213,7 +225,7 @@ _PAGE = """\
 .rk-bar b {{ position: absolute; left: 50%; top: 0; bottom: 0;
   border-left: 2px dashed currentColor; }}
 .rk-bars .rk-number {{ min-width: 4.6em; text-align: right; }}
-.rk [hidden] {{ display: none; }}
+.rk [hidden], .rk-thin [hidden] {{ display: none; }}
 @media print {{ .rk-controls, .rk-how {{ display: none; }} }}
 @media (max-width: 500px) {{ .rk-thin {{ width: 120px; }} .rk-how {{ font-size: .9em; }} }}
 </style>
@@ -222,7 +234,7 @@ _PAGE = """\
 <div class="rk-maps" style="grid-template-columns: {columns}">
 <figure>{left}<figcaption>{table}</figcaption></figure>
 <figure>{right}<figcaption class="rk-name">{k} {unit}</figcaption></figure></div>
-<div class="rk-made">{thin}<span class="rk-sizes"></span></div>
+<div class="rk-made">{thin}<span class="rk-sizes">{sizes}</span></div>
 <div class="rk-bars"><span>numbers</span>
 <span class="rk-bar rk-cost"><i style="width:{numbers}"></i><b></b></span>
 <span class="rk-number rk-count">{count} of {all}</span>
