@@ -600,6 +600,7 @@ for best, place, chance in zip(*(found.values() for found in made.values()), str
     assert (place < chance).all()
 lines = [[name, *(spread(found) for found in by_m.values())] for name, by_m in made.items()]
 lines.append(["the same plate for all", *[spread(asks_nobody)] * len(budgets)])
+assert (2 * 256 * 32, 256**2) == (16_384, 65_536)  # numbers in two thin tables, and in one
 table(lines, ["bowls", *(f"{m} of {n}" for m in budgets)],
       caption="plates off by: mean (lowest to highest of six passages)")  # fmt: skip
 
