@@ -207,10 +207,10 @@ table(
 # %% [markdown] tags=["slide"]
 # ## Look: does a real model's attention fit in a window?
 #
-# MiniLM is a BERT of 6 layers with 12 heads each. Give it texts of 256 tokens from the beginning of
-# the treebank (weblogs, no sample of its five kinds of text), and record each head's weights and
-# values. From the weights of full attention, those under any mask follow by closing and dividing,
-# as in the table above.
+# MiniLM is a BERT of 6 layers with 12 heads each. Give it six texts of 256 tokens, cut at even
+# distances out of the treebank's documents, which come in a drawn order, and record each head's
+# weights and values. From the weights of full attention, those under any mask follow by closing and
+# dividing, as in the table above.
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
@@ -223,7 +223,7 @@ documents = generated_documents(200) if profile() == "ci" else web_documents()
 print(banner("generated documents" if profile() == "ci" else "ud_english_ewt (real)"))
 n, texts = 256, pick(ci=2, laptop=6, gpu=6)
 stream = [i for document in documents for text in document for i in tokenizer.encode(text)]
-cut = [stream[i * (n - 2) : (i + 1) * (n - 2)] for i in range(texts)]
+cut = [stream[at : at + n - 2] for at in range(0, len(stream), len(stream) // texts)][:texts]
 tokens = torch.tensor([[tokenizer.bos, *row, tokenizer.eos] for row in cut])
 with torch.no_grad(), record(model, "*mechanism.weights", "*attn.values") as seen:
     states = model(tokens)
