@@ -118,7 +118,8 @@ def draw_mask(
     n, rows = len(words), [[float(x) for x in row] for row in scores]
     says = [[float(x) for x in row] for row in values]
     drawn = {name: [[bool(x) for x in row] for row in mask] for name, mask in masks.items()}
-    for name, grid in {"scores": rows, **drawn}.items():
+    square: dict[str, Rows] = {"scores": rows, **drawn}
+    for name, grid in square.items():
         if n < 2 or len(grid) != n or any(len(row) != n for row in grid):
             raise ValueError(f"{name}: expected {n} rows of {n}, two words or more, and got {grid}")
     if len(says) != n or not all(math.isfinite(x) for row in (*rows, *says) for x in row):
