@@ -100,7 +100,7 @@ mix(h, s, gamma)
 # The second model is the first, given the sentence turned round. Both share the rows of the words
 # and the output layer. From the second LSTM layer on, what a layer read is added to what it says.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.models.before.bilm import bilm
 
 

@@ -62,7 +62,7 @@ show(svg(820, 235, drawing), shown + "and right, to the guess above it: hens? ge
 # the answer. Which inputs reach which state? Where the gradient of a state by an input is not zero,
 # there is a path.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.masks import Causal

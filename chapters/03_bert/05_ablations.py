@@ -50,7 +50,7 @@ TASKS = {  # table 5: MNLI-m, QNLI, MRPC, SST-2, SQuAD F1
 # answer in a text. *Fine-tuned* means that all weights go on learning; *frozen*, that the states
 # are taken as they are (*feature-based* in the paper).
 
-# %% tags=["fold"]
+# %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import predict
 
 predict(

@@ -134,7 +134,7 @@ f"from {i} to {j}, score {scores[i, j]:.1f}"
 # Four heads by hand, on an encoder whose states are known. Tagger and reader are one matrix on
 # every state:
 
-# %%
+# %% tags=["nbval-check-output"]
 from torch import nn
 
 from deepdive.layers.heads import Chooser, Classifier, SpanReader, Tagger
@@ -160,7 +160,7 @@ for head in (Tagger(Fixed(), 8, 3), SpanReader(Fixed(), 8)):
 # classifier with one class, whose logits are laid side by side, a row for each question:
 
 
-# %%
+# %% tags=["nbval-check-output"]
 def classify(head):
     pooled = torch.tanh(states[:, 0] @ head.pooler.dense.weight.T + head.pooler.dense.bias)
     return pooled @ head.out.weight.T + head.out.bias

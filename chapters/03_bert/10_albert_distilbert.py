@@ -64,7 +64,7 @@ show(svg(590, 300, drawing), told + "DistilBERT: every second block of BERT on w
 # The narrow table is the **factorised embedding**: a row says which piece it is, without context,
 # and 128 numbers may be enough for that; a state says what it means here, and needs 768.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.models.bert import albert, bert, distilbert
@@ -83,7 +83,7 @@ assert 30_000 * 128 + 128 * 768 + 768 == 3_939_072
 # %% [markdown]
 # So much for memory. And the work, counted on toys of four, four and two layers:
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.page.flops import count_flops
 
 toy = {"d_model": 96, "n_heads": 4, "d_ff": 384}

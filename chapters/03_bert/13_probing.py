@@ -99,7 +99,7 @@ def probe(x, y, penalty):
     return w, y.mean(0) - x.mean(0) @ w
 
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.explain.probes import ridge
 
 w, b = probe(torch.tensor([[0.0], [1], [2], [5]]), torch.tensor([[0.0], [0], [0], [1]]), 4.0)

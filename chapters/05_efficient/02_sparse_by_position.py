@@ -152,7 +152,7 @@ with_alt(
 # 64. Make the first token global: its row and its column have 15 pairs, of which 3 were open. That
 # makes $22 + 12 = 34$.
 
-# %%
+# %% tags=["nbval-check-output"]
 weights, values = torch.tensor([1.0, 2, 4, 1]) / 8, torch.tensor([0.0, 7, 14, 56])
 stay = torch.tensor([True, True, True, False])
 kept = weights * stay / (weights * stay).sum()
@@ -199,7 +199,7 @@ def near(q, k, v, w):
     return (scores.softmax(-1).unsqueeze(1) * v).sum(-1)
 
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.attention import SoftmaxAttention, WindowAttention
 
 q, k, v = torch.randn(3, 1, 1, 50, 8).unbind(0)

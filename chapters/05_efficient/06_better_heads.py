@@ -111,7 +111,7 @@ def talking_heads(q, k, v, before, after, allowed):
     return weights @ v
 
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.attention import SoftmaxAttention, TalkingHeadsAttention
 from deepdive.masks import Causal
 
@@ -171,7 +171,7 @@ for name, mixing in (("identity", torch.eye(4)), ("minus signs", -torch.eye(4)))
 # the item that is both, and that of the item with the colour but **not** the shape. One attention
 # layer, four colours, four shapes; all data are generated.
 
-# %%
+# %% tags=["nbval-check-output"]
 from torch.nn.functional import one_hot
 
 

@@ -140,7 +140,7 @@ with torch.no_grad():
     assert torch.allclose(predicted.prior(q, q)[0, 0], ours, rtol=1e-6, atol=1e-5)
 "both priors equal the library's"
 
-# %%
+# %% tags=["nbval-check-output"]
 x = torch.randn(1, 7, 8)
 with torch.no_grad():
     for made in (RandomScores(1, 12), DenseScores(8, 1, 12)):
@@ -214,7 +214,7 @@ assert wrong.sum(-1).max() < 0.9
 #
 # One attention layer of 4 heads between an embedding and a linear layer; all data are generated.
 
-# %%
+# %% tags=["nbval-check-output"]
 from torch import nn
 
 from deepdive.attention import MultiHeadAttention
