@@ -304,7 +304,7 @@ figure = heatmap(
     limits=(0, 1),
     digits=2,
     alt="A map of 6 layers and 12 heads. Some heads of the first three layers keep two thirds or "
-    "more in the window; the last layer's keep little more than a seventh.",
+    "more in the window; the last layer's keep a fifth at most.",
 )
 figure.axes[0].set(xlabel="head", ylabel="")
 figure
