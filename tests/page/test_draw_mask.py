@@ -28,6 +28,9 @@ PATTERNS = {
     "one global": (Window(0, 0) | Global((2,))).dense(N)[0, 0],
     "first alone": torch.tensor([[s == 0 and t < N - 1 for s in range(N)] for t in range(N)]),
 }
+# What a book's theme does to tables and lists in an output.
+THEME = "<style>.cell table td, .cell table th { padding: 8px 12px; border: 1px solid } "
+THEME += ".cell dl dd { margin-left: 2rem }</style>"
 HTML = draw_mask(WORDS, SCORES, V, PATTERNS, start="window").html
 
 
@@ -171,8 +174,12 @@ def test_keys_move_and_switch(reader: Reader) -> None:
 def test_it_fits_and_can_be_read(reader: Reader, size: Size, scheme: str) -> None:
     words = ["Rain", "fell", "all", "day", "long", "so", "we", "stayed", "home"]
     html = draw_mask(words, torch.zeros(9, 9), torch.eye(9), {"full": torch.ones(9, 9)}).html
-    page = reader.open(html, size, color_scheme=scheme)
+    page = reader.open(f"{THEME}<div class=cell>{html}</div>", size, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    first, second = (square(page, 0, s).bounding_box() for s in (0, 1))
+    assert first
+    assert second
+    assert second["x"] - first["x"] < first["width"] + 2, "the theme's cells push squares apart"
     boxes = [square.bounding_box() for square in page.locator(".ddm-sq").all()]
     assert all(box and min(box["width"], box["height"]) >= 27 for box in boxes)
     smallest = (

@@ -210,13 +210,16 @@ _STYLE = """
 .ddm-side { flex: 1 1 17em; min-width: 0; }
 .ddm table { border-collapse: collapse; margin: 0; background: none; font-size: .9rem;
   font-variant-numeric: tabular-nums; display: table; width: auto; }
-.ddm :is(th, td) { border: 0; padding: 0; background: none; font-weight: 400; }
+.ddm table :is(th, td) { border: 0 !important; padding: 0 !important; background: none;
+  font-weight: 400; }
 .ddm thead th { height: 4.9em; vertical-align: bottom; color: var(--key); }
 .ddm thead th span { writing-mode: vertical-rl; transform: rotate(180deg); display: inline-block;
   line-height: 2.1rem; padding-top: .35em; }
 .ddm thead th:last-child span { opacity: .85; color: currentColor; }
-.ddm thead th:last-child { color: inherit; padding-left: .5em; }
-.ddm tbody th { text-align: right; padding-right: .45em; color: var(--ask); white-space: nowrap; }
+.ddm thead th:last-child { color: inherit; }
+.ddm thead th:last-child span, .ddm .ddm-lost .ddm-bar { margin-left: .5em; }
+.ddm tbody th { text-align: right; color: var(--ask); white-space: nowrap; }
+.ddm tbody th::after { content: ""; display: inline-block; width: .45em; }
 .ddm tr { background: none !important; }
 .ddm .ddm-sq { display: block; box-sizing: border-box; width: 2.1rem; height: 2.1rem; margin: 0;
   padding: 0; font: inherit; font-size: .8rem; line-height: 2rem; text-align: center;
@@ -229,13 +232,12 @@ _STYLE = """
 .ddm button.ddm-sq { cursor: pointer; }
 .ddm button.ddm-sq:focus-visible { outline: 3px solid var(--key); outline-offset: 1px;
   position: relative; }
-.ddm .ddm-lost { padding-left: .5em; }
 .ddm .ddm-lost .ddm-bar { width: 2.6rem; }
 .ddm-bar { display: block; height: .7em; border: 1px solid currentColor; box-sizing: border-box; }
 .ddm-bar b { display: block; height: 100%; background: currentColor; opacity: .75; }
 .ddm-told { margin: .2em 0 .9em; }
 .ddm-told dt { font-weight: 600; margin: 0; }
-.ddm-told dd { margin: 0 0 .7em; min-height: 2.8em; }
+.ddm .ddm-told dd { margin: 0 0 .7em !important; min-height: 2.8em; }
 .ddm-told .ddm-cost b { background: #E69F00; opacity: 1; }
 .ddm-steps { display: flex; gap: 3px; }
 .ddm-step { flex: 1; height: .7em; border: 1px solid currentColor; box-sizing: border-box; }
@@ -252,8 +254,7 @@ _STYLE = """
 @media (max-width: 500px) {
   .ddm .ddm-sq { width: 1.75rem; height: 1.75rem; line-height: 1.65rem; font-size: .75rem; }
   .ddm thead th span { line-height: 1.75rem; }
-  .ddm .ddm-lost .ddm-bar { width: 1.7rem; }
-  .ddm .ddm-lost { padding-left: .3em; }
+  .ddm .ddm-lost .ddm-bar { width: 1.7rem; margin-left: .3em; }
 }
 @media print { .ddm-presets, .ddm-how { display: none; } }
 """
