@@ -396,9 +396,9 @@ for level in (0, 3, 6):
 # %% [markdown]
 # Here the control is a warning. At level 0 it is *easier* than the task: its depths depend on the
 # word alone, and level 0 is the word. On real sentences the task is best at the middle one of the
-# three levels, and even there the probe gets as much out of depths drawn by lot. A rank correlation
-# for depth alone, such as is often printed, does not show that a layer holds trees. That the
-# control falls from level to level while the task does not, is what speaks for it.
+# three levels, and even there the probe gets nearly as much out of depths drawn by lot. A rank
+# correlation for depth alone, such as is often printed, does not show that a layer holds trees.
+# That the control falls from level to level while the task does not, is what speaks for it.
 
 # %% [markdown]
 # ## In practice
