@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import torch
 from checkout import TESTS
 from fault import fault
+from safetensors.torch import save_file
 from torch import nn
 
 import deepdive
@@ -296,3 +298,29 @@ def test_old_leftovers_are_cleared(tmp_path):
     run(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["checkpoint-000003", "checkpoint-000004"]
     shutil.rmtree(tmp_path)
+
+
+def test_a_file_that_was_being_written_at_a_kill_is_cleared(tmp_path):
+    """safetensors writes under a name of its own, then renames: both moments leave nothing."""
+    moments = tmp_path / "moments"
+    moments.mkdir()
+    child = os.fork()
+    if child == 0:
+        save_file({"x": torch.zeros(60_000_000)}, moments / "state.safetensors")
+        os._exit(0)
+    while not (names := os.listdir(moments)):
+        pass
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    draft = tmp_path / "run" / ".writing-000001"
+    draft.mkdir(parents=True)
+    for name in {*names, ".tmpa1B2c3"}:
+        (draft / name).write_bytes(b"half")
+    (tmp_path / "run" / ".writing-000002").mkdir()
+    (tmp_path / "run" / ".writing-000002" / "mine.txt").write_text("not of a checkpoint")
+    run(tmp_path / "run")
+    assert sorted(os.listdir(tmp_path / "run")) == [
+        ".writing-000002",
+        "checkpoint-000005",
+        "checkpoint-000006",
+    ]

@@ -22,6 +22,7 @@ FILES = ("state.safetensors", "state.json")  # of a checkpoint; removed in this 
 MARK = b'{"body": '  # how a state.json of ours begins: the keys are sorted
 NAME = re.compile(r"checkpoint-\d{6,}")
 DRAFT = re.compile(r"\.writing-\d{6,}")
+UNFINISHED = re.compile(r"\.tmp\w{6}")  # what safetensors writes first, then renames
 
 
 def _sync(path: Path) -> None:
@@ -131,9 +132,13 @@ def _marked(path: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder that holds nothing but files of a checkpoint; leave any other alone."""
-    if _names(folder) <= set(FILES):
-        for name in FILES:
+    """Remove a folder that holds nothing but files of a checkpoint; leave any other alone.
+
+    A process that was killed may have left a file that safetensors had not yet given its name.
+    """
+    unfinished = [name for name in _names(folder) if UNFINISHED.fullmatch(name)]
+    if _names(folder) <= {*FILES, *unfinished}:
+        for name in (*unfinished, *FILES):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
 
