@@ -16,9 +16,12 @@ from stage import library
 rows = library("house.atlas.rows")
 Row = Any
 
-COLOURS = {  # the roles of deepdive.page.diagrams
-    "head": "#D55E00", "layer": "#009E73", "between": "#E69F00", "around": "#0072B2",
-    "other": "#8a8a8a",
+COLOURS = {  # as in the diagrams of what changed
+    place: f"var(--dd-{role})"
+    for place, role in (
+        ("head", "query"), ("layer", "value"), ("between", "weight"), ("around", "key"),
+        ("other", "output"),
+    )
 }  # fmt: skip
 STEP, INDENT = 24, 16  # of the tree, in pixels
 GROWTH = {

@@ -71,6 +71,7 @@ def make(root: Path, work: Path) -> list[str]:
     for path in notebooks:
         shutil.copyfile(path, site / path.relative_to(root))
     (site / "_static" / "paths_data.js").write_text(stage.paths.script(), "utf-8")
+    (site / "_static" / "roles.css").write_text(library("page.palette").css(), "utf-8")
     (site / "_static" / FONT).write_bytes(font_for_web())
     try:
         search = vendored("minisearch") / "dist" / "umd" / "index.js"

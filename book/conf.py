@@ -13,6 +13,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx_design",
     "formulas",
+    "coded",
     "links",
     "papers",
     "printed",
@@ -35,10 +36,10 @@ html_title = "deepdive"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = [
-    "fonts.css", "book.css", "paths.css", "atlas.css", "search.css", "around.css", "tables.css",
-    "front.css",
+    "fonts.css", "roles.css", "book.css", "paths.css", "atlas.css", "search.css", "around.css",
+    "tables.css", "front.css",
 ]  # fmt: skip
-# build.py writes the data of the paths
+# build.py writes the data of the paths, and roles.css
 SCRIPTS = (
     "asides.js",
     "scroll.js",

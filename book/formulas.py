@@ -6,10 +6,12 @@ A formula that does not convert is a warning, and so an error of the build.
 from typing import Any
 
 from docutils import nodes
+from frames import PLAIN
 from sphinx.util import logging
 from stage import library
 
 mathml = library("page.mathml").mathml
+lettered = library("page.palette").lettered
 LOGGER = logging.getLogger(__name__)
 
 
@@ -20,6 +22,8 @@ def _visit(display: str) -> Any:
         except ValueError as error:
             LOGGER.warning("formula %s: %s", node.astext().strip(), error, location=node)
             raise nodes.SkipNode from error
+        if not self.builder.current_docname.startswith(PLAIN):
+            formula = lettered(formula)
         block = self.starttag(node, "div", CLASS="formula")
         self.body.append(f"{block}{formula}</div>\n" if display == "block" else formula)
         raise nodes.SkipNode

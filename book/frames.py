@@ -21,11 +21,14 @@ import nbformat
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from stage import IMAGES, formulas, image, is_answer, library
+from pictures import figure, letters
+from stage import IMAGES, formulas, is_answer, library
 
 mathml = library("page.mathml").mathml
+lettered = library("page.palette").lettered
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
 NARROW = 1.75  # a picture no wider than this, for its height, has its words beside it
+PLAIN = "chapters/01_"  # before attention: its q and k are other things
 SHOWN = ("math_block", "table_open", "bullet_list_open", "ordered_list_open")
 # Sections that are for readers, and what is said of the two that end a page.
 UNSPOKEN = {
@@ -72,7 +75,7 @@ class Frames:
         self.site = site
         self.frames: list[Frame] = []
         self.markdown: Any = MarkdownIt("commonmark").enable("table")
-        dollarmath_plugin(self.markdown, renderer=_formula)
+        dollarmath_plugin(self.markdown, renderer=self._formula)
         self.markdown.renderer.rules["link_open"] = self._link
 
     def read(self, page: Any) -> None:
@@ -137,8 +140,9 @@ class Frames:
         pictures, texts = [], []
         for out in cell.outputs:
             if kind := _image(out):
-                data, alt = out.data[kind], out.metadata.get(kind, {}).get("alt", "")
-                pictures.append(image(kind, data, alt))
+                data, about = out.data[kind], out.metadata.get(kind, {})
+                size = about.get("letters", letters(cell.source, ""))
+                pictures.append(figure(kind, data, about.get("alt", ""), size))
                 frame.narrow = _width_by_height(kind, data) <= NARROW
             elif table := _table(out):
                 pictures.append(table)
@@ -203,6 +207,10 @@ class Frames:
 
     # -- Markdown
 
+    def _formula(self, content: str, options: dict[str, Any]) -> str:
+        formula = mathml(content, "block" if options["display_mode"] else "inline")
+        return formula if self.page.name.startswith(PLAIN) else lettered(formula)
+
     def _blocks(self, source: str) -> list[Block]:
         lines = source.splitlines()
         return [
@@ -222,10 +230,6 @@ class Frames:
             name = f"{page.relative_to(root).as_posix()}{mark}{anchor}" if there else ""
             url = f"../{name or self.page.name + '.html'}"
         return f'<a href="{html.escape(url)}">'
-
-
-def _formula(content: str, options: dict[str, Any]) -> str:
-    return mathml(content, "block" if options["display_mode"] else "inline")
 
 
 def _bare(heading: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import nbformat
 import yaml
 from paths import Station, hours, raw
+from pictures import POINT, embedded, themed
 
 LIVE = (  # page, what its output's HTML holds, the words of the link
     (
@@ -41,7 +42,7 @@ def _first(root: Path, name: str, mark: str, link: str) -> Iterable[str]:
     for html in shown(nbformat.read(notebook, as_version=4)):
         if mark in html:
             more = f'<p><a href="{name}.html">{link}</a></p>'
-            yield f'<div class="front-live">{html}{more}</div>'
+            yield f'<div class="front-live">{embedded(html, 10 * POINT)}{more}</div>'
             return
 
 
@@ -60,7 +61,7 @@ def cards(book: Path, groups: dict[str, list[Station]]) -> str:
     for title, stations in groups.items():
         folder = stations[0].name.split("/")[-2]
         drawing = book / "drawings" / f"{folder}.svg"
-        art = drawing.read_text("utf-8") if drawing.is_file() else ""
+        art = themed(drawing.read_text("utf-8")) if drawing.is_file() else ""
         total = hours(sum(station.minutes for station in stations))
         lines.append(
             f'<li>{art}<p class="chapter-name"><a href="{stations[0].name}.html">{escape(title)}'

@@ -9,7 +9,6 @@ run the page and what it cost.
 """
 
 import argparse
-import base64
 import html
 import importlib
 import os
@@ -24,6 +23,7 @@ import nbformat
 import yaml
 from front import cards, live
 from paths import Paths
+from pictures import embedded, figure, letters
 
 BOOK = Path(__file__).resolve().parent
 LIBRARY = BOOK.parent / "lib"
@@ -157,6 +157,7 @@ class Stage:
     def _stage_notebook(self, path: Path) -> None:
         notebook = self._read(path)
         notebook.cells = [cell for cell in notebook.cells if not is_answer(cell)]
+        code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
         for cell in notebook.cells:
             tags = cell.metadata.get("tags", [])
             if cell.cell_type == "markdown":
@@ -167,7 +168,8 @@ class Stage:
                 cell.metadata["tags"] = [*tags, *(TAGS[tag] for tag in tags if tag in TAGS)]
                 if name := cell.metadata.get("title"):  # what the fold is called
                     cell.metadata["mystnb"] = {f"code_prompt_{way}": name for way in WAYS}
-                cell.outputs = [self._output(out, path) for out in cell.outputs]
+                size = letters(cell.source, code)
+                cell.outputs = [self._output(out, path, size) for out in cell.outputs]
         first = notebook.cells[0]
         first.source = re.sub(
             r"^# .+$",
@@ -204,19 +206,23 @@ class Stage:
             )
         return f'<p class="page-line">{" ".join(parts)}</p>'
 
-    def _output(self, out: Any, path: Path) -> Any:
-        """An output with its links placed; an image becomes HTML, with its alternative text."""
+    def _output(self, out: Any, path: Path, size: float) -> Any:
+        """An output with its links placed; an image becomes HTML, with its alternative text.
+
+        `size` is what the code of the cell says of the letters of its plots.
+        """
         data = out.get("data", {})
         kind = next((kind for kind in IMAGES if kind in data), "")
         if "text/html" in data:
             data["text/html"] = re.sub(
                 r'(?<=<a )href="([^":]+\.ipynb)(#[^"]*)?"',
                 lambda link: f'href="{self._page(link[1], path)}{link[2] or ""}"',
-                formulas(data["text/html"]),
+                embedded(formulas(data["text/html"]), size),
             )
         elif kind:
-            alt = out.metadata.get(kind, {}).get("alt", "")
-            data["text/html"] = image(kind, data[kind], alt)
+            about = out.metadata.get(kind, {})
+            size = about.get("letters", size)
+            data["text/html"] = figure(kind, data[kind], about.get("alt", ""), size)
         return out
 
     # -- links
@@ -308,14 +314,6 @@ def formulas(shown: str) -> str:
         shown,
         flags=re.DOTALL,
     )
-
-
-def image(kind: str, data: str, alt: str) -> str:
-    """An image inside the page; where alternative text is missing, the check names it."""
-    if kind == "image/svg+xml":
-        data = base64.b64encode(data.encode()).decode()
-    text = f' alt="{html.escape(alt)}"' if alt else ""
-    return f'<img src="data:{kind};base64,{"".join(data.split())}"{text}>'
 
 
 def cite(citation: dict[str, Any]) -> str:

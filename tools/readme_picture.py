@@ -17,7 +17,7 @@ from PIL import Image
 from torch import nn
 
 from deepdive.attention import SoftmaxAttention
-from deepdive.page.diagrams import ROLES
+from deepdive.page.palette import ROLES
 from deepdive.training.optim import adam
 
 OUT = Path(__file__).resolve().parent.parent / "book" / "_static" / "attention.webp"

@@ -1,6 +1,7 @@
 // What is wider than the page scrolls, and a shade at the edge says that there is more; with the
 // focus on it, the arrow keys scroll it too.
-const WIDE = "pre, .formula, .text_html, .pst-scrollable-table-container, p:has(> math)";
+const WIDE = "pre, .formula, p:has(> math), .dd-picture, .film figure, .still, .dd-still, .text_html, " +
+  ".pst-scrollable-table-container";
 
 function shade(part) {
   const left = part.scrollLeft > 1;

@@ -259,7 +259,7 @@ with_alt(
 )
 
 # %% [markdown]
-# *The four corrections of one pass add up to nothing. White is called $-1$, grey $+1$.*
+# *The four corrections of one pass add up to nothing. What is grey is called $+1$, the rest $-1$.*
 #
 # No rule could do better. XOR asks for four things:
 #

@@ -262,8 +262,8 @@ figure
 
 # %% [markdown]
 # *Rows and columns: the same six places. Level 0, the row of the table, is one everywhere. Above
-# it the vectors part. Were places of one use nearer to each other, two dark blocks of three would
-# show. This model has read little and parts the six little: look where the scale begins.*
+# it the vectors part. Were places of one use nearer to each other, two blocks of strong colour
+# would show. This model has read little and parts the six little: look where the scale begins.*
 #
 # Within a use and between the two uses the means differ by a hundredth at most: for *like* this
 # small model shows no difference. In the generated sentences of the profile `ci`, whose grammar it

@@ -602,7 +602,7 @@ with_alt(
 
 # %% [markdown]
 # *Above: the estimates. Below: their attention weights, one row for each place from left (top) to
-# right (bottom). The dark band is as wide as the kernel; each row sums to one.*
+# right (bottom). The coloured band is as wide as the kernel; each row sums to one.*
 #
 # On these fifty points the learned width comes nearer to the curve than both fixed ones. The best
 # of 20 widths was chosen with the true curve in sight, and shows what is left to gain: fifty noisy

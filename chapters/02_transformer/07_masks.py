@@ -372,7 +372,7 @@ with_alt(
 )
 
 # %% [markdown]
-# *Queries down, keys across, dark = may attend; `real` marks six of eight tokens, `ids` are
+# *Queries down, keys across, filled = may attend; `real` marks six of eight tokens, `ids` are
 # 0 0 0 1 1 1 1 1.*
 #
 # | mask | says | where it is used |
@@ -613,7 +613,7 @@ print("row 0, bools joined by &: ", joined.tolist())
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* How many of the 64 squares are dark in `Causal()`, and in `Causal() &
+# 1. *(pencil, 3 min)* How many of the 64 squares are filled in `Causal()`, and in `Causal() &
 #    Padding(real)` with six real tokens?
 #
 #    <details><summary>Answer</summary>
@@ -639,7 +639,7 @@ print("row 0, bools joined by &: ", joined.tolist())
 #
 #    </details>
 # 4. *(write, 8 min)* Two texts are packed in one row. Each must be written from left to right, and
-#    neither may see the other. Which mask, and which squares does it leave dark for lengths 2, 3?
+#    neither may see the other. Which mask, and which squares does it fill for lengths 2, 3?
 #
 #    <details><summary>Answer</summary>
 #

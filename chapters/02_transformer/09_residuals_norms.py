@@ -40,8 +40,8 @@ def box(x, y, words, role):
     )
 
 
-drawing = [arrow(x, 40, end, 40, "output", 5) for x, end in ((100, 317), (413, 627), (723, 765))]
-drawing.append(arrow(100, 150, 765, 150, "output", 5))
+drawing = [arrow(x, 40, end, 40, "residual", 5) for x, end in ((100, 317), (413, 627), (723, 765))]
+drawing.append(arrow(100, 150, 765, 150, "residual", 5))
 for y, name, on_stream in ((40, "post-norm", True), (150, "pre-norm", False)):
     drawing.append(text(48, y, name, 15, bold=True))
     for x, sublayer in ((120, "attention"), (430, "feed-forward")):

@@ -75,8 +75,8 @@ show(
 )
 
 # %% [markdown]
-# *The grey lines are the residuals: a sublayer adds to the row, and never replaces it. Beside each
-# sublayer its number of parameters; each norm has $2d$.*
+# *The light blue lines are the residuals: a sublayer adds to the row, and never replaces it.
+# Beside each sublayer its number of parameters; each norm has $2d$.*
 #
 # | | mixes tokens | mixes dimensions | the same weights for each token |
 # |---|---|---|---|
@@ -408,7 +408,7 @@ heads(maps, signs, signs, names=names)
 
 # %% [markdown]
 # *Queries down, each mark with its place. The partners of the four* `x` *stand at 1, 4, 3 and 0.
-# Look for a dark line one place left of the diagonal in layer 1.*
+# Look for a line of strong colour one place left of the diagonal in layer 1.*
 #
 # Now count over all test sequences, for the `x` that are three places or more from their partner:
 # where is the largest weight?
@@ -473,7 +473,7 @@ film(
 )
 
 # %% [markdown]
-# *Left, the copying head and its line one place left of the diagonal. Right, the dark cells one
+# *Left, the copying head and its line one place left of the diagonal. Right, the strong cells one
 # place after far partners: row 6, whose partner stands at 3, looks at 4. In this run the line comes
 # first. That is one run: with another seed in* `Tagger` *see whether it does so again.*
 #

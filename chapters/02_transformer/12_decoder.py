@@ -156,8 +156,8 @@ show(
 )
 
 # %% [markdown]
-# *The shape goes through unchanged, so layers can be stacked. Only the blue arrow brings something
-# in from outside.*
+# *The shape goes through unchanged, so layers can be stacked. Only the arrow from the left, in
+# the keys' blue, brings something in from outside.*
 #
 # Check it against the library's `Block` and against torch's own layer, with the same weights in all
 # three.

@@ -284,7 +284,7 @@ with_alt(
 )
 
 # %% [markdown]
-# *Dark: the nucleus of 0.7. Dashed: where top-k cuts. In the sharp distribution top-k lets two
+# *Full blue: the nucleus of 0.7. Dashed: where top-k cuts. In the sharp distribution top-k lets two
 # words in that together hold 0.07.*
 
 # %% [markdown]

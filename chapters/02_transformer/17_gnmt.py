@@ -78,7 +78,7 @@ def box(x, y, words, role, wide=120):
 
 def way_past(x, y, side):  # from the line below a box to the line above it
     path = f"M {x} {y + 24} H {x + side * 84} V {y - 26} H {x}"
-    return f'<path d="{path}" fill="none" stroke="{ROLES["output"]}" stroke-width="2.5"/>'
+    return f'<path d="{path}" fill="none" stroke="{ROLES["residual"]}" stroke-width="2.5"/>'
 
 
 # %% tags=["fold"]
@@ -100,8 +100,9 @@ show(
 )
 
 # %% [markdown]
-# *Pink: the way past a layer, from the third on. Green: the same context goes to every layer of the
-# decoder. The encoder's bottom layer reads in both directions, the others from left to right.*
+# *Light blue: the way past a layer, from the third on. Green: the same context goes to every layer
+# of the decoder. The encoder's bottom layer reads in both directions, the others from left to
+# right.*
 #
 # Why so lopsided? Each layer ran on a GPU of its own. A layer that reads from left to right can
 # begin as soon as the layer below has its first state. So eight GPUs work at once, each a few

@@ -298,7 +298,7 @@ assert beside > apart + 0.2
 print(f"cosine of neighbours {beside:.2f}, of places 30 apart {apart:.2f}")
 
 # %% [markdown]
-# *Dark red along the diagonal: neighbouring places have learned rows that are alike (the mean of
+# *Strong red along the diagonal: neighbouring places have learned rows that are alike (the mean of
 # all places was taken off first). The stripes beside it: likeness comes and goes in waves. Place 0,
 # where `[CLS]` always stands, is like no other.* The table ends at 512, and so does the model: at
 # place 512 there is no row to add.

@@ -74,7 +74,7 @@ with_alt(
 )
 
 # %% [markdown]
-# *Queries down, keys across, dark = the pair is computed. Strided and fixed are causal. At 25
+# *Queries down, keys across, filled = the pair is computed. Strided and fixed are causal. At 25
 # positions a third is a poor saving; what counts is how the filled part grows: with $n$ for
 # windows, global tokens and blocks, with $n \sqrt n$ for the last three, with $n^2$ for the first.*
 #

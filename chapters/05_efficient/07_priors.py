@@ -519,9 +519,9 @@ names = [
 show(heads(four, ticks, ticks, names=names))
 
 # %% [markdown]
-# *Above: light heads are nearly priors, dark ones read. Below: the head that its prior predicts
-# best, and the one it predicts worst, each beside its prior, on one sentence of the second half.
-# Heads are named layer-head, layers counted from 1 and heads from 0.*
+# *Above: heads with little colour are nearly priors, those with much colour read. Below: the head
+# that its prior predicts best, and the one it predicts worst, each beside its prior, on one
+# sentence of the second half. Heads are named layer-head, layers counted from 1 and heads from 0.*
 
 # %% [markdown]
 # ## May the model stop reading?

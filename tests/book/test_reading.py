@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import nbformat
 import pytest
 from absence import BROWSER, refuse
 from browser import DESK, PHONE, Reader, Size
+from PIL import Image, ImageStat
 from playwright.sync_api import Browser, Page
 from vendor import VendorError, vendored
 
@@ -50,7 +52,18 @@ LOOK = r"""() => {
 
 # What a page draws by itself has labels of its own sizes.
 NARROW = """() => {
-  const own = ".sheet, .livemodel, .film, .dd-explorer, svg";
+  const all = what => [...document.querySelectorAll(what)];
+  // Letters as they are seen: of a drawing by its scale; a plot may not be smaller than it says.
+  const shrunk = () => [
+    ...all("main svg text").filter(x => x.checkVisibility() && x.textContent.trim())
+      .map(x => [size(x) * Math.abs(x.ownerSVGElement.getScreenCTM().a), x.textContent])
+      .filter(([seen]) => seen < 8.9),
+    ...all('main img[style*="--least"], main .dd-picture[style] > img')
+      .filter(x => x.checkVisibility())
+      .map(x => [x.width / parseFloat(getComputedStyle(x).getPropertyValue("--least")), x.alt])
+      .filter(([share]) => share < 0.99),
+  ].map(([seen, words]) => `${seen.toFixed(2)}: ${words.trim().slice(0, 40)}`);
+  const own = ".sheet, .livemodel, .film, .dd-explorer, .dda, .ck, .dd-belt, .dd-cells, svg";
   const size = x => parseFloat(getComputedStyle(x).fontSize);
   const small = x => size(x) < (x.closest(own) ? 11 : 14);
   const told = x => [...x.childNodes].some(n => n.nodeType === 3 && n.data.trim());
@@ -60,6 +73,10 @@ NARROW = """() => {
     beyond: document.scrollingElement.scrollWidth - innerWidth,
     small: texts.filter(small).map(x => `${size(x)} px: ${x.textContent.trim().slice(0, 40)}`),
     theme: document.documentElement.dataset.theme,
+    shrunk: shrunk(),
+    cut: all("main :is(.dd-picture, .film figure, .still, .dd-still, pre, .formula)")
+      .filter(x => x.checkVisibility() && x.scrollWidth > x.clientWidth + 1 && !x.dataset.more)
+      .map(x => `${x.scrollWidth} px in ${x.clientWidth}: ${x.textContent.trim().slice(0, 40)}`),
   };
 }"""
 
@@ -168,6 +185,42 @@ def test_axe_finds_nothing_serious(facts: dict[str, dict[str, Any]], mode: str) 
 def test_a_phone_shows_the_whole_width_in_a_size_to_read(facts: dict[str, dict[str, Any]]) -> None:
     assert not faults(facts, lambda fact: fact["beyond"] if fact["beyond"] > 0 else 0)
     assert not faults(facts, lambda fact: fact["small"])
+
+
+def test_on_a_phone_letters_of_pictures_are_read_and_what_is_wider_scrolls_with_a_cue(
+    facts: dict[str, dict[str, Any]],
+) -> None:
+    assert not faults(facts, lambda fact: fact["shrunk"])
+    assert not faults(facts, lambda fact: fact["cut"])
+
+
+GLARE = """() => [...document.querySelectorAll(
+  ".dd-picture, .film, .dda, .ck, .dd-belt, .dd-cells, .dd-explorer, .livemodel")]
+  .filter(x => x.checkVisibility()).map((x, i) => x.dataset.picture = i)"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index",
+        "chapters/00_start/01_ten_minutes",
+        "chapters/01_before/08_lstm",
+        "chapters/02_transformer/08_positions",
+        "chapters/02_transformer/12_decoder",
+        "chapters/03_bert/12_bertology",
+    ],
+)
+def test_no_picture_is_a_glaring_plate_on_dark_paper(book: Path, reader: Reader, name: str) -> None:
+    page = reader.open(book / f"{name}.html", color_scheme="dark")
+    page.evaluate(STILL)
+    pictures = page.evaluate(GLARE)
+    assert pictures
+    bright = {}
+    for i in pictures:
+        shot = page.locator(f'[data-picture="{i}"]').screenshot()
+        grey = Image.open(io.BytesIO(shot)).convert("L")
+        bright[i] = ImageStat.Stat(grey).mean[0]
+    assert max(bright.values()) < 100, bright
 
 
 # -- search

@@ -17,6 +17,7 @@ from pathlib import Path
 from deepdive.page.diagrams import FONT
 from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
+from deepdive.page.palette import ROLES, painted
 
 Pair = Sequence[float]
 WIDTH, MARGIN, CUT = 380.0, 46.0, 16.0  # of the plane, in pixels: for words past a tip; less above
@@ -87,7 +88,8 @@ def arrows(
     )  # fmt: skip
     at = f"dda{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     html = _PAGE.format(
-        id=at, style=_STYLE, plane=plane, rows=rows, said=escape(said), answer=rgb(state[2]),
+        id=at, style=painted(_STYLE),
+        plane=plane, rows=rows, said=escape(said), answer=rgb(state[2]),
         name=escape(name), reach=f"{reach:.4g}", length=f"{math.hypot(*start):.2f}",
         script=script(_SCRIPT, id=at, data=given),
     )  # fmt: skip
@@ -131,18 +133,19 @@ def _plane(
         x, y = middle + unit * tip[0], middle - unit * tip[1]
         body.append(
             f'<line class="dda-halo" x1="{middle:g}" y1="{middle:g}" x2="{x:.2f}" y2="{y:.2f}" '
-            f'stroke="#E69F00" stroke-opacity=".55" stroke-linecap="round" '
+            f'stroke="{ROLES["weight"]}" stroke-opacity=".55" stroke-linecap="round" '
             f'stroke-width="{26 * share:.2f}"/>'
         )
     tips = [*zip(words, keys, strict=True), (name, query)]
     for i, (word, tip) in enumerate(tips):
-        role, colour = ("key", "#0072B2") if i < len(keys) else ("query", "#D55E00")
+        role = "key" if i < len(keys) else "query"
         x, y = middle + unit * tip[0], middle - unit * tip[1]
         size = math.hypot(*tip) or 1.0
         dx, dy = tip[0] / size, -tip[1] / size
         turn = math.degrees(math.atan2(dy, dx))
         body.append(
-            f'<g class="dda-tip dda-{role}" color="{colour}" aria-label="{escape(word)}, {role}">'
+            f'<g class="dda-tip dda-{role}" color="{ROLES[role]}" '
+            f'aria-label="{escape(word)}, {role}">'
             f'<line x1="{middle:g}" y1="{middle:g}" x2="{x:.2f}" y2="{y:.2f}" '
             f'stroke="currentColor" stroke-width="{2.5 if role == "key" else 3.5}"/>'
             f'<polygon points="0,0 -12,5.5 -12,-5.5" fill="currentColor" '
@@ -168,8 +171,8 @@ _STYLE = """
 .dda-plane { flex: 0 1 380px; min-width: 0; }
 .dda-side { flex: 1 1 17em; min-width: 0; }
 .dda svg { display: block; }
-.dda .dda-key { color: color-mix(in srgb, #0072B2 78%, currentColor); }
-.dda .dda-query { color: color-mix(in srgb, #D55E00 86%, currentColor); }
+.dda .dda-key { color: color-mix(in srgb, @key 78%, currentColor); }
+.dda .dda-query { color: color-mix(in srgb, @query 86%, currentColor); }
 .dda-on .dda-tip { cursor: grab; touch-action: none; }
 .dda-on .dda-tip text { cursor: grab; user-select: none; }
 .dda-tip:focus { outline: none; }
@@ -179,17 +182,17 @@ _STYLE = """
 .dda :is(th, td) { border: 0; padding: .25rem .4rem; text-align: left; background: none;
   color: inherit; font-weight: 400; }
 .dda tbody th { white-space: nowrap; width: 1%; }
-.dda thead th { font-size: .85rem; opacity: .85; padding-top: 0; }
+.dda thead th { font-size: .875rem; opacity: .85; padding-top: 0; }
 .dda .dda-score, .dda .dda-percent { text-align: right; white-space: nowrap; width: 3.2em; }
 .dda-flag { display: inline-block; width: 1.5em; height: 1em; vertical-align: -.1em;
   border: 1px solid #888; border-radius: 2px; }
-.dda-bar { display: block; height: .9em; background: #E69F00; border-radius: 2px; }
+.dda-bar { display: block; height: .9em; background: @weight; border-radius: 2px; }
 .dda-answer { display: flex; gap: .7em; align-items: center; margin: .7em 0 .3em; }
 .dda-answer p { margin: 0; min-height: 2.9em; display: flex; align-items: center; }
 .dda-called { flex: none; width: 4.2em; height: 2.8em; border: 1px solid #888; border-radius: 3px; }
 .dda-controls { display: flex; flex-wrap: wrap; gap: .3em .9em; align-items: center; }
 .dda-controls label { display: flex; gap: .6em; align-items: center; flex: 1 1 14em; min-width: 0; }
-.dda-controls input { flex: 1; min-width: 4em; margin: 0; accent-color: #D55E00; }
+.dda-controls input { flex: 1; min-width: 4em; margin: 0; accent-color: @query; }
 .dda-controls button { font: inherit; margin: 0; padding: .15em .7em; color: inherit;
   background: transparent; border: 1px solid currentColor; border-radius: .3em; cursor: pointer; }
 .dda [hidden] { display: none; }

@@ -16,8 +16,8 @@ from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
-from deepdive.page.diagrams import ROLES
 from deepdive.page.markup import Html, script
+from deepdive.page.palette import ROLES
 
 LARGEST = 100_000  # bytes of HTML
 _JS = Path(__file__).with_suffix(".js")

@@ -13,11 +13,11 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from deepdive.page.figures import Picture, save
+from deepdive.page.palette import PALETTE, WORDS
 
-# Okabe and Ito's palette: told apart by readers with any common colour blindness.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SEQUENTIAL, DIVERGING = "Blues", "RdBu_r"
 DPI = 110
 
@@ -73,7 +73,8 @@ def heatmap(
     figure = Figure(figsize=(min(size[0], 11), min(size[1], 9)))
     axes = figure.add_subplot()
     image = _draw(axes, values, rows, cols, limits or _limits(values))
-    axes.set(xlabel="key", ylabel="query")
+    axes.set_xlabel("key", color=WORDS["key"])
+    axes.set_ylabel("query", color=WORDS["query"])
     axes.set_title(title)
     if digits is not None:
         _print_values(axes, image, values, digits)
@@ -117,8 +118,8 @@ def heads(
         axes.set_axis_off()
     for axes in grid[count - wide : count]:
         axes.tick_params(labelbottom=True)
-    figure.supxlabel("key", size="medium")
-    figure.supylabel("query", size="medium")
+    figure.supxlabel("key", size="medium", color=WORDS["key"])
+    figure.supylabel("query", size="medium", color=WORDS["query"])
     figure.colorbar(image, ax=grid.tolist(), shrink=0.7)
     parts = [describe(v, rows, cols, t) for v, t in zip(values, titles, strict=True)]
     return with_alt(figure, alt or " ".join(parts))
@@ -170,7 +171,16 @@ def _shown(figure: Figure | str, alt: str) -> Any:
     save(Picture([figure], alt))
     kind = "image/svg+xml" if isinstance(figure, str) else "image/png"
     data = figure if isinstance(figure, str) else png(figure)
-    return {kind: data, "text/plain": alt or repr(figure)}, {kind: {"alt": alt}}
+    about: dict[str, Any] = {"alt": alt}
+    if not isinstance(figure, str):
+        about["letters"] = letters(figure)
+    return {kind: data, "text/plain": alt or repr(figure)}, {kind: about}
+
+
+def letters(figure: Figure) -> float:
+    """The size of the smallest letters of a figure in pixels: the book keeps them readable."""
+    said = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    return round(min((float(text.get_fontsize()) for text in said), default=10.0) * DPI / 72, 1)
 
 
 def png(figure: Figure, *, tight: bool = True) -> bytes:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from html import escape
 
 from deepdive.page.markup import Html, marked, script
+from deepdive.page.palette import PALETTE
 
 
 def predict(
@@ -53,6 +54,7 @@ def predict(
     )
     html = _PREDICT.format(
         id=f"p{digest}",
+        line=PALETTE[0],
         label=marked(label),
         question=marked(question),
         radios=radios,
@@ -99,7 +101,7 @@ def advise(topics: Sequence[tuple[str, str, str, str]]) -> Html:
 
 
 _PREDICT = """\
-<div id="{id}" class="predict" style="border-left:3px solid #0072B2;padding:.3em 1em;margin:.5em 0">
+<div id="{id}" class="predict" style="border-left:3px solid {line};padding:.3em 1em;margin:.5em 0">
 <fieldset style="border:0;margin:0;padding:0">
 <legend><strong>{label}:</strong> {question}</legend>
 {radios}

@@ -8,8 +8,8 @@ import re
 from html import escape
 
 from deepdive.course.sheets.model import Grid, Sheet, Step
-from deepdive.page.diagrams import ROLES
 from deepdive.page.markup import STEPS, Html, script
+from deepdive.page.palette import ROLES
 
 _STYLE = """
 .sheet { font: 10.5pt/1.35 system-ui, sans-serif; max-width: 182mm; }

@@ -11,6 +11,7 @@ from deepdive.house.atlas.examples import EXAMPLES
 from deepdive.house.atlas.rows import rows
 from deepdive.house.atlas.specimens import Specimen, builds_on, code, header_of, specimen
 from deepdive.page.markup import Html, marked
+from deepdive.page.palette import painted
 
 
 class Beside(Html):
@@ -168,7 +169,7 @@ def gallery() -> Html:
     return Html(f'{_STYLE}<div class="dd-beside">{"".join(parts)}</div>', plain)
 
 
-_STYLE = """<style>
+_STYLE = painted("""<style>
 .dd-beside { font: .93rem/1.5 system-ui, sans-serif; }
 .dd-beside .two { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: start; }
 .dd-beside .two > div { max-width: 100%; overflow-x: auto; }
@@ -179,7 +180,7 @@ _STYLE = """<style>
 .dd-beside details { overflow-x: auto; }
 .dd-beside pre { font-size: .875rem; line-height: 1.45; overflow-x: auto; }
 .dd-beside pre > * { display: block; text-decoration: none; color: inherit; }
-.dd-beside ins { background: #009e7333; border-left: 3px solid #009e73; }
-.dd-beside del { background: #d55e0026; border-left: 3px dashed #d55e00; }
+.dd-beside ins { background: @value33; border-left: 3px solid @value; }
+.dd-beside del { background: @query26; border-left: 3px dashed @query; }
 .dd-beside pre span { border-left: 3px solid transparent; opacity: .8; }
-</style>"""
+</style>""")

@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 
 from deepdive.house.atlas.headers import Header
 from deepdive.house.atlas.specimens import Specimen
-from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.diagrams import svg, text
+from deepdive.page.palette import ROLES
 from deepdive.page.trace import Row as Module
 
 ROLE = {"head": "query", "layer": "value", "between": "weight", "around": "key", "other": "output"}

@@ -1,7 +1,7 @@
 """Diagrams in one SVG vocabulary: colour is the role, a line's thickness the weight, a cell a
 number.
 
-Text takes the page's own colour, and the role colours are told apart on light, dark and paper.
+Text takes the page's own colour, or the colour of its role: see `deepdive.page.palette`.
 Each function returns SVG text for `deepdive.page.plotting.show(svg, alt)`.
 """
 
@@ -9,14 +9,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-ROLES = {
-    "query": "#D55E00",
-    "key": "#0072B2",
-    "value": "#009E73",
-    "score": "#8a8a8a",
-    "weight": "#E69F00",
-    "output": "#CC79A7",
-}
+from deepdive.page.palette import ROLES as ROLES
+
 FONT = "font-family:system-ui,sans-serif"
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.palette import ROLES
 
 WIDE, TALL, STEP = 176.0, 34.0, 95.0  # a sublayer's box, and what it takes with its norm
 LEFT = 26.0  # how far the residual goes around it
@@ -57,10 +58,10 @@ def layer(x: float, y: float, sublayers: Sequence[Sublayer], times: str = "") ->
             box(x, middle, name, role),
             arrow(x, middle - TALL / 2, x, norm + 11),
             f'<path d="M {x:g} {bottom - 10:g} H {around:g} V {norm:g} H {x - 52:g}" fill="none" '
-            f'stroke="{ROLES["score"]}" stroke-width="1.5"/>',
-            arrow(x - 60, norm, x - 50, norm, "score"),
+            f'stroke="{ROLES["residual"]}" stroke-width="2.5"/>',
+            arrow(x - 60, norm, x - 50, norm, "residual", 2.5),
             f'<rect x="{x - 50:g}" y="{norm - 11:g}" width="100" height="22" rx="11" '
-            f'fill="{ROLES["score"]}" fill-opacity="0.16" stroke="{ROLES["score"]}"/>',
+            f'fill="{ROLES["residual"]}" fill-opacity="0.16" stroke="{ROLES["residual"]}"/>',
             text(x, norm + 1, "add & norm", 13),
             beside(x + WIDE / 2 + 18, middle, note),
         ]

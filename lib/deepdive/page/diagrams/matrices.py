@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.diagrams import svg, text
+from deepdive.page.palette import ROLES
 
 Rows = Sequence[Sequence[float | None]]
 

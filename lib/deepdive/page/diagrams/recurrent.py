@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.diagrams import arrow, svg, text
 from deepdive.page.diagrams.layers import box
+from deepdive.page.palette import ROLES
 
 STEP, BOX, TALL = 76.0, 46.0, 34.0  # from state to state; a state's width and height
 

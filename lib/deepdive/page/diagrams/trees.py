@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.diagrams import svg, text
+from deepdive.page.palette import ROLES
 
 Arcs = Sequence[tuple[int, int]]
 LETTER, BETWEEN, LEVEL = 9.0, 38.0, 24.0  # a name has room between its arc and the next

@@ -17,6 +17,7 @@ from deepdive.page.explorer.maps import Maps
 from deepdive.page.explorer.pack import MASKED, pack, pooled, say
 from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
+from deepdive.page.palette import painted
 from deepdive.page.plotting import SEQUENTIAL, png
 
 Sides = tuple[list[str], list[str]]  # tokens of the queries, tokens of the keys
@@ -56,7 +57,7 @@ def page(maps: list[Maps], sides: list[Sides], start: tuple[int, int, int]) -> E
     body = _asset("explorer.js")
     html = _BOX.format(
         name=name,
-        style=_asset("explorer.css"),
+        style=painted(_asset("explorer.css")),
         title=escape(title),
         pictures="".join(html for _, html in stills),
         script=script(body, name=name, head=head, bytes=lines),

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from deepdive.page.figures import Picture
 from deepdive.page.markup import STEPS, Html, script
+from deepdive.page.palette import painted
 from deepdive.page.plotting import DIVERGING, png, style
 
 SIGNS = {-1: "−1", 0: "0", 1: "+1"}
@@ -64,7 +65,7 @@ def belt(words: Sequence[str], says: Sequence[int], start: int, names: tuple[str
     given = json.dumps({"says": list(says), "start": start, "names": names, "words": list(words)})
     name = f"belt{_digest(given)}"
     html = (
-        f"<style>{_asset('gates.css')}</style>"
+        f"<style>{painted(_asset('gates.css'))}</style>"
         f'<div class="dd-belt" id="{name}"><table aria-label="A belt with gates at each word">'
         f'{body}</table><p class="dd-belt-said" role="status">All gates open.</p>'
         '<p class="dd-belt-buttons" hidden><button type="button">All open</button>'
@@ -128,7 +129,7 @@ def live_lstm(
         for key, title in (("cell", "cells"), *((k, f"{k} gates") for k, _ in GATES))
     )
     html = _READER.format(
-        style=_asset("gates.css"),
+        style=painted(_asset("gates.css")),
         id=name,
         still=still,
         gates=gates,

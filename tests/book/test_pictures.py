@@ -1,0 +1,73 @@
+"""Pictures in the book: drawings in the theme's colours, letters that can be read."""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+
+import pytest
+from checkout import ROOT
+from PIL import Image
+
+sys.path.append(str(ROOT / "book"))
+
+from coded import coloured
+from pictures import POINT, embedded, figure, letters
+
+DRAWING = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 90" width="800" role="img">'
+    '<text font-size="17" fill="#D55E00">query</text><text font-size="12">key</text></svg>'
+)
+
+
+def plot(width: int) -> str:
+    buffer = io.BytesIO()
+    Image.new("L", (width, 10)).save(buffer, format="png")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def test_a_drawing_stands_in_the_page_with_its_text_and_its_least_width() -> None:
+    shown = figure("image/svg+xml", DRAWING, 'a "b"', 99)
+    assert '<svg aria-label="a &quot;b&quot;" xmlns' in shown
+    assert 'fill="var(--dd-query-words,#D55E00)"' in shown
+    assert "--wide:800px;--least:614px" in shown, "letters of 12 px, of which 9.2 are left"
+    pair = DRAWING.replace("<text", DRAWING + "<text", 1)
+    assert figure("image/svg+xml", pair, "two", 99).count('role="img"') == 1
+    assert "<img" in figure("image/svg+xml", DRAWING, "", 99), "the check names it"
+
+
+def test_a_plot_is_as_wide_as_its_letters_ask_and_no_wider_than_it_is() -> None:
+    assert "--wide:700px;--least:644px" in figure("image/png", plot(700), "x", 10)
+    assert "--least:700px" in figure("image/png", plot(700), "x", 4)
+    inside = f'<p><img alt="x" src="data:image/png;base64,{plot(700)}"></p>'
+    assert '<img style="--wide:700px;--least:644px" alt="x"' in embedded(inside, 10)
+
+
+@pytest.mark.parametrize(
+    ("code", "points"),
+    [
+        ("axes.plot(x, markersize=4)", 10),
+        ("axes.legend(fontsize=7)", 7),
+        ('axes.set_title("a", size="small")', 8.33),
+        ("heatmap(w, rows, cols, digits=2)", 8.33),
+        ("draw(axes)", 6.5),
+        ("fit(size=4000, vocab_size=8)", 10),
+    ],
+)
+def test_code_says_how_large_the_letters_are(code: str, points: float) -> None:
+    page = f"def draw(axes):\n    axes.text(0, 0, '', fontsize=6.5)\n\n{code}\n"
+    assert letters(code, page) == points * POINT
+
+
+def test_names_of_roles_wear_their_colours_where_queries_meet_keys() -> None:
+    name = '<span class="n">{}</span>'.format
+    dot, at, equals = (f'<span class="o">{x}</span>' for x in ".@=")
+    shown = coloured(f"{name('q')} {at} {name('keys')}; {name('sizes')}{dot}{name('values')}")
+    assert shown == (
+        f'<span class="role-query">q</span> {at} <span class="role-key">keys</span>; '
+        f"{name('sizes')}{dot}{name('values')}"
+    )
+    alone = f"{name('sorted')}({name('x')}, {name('key')}{equals}{name('values')})"
+    assert coloured(alone) == alone
+    assert name("key") in coloured(f"{name('query')} {alone} {name('k')}"), "a keyword"
