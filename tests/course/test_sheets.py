@@ -81,10 +81,10 @@ def test_two_heads_are_the_librarys(seed: int) -> None:
     mechanism = SoftmaxAttention()
     with record(mechanism, "scores") as seen:
         output = mechanism(split("query"), split("keys"), split("values"))
-    for h, scores in enumerate(seen["scores"][0][0], start=1):
+    for h, scores in enumerate(seen["scores"][0][0]):
         same(grid(sheet, f"head {h} scores"), scores)
     same(grid(sheet, "output"), output[0].transpose(0, 1).flatten(1))
-    first, second = grid(sheet, "head 1 weights")[0], grid(sheet, "head 2 weights")[0]
+    first, second = grid(sheet, "head 0 weights")[0], grid(sheet, "head 1 weights")[0]
     assert first.argmax() != second.argmax()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from browser import Reader
+from browser import DESK, PHONE, Reader, Size
 from foreign_models import hugging, ids
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from deepdive.attention import MultiHeadAttention, SoftmaxAttention, WindowAtten
 from deepdive.house.pages import source
 from deepdive.inspect import record
 from deepdive.masks import Causal, Padding, Window
+from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.seq2seq.attention_seq2seq import tiny_rnnsearch
 from deepdive.models.transformer.decoder_only import decoder_only
 from deepdive.models.transformer.transformer import tiny as tiny_transformer
@@ -515,3 +516,85 @@ def test_a_long_text_has_one_head_whole_and_links_of_the_others(reader: Reader) 
         "Of this head the page has the 8 largest weights of each token; whole it"
     )
     assert kept.endswith("decoder, causal self-attention, layer 1, head 1.")
+
+
+# -- links: two columns with lines between
+
+
+def linked(**more: Any) -> tuple[Explorer, Tensor]:
+    """An explorer with links, and the weights (2, 4, 6, 6) that it shows."""
+    torch.manual_seed(1)
+    model = sharp(bert(TINY), by=30)
+    tokens = ids(6)
+    (part,) = attention_maps(model, tokens)
+    return attention_explorer(model, tokens, names(6), links=True, **more), part.weights
+
+
+def test_a_word_shows_its_links_as_wide_as_their_weights(reader: Reader) -> None:
+    explorer, W = linked()
+    page = reader.open(explorer.html)
+    looks, seen = page.locator(".strip").nth(0), page.locator(".strip").nth(1)
+    for layer, head, side, chosen in ((0, 0, 0, 3), (1, 2, 0, 5), (1, 3, 1, 2)):
+        page.locator("[role=gridcell]").nth(4 * layer + head).click()
+        (seen if side else looks).locator(".token").nth(chosen).click()
+        own = W[layer, head, :, chosen] if side else W[layer, head, chosen]
+        wide = {}
+        for line in page.locator("path.own").all():
+            at = [int(x) for x in (line.get_attribute("data-link") or "").split()]
+            assert at[side] == chosen
+            wide[at[1 - side]] = float(line.get_attribute("stroke-width") or 0) / 12
+        assert wide == {j: pytest.approx(float(w), abs=0.01) for j, w in enumerate(own)
+                        if float(w) > 0.02 or j in wide}  # fmt: skip
+        assert min(wide.values()) > 0.015
+        others = (looks if side else seen).locator(".token").all()
+        for w, button in zip(own, others, strict=True):
+            told = button.get_attribute("data-share")
+            if float(w) > 0.06:
+                assert float(told or 0) == pytest.approx(float(w), abs=0.01)
+            elif float(w) < 0.04:
+                assert told == ""
+    assert not reader.complaints
+
+
+def test_marks_follow_the_chosen_token(reader: Reader) -> None:
+    right = torch.zeros(2, 4, dtype=torch.bool)
+    right[0, 1] = right[1, 3] = True
+    explorer, _ = linked(
+        marked={4: ("it finds the road.", right), 1: ("it finds none.", right & ~right)}
+    )
+    page = reader.open(explorer.html)
+    heads = "[...document.querySelectorAll('[role=gridcell]')]"
+    marked = heads + ".map(x => +x.classList.contains('marked')).join('')"
+    assert page.locator(".goal").text_content() == "✓ 2 of 8 heads: it finds the road."
+    assert page.evaluate(marked) == "01000001"
+    name = page.locator("[role=gridcell]").nth(7).get_attribute("aria-label") or ""
+    assert name.endswith(", marked")
+    page.locator(".strip").nth(0).locator(".token").nth(4).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowUp")
+    assert page.locator(".goal").text_content() == "✓ 0 of 8 heads: it finds none."
+    assert page.evaluate(marked) == "00000000"
+    page.locator(".strip").nth(1).locator(".token").nth(4).click()
+    assert page.locator(".goal").text_content() == ""
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_the_columns_fit_and_stand_beside_their_lines(reader: Reader, size: Size) -> None:
+    page = reader.open(linked()[0].html, size)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    lines = page.locator(".links svg").bounding_box() or {}
+    for column in range(2):
+        for row, token in enumerate(page.locator(".strip").nth(column).locator(".token").all()):
+            box = token.bounding_box() or {}
+            middle = lines["y"] + (row + 0.5) * lines["height"] / 6
+            assert box["y"] + box["height"] / 2 == pytest.approx(middle, abs=1.5)
+
+
+def test_links_and_marks_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="over 30 tokens, expected one kind over 24 at most"):
+        attention_explorer(bert(TINY), ids(30), names(30), links=True)
+    with pytest.raises(ValueError, match="came for 3 kinds"):
+        attention_explorer(tiny_transformer(), (ids(7), ids(5)), (names(7), names(5)), links=True)
+    for place, shape in ((6, (2, 4)), (0, (4, 2))):
+        with pytest.raises(ValueError, match=r"expected a token from 0 to 5 and a bool \(2, 4\)"):
+            linked(marked={place: ("", torch.zeros(shape, dtype=torch.bool))})

@@ -12,7 +12,8 @@ from deepdive.house.pages import discover
 
 # A head's number plus one, and axes of heads that begin at 1.
 FROM_ONE = re.compile(
-    r"\{(?:\w+\.)?head \+ 1\b|%\s*(?:12|H|n_heads) \+ 1\b|(?:columns|heads)\b.*range\(1, 13\)"
+    r"\{(?:\w+\.)?head \+ 1\b|\bhead \{h \+ 1\b|%\s*(?:12|H|n_heads) \+ 1\b|"
+    r"(?:columns|heads)\b.*range\(1, 13\)"
 )
 SAID = re.compile(r"\b(?:heads|layer-head)\b[^.;]{0,40}?\bcounted from 1\b(?! and heads from 0)")
 
@@ -29,6 +30,7 @@ def from_one(source: str) -> list[str]:
     [
         ('print(f"{v.layer + 1}-{v.head + 1}")', 1),
         ('title = f"1-{head + 1}"', 1),
+        ('label = f"head {h + 1} "', 1),
         ('f"{i // 12 + 1}-{i % 12 + 1}"', 1),
         ("rows, columns = layers, [str(i) for i in range(1, 13)]", 1),
         ("# Heads are named as in the paper, layer-head, counted\n# from 1.", 1),
@@ -45,3 +47,10 @@ def test_heads_counted_from_one_are_found(source: str, count: int) -> None:
 @pytest.mark.parametrize("page", discover(ROOT), ids=lambda page: page.name)
 def test_a_page_counts_heads_from_0(page: Any) -> None:
     assert from_one(page.source.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("room", ["course", "page"])
+def test_sheets_and_pictures_count_heads_from_0(room: str) -> None:
+    files = sorted((ROOT / "lib/deepdive" / room).rglob("*.py"))
+    assert len(files) > 10
+    assert {file.name: told for file in files if (told := from_one(file.read_text("utf-8")))} == {}

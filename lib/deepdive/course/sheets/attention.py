@@ -179,8 +179,8 @@ def multi_head(draw: random.Random) -> Work:
     keys = [[x for head in heads for x in head[1][i]] for i in range(2)]
     steps = [
         Step(
-            "Given: a query, two keys and two values. Head 1 takes the left half of each row, "
-            "head 2 the right half.",
+            "Given: a query, two keys and two values. Head 0 takes the left half of each row, "
+            "head 1 the right half.",
             "",
             (
                 Grid("query", "query", [query], ("q",)),
@@ -191,20 +191,20 @@ def multi_head(draw: random.Random) -> Work:
     ]
     outputs: list[float] = []
     for h, (q, k, scores) in enumerate(heads):
-        label = f"head {h + 1} "
+        label = f"head {h} "
         powers, weights = softmax_grids([scores], (), names, label)
         shares = [[float(w) for w in row] for row in weights.values]
         half = [row[2 * h : 2 * h + 2] for row in values]
         mixed = mix_grid(shares, half, ("output",), f"{label}output")
         outputs += [float(x) for x in mixed.values[0]]
-        say = f"Head {h + 1}: score, weigh, mix, with its halves only."
+        say = f"Head {h}: score, weigh, mix, with its halves only."
         grids = (*_score_grids(q, k, names, label), powers, weights, mixed)
         steps.append(Step(say, "scores = q · k / √4", grids, exponentials(scores)))
     joined = Grid(
         "output", "output", [outputs], ("output",), (),
-        [[f"from head {1 + i // 2}: {number(x)}" for i, x in enumerate(outputs)]],
+        [[f"from head {i // 2}: {number(x)}" for i, x in enumerate(outputs)]],
     )  # fmt: skip
-    steps.append(Step("Put the two outputs side by side.", "output = [head 1, head 2]", (joined,)))
+    steps.append(Step("Put the two outputs side by side.", "output = [head 0, head 1]", (joined,)))
     question = f"Can one word look at “{names[0]}” and at “{names[1]}” and keep the two apart?"
-    answer = f"Yes: head 1 looks more at “{names[0]}”, head 2 more at “{names[1]}”."
+    answer = f"Yes: head 0 looks more at “{names[0]}”, head 1 more at “{names[1]}”."
     return question, steps, answer

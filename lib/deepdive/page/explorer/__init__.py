@@ -12,11 +12,12 @@ from typing import Any
 from torch import nn
 
 from deepdive.page.explorer.maps import Maps, attention_maps
-from deepdive.page.explorer.page import Explorer, page
+from deepdive.page.explorer.page import Explorer, Marked, page
 
 __all__ = ["Explorer", "Maps", "attention_explorer", "attention_maps"]
 
 Names = Sequence[str]
+LINKED = 24  # tokens that two columns can show
 
 
 def attention_explorer(
@@ -25,6 +26,8 @@ def attention_explorer(
     tokens: Names | tuple[Names, Names],
     *,
     start: tuple[str, int, int] | None = None,
+    links: bool = False,
+    marked: Marked | None = None,
 ) -> Explorer:
     """Run the model once and return an explorer of its attention, a notebook's output.
 
@@ -38,14 +41,36 @@ def attention_explorer(
             layer, from 1, and its head, from 0, the numbers that the explorer shows. In long
             sequences, only this head's map is kept whole; of the others the page has a thumbnail
             and each query's largest weights.
+        links: show the tokens in two columns, those that look and those that are looked at, with a
+            line for each weight; for one short sequence.
+        marked: heads to mark while a token is chosen: its place -> a sentence about them and a bool
+            (L, H), True = marked; the first token is chosen at the start.
 
     Raises:
-        ValueError, TypeError: no attention can be seen, the tokens do not fit its maps, or `start`
-            is none of its heads; the message names the fix.
+        ValueError, TypeError: no attention can be seen, the tokens do not fit its maps, `start` is
+            none of its heads, or `links` and `marked` do not fit; the message names the fix.
     """
     maps = attention_maps(model, inputs)
     pair = _pair(tokens, two=any(part.name.startswith("cross") for part in maps))
-    return page(maps, [_sides(part, *pair) for part in maps], _place(maps, start))
+    sides = [_sides(part, *pair) for part in maps]
+    _check(maps, links, marked or {})
+    return page(maps, sides, _place(maps, start), links=links, marked=marked)
+
+
+def _check(maps: list[Maps], links: bool, marked: Marked) -> None:
+    """Raise where two columns or marks do not fit the maps."""
+    L, H, T, S = maps[0].weights.shape
+    if (links or marked) and (len(maps) > 1 or max(T, S) > LINKED):
+        raise ValueError(
+            f"links, marked: came for {len(maps)} kinds of attention over {max(T, S)} tokens, "
+            f"expected one kind over {LINKED} at most: leave them out"
+        )
+    for place, (_, heads) in marked.items():
+        if not 0 <= place < T or tuple(heads.shape) != (L, H):
+            raise ValueError(
+                f"marked: came with token {place} and heads of shape {tuple(heads.shape)}, "
+                f"expected a token from 0 to {T - 1} and a bool ({L}, {H})"
+            )
 
 
 def _pair(tokens: Names | tuple[Names, Names], two: bool) -> tuple[list[str], list[str]]:

@@ -1,7 +1,7 @@
 // One explorer: finds its box, unpacks the maps, draws, and listens. `given` holds name, head, bytes.
 const boxes = document.querySelectorAll(`[data-explorer="${given.name}"]`);
 const box = [...boxes].find(one => !one.classList.contains("on"));
-const { parts, tokens, start } = JSON.parse(given.head);
+const { parts, tokens, start, links: linked = false, marked = {}, word } = JSON.parse(given.head);
 const bytes = Uint8Array.from(atob(given.bytes), letter => letter.charCodeAt(0));
 const MASKED = 255, weight = level => (level / 254) ** 2;
 
@@ -69,6 +69,10 @@ const paint = (canvas, map, T, S) => {
 const select = make("select");
 parts.forEach((part, i) => select.append(make("option", { value: i }, part.label)));
 const heads = make("div"), title = make("p"), strips = make("div");
+const goal = make("p", { class: "goal", role: "status" });
+const between = make("div", { "aria-hidden": "true" }); // the columns: a line for each weight
+between.innerHTML = '<svg preserveAspectRatio="none"></svg>'; // made by the parser: no address of a name space
+const lines = between.firstChild;
 const said = make("div", { class: "said", role: "status", "aria-live": "polite" });
 const canvas = make("canvas", { role: "img" });
 const across = make("div", { class: "across" }), down = make("div", { class: "down" });
@@ -83,8 +87,8 @@ const details = make("details", {}, make("summary", {}, "As a table"),
   make("table", {}, make("thead", {}, titles), table));
 box.append(
   ...parts.length > 1 ? [make("p", {}, make("label", {}, "Attention: ", select))] : [],
-  heads, title,
-  make("div", { class: "detail" },
+  heads, ...Object.keys(marked).length ? [goal] : [], title,
+  make("div", { class: linked ? "detail linked" : "detail" },
     make("div", { class: "map" }, upper, left, make("div", { class: "frame" }, canvas, across, down)),
     make("div", { class: "text" }, strips, said)),
   make("div", { class: "key" }, make("span", {}, "weight 0 ", ramp, " 1, by its square root"),
@@ -129,6 +133,19 @@ const hidden = levels => {
   return count ? `; ${count} of ${levels.length} masked` : "";
 };
 
+// A line for each weight, as wide as the weight; those of the chosen token in front.
+const drawLines = (strip, i) => {
+  const { T, S } = part, rest = [], chosen = [];
+  for (let n = 0; n < T * S; n++) {
+    const t = Math.floor(n / S), s = n % S, share = map[n] === MASKED ? 0 : weight(map[n]);
+    if (share < 0.02) continue;
+    const own = (strip ? s : t) === i, wide = ((own ? 12 : 6) * share).toFixed(2);
+    (own ? chosen : rest).push(`<path class="${own ? "own" : "rest"}" data-link="${t} ${s}" ` +
+      `stroke-width="${wide}" d="M0 ${t + 0.5}C50 ${t + 0.5} 50 ${s + 0.5} 100 ${s + 0.5}"/>`);
+  }
+  lines.innerHTML = rest.concat(chosen).join("");
+};
+
 // Where token `i` looks as a fill of the keys, who looks at it as a bar under the queries.
 const show = (strip, i, pair) => {
   shown = [strip, i];
@@ -146,7 +163,12 @@ const show = (strip, i, pair) => {
     style.backgroundColor = fill === null || fill === MASKED ? "" : fills[fill];
     style.color = fill === null || fill === MASKED ? "" : inks[fill];
     style.setProperty("--bar", `${length.toFixed(1)}%`);
+    if (linked) {
+      const level = fill ?? by; // said beside the token, where it is no trifle
+      button.dataset.share = level === null || level === MASKED || weight(level) < 0.05 ? "" : share(level);
+    }
   }));
+  if (linked) drawLines(strip, i);
   const lines = [];
   if (pair) {
     const level = map[pair[0] * part.S + pair[1]];
@@ -166,11 +188,20 @@ const show = (strip, i, pair) => {
   across.style.cssText = at < 0 ? "display:none" : `top:${100 * at / part.T}%;height:max(3px,${100 / part.T}%)`;
   down.style.cssText = to < 0 ? "display:none" : `left:${100 * to / part.S}%;width:max(3px,${100 / part.S}%)`;
 };
+const mark = i => {
+  const [text, numbers] = marked[i] || ["", []];
+  heads.querySelectorAll("button").forEach((button, n) => {
+    button.classList.toggle("marked", numbers.includes(n));
+    button.setAttribute("aria-label", button.title + (numbers.includes(n) ? ", marked" : ""));
+  });
+  goal.textContent = text;
+};
 const pin = (strip, i) => {
   lists.flat().forEach(button => { button.tabIndex = -1; });
   lists.forEach((buttons, side) => { buttons[side === strip ? i : 0].tabIndex = 0; });
   pinned = [strip, i];
   show(strip, i);
+  mark(strip ? -1 : i);
 };
 
 const fit = () => {
@@ -227,7 +258,7 @@ const open = (i, l, h) => {
   heads.className = "heads";
   heads.setAttribute("role", "grid");
   heads.setAttribute("aria-label", `Heads of ${part.label}: arrow keys choose`);
-  heads.style.gridTemplateColumns = `max-content repeat(${part.H}, minmax(0, 3.6rem))`;
+  heads.style.gridTemplateColumns = `max-content repeat(${part.H}, minmax(0, ${linked ? 2.9 : 3.6}rem))`;
   const line = (first, cells) => make("div", { role: "row" },
     make("span", { class: "name", role: first.startsWith("layer ") ? "rowheader" : "columnheader", "aria-label": first },
       first.replace("layer ", "")), ...cells);
@@ -242,10 +273,18 @@ const open = (i, l, h) => {
     }))));
   lists = (self() ? [0] : [0, 1]).map(strip => names(strip).map((token, n) =>
     make("button", { type: "button", class: "token", "aria-label": `${visible(token)}, token ${n}` }, visible(token))));
-  const about = self() ? ["Tokens"] : ["Queries: they look", "Keys: they are looked at"];
-  strips.replaceChildren(...lists.flatMap((buttons, strip) => [make("div", {}, `${about[strip]}`),
-    make("div", { class: "strip", role: "group", "aria-label": `${about[strip]}: arrow keys choose`, "data-strip": strip },
-      ...buttons)]));
+  const about = linked ? ["looks", "is looked at"] : self() ? ["Tokens"]
+    : ["Queries: they look", "Keys: they are looked at"];
+  const columns = lists.map((buttons, strip) => make("div",
+    { class: "strip", role: "group", "aria-label": `${about[strip]}: arrow keys choose`, "data-strip": strip }, ...buttons));
+  const above = about.map(text => make("div", {}, text));
+  strips.className = linked ? "links" : "";
+  if (linked) {
+    lines.setAttribute("viewBox", `0 0 100 ${Math.max(part.T, part.S)}`);
+    lines.style.setProperty("--rows", Math.max(part.T, part.S));
+    strips.replaceChildren(above[0], make("div"), above[1], columns[0], between, columns[1]);
+  } else strips.replaceChildren(...columns.flatMap((column, strip) => [above[strip], column]));
+  bar.hidden = linked; // the lines say it
   bar.lastChild.textContent = self() ? " under a token: looks at the chosen one, by the bar's length"
     : " under a query: looks at the chosen key, by the bar's length";
   left.replaceChildren(...names(0).map(token => make("span", {}, visible(token))));
@@ -255,7 +294,7 @@ const open = (i, l, h) => {
   fit();
   pinned = [0, 0];
   choose(l, h);
-  pin(0, part.T >> 1); // in the middle of a causal map, a token both looks and is looked at
+  pin(0, word ?? part.T >> 1); // in the middle of a causal map, a token both looks and is looked at
 };
 
 // --- listening

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from matplotlib import colormaps
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from deepdive.page.explorer.maps import Maps
 from deepdive.page.explorer.pack import MASKED, pack, pooled, say
@@ -21,6 +22,7 @@ from deepdive.page.palette import painted
 from deepdive.page.plotting import SEQUENTIAL, png
 
 Sides = tuple[list[str], list[str]]  # tokens of the queries, tokens of the keys
+Marked = Mapping[int, tuple[str, Tensor]]  # token -> what is said of heads, and which (L, H)
 
 
 class Explorer(Html):
@@ -37,8 +39,18 @@ class Explorer(Html):
         return path
 
 
-def page(maps: list[Maps], sides: list[Sides], start: tuple[int, int, int]) -> Explorer:
-    """Return the explorer of `maps`, one pair of token lists a part; it begins at `start`."""
+def page(
+    maps: list[Maps],
+    sides: list[Sides],
+    start: tuple[int, int, int],
+    *,
+    links: bool = False,
+    marked: Marked | None = None,
+) -> Explorer:
+    """Return the explorer of `maps`, one pair of token lists a part; it begins at `start`.
+
+    `links` and `marked` as in `attention_explorer`.
+    """
     packed = pack(maps, start)
     lists: list[list[str]] = []
     for part, maps_, pair in zip(packed.parts, maps, sides, strict=True):
@@ -47,8 +59,13 @@ def page(maps: list[Maps], sides: list[Sides], start: tuple[int, int, int]) -> E
                 lists.append(tokens)
         part |= {"label": _label(maps_), "said": say(maps_)}
         part |= {"rows": lists.index(pair[0]), "cols": lists.index(pair[1])}
-        part["self"] = pair[0] == pair[1] and not maps_.name.startswith("cross")
-    head = packed.head(tokens=lists, start=start)
+        alike = pair[0] == pair[1] and not maps_.name.startswith("cross")
+        part["self"] = alike and not links
+    more: dict[str, object] = {"links": True} if links else {}
+    if marked:
+        more["word"] = next(iter(marked))
+        more["marked"] = {place: _marks(text, heads) for place, (text, heads) in marked.items()}
+    head = packed.head(tokens=lists, start=start, **more)
     # in lines: a notebook's text is searched when it is built, which long words make slow
     lines = "\n".join(textwrap.wrap(base64.b64encode(packed.data).decode(), 1000))
     name = hashlib.sha256((head + lines).encode()).hexdigest()[:10]
@@ -66,6 +83,12 @@ def page(maps: list[Maps], sides: list[Sides], start: tuple[int, int, int]) -> E
     for part in packed.parts:
         plain += [f"  {part['name']} {habit}" for habit in _habits(part["said"])]
     return Explorer(html, "\n".join(plain), title, [picture for picture, _ in stills])
+
+
+def _marks(text: str, heads: Tensor) -> tuple[str, list[int]]:
+    """`✓ 8 of 72 heads: text`, and the numbers of these heads."""
+    numbers = heads.flatten().nonzero().flatten().tolist()
+    return f"✓ {len(numbers)} of {heads.numel()} heads: {text}", numbers
 
 
 def _asset(name: str) -> str:
