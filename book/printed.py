@@ -60,8 +60,8 @@ def exercises(chapter: str) -> dict[str, str]:
 
 def number(page: str) -> str:
     """`2.8` of `chapters/02_transformer/08_positions`; nothing for other pages."""
-    place = re.match(r"chapters/(\d+)_\w+/(\d+)_", page)
-    return f"{int(place[1])}.{int(place[2])} " if place else ""
+    place = re.match(r"chapters/(\d+)_\w+/(\d+)([a-z]?)_", page)
+    return f"{int(place[1])}.{int(place[2])}{place[3]} " if place else ""
 
 
 def here(row: dict[str, str]) -> str:

@@ -82,7 +82,8 @@ show(
 # | 5.1 | [What attention costs, and what it need not](01_cost.ipynb) | Why so many bytes? | 22 |
 # | 5.2 | [Sparse by position](02_sparse_by_position.ipynb) | Which pairs may go? | 22 |
 # | 5.3 | [Sparse by content](03_sparse_by_content.ipynb) | Which keys look alike? | 24 |
-# | 5.4 | [Low rank and features](04_low_rank_and_features.ipynb) | Sums without a table? | 28 |
+# | 5.4 | [Low rank and features](04_low_rank_and_features.ipynb) | Sums without a table? | 15 |
+# | 5.4b | [Landmarks, buckets and waves](04b_landmarks.ipynb) | Can a few speak for all? | 12 |
 # | 5.5 | [Prototypes and memories](05_prototypes_and_memories.ipynb) | How few rows will do? | 35 |
 # | 5.6 | [Better heads](06_better_heads.ipynb) | What if heads talked? | 25 |
 # | 5.7 | [Priors: attention before reading](07_priors.ipynb) | What if nobody asked? | 25 |

@@ -97,6 +97,7 @@ def names(tmp_path: Path) -> Path:
         "chapters/00_start/01_ten_minutes",
         "chapters/02_transformer/00_opening",
         "chapters/02_transformer/02_attention",
+        "chapters/02_transformer/02b_alignment",
         "chapters/02_transformer/03_heads",
         "chapters/03_bert/02_attention_maps",
         "chapters/03_bert/exercises",
@@ -117,6 +118,8 @@ def names(tmp_path: Path) -> Path:
         ("2.2", "chapters/02_transformer/02_attention"),
         ("attention", "chapters/02_transformer/02_attention"),
         ("chapters/02_transformer/02_attention.ipynb", "chapters/02_transformer/02_attention"),
+        ("2.2b", "chapters/02_transformer/02b_alignment"),
+        ("alignment", "chapters/02_transformer/02b_alignment"),
         ("heads", "chapters/02_transformer/03_heads"),
         ("BERT", "chapters/03_bert/02_attention_maps"),
         ("translation", "casestudies/02_translation"),
@@ -129,7 +132,7 @@ def test_a_page_is_found_by_number_name_or_part(names: Path, query: str, name: s
 
 def test_pages_come_in_the_books_order_without_exercises(names: Path) -> None:
     numbers = [page.number for page in discover(names)]
-    assert numbers == ["0.1", "2.0", "2.2", "2.3", "3.2", "case 2", "case 2"]
+    assert numbers == ["0.1", "2.0", "2.2", "2.2b", "2.3", "3.2", "case 2", "case 2"]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Page:
 
     @property
     def number(self) -> str:
-        """`2.2` for a chapter's page (`0.1` before chapter 1), `case 2` for a case study."""
+        """`2.2` for a chapter's page (`0.1` before chapter 1, `5.4b` between two), or `case 2`."""
         own = self.source.name.split("_")[0].lstrip("0") or "0"
         chapter = self.source.parent.name.split("_")[0].lstrip("0") or "0"
         return f"case {own}" if self.is_study else f"{chapter}.{own}"
@@ -64,7 +64,7 @@ class Page:
     def answers_to(self) -> set[str]:
         """The names that mean this page and no part of a name: number, stem, path."""
         stem = self.source.stem
-        return {self.number, self.number.replace(" ", ""), self.name, stem, stem[3:]}
+        return {self.number, self.number.replace(" ", ""), self.name, stem, stem.partition("_")[2]}
 
     @property
     def notebook(self) -> Path:
@@ -110,7 +110,7 @@ def find_root(start: Path | None = None) -> Path:
 
 def discover(root: Path) -> list[Page]:
     """All pages in the book's order, chapters first; exercises are not pages."""
-    found = sorted(root.glob("chapters/[0-9][0-9]_*/[0-9][0-9]_*.py"))
+    found = sorted(root.glob("chapters/[0-9][0-9]_*/[0-9][0-9]*_*.py"))
     found += sorted(root.glob("casestudies/[0-9][0-9]*_*.py"))
     return [Page(path, root) for path in found]
 
