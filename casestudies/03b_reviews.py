@@ -196,7 +196,7 @@ for kind, name in (("first", "features, [CLS]"), ("mean", "features, mean")):
 # in a line, as Devlin et al. advise. Its height is ours, and tested further below. Few sentences
 # are read more often than many.
 
-# %% tags=["fold"]
+# %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import predict as ask
 
 ask(

@@ -152,7 +152,7 @@ print("powers first:       ", *(f"{w:.3f}" for w in unlucky.softmax(0)))
 # its sound. The program calls a colour and is told the right one. It is never told who made the
 # sound.
 
-# %% Make the practice scenes tags=["fold"]
+# %% Make the practice scenes tags=["fold", "nbval-check-output"]
 animals = ["cat", "cow", "dog", "duck", "owl"]
 sounds = ["meow", "moo", "woof", "quack", "hoot"]
 

@@ -559,7 +559,7 @@ with_alt(
 #
 #    </details>
 
-# %%
+# %% tags=["nbval-check-output"]
 # The answers to 2 and 4, checked.
 scores_2 = torch.tensor([1.0, 1.0, 0.0])
 assert torch.allclose(softmax(scores_2), torch.tensor([0.422, 0.422, 0.155]), atol=1e-3)

@@ -82,7 +82,7 @@ show(
 # where they meet is summed away. Keys come as rows, $(S, d)$, so swap their last two sides first:
 # `transpose(-2, -1)`.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 q = torch.tensor([[1.0, 2.0]])  # (T=1, d=2)

@@ -49,7 +49,7 @@ ramsauer2021 Hopfield as attention 1.4 | dosovitskiy2021 images as words 6 | tou
 entries = [line.split() for row in papers.strip().splitlines() for line in row.split("|")]
 line = [(int(key[-4:]), " ".join(words), page) for key, *words, page in entries]
 
-# %% tags=["slide", "fold"]
+# %% tags=["slide", "fold", "nbval-check-output"]
 from deepdive.page.diagrams import ROLES, svg, text
 from deepdive.page.plotting import show
 

@@ -67,7 +67,7 @@ show(
 # does that. Three units do: OR, silenced by AND.
 
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.models.before.threshold import at_least, xor
@@ -307,7 +307,7 @@ with_alt(
 #
 # Leave $b$ out and every line goes through the origin:
 
-# %%
+# %% tags=["nbval-check-output"]
 and_y = torch.tensor([-1, -1, -1, 1])
 w = torch.zeros(2)
 for _ in range(1000):

@@ -148,7 +148,7 @@ print(f"slope of one weight: {dW[0][2, 3]:+.6f} by hand, {nudged:+.6f} by a nudg
 # %% [markdown]
 # A nudge finds one slope for a whole pass. Going back finds all of them for the price of two:
 
-# %%
+# %% tags=["nbval-check-output"]
 from itertools import pairwise
 
 sizes = (64, 100, 100, 10)

@@ -117,7 +117,7 @@ f"our loops and the library's layer agree to 1e-6: {bool(difference < 1e-6)}"
 # its own. The step of 2 makes maps coarser: *that* there is a stroke matters more than *where*.
 # Each map of the second layer reads eight of the twelve below.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.models.before.lenet import lenet
 from deepdive.models.before.mlp import MLP, TANH
 

@@ -119,7 +119,7 @@ def repair(W, state, order):
 # %% [markdown]
 # Against the library, with three random patterns and a drawn order:
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.models.before.hopfield import hebbian
 
 patterns = 2.0 * torch.randint(2, (3, 40)) - 1

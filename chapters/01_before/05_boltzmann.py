@@ -106,7 +106,7 @@ print("p(v):", *(f"{share:.3f}" for share in both / both.sum()))
 # Here a product of numbers replaces a sum over $2^{n}$ hidden states: that is what *restricted*
 # buys. The sum $Z$ over visible states stays.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch.nn.functional as F
 
 from deepdive.models.before.boltzmann import RBM, all_states

@@ -102,7 +102,7 @@ assert torch.allclose(king.grad, torch.tensor([0.150, -0.329]), atol=1e-3)
 # guessed the next word: rows of the words before it, a hidden layer, a score for *every* word.
 # word2vec drops the layer, and scores one true word and a few drawn ones. What does one guess cost?
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.models.before.neural_lm import NeuralLM
 
 vocab, d, hidden, words, k = 10_000, 64, 64, 4, 5

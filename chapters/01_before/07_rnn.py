@@ -338,7 +338,7 @@ print(f"as a whole: {[round(v, 3) for v in mended.tolist()]}, the same direction
 #
 #    </details>
 
-# %%
+# %% tags=["nbval-check-output"]
 # The answers to 1 and 2, checked.
 x = torch.tensor([[0.0], [0], [1]])
 last = elman(x, torch.eye(1), torch.tensor([[0.5]]), torch.zeros(1))[-1]

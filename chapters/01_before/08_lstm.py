@@ -361,7 +361,7 @@ table(
 #
 # The same weights, put into `deepdive.recurrent.LSTM`, must give the same cells.
 
-# %% Compare with the library
+# %% Compare with the library tags=["nbval-check-output"]
 from deepdive.inspect import record, replace
 from deepdive.recurrent import GRU, LSTM
 
@@ -427,7 +427,7 @@ print({f"{name} a forget gate": round(size, 1) for name, size in sizes.items()})
 # $U (r \cdot h)$.)
 
 
-# %% A GRU, compared with the library
+# %% A GRU, compared with the library tags=["nbval-check-output"]
 def gru(x, W, U, b_W, b_U):
     d = U.shape[1]
     h, states = torch.zeros(d), []

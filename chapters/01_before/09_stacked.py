@@ -65,7 +65,7 @@ show(
 # $$h^{(l)}_t = \mathrm{LSTM}^{(l)}\left(h^{(l-1)}_t,\; h^{(l)}_{t-1}\right), \qquad
 # h^{(0)}_t = x_t$$
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.recurrent import LSTM, bidirectional, stacked

@@ -111,7 +111,7 @@ class Attention(nn.Module):
         return self.stack(self.position.embed(self.W(x), places), mask=Causal())
 
 
-# %%
+# %% tags=["nbval-check-output"]
 RACERS = {"Elman": RNN, "LSTM": LSTM, "GRU": GRU, "attention": Attention}
 SIZES = {"copy": (6, 6), "addition": (2, 1), "Dyck": (4, 4)}  # numbers read and said at a step
 

@@ -303,7 +303,7 @@ gallery()
 #
 #    </details>
 
-# %%
+# %% tags=["nbval-check-output"]
 # The answers to 1 and 3, checked.
 from deepdive.attention import MultiHeadAttention
 

@@ -177,7 +177,7 @@ assert layer(2) == 74
 # Is the formula itself right? The library can build GPT-2 without memory for its weights, on
 # torch's `meta` device, and be counted:
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.models.transformer.decoder_only import decoder_only
@@ -314,7 +314,7 @@ assert (torchs - other_sign).abs().max() < 1e-12 < (torchs - same_weights).abs()
 # table 1.2 (page 6) puts it under clustered key-value memory, and not under low-rank. Which is it?
 # Linformer multiplies the $n$ keys and $n$ values by matrices $E$ and $F$ of shape $(k, n)$:
 
-# %%
+# %% tags=["nbval-check-output"]
 n, short, d = 32, 8, 16
 q, keys = torch.randn(2, n, d, dtype=torch.float64)
 E, F = torch.randn(2, short, n, dtype=torch.float64) / n**0.5

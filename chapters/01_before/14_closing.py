@@ -68,7 +68,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 #
 # ## Your predictions in this chapter
 
-# %% tags=["fold"]
+# %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import score
 
 score("01_before/")

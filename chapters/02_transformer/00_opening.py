@@ -43,7 +43,7 @@ def squeezed():
     return body + [text(60 + 60 * i, 146, word, 17, "query") for i, word in enumerate(answer)]
 
 
-# %% tags=["slide", "fold"]
+# %% tags=["slide", "fold", "nbval-check-output"]
 attended = links(words, answer, [[0.9, 0, 0], [0, 0.1, 0.9], [0, 0.9, 0.1]])
 itself = links(words, words, [[0.6, 0, 0.4], [0, 0.5, 0.5], [0.1, 0.4, 0.5]])
 titles = ["one vector", "attention", "self-attention, in layers"]

@@ -183,7 +183,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # (`BucketBatches`, and below `fit`, `adam`, `cosine`, `greedy` and `pick`, are
 # [names that all pages use](../00_start/03_torch.ipynb).)
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.data import BucketBatches
 from deepdive.data.generated import reversal
 from deepdive.tokenizers import BOS, EOS

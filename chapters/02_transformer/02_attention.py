@@ -80,7 +80,7 @@ show(
 # they rarely have names.) The translator wants a noun, and would take an adjective. The values need
 # no meanings: each word hands over ones in places of its own, so that you can see its share.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 words = ["the", "black", "cat"]

@@ -193,7 +193,7 @@ for name, (mechanism, score) in library.items():
 # $u \cdot \tanh([q; k]\, A)$ with query and key put end to end, is the additive one with $A_q$
 # above $A_k$:
 
-# %%
+# %% tags=["nbval-check-output"]
 W_q, W_k = torch.randn(2, 8, 8)
 assert torch.allclose(dot_score(q @ W_q, k @ W_k), general_score(q, k, W_q @ W_k.T), atol=1e-4)
 A, u8 = torch.randn(16, 8), torch.randn(8)

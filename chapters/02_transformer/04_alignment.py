@@ -104,7 +104,7 @@ for wanted, s in (("a unit", 1.0), ("a ten", -1.0)):
 # not do it: $u \tanh(s + h)$ would prefer the same word for every $s$. That is why the score needs
 # more units than one, or a product as in [score functions](03_scores.ipynb).
 
-# %%
+# %% tags=["nbval-check-output"]
 assert torch.allclose(ask(1.0)[1], torch.tensor([0.0986, 0.0184, 0.8829]), atol=1e-4)
 assert torch.allclose(ask(-1.0)[1], torch.tensor([0.0986, 0.8829, 0.0184]), atol=1e-4)
 powers = ask(1.0)[0].exp()
@@ -180,7 +180,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # The data are generated: numbers below 10,000 in words, the German ones cut into their parts. For
 # these we know the right alignment, so that a map can be marked right or wrong.
 
-# %%
+# %% tags=["nbval-check-output"]
 import re
 
 from deepdive.data import BucketBatches

@@ -74,7 +74,7 @@ show(
 # mean: water, money, article, noun. The two of a value: water, money. (A trained model chooses its
 # own numbers, and they rarely have names.)
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 words = ["the", "river", "bank"]
@@ -237,7 +237,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # Explanations often begin with $\mathrm{softmax}(X X^\top) X$: each word asks with its own vector.
 # Try it on random sentences whose rows have length 1, and count who looks at whom.
 
-# %%
+# %% tags=["nbval-check-output"]
 rows = torch.nn.functional.normalize(torch.randn(500, 10, 16), dim=-1)  # 500 sentences, T = 10
 
 

@@ -67,7 +67,7 @@ show(
 # Who stands before the verb eats. (The place is put in by hand here; a page on positions comes
 # later.)
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 cats_eat_fish = torch.tensor([[1.0, 0, 1, 0], [0, 0, 0, 1], [0, 1, -1, 0]])
@@ -259,7 +259,7 @@ assert moved[split_wrong] > 0.05
 # The KAIST slides ([the lectures](00_opening.ipynb)) say "same amount of computation as single-head
 # self-attention". Count it: one layer, 256 wide, a sentence of 128 words.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.page.flops import count_flops
 
 sentence, counts = torch.randn(1, 128, 256), {}

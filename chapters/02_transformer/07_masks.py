@@ -187,7 +187,7 @@ print(f"rows computed:  {40}              {sum(range(1, 41))}")
 # word, the next. One has the causal mask (`Decoder`), the other none (`Encoder`). The text is
 # generated: numbers in words, one after the other.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.data.generated import number_words
 
 numbers = [n.replace(",", "").replace("-", " ") for _, n in number_words("en", 10_000, seed=1)]

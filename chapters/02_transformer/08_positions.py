@@ -72,7 +72,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Make the sentences tags=["fold"]
+# %% Make the sentences tags=["fold", "nbval-check-output"]
 import random
 
 NOUNS = ["dog", "man", "cat", "bird", "child", "cook", "king", "thief", "nurse", "baker"]

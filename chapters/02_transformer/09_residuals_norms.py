@@ -240,7 +240,7 @@ for norm in (norm_of_sentence, layer_norm):
 # **Mend:** mean and variance over the last axis only. **Test:** change one token, and see no other
 # row move.
 
-# %%
+# %% tags=["nbval-check-output"]
 assert torch.equal(layer_norm(changed)[:, :5], layer_norm(sentence)[:, :5])
 assert (norm_of_sentence(changed) - norm_of_sentence(sentence))[:, :5].abs().max() > 0.05
 print("layer norm: no other row moved")
@@ -276,7 +276,7 @@ rms_norm(row)
 # Three places, each one line. `f` is the sublayer.
 
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.layers import PostNorm, PreNorm, SandwichNorm
 
 

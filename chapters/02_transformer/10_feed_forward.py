@@ -104,7 +104,7 @@ feed_forward(torch.tensor([2.0, -1]), w_in, b_in, w_out, b_out)
 # sums over a word and its neighbours, each times a matrix; at width 1 only the word itself is left.
 # That is how the paper puts it: "two convolutions with kernel size 1".
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch.nn.functional as F
 
 from deepdive.layers import FeedForward
@@ -246,7 +246,7 @@ print(f"after 12 layers off by at most {off[0]:.4f} (tanh), {off[1]:.3f} (sigmoi
 # $0.311 \cdot 3 = 0.934$. Three matrices in place of two: $2/3$ of the inner width keeps the number
 # of weights.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.layers import GatedFeedForward
 
 gated = GatedFeedForward(48, 128, bias=False)

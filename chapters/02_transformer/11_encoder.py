@@ -90,7 +90,7 @@ show(
 # By hand, follow one row of four numbers. Let attention and feed-forward have computed what they
 # add; you do the rest. The norms are as at the start of training: gain 1, bias 0.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 row = torch.tensor([1.0, 0, 2, 1])

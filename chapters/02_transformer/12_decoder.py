@@ -256,7 +256,7 @@ print(f"the matrix:     {embedding / 1e6:6.1f} million")
 # seven. The pairs are generated (num2words): 4,000 numbers below 10,000, of which 300 are kept for
 # the test.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
 from deepdive.tokenizers import WordTokenizer

@@ -117,7 +117,7 @@ for count in (0, 5, 20):
 # much padding are trained less. **Mend:** leave padding out, and divide by the number of real
 # tokens. **Test:** add a column of padding, and see the loss stay.
 
-# %%
+# %% tags=["nbval-check-output"]
 assert (cross_entropy(*padded(20)) - by_hand).abs() < 1e-5
 assert wrong_loss(*padded(20)) < 0.5 * by_hand
 print("the right loss does not know how much padding there was")
@@ -182,7 +182,7 @@ with_alt(
 # generated, a few hundred pairs. (The schedule of the rate, `inverse_sqrt`, is explained further
 # below.)
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
 from deepdive.page.profile import pick

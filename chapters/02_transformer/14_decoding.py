@@ -299,7 +299,7 @@ with_alt(
 # empty. Collected corpora have such pairs. All of this is generated, with number words from
 # num2words.
 
-# %%
+# %% tags=["nbval-check-output"]
 import random
 
 from deepdive.data.generated import number_words

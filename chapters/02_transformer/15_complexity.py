@@ -317,7 +317,7 @@ table(rows, head, formats=fits, caption="How the operations grow, counted and pr
 # operations. A block adds a feed-forward layer of inner width $4 d$: another $16 n d^2$. A word
 # pays the same for them however long the text is.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.attention import MultiHeadAttention
 from deepdive.layers import Block, FeedForward
 
@@ -472,7 +472,7 @@ def hops(maps):
 # times as wide as those of the layer below.
 
 
-# %%
+# %% tags=["nbval-check-output"]
 rnn, attention = RNN(4, 4), SoftmaxAttention()
 
 

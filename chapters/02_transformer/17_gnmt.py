@@ -174,7 +174,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.data import BucketBatches
 from deepdive.data.generated import reversal
 from deepdive.models.seq2seq.gnmt import gnmt

@@ -66,7 +66,7 @@ show(
 #
 # Choose, then open the answer. Your choices stay in this browser.
 
-# %% tags=["fold"]
+# %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import predict
 
 predict(

@@ -29,7 +29,7 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["slide", "fold"]
+# %% tags=["slide", "fold", "nbval-check-output"]
 from deepdive.page.diagrams import arrow, svg, text
 from deepdive.page.diagrams.layers import box
 from deepdive.page.plotting import show

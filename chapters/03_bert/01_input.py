@@ -84,7 +84,7 @@ show(svg(960, 155, drawing), shown + "Segments: five times 0, then 1. Places: 0 
 # The code also says what becomes of a word when at some point nothing fits:
 
 
-# %%
+# %% tags=["nbval-check-output"]
 def cut(word, vocab):
     found, start = [], 0
     while start < len(word):
@@ -232,7 +232,7 @@ for name, row in (("piece", pieces), ("id", ids), ("segment", segments)):
 # $E$ has a row for each of the 30,522 pieces, $S$ has two, $P$ has 512. Nothing is marked as piece,
 # segment or place after the sum: the layers learn directions that tell them apart.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 from torch.nn.functional import layer_norm
 

@@ -82,7 +82,7 @@ show(
 #
 # $$P = (V + T + 2 + 2)\, d + L\, \big(4 (d^2 + d) + 2\, d\, d_{ff} + d_{ff} + d + 4\, d\big)$$
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.models.bert.bert import bert

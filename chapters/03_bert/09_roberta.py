@@ -86,7 +86,7 @@ view
 # In symbols, with $m_t = 1$ at a real token: $\mathrm{row}_t = m_t \sum_{s \le t} m_s + 1$. Nothing
 # else is needed to make a RoBERTa out of our BERT:
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.masks import Padding

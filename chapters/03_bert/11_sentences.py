@@ -55,7 +55,7 @@ show(svg(600, 195, drawing), told)
 # texts. With $n = 4$ that is 6 against 4. With $n = 10{,}000$ it is 49,995,000 against 10,000.
 # Reimers and Gurevych, who built Sentence-BERT for this reason, report 65 hours against 5 seconds.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.evaluate import similarity
@@ -348,7 +348,7 @@ assert same["wrong"] < 0.999 < same["right"]
 # three are the paper's. The last, *multiple negatives*, is what most encoders are trained with
 # today: the other pairs of the batch are the wrong answers.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.training.objectives import (
     cosine_regression,
     cross_entropy,

@@ -45,7 +45,7 @@ families = {
     "priors": {(i, j) for i, j in pair if (i - j) % 4 == 0 or i == j + 1},
 }
 
-# %% tags=["slide", "fold"]
+# %% tags=["slide", "fold", "nbval-check-output"]
 body = []
 for place, (name, met) in enumerate(families.items()):
     x, y = 14 + 186 * (place % 3), 28 + 178 * (place // 3)

@@ -107,7 +107,7 @@ assert round(12 * 12 * 16_384**2 * 4 / 1e9) == 155
 # $$\text{operations}(n, d, H) = \underbrace{8 n d^2}_{\text{projections}} +
 # \underbrace{4 n^2 d}_{\text{scores and mixing}}$$
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.attention import MultiHeadAttention

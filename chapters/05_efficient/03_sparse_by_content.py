@@ -142,7 +142,7 @@ def attend(q, v, met):
 # %% [markdown]
 # On the eight words, with the numbers from above:
 
-# %%
+# %% tags=["nbval-check-output"]
 rows = torch.tensor([[3.0, 1], [-2, 1], [2, -1], [-3, -1], [1, 2], [2, 1], [-1, -2], [-3, 1]])
 first = meets(rows, torch.eye(2), 2)
 output, weights = attend(rows, torch.eye(8), first)
@@ -215,7 +215,7 @@ with_alt(figure, "Three matrices of 96 queries by 96 keys. One round: scattered 
 # with the weights $\exp(z_r - z)$. Done carelessly, a key that was met in three rounds enters three
 # times. Wrong:
 
-# %%
+# %% tags=["nbval-check-output"]
 q, v = 2 * torch.randn(40, 8), torch.randn(40, 8)
 turned = draw_rotations(1, 8, 4, (4,), seed=2)[0].float()
 each = torch.stack([meets(q, turned[:, r], 10) for r in range(4)]) & ~torch.eye(40).bool()

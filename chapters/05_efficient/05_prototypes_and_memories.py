@@ -124,7 +124,7 @@ def clustered(q, k, v, group, n_clusters):
     return member @ (weights @ v)
 
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.attention import ClusteredAttention
 
 q, k, v = torch.randn(3, 40, 8)

@@ -111,7 +111,7 @@ def talking_heads(q, k, v, before, after, allowed):
     return weights @ v
 
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.attention import SoftmaxAttention, TalkingHeadsAttention
 from deepdive.masks import Causal
 
@@ -171,7 +171,7 @@ for name, mixing in (("identity", torch.eye(4)), ("minus signs", -torch.eye(4)))
 # the item that is both, and that of the item with the colour but **not** the shape. One attention
 # layer, four colours, four shapes; all data are generated.
 
-# %%
+# %% tags=["nbval-check-output"]
 from torch.nn.functional import one_hot
 
 
@@ -516,8 +516,8 @@ for cut, shared, luck in errors.values():
 # = \frac1n \sum x x^\top$ over rows that the layer reads, $C = L L^\top$. For two rows drawn
 # independently, the mean squared error of a score is $\lVert L^\top (M - \hat M) L \rVert^2$. So
 # decompose $L^\top W_q$ and $L^\top W_k$ instead, and undo $L$ afterwards. (This step is ours, not
-# the paper's; it reads text, where the paper reads weights alone. The text is the beginning of the
-# treebank's test part, weblogs.)
+# the paper's; it reads text, where the paper reads weights alone. The sentences are drawn from all
+# kinds of text in the treebank's test part.)
 
 # %%
 from deepdive.data.tree_grammar import tree_sentences

@@ -140,7 +140,7 @@ with torch.no_grad():
     assert torch.allclose(predicted.prior(q, q)[0, 0], ours, rtol=1e-6, atol=1e-5)
 "both priors equal the library's"
 
-# %%
+# %% tags=["nbval-check-output"]
 x = torch.randn(1, 7, 8)
 with torch.no_grad():
     for made in (RandomScores(1, 12), DenseScores(8, 1, 12)):
@@ -214,7 +214,7 @@ assert wrong.sum(-1).max() < 0.9
 #
 # One attention layer of 4 heads between an embedding and a linear layer; all data are generated.
 
-# %%
+# %% tags=["nbval-check-output"]
 from torch import nn
 
 from deepdive.attention import MultiHeadAttention
@@ -412,9 +412,9 @@ assert work["random"] < work["plain"] == work["Gaussian"]
 # Take MiniLM's 72 heads, and give each the best prior of a simple kind: one number for each offset
 # $s - t$ up to 12 places either way (beyond, one for all), and one each for the columns of [CLS]
 # and [SEP], where heads rest. The numbers are the head's own mean weights, over one half of the
-# first sentences of the treebank's test part (weblogs, no sample of its five kinds of text); a row
-# of the prior is then made to sum to 1. On the other half: how much of a head's attention does the
-# prior put in the wrong place?
+# sentences, which are drawn from all kinds of text in the treebank's test part; a row of the prior
+# is then made to sum to 1. On the other half: how much of a head's attention does the prior put in
+# the wrong place?
 
 # %%
 from deepdive.data.tree_grammar import tree_sentences

@@ -95,7 +95,7 @@ show(
 # In code, for every scheme of this family: make the worth of each offset to each query, then pick
 # by the offset.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 
@@ -173,7 +173,7 @@ print((with_values - plain)[0, 0].round(decimals=3))
 # So $d = 4, 5$ fall in bucket 4 ($4 \ln(5/4) / \ln 4 = 0.64$), $6, 7$ in 5 ($1.17$, $1.61$), $8$ to
 # $11$ in 6, and all from $12$ on in 7.
 
-# %%
+# %% tags=["nbval-check-output"]
 from deepdive.positions import CausalT5Bias, T5Bias
 
 distances = torch.arange(20)

@@ -96,7 +96,7 @@ assert [round(speed_up(n, 256, 8), 2) for n in (512, 4096, 16_384)] == [1.28, 2.
 # The formula against counted operations: a block whose attention is full, and one with a window.
 # The window's own $f$ is counted on the mechanism alone.
 
-# %%
+# %% tags=["nbval-check-output"]
 import torch
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention, WindowAttention

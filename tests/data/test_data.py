@@ -55,9 +55,12 @@ from deepdive.data import (
     where,
 )
 from deepdive.data.check import _hash_up_to
+from deepdive.data.documents import web_documents
 from deepdive.data.download import Policy
 from deepdive.data.parts import Parts
 from deepdive.data.recipes import RECIPES
+from deepdive.data.tasks import entities, parts_of_speech
+from deepdive.data.trees import treebank
 
 # --- the registry
 
@@ -1047,13 +1050,37 @@ def test_the_real_pairs() -> None:
     assert sum(map(len, english)) == len(set().union(*english)) == 116_830
 
 
+def assert_a_slice_is_a_sample(values: list[int], name: str = "") -> None:
+    """The mean of the first values is that of all: four standard errors at most apart."""
+    for n in (len(values) // 64, len(values) // 16, len(values) // 4):
+        off = statistics.mean(values[:n]) - statistics.mean(values)
+        assert abs(off) < 4 * statistics.pstdev(values) / n**0.5, f"{name}: the first {n}"
+
+
 def assert_slices_are_samples(found: list[tuple[str, str]]) -> None:
-    """The first part of the pairs has the lengths of all: four standard errors at most apart."""
+    """The first part of the pairs has the lengths of all."""
     for side in zip(*found, strict=True):
-        lengths = [len(text.split()) for text in side]
-        for n in (len(found) // 64, len(found) // 16, len(found) // 4):
-            off = statistics.mean(lengths[:n]) - statistics.mean(lengths)
-            assert abs(off) < 4 * statistics.pstdev(lengths) / n**0.5, f"the first {n}"
+        assert_a_slice_is_a_sample([len(text.split()) for text in side])
+
+
+KINDS = ("weblog", "newsgroup", "email", "reviews", "answers")
+
+
+def assert_all_kinds_are_in_slices(found: list[Any], as_filed: list[Any], part: str) -> None:
+    """Slices of sentences or documents have the kinds of text and the lengths of the whole.
+
+    What the file has twice, in texts of two kinds, is of the kind that comes last.
+    """
+    path = fetch("ud_english_ewt", f"en_ewt-ud-{part}.conllu.gz")
+    mark = "# newdoc id = " if isinstance(as_filed[0], list) else "# sent_id = "
+    lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+    kinds = [line.removeprefix(mark).split("-")[0] for line in lines if line.startswith(mark)]
+    assert set(kinds) == set(KINDS)
+    kind_of = {str(item): kind for item, kind in zip(as_filed, kinds, strict=True)}
+    assert sorted(map(str, found)) == sorted(map(str, as_filed))
+    for kind in KINDS:
+        assert_a_slice_is_a_sample([int(kind_of[str(item)] == kind) for item in found], kind)
+    assert_a_slice_is_a_sample([len(item) for item in found], "length")
 
 
 def test_a_slice_of_a_sorted_file_is_a_sample(tmp_path: Path) -> None:
@@ -1076,6 +1103,29 @@ def test_a_slice_of_the_real_pairs_is_a_sample() -> None:
         assert_slices_are_samples(part)
     for language in ("deu", "nld"):
         assert_slices_are_samples(retrieval_pairs(language))
+
+
+@pytest.mark.data("ud_english_ewt", "wnut17")
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_a_slice_of_the_web_texts_has_all_their_kinds(part: str) -> None:
+    for read in (treebank, web_documents):
+        as_filed: list[Any] = read(part, seed=None)  # type: ignore[operator]
+        assert_all_kinds_are_in_slices(read(part), as_filed, part)  # type: ignore[operator]
+        assert read(part) == read(part, seed=0) != read(part, seed=1)  # type: ignore[operator]
+        with pytest.raises(AssertionError, match="weblog: the first"):
+            assert_all_kinds_are_in_slices(as_filed, as_filed, part)
+
+
+@pytest.mark.data("ud_english_ewt", "wnut17")
+def test_a_slice_of_tagged_words_is_a_sample() -> None:
+    for rows, tree_rows in zip(parts_of_speech(), map(treebank, ("train", "test")), strict=True):
+        assert [tuple(row.words) for row in rows] == [tree.words for tree in tree_rows]
+    for rows in entities():
+        for name in ("words", "names"):
+            here = [
+                len(row.words) if name == "words" else len(set(row.tags) - {"O"}) for row in rows
+            ]
+            assert_a_slice_is_a_sample(here, name)
 
 
 @pytest.mark.data("tatoeba_retrieval")

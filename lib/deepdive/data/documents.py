@@ -5,6 +5,7 @@ import random
 
 from deepdive.data.fetch import fetch
 from deepdive.data.generated import Generated, whole
+from deepdive.data.text import shuffled
 
 Document = list[str]
 
@@ -58,10 +59,12 @@ def generated_documents(n: int, seed: int = 0, sentences: int = 8) -> Generated[
     return Generated(found, f"generated_documents({n}, seed={seed}, sentences={sentences})")
 
 
-def web_documents(part: str = "train") -> list[Document]:
+def web_documents(part: str = "train", seed: int | None = 0) -> list[Document]:
     """ud_english_ewt: weblogs, newsgroups, mails, reviews and questions, a list of sentences each.
 
-    part: "train", "dev" or "test". Sentences are the treebank's, as they were written.
+    part: "train", "dev" or "test". Sentences are the treebank's, as they were written, in the order
+    of their document; the documents come in an order that `seed` draws. The file is sorted by kind:
+    its first documents are all weblogs, the first of these a sample. `seed=None` keeps its order.
     Raises ValueError for another part.
     """
     if part not in ("train", "dev", "test"):
@@ -73,4 +76,4 @@ def web_documents(part: str = "train") -> list[Document]:
             found.append([])
         elif line.startswith("# text = "):
             found[-1].append(line.removeprefix("# text = "))
-    return found
+    return found if seed is None else shuffled(found, seed)

@@ -96,17 +96,22 @@ def single(seed: int = 0) -> Split[Single]:
 
 
 def entities() -> Split[Tagged]:
-    """wnut17: names in tweets and forum posts, as B-, I- and O; the published train and test."""
-    return Split(*([*_conll(f"{part}.conll")] for part in ("train", "test")))
+    """wnut17: names in tweets and forum posts, as B-, I- and O; the published train and test.
+
+    Each part comes in a drawn order, so that a slice of it is a sample.
+    """
+    return Split(*(shuffled(_conll(f"{part}.conll"), 0) for part in ("train", "test")))
 
 
-def parts_of_speech() -> Split[Tagged]:
-    """ud_english_ewt: the universal part of speech of each word; the published train and test.
+def parts_of_speech(seed: int | None = 0) -> Split[Tagged]:
+    """ud_english_ewt: the universal part of speech of each word; the published train and test, each
+    in the order that `treebank` draws, with None in that of the file.
 
     Words are those of the treebank: "don't" is the two words "do" and "n't".
     """
     parts = (
-        [Tagged([*tree.words], [*tree.tags]) for tree in treebank(p)] for p in ("train", "test")
+        [Tagged([*tree.words], [*tree.tags]) for tree in treebank(p, seed)]
+        for p in ("train", "test")
     )
     return Split(*parts)
 

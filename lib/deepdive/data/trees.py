@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
+from deepdive.data.text import shuffled
 
 # Stanford's names, as in Clark et al., and what Universal Dependencies has for them.
 RELATIONS = {
@@ -116,8 +117,13 @@ def _tree(rows: list[list[str]], where: str) -> Tree:
     return Tree(columns[1], columns[3], heads, columns[7])
 
 
-def treebank(part: str = "test") -> list[Tree]:
-    """The trees of UD English EWT, web texts tagged and parsed by hand: `train`, `dev`, `test`."""
+def treebank(part: str = "test", seed: int | None = 0) -> list[Tree]:
+    """The trees of UD English EWT, web texts tagged and parsed by hand: `train`, `dev`, `test`.
+
+    They come in an order that `seed` draws: the file is sorted by kind, weblogs first, so a slice
+    of it would be of one kind, and a slice of these is a sample. `seed=None` keeps its order.
+    """
     if part not in ("train", "dev", "test"):
         raise DataError(f"part: {part!r} is not one of train, dev, test")
-    return read_conllu(fetch("ud_english_ewt", f"en_ewt-ud-{part}.conllu.gz"))
+    found = read_conllu(fetch("ud_english_ewt", f"en_ewt-ud-{part}.conllu.gz"))
+    return found if seed is None else shuffled(found, seed)

@@ -44,7 +44,10 @@ def test_a_generated_document_keeps_to_its_topic_and_its_number():
 def test_web_documents_are_the_sentences_of_the_treebank():
     documents = web_documents()
     assert (len(documents), sum(map(len, documents))) == (540, 12544)
-    assert documents[0][0].startswith("Al-Zaman : American forces killed")
+    as_filed = web_documents(seed=None)
+    assert as_filed[0][0].startswith("Al-Zaman : American forces killed")
+    assert documents != as_filed, "drawn, so that a slice is a sample"
+    assert sorted(documents) == sorted(as_filed), "each document whole, in its own order"
     assert sum(map(len, web_documents("dev"))) == 2001
 
 
