@@ -21,6 +21,7 @@ from typing import Any
 from deepdive.page.diagrams import FONT, ROLES
 from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
+from deepdive.page.palette import painted
 
 _JS = Path(__file__).with_suffix(".js")
 Rows = Sequence[Sequence[float]]
@@ -149,7 +150,7 @@ def draw_mask(
         for name in drawn
     )
     html = _PAGE.format(
-        id=at, style=_STYLE, head=head, body=body, buttons=buttons, said=[*map(escape, said)],
+        id=at, style=painted(_STYLE), head=head, body=body, buttons=buttons, said=[*map(escape, said)],
         cost=_bar(found.pairs / n**2), loss=_bar(found.loss), reach=_reach(found, n),
         script=script(_JS.read_text("utf-8"), id=at, data=given),
     )  # fmt: skip
@@ -204,8 +205,8 @@ def _picture(words: Sequence[str], mask: Sequence[Sequence[bool]], found: Effect
 
 _STYLE = """
 .ddm { font: 1rem/1.4 system-ui, sans-serif; max-width: 54rem; margin: .4em 0;
-  --ask: color-mix(in srgb, #D55E00 86%, currentColor);
-  --key: color-mix(in srgb, #0072B2 78%, currentColor); }
+  --ask: color-mix(in srgb, @query 86%, currentColor);
+  --key: color-mix(in srgb, @key 78%, currentColor); }
 .ddm-both { display: flex; flex-wrap: wrap; gap: .6em 1.8em; align-items: center; }
 .ddm-side { flex: 1 1 17em; min-width: 0; }
 .ddm table { border-collapse: collapse; margin: 0; background: none; font-size: .9rem;
