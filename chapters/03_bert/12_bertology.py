@@ -78,8 +78,8 @@ attention_explorer(model, ids[None], tokens, links=True, marked=marked)
 # right once in nine times. Of 72 blind heads, $72 / 9 = 8$ would have a ✓. Go back and read how
 # many have one.
 #
-# So one ✓ proves nothing. What about one head and all nine words that belong to another word? Beside
-# the head stands a rule that knows no grammar: *look at the next word*.
+# So one ✓ proves nothing. What about one head and all nine words that belong to another word?
+# Beside the head stands a rule that knows no grammar: *look at the next word*.
 
 # %% Compare head 3-8 with the next word tags=["fold"]
 from deepdive.page.tables import table
