@@ -464,7 +464,6 @@ after = 0 if profile() == "experiment" else 8  # other questions than those of t
 questions = made_questions() if profile() == "ci" else real_questions(2 * per_subject, after)
 said = [torch.tensor(tokenizer.encode(q, bos=True, eos=True)) for row in questions for q in row]
 by_length = torch.tensor(sorted(range(len(said)), key=lambda i: len(said[i])))
-streams = {}  # what each layer read in the whole model, for each batch
 
 
 def states(batch, tokens, first):
@@ -483,6 +482,9 @@ questions[0][:2]
 
 
 # %% Find the partners tags=["fold"]
+streams = {}  # what each layer read in the whole model, for each batch
+
+
 @torch.no_grad()
 def task(first=1):
     """The loss of each subject (2 halves, n), and how often its partner is found."""
