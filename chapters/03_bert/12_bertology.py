@@ -78,8 +78,8 @@ attention_explorer(model, ids[None], tokens, links=True, marked=marked)
 # right once in nine times. Of 72 blind heads, $72 / 9 = 8$ would have a ✓. Go back and read how
 # many have one.
 #
-# So one ✓ proves nothing. What about one head and all nine words that belong to another word? Beside
-# the head stands a rule that knows no grammar: *look at the next word*.
+# So one ✓ proves nothing. What about one head and all nine words that belong to another word?
+# Beside the head stands a rule that knows no grammar: *look at the next word*.
 
 # %% Compare head 3-8 with the next word tags=["fold"]
 from deepdive.page.tables import table
@@ -464,7 +464,6 @@ after = 0 if profile() == "experiment" else 8  # other questions than those of t
 questions = made_questions() if profile() == "ci" else real_questions(2 * per_subject, after)
 said = [torch.tensor(tokenizer.encode(q, bos=True, eos=True)) for row in questions for q in row]
 by_length = torch.tensor(sorted(range(len(said)), key=lambda i: len(said[i])))
-streams = {}  # what each layer read in the whole model, for each batch
 
 
 def states(batch, tokens, first):
@@ -483,6 +482,9 @@ questions[0][:2]
 
 
 # %% Find the partners tags=["fold"]
+streams = {}  # what each layer read in the whole model, for each batch
+
+
 @torch.no_grad()
 def task(first=1):
     """The loss of each subject (2 halves, n), and how often its partner is found."""
