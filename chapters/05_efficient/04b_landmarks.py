@@ -595,8 +595,8 @@ print(f"without the inverse {without.mean():.2f}, six steps {by_steps[6].mean():
 #
 # A few means of neighbours can stand for all queries and keys, if a small inverted table says how
 # they relate. On six passages and MiniLM's heads they came nearer to the exact outputs than bowls
-# by place, in each passage, and twelve steps of the inverse did worse than six. YOSO counts meetings
-# in random buckets, and FNet asks nothing at all.
+# by place, in each passage, and twelve steps of the inverse did worse than six. YOSO counts
+# meetings in random buckets, and FNet asks nothing at all.
 #
 # So 16 speakers can choose for 256 guests, and get about half of it right.
 #
