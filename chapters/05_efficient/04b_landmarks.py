@@ -99,8 +99,8 @@ ranks(words, tables, forms, k=3, off="plates off by")
 
 # %% [markdown]
 # *On the left a head of the trained model MiniLM: each token is a guest (a row) and a dish (a
-# column). On the right the same table from a few speakers; a minus marks a portion below zero. For
-# comparison stand there the bowls by place of the page before.*
+# column). On the right the same table from a few speakers; a minus marks a portion below zero. The
+# second choice, bowls by place, is that of the page before.*
 #
 # On [the page before](04_low_rank_and_features.ipynb), bowls were filled by place or by chance, and
 # nobody looked at the guests. Speakers, or **landmarks**, do look: each is the mean of a few
