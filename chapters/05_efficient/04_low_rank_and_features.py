@@ -113,9 +113,9 @@ ranks(words, dict(zip(heads, exact[0], strict=True)), forms, k=2, off="plates of
 
 # %% [markdown]
 # *On the left a head of the trained model MiniLM: each token of the sentence is a guest (a row) and
-# a dish (a column), and the stronger the colour, the larger the portion. On the right the same table
-# made with few bowls; a minus marks a portion below zero. The bars show how many numbers the two
-# thin tables need (dashed: as many as the table), and how far off the head's outputs are, the
+# a dish (a column), and the stronger the colour, the larger the portion. On the right the same
+# table made with few bowls; a minus marks a portion below zero. The bars show how many numbers the
+# two thin tables need (dashed: as many as the table), and how far off the head's outputs are, the
 # plates (dashed: as far as their own size).*
 #
 # A **bowl** is a mixture of all dishes. If there are bowls, each guest takes from the bowls alone,
