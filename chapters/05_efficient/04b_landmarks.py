@@ -454,7 +454,7 @@ with_alt(figure, "By what each of 12 tokens is multiplied before they are added 
 # %% [markdown] tags=["aside"]
 # ### FNet checked, its cost, and what fails
 
-# %% Check the sum
+# %% Check the sum tags=["nbval-check-output"]
 from deepdive.layers import FourierMixing
 
 mixing, x, c = FourierMixing(8), torch.randn(1, 12, 8), torch.arange(8.0) / 8
