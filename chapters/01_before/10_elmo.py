@@ -166,23 +166,27 @@ assert history.losses[-1] < 0.6 * alone.losses[-1]
 # ...). The language models see the words only.
 
 # %%
+import gzip
 from collections import Counter
 
-from deepdive.data.trees import treebank
+from deepdive.data import fetch
 from deepdive.page.profile import pick, profile
 
 
-def sentences(part):
+def treebank(part):
     """Yield sentences of (word, tag, relation), cut at 30 words."""
-    for tree in treebank(part):
-        rows = zip(tree.words, tree.tags, tree.relations, strict=True)
-        yield [(word.lower(), tag, role.partition(":")[0]) for word, tag, role in rows][:30]
+    file = fetch("ud_english_ewt", f"en_ewt-ud-{part}.conllu.gz")
+    for block in gzip.decompress(file.read_bytes()).decode().split("\n\n"):
+        rows = [line.split("\t") for line in block.splitlines()]
+        rows = [row for row in rows if row[0].isdigit()][:30]
+        if rows:
+            yield [(row[1].lower(), row[3], row[7].partition(":")[0]) for row in rows]
 
 
 if profile() == "ci":
     texts, tests = list(sense_sentences(3000)), list(sense_sentences(400, seed=1))
 else:
-    texts, tests = list(sentences("train")), list(sentences("test"))
+    texts, tests = list(treebank("train")), list(treebank("test"))
 counts = Counter(word for line in texts for word, *_ in line)
 names = ["<pad>", "<begin>", "<end>", "<rare>", *(w for w, _ in counts.most_common(2000))]
 kind = "sense sentences (generated)" if profile() == "ci" else "ud_english_ewt (real)"

@@ -78,8 +78,8 @@ attention_explorer(model, ids[None], tokens, links=True, marked=marked)
 # right once in nine times. Of 72 blind heads, $72 / 9 = 8$ would have a ✓. Go back and read how
 # many have one.
 #
-# So one ✓ means nothing. What about one head and all nine words that belong to another word? Beside
-# the head stands a rule that knows no grammar: *look at the next word*.
+# So one ✓ proves nothing. What about one head and all nine words that belong to another word?
+# Beside the head stands a rule that knows no grammar: *look at the next word*.
 
 # %% Compare head 3-8 with the next word tags=["fold"]
 from deepdive.page.tables import table
@@ -102,8 +102,8 @@ table(rows, ["word", "belongs to", "head 3-8 looks at", "next word"])
 # nine sentences that we tried, it gave the clearest picture. There are also 72 heads to choose
 # from, and other blind rules. *Two words on* is right for both *the*. What would convince you?
 #
-# Three things, perhaps: many sentences that nobody picked. A rival that is the best of all blind
-# rules. And a head that was chosen on other sentences than those that judge it.
+# Three things, perhaps: many sentences that nobody picked, a rival that is the best of all blind
+# rules, and a head that was chosen on other sentences than those that judge it.
 
 # %% [markdown] tags=["slide"]
 # ## One head, one relation
@@ -409,7 +409,7 @@ f"best of 144 on 10 pairs: {there:.1%} there, {elsewhere:.1%} on the others"
 
 # %% tags=["fold"]
 predict(
-    "Head 3-8 finds what *the* and *my* belong to. Without it, how often does the model still find "
+    "Head 3-8 finds what “the” and “my” belong to. Without it, how often does the model still find "
     "the right partner?",
     [
         "much less often: by ten points or more",
@@ -464,7 +464,6 @@ after = 0 if profile() == "experiment" else 8  # other questions than those of t
 questions = made_questions() if profile() == "ci" else real_questions(2 * per_subject, after)
 said = [torch.tensor(tokenizer.encode(q, bos=True, eos=True)) for row in questions for q in row]
 by_length = torch.tensor(sorted(range(len(said)), key=lambda i: len(said[i])))
-streams = {}  # what each layer read in the whole model, for each batch
 
 
 def states(batch, tokens, first):
@@ -483,6 +482,9 @@ questions[0][:2]
 
 
 # %% Find the partners tags=["fold"]
+streams = {}  # what each layer read in the whole model, for each batch
+
+
 @torch.no_grad()
 def task(first=1):
     """The loss of each subject (2 halves, n), and how often its partner is found."""
@@ -566,8 +568,8 @@ table(
 # the 38 subjects of a half.*
 #
 # Without head 3-8 the model finds as many partners as before, and the loss moves by less than its
-# error in both halves. The same holds for the heads of objects and of prepositions, and for all
-# three together. They can be read, and on this task they are not missed.
+# error in both halves. Within the errors the same holds for the heads of objects and of
+# prepositions, and for all three together. They can be read, and on this task they are not missed.
 #
 # Is any head? Here are all 72, each switched off alone.
 
@@ -838,9 +840,8 @@ print("answers 1 and 2 hold")
 #
 # So: in *The old dog ate my sandwich under the kitchen table*, head 3-8 points from *the* to
 # *table*. That is more than luck: for words such as *the* it is right in 78.5% of the cases, on
-# sentences that it was not chosen on, and the best blind rule in 59.3%. And the model does not need
-# it to tell which questions belong together. What else it may be needed for, this page has not
-# measured.
+# sentences that it was not chosen on, and the best blind rule in 59.3%. And on the questions to a
+# bank the model does not miss it. What else it may be needed for, this page has not measured.
 #
 # ## Further reading
 #

@@ -113,8 +113,10 @@ ranks(words, dict(zip(heads, exact[0], strict=True)), forms, k=2, off="plates of
 
 # %% [markdown]
 # *On the left a head of the trained model MiniLM: each token of the sentence is a guest (a row) and
-# a dish (a column), and the darker a cell, the larger the portion. On the right the same table made
-# with few bowls; a minus marks a portion below zero.*
+# a dish (a column), and the stronger the colour, the larger the portion. On the right the same
+# table made with few bowls; a minus marks a portion below zero. The bars show how many numbers the
+# two thin tables need (dashed: as many as the table), and how far off the head's outputs are, the
+# plates (dashed: as far as their own size).*
 #
 # A **bowl** is a mixture of all dishes. If there are bowls, each guest takes from the bowls alone,
 # and nobody measures portions of dishes. Try three things:
@@ -352,8 +354,8 @@ with_alt(figure, f"How many of the best bowls make up 90%, by length and layer. 
 # *The mean of a layer's 12 heads. Both axes are logarithmic: a line parallel to the dashed one
 # grows like the length.*
 #
-# When the text doubles, the number of bowls doubles, on average over the heads. What makes up 90% is
-# a share of $n$, about a third, and no fixed number. A figure that is drawn at one length cannot
+# When the text doubles, the number of bowls doubles, on average over the heads. What makes up 90%
+# is a share of $n$, about a third, and no fixed number. A figure that is drawn at one length cannot
 # show that.
 
 # %% [markdown] tags=["aside"]

@@ -99,8 +99,8 @@ ranks(words, tables, forms, k=3, off="plates off by")
 
 # %% [markdown]
 # *On the left a head of the trained model MiniLM: each token is a guest (a row) and a dish (a
-# column). On the right the same table from a few speakers; a minus marks a portion below zero. For
-# comparison stand there the bowls by place of the page before.*
+# column). On the right the same table from a few speakers; a minus marks a portion below zero. The
+# second choice, bowls by place, is that of the page before.*
 #
 # On [the page before](04_low_rank_and_features.ipynb), bowls were filled by place or by chance, and
 # nobody looked at the guests. Speakers, or **landmarks**, do look: each is the mean of a few
@@ -454,7 +454,7 @@ with_alt(figure, "By what each of 12 tokens is multiplied before they are added 
 # %% [markdown] tags=["aside"]
 # ### FNet checked, its cost, and what fails
 
-# %% Check the sum
+# %% Check the sum tags=["nbval-check-output"]
 from deepdive.layers import FourierMixing
 
 mixing, x, c = FourierMixing(8), torch.randn(1, 12, 8), torch.arange(8.0) / 8
@@ -595,8 +595,8 @@ print(f"without the inverse {without.mean():.2f}, six steps {by_steps[6].mean():
 #
 # A few means of neighbours can stand for all queries and keys, if a small inverted table says how
 # they relate. On six passages and MiniLM's heads they came nearer to the exact outputs than bowls
-# by place, in each passage, and twelve steps of the inverse did worse than six. YOSO counts meetings
-# in random buckets, and FNet asks nothing at all.
+# by place, in each passage, and twelve steps of the inverse did worse than six. YOSO counts
+# meetings in random buckets, and FNet asks nothing at all.
 #
 # So 16 speakers can choose for 256 guests, and get about half of it right.
 #

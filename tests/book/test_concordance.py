@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from checkout import ROOT
 from concordance import COLUMNS, SOURCES, STATUSES, Heading, deck, differences, is_there, table
 
-from book.printed import exercises, headings
+from book.printed import exercises, headings, number
 
 FOLDER = ROOT.parent / "shared" / "sources"
 ROWS = table()
@@ -66,6 +66,12 @@ def test_a_built_row_names_a_page_that_is_there_with_anchor_and_exercise() -> No
         if row["exercise"]:
             chapter, _, exercise = row["exercise"].partition("/")
             assert exercise in exercises(chapter), name(row)
+
+
+def test_a_page_between_two_numbers_has_a_letter() -> None:
+    assert number("chapters/05_efficient/04b_landmarks") == "5.4b "
+    assert number("chapters/05_efficient/04_low_rank_and_features") == "5.4 "
+    assert not number("glossary")
 
 
 def test_a_row_is_not_called_planned_when_its_page_is_there() -> None:

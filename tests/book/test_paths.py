@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Browser
 from playwright.sync_api import Page as Opened
 
-from book.paths import PathError, Paths, hours
+from book.paths import PathError, Paths, Station, _short, hours
 from deepdive.house.pages import Page, discover, find
 from deepdive.page.predictions import score
 
@@ -61,6 +61,11 @@ def test_a_week_counts_its_exercises_and_practice_but_none_twice(tmp_path: Path)
     assert [step.name.rpartition("/")[2] for step, _ in route.steps] == [
         "01_page", "02_page", "exercises"
     ]  # fmt: skip
+
+
+def test_a_page_between_two_numbers_is_named_by_its_number() -> None:
+    assert _short(Station("chapters/05_efficient/04b_landmarks", "5.4b Landmarks", 12)) == "5.4b"
+    assert _short(Station("casestudies/02_translation", "A translator", 12)) == "A translator"
 
 
 def test_hours_are_said_shortly() -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from deepdive.page.diagrams import FONT, ROLES
 from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
+from deepdive.page.palette import painted
 
 _JS = Path(__file__).with_suffix(".js")
 Rows = Sequence[Sequence[float]]
@@ -149,7 +150,8 @@ def draw_mask(
         for name in drawn
     )
     html = _PAGE.format(
-        id=at, style=_STYLE, head=head, body=body, buttons=buttons, said=[*map(escape, said)],
+        id=at, style=painted(_STYLE), head=head, body=body, buttons=buttons,
+        said=[*map(escape, said)],
         cost=_bar(found.pairs / n**2), loss=_bar(found.loss), reach=_reach(found, n),
         script=script(_JS.read_text("utf-8"), id=at, data=given),
     )  # fmt: skip
@@ -204,8 +206,8 @@ def _picture(words: Sequence[str], mask: Sequence[Sequence[bool]], found: Effect
 
 _STYLE = """
 .ddm { font: 1rem/1.4 system-ui, sans-serif; max-width: 54rem; margin: .4em 0;
-  --ask: color-mix(in srgb, #D55E00 86%, currentColor);
-  --key: color-mix(in srgb, #0072B2 78%, currentColor); }
+  --ask: color-mix(in srgb, @query 86%, currentColor);
+  --key: color-mix(in srgb, @key 78%, currentColor); }
 .ddm-both { display: flex; flex-wrap: wrap; gap: .6em 1.8em; align-items: center; }
 .ddm-side { flex: 1 1 17em; min-width: 0; }
 .ddm table { border-collapse: collapse; margin: 0; background: none; font-size: .9rem;
@@ -226,8 +228,8 @@ _STYLE = """
   color: inherit; border: 1px solid color-mix(in srgb, currentColor 28%, transparent);
   border-radius: 0; background: repeating-linear-gradient(135deg, transparent 0 5px,
     color-mix(in srgb, currentColor 13%, transparent) 5px 6px); }
-.ddm .ddm-sq.ddm-open { border-color: color-mix(in srgb, #E69F00 70%, currentColor);
-  background: color-mix(in srgb, #E69F00 calc(12% + 88% * var(--w)), transparent); }
+.ddm .ddm-sq.ddm-open { border-color: color-mix(in srgb, @weight 70%, currentColor);
+  background: color-mix(in srgb, @weight calc(12% + 88% * var(--w)), transparent); }
 .ddm .ddm-sq.ddm-way { box-shadow: inset 0 0 0 3px currentColor; }
 .ddm button.ddm-sq { cursor: pointer; }
 .ddm button.ddm-sq:focus-visible { outline: 3px solid var(--key); outline-offset: 1px;
@@ -238,7 +240,7 @@ _STYLE = """
 .ddm-told { margin: .2em 0 .9em; }
 .ddm-told dt { font-weight: 600; margin: 0; }
 .ddm .ddm-told dd { margin: 0 0 .7em !important; min-height: 2.8em; }
-.ddm-told .ddm-cost b { background: #E69F00; opacity: 1; }
+.ddm-told .ddm-cost b { background: @weight; opacity: 1; }
 .ddm-steps { display: flex; gap: 3px; }
 .ddm-step { flex: 1; height: .7em; border: 1px solid currentColor; box-sizing: border-box; }
 .ddm-step.ddm-on { background: currentColor; opacity: .75; }

@@ -82,7 +82,7 @@ const sides = [".rk-exact", ".rk-form"].map(which => {
 
 const draw = ({ rects, signs }, values, top) => rects.forEach((rect, i) => {
   const weight = values[i];
-  rect.setAttribute("fill", weight >= 0 ? "#E69F00" : "#0072B2");
+  rect.setAttribute("fill", weight >= 0 ? "@weight" : "@key");
   rect.setAttribute("fill-opacity", Math.min(Math.abs(weight) / top, 1).toFixed(3));
   rect.classList.toggle("rk-at", i === at.cell);
   signs[i].textContent = weight <= -0.005 ? "\u2212" : "";

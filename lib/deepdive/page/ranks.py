@@ -22,6 +22,7 @@ import numpy as np
 from deepdive.page.diagrams import FONT, ROLES
 from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
+from deepdive.page.palette import painted
 
 LARGEST = 150_000  # bytes of HTML
 CELL, TOP, SIDE = 13.0, 46.0, 46.0  # of a map: a cell, the words above, the words to the left
@@ -99,7 +100,7 @@ def ranks(
         thin=_thin(size, k, forms[0].square), numbers=_wide(numbers / size**2), wrong=_wide(wrong),
         sizes=_sizes(size, k, forms[0].square), count=numbers, all=size**2, columns=_columns(size),
         percent=f"{100 * wrong:.0f}%", **ROLES,
-        script=script(_SCRIPT, id=name, values=json.dumps(values), maps=maps),
+        script=script(painted(_SCRIPT), id=name, values=json.dumps(values), maps=maps),
     )  # fmt: skip
     if len(html.encode()) > LARGEST:
         raise ValueError(f"the tables have {len(html.encode())} bytes, at most {LARGEST}")

@@ -200,10 +200,10 @@ def test_what_follows_a_prediction_is_hidden_up_to_the_next_heading(page: Page) 
     assert not shown, "\n".join(shown)
 
 
-def test_colab_closes_each_answer() -> None:
+def test_colab_closes_each_answer_and_each_named_fold() -> None:
     for page in PAGES:
         notebook: Any = nbformat.read(page.notebook, as_version=4)
-        ids = [cell.id for cell in notebook.cells if "answer" in tags(cell)]
+        ids = [cell.id for cell in notebook.cells if {"answer", "aside"} & set(tags(cell))]
         assert notebook.metadata.get("colab", {}).get("collapsed_sections", []) == ids, page.name
 
 
