@@ -191,8 +191,8 @@ FAULTS = """() => {
 # Of each kind of frame the last: title, picture, table, text, list.
 AXE = """async () => {
   const found = [], all = [...document.querySelectorAll("section")];
-  const kinds = ["h1", "img", ".shown svg", "table", "pre", ".shown ul"].map(kind => e => e.querySelector(kind));
-  for (const i of kinds.map(has => all.findLastIndex(has))) {
+  const kinds = ["h1", "img", ".shown svg", "table", "pre", ".shown ul"];
+  for (const i of kinds.map(kind => e => e.querySelector(kind)).map(has => all.findLastIndex(has))) {
     Reveal.slide(i);
     const { violations } = await axe.run(document, { preload: false, resultTypes: ["violations"] });
     const bad = violations.filter(fault => ["serious", "critical"].includes(fault.impact));
