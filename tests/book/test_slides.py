@@ -192,7 +192,7 @@ FAULTS = """() => {
 AXE = """async () => {
   const found = [], all = [...document.querySelectorAll("section")];
   const kinds = ["h1", "img", ".shown svg", "table", "pre", ".shown ul"];
-  for (const i of kinds.map(kind => e => e.querySelector(kind)).map(has => all.findLastIndex(has))) {
+  for (const i of kinds.map(kind => all.findLastIndex(e => e.querySelector(kind)))) {
     Reveal.slide(i);
     const { violations } = await axe.run(document, { preload: false, resultTypes: ["violations"] });
     const bad = violations.filter(fault => ["serious", "critical"].includes(fault.impact));
