@@ -112,7 +112,7 @@ def test_a_cell_with_a_title_opens_a_frame_and_another_adds_to_it(small: list[An
     assert [text(frame.find(["h1", "h2"])) for frame in small] == titles
     assert [frame.find(["h1", "h2"]).name for frame in small] == ["h1", "h2", "h2", "h2"]
     assert text(small[0].select_one(".words")) == "How do scores become shares?"
-    assert small[0].select_one(".shown img")["alt"] == "a line"
+    assert small[0].select_one(".shown svg")["aria-label"] == "a line"
 
 
 def test_prose_gives_its_first_words_and_display_and_code_what_it_showed(small: list[Any]) -> None:
@@ -158,6 +158,8 @@ def test_chapter_2_has_frames_for_a_course_each_with_all_that_it_needs(deck: Pat
             formula.replace_with("x")
         assert 3 < len(frame.select_one(".words").get_text().split()) <= 45, title
         assert all(img["alt"].strip() for img in frame.select("img")), title
+        drawings = frame.select(".dd-picture > svg")
+        assert all(drawing["aria-label"].strip() for drawing in drawings), title
     assert len(re.findall("Ask before|Ask the room", deck.read_text("utf-8"))) > 30
 
 
@@ -173,9 +175,10 @@ FAULTS = """() => {
       if (part.tagName === "ASIDE") continue;
       if (!inside(box(part), box(frame))) say("out of the frame", part);
       for (const e of part.querySelectorAll("*")) {
+        if (e.ownerSVGElement) continue; // a drawing's own
         const holder = e.closest(".words, .shown") ?? part;
         if (!inside(box(e), box(holder))) say("out of its place", e);
-        if (e.tagName === "IMG" && box(e).height < 240) say("small", e);
+        if (["IMG", "svg"].includes(e.tagName) && box(e).height < 240) say("small", e);
         const size = parseFloat(getComputedStyle(e).fontSize);
         if (!e.closest("math") && e.textContent.trim() && size < 24) say(`${size} px`, e);
       }
@@ -188,8 +191,8 @@ FAULTS = """() => {
 # Of each kind of frame the last: title, picture, table, text, list.
 AXE = """async () => {
   const found = [], all = [...document.querySelectorAll("section")];
-  const kinds = ["h1", "img", "table", "pre", ".shown ul"].map(kind => e => e.querySelector(kind));
-  for (const i of kinds.map(has => all.findLastIndex(has))) {
+  const kinds = ["h1", "img", ".shown svg", "table", "pre", ".shown ul"];
+  for (const i of kinds.map(kind => all.findLastIndex(e => e.querySelector(kind)))) {
     Reveal.slide(i);
     const { violations } = await axe.run(document, { preload: false, resultTypes: ["violations"] });
     const bad = violations.filter(fault => ["serious", "critical"].includes(fault.impact));

@@ -99,7 +99,7 @@ const show = () => {
   name.textContent = named;
   draw(sides[0], exact, top);
   draw(sides[1], made, top);
-  find(".rk-exact + figcaption").textContent = tables[at.table];
+  find(".rk-exact + .rk-cap").textContent = tables[at.table];
   find(".rk-name").textContent = named;
   const across = Math.min(now.k, 3 * size) * 48 / size, flat = Math.min(now.k, size) * 48 / size;
   const between = form.square ? flat + 6 : 0, last = find(".rk-f"), small = find(".rk-s");

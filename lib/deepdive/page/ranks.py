@@ -197,9 +197,9 @@ _PAGE = """\
 .rk {{ max-width: 46rem; font: 1rem/1.4 system-ui, sans-serif; margin: .4em 0; }}
 .rk p {{ margin: .3em 0; }}
 .rk-maps {{ display: grid; gap: .5em; max-width: 35rem; }}
-.rk-maps figure {{ margin: 0; min-width: 0; display: flex; flex-direction: column-reverse; }}
-.rk-maps figcaption {{ font-weight: 600; text-align: center; font-size: .95em; }}
-.rk-exact + figcaption {{ padding-left: 20%; }}
+.rk-side {{ min-width: 0; display: flex; flex-direction: column-reverse; }}
+.rk-cap {{ font-weight: 600; text-align: center; font-size: .95em; }}
+.rk-exact + .rk-cap {{ padding-left: 20%; }}
 .rk-map {{ display: block; width: 100%; }}
 .rk-map:focus-visible {{ outline: 2px solid currentColor; }}
 .rk .rk-cell {{ stroke: currentColor; stroke-opacity: .12; stroke-width: .5; }}
@@ -233,8 +233,8 @@ _PAGE = """\
 <div class="rk" id="{id}" role="group" aria-label="A table and its form">
 <div class="rk-controls" hidden></div>
 <div class="rk-maps" style="grid-template-columns: {columns}">
-<figure>{left}<figcaption>{table}</figcaption></figure>
-<figure>{right}<figcaption class="rk-name">{k} {unit}</figcaption></figure></div>
+<div class="rk-side">{left}<div class="rk-cap">{table}</div></div>
+<div class="rk-side">{right}<div class="rk-cap rk-name">{k} {unit}</div></div></div>
 <div class="rk-made">{thin}<span class="rk-sizes">{sizes}</span></div>
 <div class="rk-bars"><span>numbers</span>
 <span class="rk-bar rk-cost"><i style="width:{numbers}"></i><b></b></span>
