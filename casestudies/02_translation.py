@@ -45,9 +45,9 @@ phrasebook(
 ) if hour else "nothing is kept here yet"
 
 # %% [markdown]
-# Type a sentence above. A network wrote this French after one long training on two cores. It was
-# given English sentences with their translations and nothing else: no grammar, no dictionary. It
-# never saw the English sentences that you find here, and some of its answers are funny.
+# Type a sentence above. A network wrote this French after one long training. It was given English
+# sentences with their translations and nothing else: no grammar, no dictionary. It never saw the
+# English sentences that you find here, and some of its answers are funny.
 #
 # This page trains three smaller relatives of it on the same pairs, each for a few minutes. The
 # first one has to squeeze the English sentence into a single vector. The second one may look back
