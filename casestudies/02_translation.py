@@ -258,6 +258,7 @@ def batches(seed=0, columns=columns):
     return BucketBatches(columns, max_tokens=pick(ci=600, laptop=600, gpu=8000), seed=seed)
 
 
+# %% Count the operations of a step tags=["fold"]
 sample = list(islice(batches(seed=9), pick(ci=4, laptop=8, gpu=8)))
 
 
@@ -416,10 +417,11 @@ print(
 )
 
 # %% [markdown]
-# Both networks with attention are far ahead of the plain one: their BLEU is more than twice as high.
-# Between the two the difference is small. On these sentences the attention RNN leads by 2.4 points,
-# and the interval, which draws the sentences, stays above zero. But it is one training of each.
-# Another seed or another learning rate may move the difference as much; we have not measured that.
+# Both networks with attention are far ahead of the plain one: their BLEU is more than twice as
+# high. Between the two the difference is small. On these sentences the attention RNN leads by 2.4
+# points, and the interval, which draws the sentences, stays above zero. But it is one training of
+# each. Another seed or another learning rate may move the difference as much; we have not measured
+# that.
 #
 # Here is your sentence, in the words of all three. Change `YOURS` near the top, and run this cell
 # and that one again.
@@ -499,9 +501,9 @@ with_alt(figure, f"BLEU by source length, short to long: {'; '.join(told)}.")
 #
 # On sentences of one to four words the network with one vector scores 22, where attention scores
 # 40: about half. On twelve words and more it scores 3, where attention scores 27. So one vector is
-# indeed too small for a long sentence. But short sentences suffer too, and room cannot be the reason
-# there. A likely one is how the networks learn: with attention, the error at a French word has a
-# short way to the English word that it depends on. This page has not tested that.
+# indeed too small for a long sentence. But short sentences suffer too, and room cannot be the
+# reason there. A likely one is how the networks learn: with attention, the error at a French word
+# has a short way to the English word that it depends on. This page has not tested that.
 
 # %% [markdown] tags=["slide"]
 # ## What did attention learn?
@@ -537,8 +539,8 @@ heatmap(aligned.reshape(-1, *aligned.shape[-2:])[-1], rows, cols, title="attenti
 # *Down: the French pieces as they are written. Across: the English pieces. The
 # fuller a cell, the larger the weight.*
 #
-# *frère* looks at *brother*, and *jamais* at *never*. *Mon* looks at *brother* as well, and rightly:
-# French has *mon frère* but *ma sœur*, so the small word depends on the one after it.
+# *frère* looks at *brother*, and *jamais* at *never*. *Mon* looks at *brother* as well, and
+# rightly: French has *mon frère* but *ma sœur*, so the small word depends on the one after it.
 #
 # The Transformer has several heads in each layer. Here are all of them. Press a token to see where
 # it looks and who looks at it. (A row is named by the piece that the decoder reads; it writes the
@@ -691,9 +693,9 @@ if hour:
           f"{s['bleu_interval'][1]:.1f}], greedy {hour['scores_greedy']['bleu']:.1f}")  # fmt: skip
 
 # %% [markdown]
-# More than three times the operations and a network half as wide again: BLEU 43.1 in place of 36.4.
-# Both changed together, so this does not say which of them brought it. The clock counts waiting too,
-# since the machine did other work beside it.
+# More than three times the operations and a network half as wide again: BLEU 43.1 in place of
+# 36.4. Both changed together, so this does not say which of them brought it. The clock counts
+# waiting too, since the machine did other work beside it.
 
 # %% [markdown] tags=["aside"]
 # ### More data, more work
@@ -743,10 +745,10 @@ with_alt(
 # eight times the work.*
 #
 # One run each. The attention RNN is ahead at every size, and its lead does not shrink with more
-# sentences. From a quarter of the sentences on, neither of them gains: with so little work they have
-# not read them all even once. So *more data* is not what the Transformer lacks here. Work is: with
-# all of the operations the stars lie close together. Whether the lines cross when there is work in
-# plenty, the GPU profile would have to say.
+# sentences. From a quarter of the sentences on, neither of them gains: with so little work they
+# have not read them all even once. So *more data* is not what the Transformer lacks here. Work is:
+# with all of the operations the stars lie close together. Whether the lines cross when there is
+# work in plenty, the GPU profile would have to say.
 
 # %% [markdown] tags=["aside"]
 # ### What the GPU profile would spend
@@ -805,11 +807,13 @@ total
 #
 # A laptop can learn, within minutes, to turn everyday English into French that scores BLEU 36.4 on
 # sentences that it never saw, and 43.1 after a longer training. The part that does the work is the
-# look back at the English words: at the same number of operations the network that must squeeze the
-# sentence into one vector scores 15.1, and it loses on short sentences as well as on long ones. Scores
-# come with intervals, and sentences tell what scores do not: *My brother never drinks coffee in the
-# morning* came out well in none of the three, because each of them lost the drinking.
-#
+# look back at the English words: at the same number of operations the network that must squeeze
+# the sentence into one vector scores 15.1, and it loses on short sentences as well as on long
+# ones. Scores come with intervals, and sentences tell what scores do not: *My brother never drinks
+# coffee in the morning* came out well in none of the three, because each of them lost the
+# drinking.
+
+# %% [markdown]
 # <small>Book 2.5.</small>
 #
 # <!--
