@@ -98,10 +98,10 @@ def code_of_class(kind: type) -> str:
 def values_of(call: Callable[..., Any]) -> dict[str, Any]:
     """Return the plain numbers and strings that a function is set with, and the sha256 of its data.
 
-    Those are the arguments of a partial, defaults, and what it and the functions of its module that
-    it calls read from outside. Of the last, integers
-    are left out, which are often counters, and so are lists, which are often records; batches with
-    a `fingerprint()` are data wherever they stand.
+    Those are the arguments of a partial, the defaults, and what the function, and the functions of
+    its module that it calls, read from outside. Of what is read from outside, integers are left
+    out, which are often counters, and lists, which are often records; batches with a
+    `fingerprint()` are data wherever they stand.
     """
     found: dict[str, Any] = {}
     if isinstance(call, functools.partial):
