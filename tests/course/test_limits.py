@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import textwrap
 import time
@@ -283,6 +284,25 @@ def test_each_submission_has_a_share_of_its_own_where_the_system_gives_groups() 
     assert above is None or not any((above / f"{group.NAME}{pid}").exists() for pid in pids)
     for fd in (fd for pipe in pipes for fd in pipe):
         os.close(fd)
+
+
+def test_a_child_that_cannot_start_leaves_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The group is gone before it is said, whatever kept the child from starting."""
+    mine, left = Path("mine"), []
+    monkeypatch.setattr(group, "enter", lambda: mine)
+    monkeypatch.setattr(group, "leave", left.append)
+
+    def refused() -> None:
+        raise OSError(1, "no namespace")
+
+    monkeypatch.setattr(keeper.sandbox, "leave_user", refused)
+    asker, asked = socket.socketpair()
+    fds = [asked.detach(), os.memfd_create("meter")]
+    os.truncate(fds[1], 4096)
+    assert keeper._keep({"limits": {}, "locked": True}, fds, [], -1, -1) == 1
+    assert asker.recv(99) == b"no namespace\n"
+    assert left == [mine]
+    asker.close()
 
 
 @pytest.mark.parametrize(

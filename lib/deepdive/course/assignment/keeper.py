@@ -88,11 +88,30 @@ def _end(work: Callable[..., int], *given: Any) -> None:
 
 
 def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, back: int) -> int:
-    """Put the walls up, run the child, watch it, and end it with all that it started."""
+    """Keep one child in a group of its own, and say how it ended when that group is gone."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    control, meter, fds = socket.socket(fileno=fds[0]), Meter(fds[1]), fds[2:]
+    control, share = socket.socket(fileno=fds[0]), group.enter()
+    how, code = _kept(asked, control, fds[1:], shown, out, back)
+    group.leave(share)
+    with suppress(OSError):
+        control.sendall(f"{how}\n".encode())
+    return code
+
+
+def _kept(
+    asked: dict[str, Any],
+    control: socket.socket,
+    fds: list[int],
+    shown: list[str],
+    out: int,
+    back: int,
+) -> tuple[str, int]:
+    """Put the walls up, run the child, watch it, and end it with all that it started.
+
+    Returns how it ended, or what kept it from starting, and this process' exit code.
+    """
+    meter, fds = Meter(fds[0]), fds[1:]
     limits = Limits(**asked["limits"])
-    share = group.enter()
     try:
         if asked["locked"]:
             sandbox.leave_user()
@@ -106,8 +125,7 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
         stands, up = os.pipe()
         pid = os.fork()
     except OSError as error:
-        control.sendall(f"{error.strerror}\n".encode())
-        return 1
+        return str(error.strerror), 1
     if pid == 0:
         control.close()  # and `_child` closes all that is not its own: one is enough
         os.close(stands)
@@ -118,14 +136,9 @@ def _keep(asked: dict[str, Any], fds: list[int], shown: list[str], out: int, bac
     if trouble != "ok":
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        control.sendall(f"{trouble or 'the walls fell'}\n".encode())
-        return 1
+        return trouble or "the walls fell", 1
     control.sendall(b"started\n")
-    how = _watch(pid, control, meter, limits)
-    group.leave(share)
-    with suppress(OSError):
-        control.sendall(f"{how}\n".encode())
-    return 0
+    return _watch(pid, control, meter, limits), 0
 
 
 def _child(asked: dict[str, Any], fds: list[int], shown: list[str], limits: Limits, up: int) -> int:
