@@ -169,7 +169,7 @@ with_alt(
 # %%
 import math
 
-from deepdive.training.translation import bleu
+from deepdive.evaluate.translations import bleu
 
 shares = 6 / 6 * 4 / 5 * 2 / 4 * 1 / 3
 by_hand = 100 * shares ** (1 / 4) * math.exp(1 - 7 / 6)
@@ -370,7 +370,8 @@ with_alt(
 
 # %% Translate the test sentences in two ways tags=["fold"]
 from deepdive.decoding import beam, greedy
-from deepdive.training.translation import bleu_difference, score, translate
+from deepdive.evaluate.translations import bleu_difference, score
+from deepdive.training.translation import translate
 
 
 def best_of(model, src, mask, width):
@@ -610,7 +611,7 @@ print(
 # These are the eight of its translations that share least with any reference, by chrF.
 
 # %% Find the worst of the best network tags=["fold"]
-from deepdive.training.translation import sentence_chrf
+from deepdive.evaluate.translations import sentence_chrf
 
 found = outputs[best, "beam of 4"]
 worst = sorted(range(len(found)), key=lambda i: sentence_chrf(found[i], references[i]))[:8]

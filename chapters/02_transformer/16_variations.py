@@ -277,11 +277,12 @@ print(" | ".join(pieces.tokens(train[-1][1])))
 
 # %%
 from deepdive.decoding import greedy
+from deepdive.evaluate.translations import bleu
 from deepdive.page.profile import workdir
 from deepdive.training import Keep, fit
 from deepdive.training.objectives import perplexity
 from deepdive.training.optim import adam, inverse_sqrt
-from deepdive.training.translation import bleu, loss, mean_cross_entropy, translate, with_references
+from deepdive.training.translation import loss, mean_cross_entropy, translate, with_references
 
 OURS = {"d_model": 64, "n_heads": 4, "d_k": None, "n_layers": 3, "d_ff": 256, "dropout": 0.1,
         "position": "sinusoids"}

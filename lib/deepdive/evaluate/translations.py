@@ -1,0 +1,116 @@
+"""How good translations are: BLEU and chrF with intervals, of one system and of a difference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deepdive.evaluate.doubt import Interval
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Corpus BLEU and chrF, with 95 % intervals from bootstrap samples of the test set."""
+
+    bleu: float
+    bleu_interval: tuple[float, float]
+    chrf: float
+    chrf_interval: tuple[float, float]
+    signature: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers as the results file holds them."""
+        return {
+            "bleu": round(self.bleu, 2),
+            "bleu_interval": [round(x, 2) for x in self.bleu_interval],
+            "chrf": round(self.chrf, 2),
+            "chrf_interval": [round(x, 2) for x in self.chrf_interval],
+        }
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Return sacreBLEU's corpus BLEU, 0 to 100; the rest as in `score`."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    return float(
+        BLEU(force=True).corpus_score(list(hypotheses), _streams(hypotheses, references)).score
+    )
+
+
+def score(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], samples: int = 1000
+) -> Scores:
+    """Return sacreBLEU's BLEU and chrF against one or more references for each sentence.
+
+    Raises ValueError when a sentence has no reference, or the two lists differ in length.
+    Source: Post 2018; Popovic 2015; intervals: Koehn 2004.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    class FloatBLEU(BLEU):  # sacreBLEU 2.6 cannot average samples of which some score 0
+        def _compute_score_from_stats(self, stats: Any) -> Any:
+            found = super()._compute_score_from_stats(stats)
+            found.score = float(found.score)
+            return found
+
+    streams = _streams(hypotheses, references)
+    metrics = FloatBLEU(force=True), CHRF()
+    found: list[Any] = [m.corpus_score(list(hypotheses), streams, samples) for m in metrics]
+    low_high = [(float(f._mean - f._ci), float(f._mean + f._ci)) for f in found]
+    signature = str(metrics[0].get_signature())
+    return Scores(found[0].score, low_high[0], found[1].score, low_high[1], signature)
+
+
+def bleu_difference(
+    first: Sequence[str],
+    second: Sequence[str],
+    references: Sequence[Sequence[str]],
+    samples: int = 1000,
+    seed: int = 0,
+) -> Interval:
+    """Return BLEU(first) - BLEU(second), and where it lies in 95 % of samples of the sentences.
+
+    Both systems are scored on the same sample each time, so that what makes a sentence hard for
+    both drops out. Interval: paired bootstrap, Koehn 2004. Errors as in `score`.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(force=True, effective_order=True)
+    counts = []  # matched and written runs of 1 to 4 words, lengths: sums of them give BLEU
+    for system in (first, second):
+        _streams(system, references)  # its errors
+        each = [metric.sentence_score(s, [*r]) for s, r in zip(system, references, strict=True)]
+        counts.append(np.array([[*e.counts, *e.totals, e.sys_len, e.ref_len] for e in each]))
+    draw = np.random.default_rng(seed)
+    n = len(counts[0])
+    drawn = [np.arange(n), *(draw.integers(n, size=n) for _ in range(samples))]
+    found = [_bleu_of(counts[0][i].sum(0)) - _bleu_of(counts[1][i].sum(0)) for i in drawn]
+    low, high = np.quantile(found[1:], (0.025, 0.975))
+    return Interval(found[0], float(low), float(high))
+
+
+def _bleu_of(sums: Any) -> float:
+    from sacrebleu.metrics.bleu import BLEU
+
+    matched, written, (ours, theirs) = [*sums[:4]], [*sums[4:8]], sums[8:]
+    return float(BLEU.compute_bleu(matched, written, ours, theirs, smooth_method="exp").score)
+
+
+def _streams(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Any:
+    """Return the k-th reference of every sentence, None where it has none, for each k."""
+    if len(hypotheses) != len(references) or not hypotheses or not all(references):
+        raise ValueError(
+            f"references must hold one or more for each of {len(hypotheses)} hypotheses; got "
+            f"{len(references)}, {sum(not r for r in references)} of them empty"
+        )
+    most = max(len(r) for r in references)
+    return [[r[k] if k < len(r) else None for r in references] for k in range(most)]
+
+
+def sentence_chrf(hypothesis: str, references: Sequence[str]) -> float:
+    """Return chrF of one sentence, 0 to 100: steadier than BLEU on so few words."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    return float(CHRF().sentence_score(hypothesis, list(references)).score)
