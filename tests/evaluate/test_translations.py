@@ -34,6 +34,7 @@ def test_samples_in_which_nothing_matches_are_averaged_with_the_others() -> None
     found = score(output, right, samples=50)
     low, high = found.bleu_interval
     assert low < found.bleu < high
+    assert score(["xyz"] * 5 + ["abc"], [["abc"]] * 6, samples=50).chrf_interval[0] < 20
     assert score(["b"] * 3, [["a c"]] * 3, samples=20).bleu_interval == (0, 0)
 
 

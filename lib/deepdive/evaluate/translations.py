@@ -49,18 +49,25 @@ def score(
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    class FloatBLEU(BLEU):  # sacreBLEU 2.6 cannot average samples of which some score 0
-        def _compute_score_from_stats(self, stats: Any) -> Any:
-            found = super()._compute_score_from_stats(stats)
-            found.score = float(found.score)
-            return found
-
     streams = _streams(hypotheses, references)
-    metrics = FloatBLEU(force=True), CHRF()
+    metrics = _in_floats(BLEU(force=True)), _in_floats(CHRF())
     found: list[Any] = [m.corpus_score(list(hypotheses), streams, samples) for m in metrics]
     low_high = [(float(f._mean - f._ci), float(f._mean + f._ci)) for f in found]
     signature = str(metrics[0].get_signature())
     return Scores(found[0].score, low_high[0], found[1].score, low_high[1], signature)
+
+
+def _in_floats(metric: Any) -> Any:
+    """Let sacreBLEU 2.6 average its samples: 0.0 where nothing matches and numpy's numbers."""
+    compute = metric._compute_score_from_stats
+
+    def in_floats(stats: Any) -> Any:
+        found = compute(stats)
+        found.score = float(found.score)
+        return found
+
+    metric._compute_score_from_stats = in_floats
+    return metric
 
 
 def bleu_difference(
