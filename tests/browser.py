@@ -37,6 +37,12 @@ def launched() -> Iterator[Browser]:
             browser.close()
 
 
+COMMIT = """() => document.querySelectorAll(".predict.waiting").forEach(box => {
+  box.querySelector("input").click();
+  box.querySelector("button").click();
+})"""
+
+
 class Reader:
     """Opens pages, and notes what they complain of and what they ask for.
 
@@ -76,6 +82,12 @@ class Reader:
         if clock:
             page.clock.install()
         page.goto(what if isinstance(what, str) else what.as_uri())
+        return page
+
+    def whole(self, what: Path | str, size: Size = DESK, **media: Any) -> Page:
+        """Open a page as `open` does, and commit to the first answer of each prediction on it."""
+        page = self.open(what, size, **media)
+        page.evaluate(COMMIT)
         return page
 
     def online(self, folder: Path) -> str:

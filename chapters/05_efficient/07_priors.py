@@ -615,7 +615,7 @@ with_alt(
 # %% [markdown]
 # *Replaced in the order of how well the prior predicts them; dotted, the mean cosine between
 # vectors of different sentences.* Two thirds of the heads can stop reading, and the sentence vector
-# keeps a cosine of 0.94 to what it was (mean of 40 sentences). It matters that it is the right
+# keeps a cosine of 0.92 to what it was (mean of 40 sentences). It matters that it is the right
 # prior: with even weights the same heads are missed from the first dozen on. The last dozen costs
 # more than the first three dozen together: those are the heads that read.
 #

@@ -110,7 +110,7 @@ def test_an_abbreviation_is_not_the_everyday_word(name: str, found: str, meant: 
 def test_a_card_opens_to_the_mouse_and_by_keys_and_closes(
     book: Path, reader: Reader, kind: str, begins: str
 ) -> None:
-    page = reader.open(book / "chapters/02_transformer/08_positions.html")
+    page = reader.whole(book / "chapters/02_transformer/08_positions.html")
     link = page.locator(f"a.{kind}[data-card^='{begins}']").first
     card = page.locator(".card-tip")
     link.scroll_into_view_if_needed()
@@ -130,7 +130,8 @@ def test_a_card_opens_to_the_mouse_and_by_keys_and_closes(
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= DESK[0]
     page.keyboard.press("Tab")
-    assert link.get_attribute("aria-describedby") is None or card.is_hidden()
+    left = "link => !link.hasAttribute('aria-describedby')"
+    page.wait_for_function(left, arg=link.element_handle())
     page.keyboard.press("Escape")
     card.wait_for(state="hidden")
     assert not reader.complaints

@@ -25,8 +25,8 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
         if page.source.stem not in ends and page.notebook.is_file()
     }
     assert listed == expected
-    hours = max(1, round(sum(minutes for _, _, minutes in listed.values()) / 60))
-    assert f"all its pages together: {hours} hour{'s' * (hours > 1)}<" in text
+    hours, half = divmod(max(2, round(sum(minutes for _, _, minutes in listed.values()) / 30)), 2)
+    assert f"all its pages together: {hours}{' and a half' * half} hour" in text
 
 
 ENDS = {"00_opening", "14_closing", "18_closing", "04_diagnostic"}

@@ -381,8 +381,8 @@ def test_the_first_page_begins_with_what_moves_and_its_map_is_near(
     book: Path, reader: Reader
 ) -> None:
     page = reader.open(book / "index.html")
-    model = page.locator(".livemodel").bounding_box()
-    assert model["y"] + model["height"] <= 900
+    moved = page.locator(".dd-arrows").bounding_box()
+    assert moved["y"] + moved["height"] <= 900
     assert page.locator("#the-map").bounding_box()["y"] <= 2200
     assert page.evaluate("document.scrollingElement.scrollHeight") <= 3000
     small = reader.open(book / "index.html", size=PHONE)

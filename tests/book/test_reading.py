@@ -66,7 +66,7 @@ NARROW = """() => {
       .map(x => [x.width / parseFloat(getComputedStyle(x).getPropertyValue("--least")), x.alt])
       .filter(([share]) => share < 0.99),
   ].map(([seen, words]) => `${seen.toFixed(2)}: ${words.trim().slice(0, 40)}`);
-  const own = ".sheet, .livemodel, .film, .dd-explorer, .dda, .ck, .dd-belt, .dd-cells, svg";
+  const own = ".sheet, .livemodel, .film, .dd-explorer, .dda, .ck, .ddm, .dd-belt, .dd-cells, svg";
   const size = x => parseFloat(getComputedStyle(x).fontSize);
   const small = x => size(x) < (x.closest(own) ? 11 : 14);
   const told = x => [...x.childNodes].some(n => n.nodeType === 3 && n.data.trim());
@@ -134,7 +134,7 @@ def facts(
 
 
 def visit(reader: Reader, path: Path, axe: str) -> dict[str, Any]:
-    page = reader.open(path, color_scheme="light")
+    page = reader.whole(path, color_scheme="light")
     page.evaluate(STILL)
     found = dict(page.evaluate(LOOK))
     page.evaluate(axe)
@@ -198,7 +198,7 @@ def test_on_a_phone_letters_of_pictures_are_read_and_what_is_wider_scrolls_with_
 
 
 GLARE = """() => [...document.querySelectorAll(
-  ".dd-picture, .film, .dda, .ck, .dd-belt, .dd-cells, .dd-explorer, .livemodel")]
+  ".dd-picture, .film, .dda, .ck, .ddm, .dd-belt, .dd-cells, .dd-explorer, .livemodel")]
   .filter(x => x.checkVisibility()).map((x, i) => x.dataset.picture = i)"""
 
 
@@ -428,7 +428,7 @@ def test_arrow_keys_step_through_a_film(book: Path, reader: Reader) -> None:
 
 
 def test_arrow_keys_move_the_live_model_s_slider(book: Path, reader: Reader) -> None:
-    page = reader.open(book / "chapters/02_transformer/12_decoder.html")
+    page = reader.whole(book / "chapters/02_transformer/12_decoder.html")
     page.evaluate(STILL)
     live = page.locator(".livemodel")
     status = live.locator("[role=status]")
@@ -464,7 +464,7 @@ def test_the_theme_lets_a_widget_keep_its_size(
 ) -> None:
     reader = Reader(chromium, tmp_path)
     name = WIDGETS[widget]
-    there = reader.open(book / f"{name}.html", size).locator(widget).first
+    there = reader.whole(book / f"{name}.html", size).locator(widget).first
     there.scroll_into_view_if_needed()
     placed = there.bounding_box()
     notebook = nbformat.read(root / f"{name}.ipynb", as_version=4)

@@ -74,7 +74,7 @@ def test_the_reader_solves_the_belt_by_keyboard(reader: Reader) -> None:
             page.keyboard.press("Enter")
     assert said.inner_text().endswith("In the shop you hear +1: milk. Solved.")
     assert page.locator(".dd-belt-show button").nth(0).get_attribute("aria-label") == (
-        "show at like: shut"
+        "show at like: 0, shut"
     )
     page.get_by_text("Write nothing, keep half").click()
     assert page.locator(".dd-belt-carried b").last.inner_text() == "+.01"

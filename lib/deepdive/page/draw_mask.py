@@ -229,7 +229,9 @@ _STYLE = """
   border-radius: 0; background: repeating-linear-gradient(135deg, transparent 0 5px,
     color-mix(in srgb, currentColor 13%, transparent) 5px 6px); }
 .ddm .ddm-sq.ddm-open { border-color: color-mix(in srgb, @weight 70%, currentColor);
-  background: color-mix(in srgb, @weight calc(12% + 88% * var(--w)), transparent); }
+  color: light-dark(#111, #fff); background: light-dark(
+    color-mix(in srgb, @weight calc(12% + 88% * var(--w)), #fff),
+    color-mix(in srgb, @weight calc(12% + 46% * var(--w)), #1c1c1c)); }
 .ddm .ddm-sq.ddm-way { box-shadow: inset 0 0 0 3px currentColor; }
 .ddm button.ddm-sq { cursor: pointer; }
 .ddm button.ddm-sq:focus-visible { outline: 3px solid var(--key); outline-offset: 1px;

@@ -160,7 +160,7 @@ const advise = () => {
   rows.forEach((row, i) => {
     row.querySelector(".advice").textContent =
       { right: "skip it", wrong: "read it" }[made[i]] || "not answered yet";
-    row.style.opacity = made[i] === "right" ? 0.6 : 1;
+    row.style.fontWeight = made[i] === "wrong" ? "bold" : "";
   });
   const count = what => made.filter(answer => answer === what).length;
   box.querySelector("p").textContent = `${count("right")} of ${rows.length} right, ` +

@@ -78,7 +78,8 @@ def belt(words: Sequence[str], says: Sequence[int], start: int, names: tuple[str
 
 
 def _valve(gate: str, word: str) -> str:
-    return f'<button type="button" disabled aria-label="{gate} at {escape(word)}: open">1</button>'
+    name = f"{gate} at {escape(word)}: 1, open"
+    return f'<button type="button" disabled aria-label="{name}">1</button>'
 
 
 def live_lstm(

@@ -37,7 +37,7 @@ const draw = at => {
       const button = buttons[gate][t], v = gates[gate][t];
       button.textContent = sign[v];
       button.style.setProperty("--open", `${100 * v}%`);
-      button.setAttribute("aria-label", `${gate} at ${word}: ${called[v]}`);
+      button.setAttribute("aria-label", `${gate} at ${word}: ${sign[v]}, ${called[v]}`);
     }
   });
   const h = gates.show[last] * c, right = h * wanted > 0.5;
