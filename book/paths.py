@@ -22,7 +22,7 @@ KEPT = """\
 <p>A page counts as read when you press <em>Mark as read</em> at its end. Your path, the pages
 read and your answers stay in this browser; nothing is sent.</p>
 <p class="path-file" hidden>Opened from a folder, some browsers, Firefox among them, remember
-for each page alone. <code>python -m http.server</code> in that folder mends it.</p>
+for each page alone. <code>python -m http.server</code> in that folder fixes it.</p>
 <details><summary>Forget everything</summary>
 <p>Your path, the pages read, your answers. <button type="button">Forget</button></p>
 </details></div>"""

@@ -537,7 +537,7 @@ print(f"macro F1 {macro_f1(said, test.labels, len(every.names)):.3f}")
 #
 # $$\sum_{b=1}^{10} \frac{n_b}{N} \, |\text{accuracy}_b - \text{confidence}_b|$$
 #
-# A fine-tuned model is often too sure. One number mends that without changing any answer: divide
+# A fine-tuned model is often too sure. One number fixes that without changing any answer: divide
 # all logits by a **temperature**, fitted on the validation part (Guo et al. 2017).
 
 # %%

@@ -162,7 +162,7 @@ def unpack(data: bytes, patterns: tuple[str, ...], folder: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content.read())
     if missing:
-        raise VendorError(f"the package has no {', '.join(sorted(missing))}: mend tools/vendor.py")
+        raise VendorError(f"the package has no {', '.join(sorted(missing))}: fix tools/vendor.py")
 
 
 def main() -> int:

@@ -233,7 +233,7 @@ assert torch.allclose(softmax(large - large.max()), softmax(scores), atol=1e-6)
 
 # %% [markdown]
 # **Symptom:** `nan`, "not a number". $e^{1002}$ is larger than any float, so it becomes infinity,
-# and infinity divided by infinity has no value. **Mend:** take the largest score away first. Only
+# and infinity divided by infinity has no value. **Fix:** take the largest score away first. Only
 # differences count, so the shares stay, and no power exceeds 1. Torch's `softmax` does it for you.
 
 # %% [markdown]
@@ -581,7 +581,7 @@ print("answers 2 and 4 hold")
 #
 # ## Further reading
 #
-# - The next page, [the torch](03_torch.ipynb): the same four tools as tensors with shapes.
+# - The next page, [PyTorch](03_torch.ipynb): the same four tools as tensors with shapes.
 # - [Attention](../02_transformer/02_attention.ipynb), its section on the square root: what the
 #   spread of a dot product does to a softmax.
 # - Goodfellow, Bengio, Courville (2016), *Deep Learning*, chapters 3.13 (cross-entropy) and 6.5

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # The torch
+# # PyTorch, as much as is needed
 #
 # A batch of sentences is a block of numbers with three sides. Which side is what, and which line of
 # a program mixes them up without an error?
@@ -120,7 +120,7 @@ assert attempt(lambda: torch.randn(8, 5, 2) @ torch.randn(8, 3, 2)) is RuntimeEr
 # **Read it so:** the two shapes are printed; find the two sides that torch tried to join. In the
 # first message they stand in the middle, $1\times2$ and $3\times2$: 2 is not 3. The second, with a
 # batch, speaks of the right-hand tensor only: it should begin with 8 and 2, and begins with 8 and
-# 3. **Mend:** `k.transpose(-2, -1)`. Negative numbers count from the end, so the line works with
+# 3. **Fix:** `k.transpose(-2, -1)`. Negative numbers count from the end, so the line works with
 # and without a batch.
 #
 # The error is your friend. Had $S$ been equal to $d$, the wrong product would have run. So try new
@@ -217,7 +217,7 @@ f"the difference has shape {tuple(outcome)} where (64,) was meant"
 
 # %% [markdown]
 # **Symptom:** a loss that falls a little and stops, and predictions that are all alike: each is
-# pulled to all answers at once, so to their mean, here 0. **Mend:** make the shapes equal before
+# pulled to all answers at once, so to their mean, here 0. **Fix:** make the shapes equal before
 # you subtract, and say so: `assert a.shape == b.shape`.
 
 # %% [markdown]
@@ -269,7 +269,7 @@ show(
 #
 # **Symptom:** no error. The model trains, but a causal mask, which keeps a token from reading later
 # ones, no longer hides the future, since row 0 of "head 1" holds token 1. That `reshape` is the
-# line of the page's first question. **Mend:** `rearrange`. And a test that works for every layer:
+# line of the page's first question. **Fix:** `rearrange`. And a test that works for every layer:
 # change one token, and see which rows move.
 
 # %%
@@ -403,13 +403,13 @@ print(f"20 calls, one input: {len(in_training)} answers in training, {len(in_eva
 
 # %% [markdown]
 # **Symptom:** two calls with the same input differ, and so do two grades of the same model.
-# **Mend:** `model.eval()` before grading, `model.train()` before going on. `torch.no_grad()` is
+# **Fix:** `model.eval()` before grading, `model.train()` before going on. `torch.no_grad()` is
 # another switch: it keeps no chain, and saves its bytes. It does not stop dropout.
 
 # %% [markdown]
 # ## Messages and what they mean
 #
-# | in the message | what happened, and the mend |
+# | in the message | what happened, and the fix |
 # |---|---|
 # | `mat1 and mat2 shapes cannot be multiplied` | two sides that must meet differ: transpose |
 # | `must match the size ... at non-singleton dimension` | broadcasting found two lengths, none 1 |
@@ -460,7 +460,7 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 # Answer each in a sentence, then open.
 #
 # 1. Torch says `mat1 and mat2 shapes cannot be multiplied (4x6 and 5x6)`. Which two sides did it
-#    try to join, which should they have been, and which shape comes after the mend?
+#    try to join, which should they have been, and which shape comes after the fix?
 #
 #    <details><summary>Answer</summary>
 #

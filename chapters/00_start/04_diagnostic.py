@@ -33,7 +33,7 @@ from deepdive.page.plotting import show
 stops = [
     ("ten minutes", "question 1", "query"),
     ("the maths", "2 3 4 5", "key"),
-    ("the torch", "6 7 8", "value"),
+    ("PyTorch", "6 7 8", "value"),
     ("attention", "9 10", "output"),
 ]
 body = []
@@ -43,7 +43,7 @@ for i, (name, questions, role) in enumerate(stops):
     body += [arrow(x + 60, 26, x + 106, 26)] if i < 3 else []
 show(
     svg(632, 72, body),
-    "The way in, four pages: ten minutes (question 1), the maths (questions 2 to 5), the torch "
+    "The way in, four pages: ten minutes (question 1), the maths (questions 2 to 5), PyTorch "
     "(questions 6 to 8), attention (questions 9 and 10).",
 )
 
@@ -121,7 +121,7 @@ predict(
 )
 
 # %% [markdown]
-# ## The torch
+# ## PyTorch
 
 # %% tags=["fold"]
 predict(
@@ -208,9 +208,9 @@ topics = [
     ("the softmax", "The maths, 2", "02_maths.ipynb"),
     ("cross-entropy", "The maths, 3", "02_maths.ipynb"),
     ("the chain rule", "The maths, 4", "02_maths.ipynb"),
-    ("shapes", "The torch, 1", "03_torch.ipynb"),
-    ("broadcasting", "The torch, 2", "03_torch.ipynb"),
-    ("splitting into heads", "The torch, 3", "03_torch.ipynb"),
+    ("shapes", "PyTorch, 1", "03_torch.ipynb"),
+    ("broadcasting", "PyTorch, 2", "03_torch.ipynb"),
+    ("splitting into heads", "PyTorch, 3", "03_torch.ipynb"),
     ("the square root", "Attention, “Why the square root?”", ATTENTION),
     ("masks", "Attention, “Masks”", ATTENTION),
 ]
@@ -226,7 +226,7 @@ advise([(f"00_start/diagnostic-{i}", *topic) for i, topic in enumerate(topics, s
 # %% [markdown]
 # ## The answers, computed
 #
-# All ten are computed here; the torch page shows 6 to 8 step by step. Open the code when you have
+# All ten are computed here; the PyTorch page shows 6 to 8 step by step. Open the code when you have
 # committed.
 
 # %% tags=["fold", "nbval-check-output"]

@@ -7,7 +7,7 @@
 # be your own: use their names. Where a question asks for words, a person marks them.
 #
 # <small>Chapter 2, what it takes as known · after [ten minutes](01_ten_minutes.ipynb), [the
-# maths](02_maths.ipynb) and [the torch](03_torch.ipynb) · no data, no GPU</small>
+# maths](02_maths.ipynb) and [PyTorch](03_torch.ipynb) · no data, no GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -556,7 +556,7 @@ for h in NUDGES:
 #
 # *Write a test · 8 min · medium · book 2.4.2.2*
 #
-# Heads can be split so that the shape is right and tokens are mixed ([the torch](03_torch.ipynb),
+# Heads can be split so that the shape is right and tokens are mixed ([PyTorch](03_torch.ipynb),
 # mistake 3). Write the test that notices: change a token, and see whether rows of *other* tokens
 # move.
 #
@@ -676,7 +676,7 @@ def mixes_tokens(split):
 # %% [markdown]
 # ## 7. A loss with a floor
 #
-# *Find and mend a planted bug · 9 min · hard · book 2, taken as known*
+# *Find and fix a planted bug · 9 min · hard · book 2, taken as known*
 #
 # This model knows its {{WORDS}} words by heart: the right one always scores {{AHEAD}} more than the
 # others. Its loss should be nearly 0, and is {{FLOOR}}. However long it trains, the loss stays
@@ -711,7 +711,7 @@ known = AHEAD * torch.eye(WORDS) - AHEAD / 2  # row by row: the right word is 0,
 print(f"broken loss: {broken_loss(known, torch.arange(WORDS)):.2f}")
 
 # %% [markdown]
-# Mend it in `mended_loss`.
+# Fix it in `mended_loss`.
 
 
 # %% nbgrader={"grade_id": "twice", "solution": true}
@@ -824,11 +824,11 @@ def floor(n_words):
 # %% [markdown]
 # ## 8. A loop with three bugs
 #
-# *Find and mend a planted bug · 10 min · hard · book 2, taken as known*
+# *Find and fix a planted bug · 10 min · hard · book 2, taken as known*
 #
 # `broken` should fit a line, then predict twice with the same trained model. It raises no error.
-# But its loss does not come down, and the two predictions differ. Three of the mistakes of [the
-# torch](03_torch.ipynb) are in it. Mend them in `mended`; keep `new_model()`, the optimizer and the
+# But its loss does not come down, and the two predictions differ. Three of the mistakes of
+# [PyTorch](03_torch.ipynb) are in it. Fix them in `mended`; keep `new_model()`, the optimizer and the
 # 200 steps.
 
 # %% tags=["variant"] exercise="loop"

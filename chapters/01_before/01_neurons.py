@@ -320,7 +320,7 @@ assert Perceptron(2).learn(bits, and_y).clean is not None
 print(f"AND after 1,000 passes without b: {wrong} of 4 wrong; with b: none after a few")
 
 # %% [markdown]
-# **Symptom:** training never ends though a line exists. **Mend:** an input that is always 1.
+# **Symptom:** training never ends though a line exists. **Fix:** an input that is always 1.
 #
 # ## In practice
 #

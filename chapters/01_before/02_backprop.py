@@ -278,7 +278,7 @@ print(f"eight hidden units differ by {spread:.1e}; error {error:.3f}")
 
 # %% [markdown]
 # **Symptom:** the loss stops early, and all rows of a weight matrix are the same. Equal units get
-# equal slopes, so they stay equal: eight units are one, and one cannot fold. **Mend:** start at
+# equal slopes, so they stay equal: eight units are one, and one cannot fold. **Fix:** start at
 # random.
 #
 # ## In practice

@@ -332,7 +332,7 @@ with_alt(figure, "The same memory read in two orders: left noise, right a digit.
 
 # %% [markdown]
 # *Left, 64 digits lend one pixel each.* **Symptom:** shapes fit, nothing fails, and the answers are
-# guesses. **Mend:** `transpose` moves axes, `reshape` only cuts; look at one image before training.
+# guesses. **Fix:** `transpose` moves axes, `reshape` only cuts; look at one image before training.
 #
 # ## In practice
 #

@@ -206,7 +206,7 @@ print(f"one by one: {alone.tolist()}, energy {energy(two, alone):+.0f}")
 
 # %% [markdown]
 # **Symptom:** the state swings between two patterns for ever, and the energy stays as it was. Each
-# unit follows what the other *was*. **Mend:** one unit at a time, each from the newest state. The
+# unit follows what the other *was*. **Fix:** one unit at a time, each from the newest state. The
 # proof above moved one unit, and holds for no more. (Links that are not symmetric break it too. The
 # library's `Hopfield` refuses them.)
 
@@ -458,7 +458,7 @@ assert results[1797][0] == 0 < 0.5 < results[1797][1]
 # - **Take the common part away first.** Patterns that are alike shout together; of digits less
 #   their mean, fewer units want to leave (exercise 3).
 # - **Watch the weights, not only the answer.** Nearly equal weights mean an answer that is a mean:
-#   the state that the paper calls metastable. A larger $\beta$, or a better key, mends it.
+#   the state that the paper calls metastable. A larger $\beta$, or a better key, fixes it.
 
 # %% [markdown]
 # ## Five questions

@@ -243,7 +243,7 @@ assert torch.allclose(likelihood, torch.tensor(-8 * 0.6931471805599453).double()
 
 # %% [markdown]
 # **Symptom:** the reconstruction is perfect, for noise too, and every state has the same
-# probability, $2^{-8}$: the machine knows nothing. **Mend:** compare free energies, of data with
+# probability, $2^{-8}$: the machine knows nothing. **Fix:** compare free energies, of data with
 # noise, or of training data with held-out data. $Z$ is the same for both, and cancels.
 
 # %% [markdown]
@@ -341,7 +341,7 @@ with_alt(
 # comparison, with fresh random numbers.)*
 #
 # So: with one hidden layer the start hardly matters. With three, the old start is lost, since
-# sigmoids of small numbers all say one half, and hardly any gradient arrives. Pre-training mends
+# sigmoids of small numbers all say one half, and hardly any gradient arrives. Pre-training fixes
 # most of that. A start of the right size came out above it with each of the three seeds, in no time
 # and with no further images. That is one reason why RBMs are hardly used for it today.
 #
@@ -395,7 +395,7 @@ with_alt(
 #    $\log p(v) = -F(v) - \log Z$, and $Z$ is the same for both.
 #
 #    </details>
-# 5. What did pre-training mend, and what mends it today?
+# 5. What did pre-training fix, and what fixes it today?
 #
 #    <details><summary>Answer</summary>
 #

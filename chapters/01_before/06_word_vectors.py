@@ -341,7 +341,7 @@ for group in (water, money):
 
 # %% [markdown]
 # **Symptom:** *bank* stands between two groups, and a model that reads *the bank of the river*
-# gets some money with it. More text does not help: it is one row of a table. **Mend:** let the
+# gets some money with it. More text does not help: it is one row of a table. **Fix:** let the
 # sentence change the vector. That is what [ELMo](10_elmo.ipynb) does, and then
 # [attention](../02_transformer/05_self_attention.ipynb).
 

@@ -178,7 +178,7 @@ with_alt(
 # slopes of tanh, all below 1, eat slowly.*
 #
 # A vanished gradient cannot be told from "the past does not matter". So the network learns near
-# effects only. The mend is another cell: the [LSTM](08_lstm.ipynb).
+# effects only. The fix is another cell: the [LSTM](08_lstm.ipynb).
 
 # %% [markdown]
 # ## A cliff, and a rope
@@ -257,7 +257,7 @@ print(f"as a whole: {[round(v, 3) for v in mended.tolist()]}, the same direction
 
 # %% [markdown]
 # **Symptom:** the loss falls slowly whenever clipping acts, for the step points elsewhere.
-# **Mend:** one factor for the whole gradient: `torch.nn.utils.clip_grad_norm_`, between
+# **Fix:** one factor for the whole gradient: `torch.nn.utils.clip_grad_norm_`, between
 # `backward()` and `step()`.
 
 # %% [markdown]
@@ -301,7 +301,7 @@ print(f"as a whole: {[round(v, 3) for v in mended.tolist()]}, the same direction
 #    The slopes of tanh are below 1 wherever the state is not 0, and they multiply too.
 #
 #    </details>
-# 5. What does clipping mend, and what not?
+# 5. What does clipping fix, and what not?
 #
 #    <details><summary>Answer</summary>
 #

@@ -143,7 +143,7 @@ except ValueError as error:
 
 # %% [markdown]
 # **Symptom:** a loss near 0 in training, and nonsense when it writes: it had read the answer.
-# **Mend:** one direction for what predicts or writes; both where the whole sentence is there, as in
+# **Fix:** one direction for what predicts or writes; both where the whole sentence is there, as in
 # an encoder. [ELMo](10_elmo.ipynb) keeps the two apart, and trains each on its own.
 
 # %% [markdown]
@@ -151,7 +151,7 @@ except ValueError as error:
 #
 # In a stack the cell remembers along time, but from layer to layer the row is pushed through
 # $o \cdot \tanh(c)$ each time. Ten layers are ten such squeezes: depth has the trouble that time
-# had. Kalchbrenner, Danihelka and Graves (2015) give depth the same mend. A **block** has $N$
+# had. Kalchbrenner, Danihelka and Graves (2015) give depth the same fix. A **block** has $N$
 # sides, and each side brings a hidden vector $h_n$ and a memory $m_n$:
 #
 # $$H = [h_1; \dots; h_N] \qquad (h'_n, m'_n) = \mathrm{LSTM}_n(H, m_n) \quad n = 1 \dots N$$

@@ -154,7 +154,7 @@ assert history.losses[-1] < 0.6 * alone.losses[-1]
 
 # %% [markdown]
 # **Symptom:** a loss that is too good. The state that reads from the right has just read the word
-# that is to be guessed, and hands it over. **Mend:** each direction guesses alone; they meet after
+# that is to be guessed, and hands it over. **Fix:** each direction guesses alone; they meet after
 # training only. (BERT later found another: hide the words that are to be guessed.)
 
 # %% [markdown]

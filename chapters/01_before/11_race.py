@@ -366,7 +366,7 @@ print("the sentences below hold" if complete else "no complete race to check")
 # ### Common mistake: a test as long as the lessons
 #
 # The first column of the table alone says: nearly all solved. **Symptom:** good in the laboratory,
-# useless on a longer text. **Mend:** keep a test set that is longer than anything in training.
+# useless on a longer text. **Fix:** keep a test set that is longer than anything in training.
 #
 # ## In practice
 #

@@ -202,7 +202,7 @@ assert wrong < 1 < right[1] / right[0]
 print(f"small ones: {wrong:.2f} times the parent; as published: {right[1] / right[0]:.2f} times")
 
 # %% [markdown]
-# The mend: compare what is new, or build both at one size.
+# The fix: compare what is new, or build both at one size.
 #
 # ## All that can be compared
 #

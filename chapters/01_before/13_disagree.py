@@ -470,7 +470,7 @@ for lecture in ("KAIST", "Straka"):
     assert abs(once - average) > 0.5
 
 # %% [markdown]
-# **Symptom:** your check fails on every row, by about the same amount. **Mend:** a rule that fits
+# **Symptom:** your check fails on every row, by about the same amount. **Fix:** a rule that fits
 # no row is not the rule by which the table was made. Try the other one before you accuse anybody.
 #
 # ## In practice

@@ -776,7 +776,7 @@ def chain_slopes(x, w, v, t, n_layers):  # the mean over the places, in the plac
 # %% [markdown]
 # ## 7. A cell that is out of order
 #
-# *Find and mend a planted bug · 10 min · hard · KAIST deck 1*
+# *Find and fix a planted bug · 10 min · hard · KAIST deck 1*
 #
 # This is one step of an LSTM, with one bug; every shape is right, and no error is raised. Five
 # trials of one unit with gates quite open (1) or quite shut (0) tell what is wrong. Before you run
@@ -872,7 +872,7 @@ for name, (i, f, o, g) in TRIALS.items():
     print(f"{name}: i={i} f={f} o={o}, cell {START} -> {c.item():.2f}, shown {h.item():.2f}")
 
 # %% [markdown]
-# Mend it in `mended_step`.
+# Fix it in `mended_step`.
 
 
 # %% nbgrader={"grade_id": "cell", "solution": true}

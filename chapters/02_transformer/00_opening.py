@@ -72,7 +72,7 @@ show(
 # | you should be able to | if not |
 # |---|---|
 # | read a dot product as *how alike* | [the maths](../00_start/02_maths.ipynb) |
-# | read shapes, and predict a broadcast | [the torch](../00_start/03_torch.ipynb) |
+# | read shapes, and predict a broadcast | [PyTorch](../00_start/03_torch.ipynb) |
 # | (not sure? They say what to read) | [ten questions](../00_start/04_diagnostic.ipynb) |
 #
 # ## The map
@@ -82,7 +82,7 @@ show(
 # | 2.1 | [Encoder and decoder](01_seq2seq.ipynb) | What is left of the first word? | 30 |
 # | 2.2 | [Attention](02_attention.ipynb) | Which words matter for the next one? | 25 |
 # | 2.3 | [Score functions](03_scores.ipynb) | Which score bridges two spaces? | 25 |
-# | 2.4 | [Alignment](04_alignment.ipynb) | Does attention mend the forgetting? | 30 |
+# | 2.4 | [Alignment](04_alignment.ipynb) | Does attention fix the forgetting? | 30 |
 # | 2.5 | [Self-attention](05_self_attention.ipynb) | What does a word take from others? | 30 |
 # | 2.6 | [Multi-head attention](06_multi_head.ipynb) | What do two heads see, one not? | 30 |
 # | 2.7 | [Masks](07_masks.ipynb) | Who may look at whom? | 25 |

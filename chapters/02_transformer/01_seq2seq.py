@@ -316,7 +316,7 @@ print(f"loss {cheat_loss:.4f}, and {cheat_right:.1%} of new words copied")
 # **Symptom:** a loss near zero after 150 steps, and nonsense when the model writes alone. The
 # letter that it must give is the letter that it reads, so it need not look at the bridge.
 #
-# **Mend:** read `target[:, :-1]`, predict `target[:, 1:]`, and check that the first token read is
+# **Fix:** read `target[:, :-1]`, predict `target[:, 1:]`, and check that the first token read is
 # the begin mark. A loss that looks too good is a bug until a free run says otherwise.
 
 # %% [markdown]

@@ -333,7 +333,7 @@ assert (sums < 0.999).any()
 # sum. A short sentence gives other numbers in a batch than alone. No error is raised; the model is
 # perhaps only a little worse.
 #
-# **Mend:** mask the *scores*, before the softmax: set them to minus infinity, so that their power
+# **Fix:** mask the *scores*, before the softmax: set them to minus infinity, so that their power
 # is zero. The test that finds the mistake is to change what lies under the padding, and to see
 # nothing move:
 

@@ -226,7 +226,7 @@ assert linear.std(0).max() < 1e-5 < 1e-2 < right.std(0).max()
 # %% [markdown]
 # **Symptom:** every query has the same weights. The score is a sum of a number for the query and a
 # number for the key. The first is the same for all keys, so the softmax cancels it. Nothing is left
-# of the query. **Mend:** the tanh, which bends their sum, so that query and key no longer come
+# of the query. **Fix:** the tanh, which bends their sum, so that query and key no longer come
 # apart.
 
 # %% [markdown]

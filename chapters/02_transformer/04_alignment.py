@@ -367,7 +367,7 @@ print(f"named after the word written {share(counted):.1%}, the word read {share(
 
 # %% [markdown]
 # **Symptom:** each word seems to look at the source of the *next* word, and the alignment seems to
-# be off by one. **Mend:** row $t$ belongs to what step $t$ writes, `target[:, 1:]`. Then count
+# be off by one. **Fix:** row $t$ belongs to what step $t$ writes, `target[:, 1:]`. Then count
 # on a task where the answer is known.
 
 # %% [markdown]
@@ -439,7 +439,7 @@ assert scale["hundert"] > 0.8 * scale.total()
 # already knows that it is due. A map is evidence only where an intervention says so.
 
 # %% [markdown]
-# ## Does attention mend forgetting?
+# ## Does attention fix forgetting?
 #
 # Copying letters, the task of [the page on seq2seq](01_seq2seq.ipynb): there letters in their place
 # fell with the length of the word. Train the plain GRU and Bahdanau's model alike, and test on
@@ -499,7 +499,7 @@ at = longest - 1  # the place of the longest trained length in the lists
 assert curves["with attention"][at] > max(0.9, curves["plain"][at] + 0.2)
 assert curves["with attention"][-1] < curves["with attention"][at] - 0.2
 
-# %% Does attention mend forgetting? tags=["slide", "fold"]
+# %% Does attention fix forgetting? tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt

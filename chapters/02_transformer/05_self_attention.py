@@ -256,7 +256,7 @@ print(f"with a random W_q and W_k {projected:.0%}, on average over 50 draws; by 
 # %% [markdown]
 # **Symptom:** every word looks at itself, since no unit vector fits another better
 # than itself. And the scores are symmetric: *the* gives *river* the score that *river* gives *the*.
-# **Mend:** $W_q$ and $W_k$. They let *bank* want what it does not have, and they make looking
+# **Fix:** $W_q$ and $W_k$. They let *bank* want what it does not have, and they make looking
 # one-sided. By hand, *the* gave *bank* a score of 2, and *bank* gave *the* 0.
 
 # %% [markdown]
@@ -553,9 +553,9 @@ alone, left_out = learn_width(None), learn_width(others)
 # ### Common mistake: letting a point predict itself
 #
 # The first line printed is the trap. **Symptom:** a training error near zero and a curve that runs
-# through every noisy point. **Mend:** a mask that takes the diagonal away, the second line. Each
+# through every noisy point. **Fix:** a mask that takes the diagonal away, the second line. Each
 # point is then predicted from the others only. (A language model has the same problem and the same
-# kind of mend: the page on [masks](07_masks.ipynb).)
+# kind of fix: the page on [masks](07_masks.ipynb).)
 #
 # Compare with widths that nobody learned:
 

@@ -207,7 +207,7 @@ f"largest difference from the library's below 1e-6: {bool(difference < 1e-6)}"
 # ### Common mistake: cutting with one `view`
 #
 # The shape that attention wants is (B, H, T, d_head), and `view` gives just that. It runs. (This is
-# mistake 3 of [the torch](../00_start/03_torch.ipynb), now inside an attention.)
+# mistake 3 of [the page on PyTorch](../00_start/03_torch.ipynb), now inside an attention.)
 
 
 # %%
@@ -250,7 +250,7 @@ assert moved[split_wrong] > 0.05
 # The 1.000 is what was added to the other words: in the wrong cut, pieces of them stand in the
 # first row.
 #
-# **Mend:** cut the last axis, then move the heads forward: `unflatten`, then `transpose`
+# **Fix:** cut the last axis, then move the heads forward: `unflatten`, then `transpose`
 # (`rearrange(x, "b t (h d) -> b h t d", h=H)` says the same). And back in the other order.
 
 # %% [markdown]
@@ -541,7 +541,7 @@ print(f"d_head = 8: sharp map {wrong['sharp'][3]:.1%}, soft map {wrong['soft'][3
 #
 # So the toy was kind to narrow heads: only one row of each map is read, and for one row a width of
 # 1 is enough. In a model of fixed width, more heads mean narrower ones, and at some point each head
-# can draw only simple maps. Bhojanapalli et al. mend it by untying the two: choose $d_\text{head}$
+# can draw only simple maps. Bhojanapalli et al. fix it by untying the two: choose $d_\text{head}$
 # for the length of the sentence, and let $H \cdot d_\text{head}$ be larger than $d_\text{model}$.
 # In the library that is the argument `d_head`.
 

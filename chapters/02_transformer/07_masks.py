@@ -489,7 +489,7 @@ print("a flipped causal mask, rows with nan:", causal.isnan().any(-1)[0].tolist(
 # padding and to nothing else. A flipped *causal* mask is kinder: its last row has no key, and
 # gives nan.
 #
-# **Mend:** write `~mask` at the border, once, and test with the line from above: what lies under
+# **Fix:** write `~mask` at the border, once, and test with the line from above: what lies under
 # the padding must not matter. This library refuses the commonest case. The longest text of a batch
 # has no padding, so with the bools the wrong way round its whole row is False: that is an error,
 # which asks whether the mask is inverted. (The text above has a padding, and would pass.)

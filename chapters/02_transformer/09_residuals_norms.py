@@ -237,7 +237,7 @@ for norm in (norm_of_sentence, layer_norm):
 # it should be, and what the model then writes, word by word, is worse. Padding leaks in the same
 # way.
 #
-# **Mend:** mean and variance over the last axis only. **Test:** change one token, and see no other
+# **Fix:** mean and variance over the last axis only. **Test:** change one token, and see no other
 # row move.
 
 # %% tags=["nbval-check-output"]

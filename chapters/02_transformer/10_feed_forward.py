@@ -228,7 +228,7 @@ assert 1e-5 < off[0] < 1e-2 < off[1]
 print(f"after 12 layers off by at most {off[0]:.4f} (tanh), {off[1]:.3f} (sigmoid)")
 
 # %% [markdown]
-# **Symptom:** none that an eye sees. Scores may be a little lower than published. **Mend:** read
+# **Symptom:** none that an eye sees. Scores may be a little lower than published. **Fix:** read
 # the configuration (`gelu`, `gelu_new`, `quick_gelu` are its names in the `transformers` library).
 # **Test:** compare the outputs with the original's to $10^{-5}$; a tolerance of $10^{-2}$ would
 # pass the tanh form.

@@ -672,7 +672,7 @@ assert count(mended) == 6 * count(wrong) == 6 * 3_152_384
 # times, so all six share one set of weights, and the model has a sixth of the parameters. (ALBERT
 # does this on purpose.)
 #
-# **Mend:** build each layer anew, as `Stack` does by calling a function with the layer's number.
+# **Fix:** build each layer anew, as `Stack` does by calling a function with the layer's number.
 # Its cousin, `copy.deepcopy(layer)` six times, gives six layers that *start* with equal weights;
 # torch's own `nn.TransformerEncoder` does that. **The test that finds both:** count the
 # parameters, and compare the first weights of two layers.

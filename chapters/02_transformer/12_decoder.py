@@ -655,7 +655,7 @@ for name, (block, inputs) in shapes.items():
 #
 # Forget the shift, and each row reads the very word that it must predict. You know the symptom from
 # [2.1](01_seq2seq.ipynb): a loss near 0, and nothing learned but to copy. New here: the causal mask
-# does not save you, for a row may see itself. **Mend:** `model(source, target[:, :-1])` predicts
+# does not save you, for a row may see itself. **Fix:** `model(source, target[:, :-1])` predicts
 # `target[:, 1:]`. **The test that finds it:** change the last word of the target. The scores for
 # that word may not move.
 

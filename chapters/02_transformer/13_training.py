@@ -114,7 +114,7 @@ for count in (0, 5, 20):
 
 # %% [markdown]
 # **Symptom:** the loss looks good, and jumps with the lengths in the batch. Words in a batch with
-# much padding are trained less. **Mend:** leave padding out, and divide by the number of real
+# much padding are trained less. **Fix:** leave padding out, and divide by the number of real
 # tokens. **Test:** add a column of padding, and see the loss stay.
 
 # %% tags=["nbval-check-output"]

@@ -413,7 +413,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% [markdown]
-# The known mend is to divide $\log p$ by a **length penalty**, so that a long sentence is not
+# The known fix is to divide $\log p$ by a **length penalty**, so that a long sentence is not
 # punished for each of its words. Two forms are in use, with $|y|$ the number of tokens, the end
 # token included:
 #
@@ -838,7 +838,7 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 # here the announcer comes back to her first language, because the cache holds the first word of
 # another beam. It looks like a weak model.
 #
-# **Mend:** always call `state.reorder(index)`. **The test that finds it:** score the answer again
+# **Fix:** always call `state.reorder(index)`. **The test that finds it:** score the answer again
 # by one full pass, without a cache. It must get the log-probability that the search reported.
 
 # %% [markdown]

@@ -229,7 +229,7 @@ assert masked == full
 print(f"full {full:,}, masked {masked:,}, printed r n d would be 4 x {r * n * d:,}")
 
 # %% [markdown]
-# **Symptom:** the right numbers, and no gain at all in time or bytes. **Mend:** do not compute
+# **Symptom:** the right numbers, and no gain at all in time or bytes. **Fix:** do not compute
 # what is thrown away. Cut the queries into blocks; a block meets one stretch of keys, in one
 # product. That is `WindowAttention`, and the mask is its definition:
 

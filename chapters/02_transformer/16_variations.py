@@ -371,7 +371,7 @@ assert wrong > 1.2 * right
 
 # %% [markdown]
 # **Symptom:** a row trained with more smoothing looks ruined, though its translations are good.
-# **Mend:** train with smoothing, score without: `mean_cross_entropy` has no such argument. Even so,
+# **Fix:** train with smoothing, score without: `mean_cross_entropy` has no such argument. Even so,
 # a smoothed model is unsure on purpose, and its perplexity suffers: in the printed table no
 # smoothing has the better perplexity (4.67 against 4.92) and the worse BLEU (25.3 against 25.8).
 # Two scores, two verdicts; say which one you mean.

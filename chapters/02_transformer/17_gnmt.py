@@ -114,7 +114,7 @@ show(
 # ## A way past each layer
 #
 # The first trouble is depth. Plain stacks of LSTMs, say Wu et al., worked well up to four layers,
-# barely with six, and very poorly beyond eight. The mend is one addition. With $m$ what a layer
+# barely with six, and very poorly beyond eight. The fix is one addition. With $m$ what a layer
 # says and $x$ what it read, the next layer reads
 #
 # $$x' = m + x$$
@@ -713,7 +713,7 @@ print("the source's language named: right answers an input", *wrong, "- the targ
 # **Symptom:** from English the loss stops near $\ln 4 = 1.39$ for the first piece of a number, and
 # what comes out is in one of four languages, by chance. (Three answers: Spanish and Portuguese
 # share a word, such as *seis*.) Into English all is well, so the mean over all
-# directions hides it. **Mend:** name what is wanted. A token must tell the network something that
+# directions hides it. **Fix:** name what is wanted. A token must tell the network something that
 # it cannot read in the sentence.
 
 # %% [markdown]
@@ -972,7 +972,7 @@ for row in long_rows:
 #   systems (M2M-100, NLLB) let the *target* begin with it, and name the source's language before
 #   the source; in `transformers` that is `forced_bos_token_id`.
 # - **Check the language first** when a multilingual model translates badly between two languages.
-#   Wrong words and the wrong language ask for different mends.
+#   Wrong words and the wrong language ask for different fixes.
 # - **Go through a third language** where zero-shot fails: two good translations beat a bad one.
 # - **Look at the attention map** before you trust a score that is made of it.
 
@@ -1023,7 +1023,7 @@ for row in long_rows:
 #
 #    Most often the number in English, almost never Portuguese: after a source that is not English,
 #    English always followed, and the token was not needed. Data in which the token decides, such as
-#    each language to itself, mend the language; the number is then right mostly between relatives.
+#    each language to itself, fix the language; the number is then right mostly between relatives.
 #
 #    </details>
 

@@ -254,7 +254,7 @@ score("02_transformer/test")
 # | 2.1 | how far does a gradient reach? | fresh Elman and GRU layers fade alike |
 # | 2.2 | are the weights a cause? | forced to the other diagonal, they turn the output |
 # | 2.3 | which score bridges two spaces? | dot cannot, one learned matrix can |
-# | 2.4 | does attention mend the forgetting? | yes, up to the lengths it was trained on |
+# | 2.4 | does attention fix the forgetting? | yes, up to the lengths it was trained on |
 # | 2.5 | does order matter? | not for the largest digit, all for the first |
 # | 2.6 | one head or two? | one seldom tells two digits apart; two do |
 # | 2.7 | what does a leak look like? | a loss near 0, and no text |
@@ -287,5 +287,5 @@ score("02_transformer/test")
 #   repeated](../../casestudies/02_translation_protocol.ipynb).
 # - [Chapter 3](../03_bert/00_opening.ipynb) keeps the left half of the picture and calls it BERT.
 #
-# Before you go on: which page mends which of the three pictures of
+# Before you go on: which page fixes which of the three pictures of
 # [the opening](00_opening.ipynb), and by what measurement do you know?

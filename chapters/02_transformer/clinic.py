@@ -2,7 +2,7 @@
 # # Bug clinic: the Transformer
 #
 # Six models are ill. Each has one bug, none of which raises an error. On the ward you see symptoms
-# only: say what it is, and prove it by a measurement. In the theatre you see code: mend it. The
+# only: say what it is, and prove it by a measurement. In the theatre you see code: fix it. The
 # symptoms are drawn when you run the cells, so open this notebook where it runs.
 #
 # <small>Book 2 · needs [masks](07_masks.ipynb), [positions](08_positions.ipynb), [residuals and
@@ -449,7 +449,7 @@ def measure_f(look):
 # %% [markdown]
 # ## 7. Theatre: a mask
 #
-# *Mend · 4 min · easy · book 2.4.2.3*
+# *Fix · 4 min · easy · book 2.4.2.3*
 #
 # From here on you see code that was found in the six, in another order. True = may attend. Whose
 # convention is this, and what should the function return here?
@@ -498,7 +498,7 @@ def allowed(T):
 # %% [markdown]
 # ## 8. Theatre: a pair
 #
-# *Mend · 4 min · easy · book 2.4.2.3*
+# *Fix · 4 min · easy · book 2.4.2.3*
 #
 # What the model reads, and what it must give at the same place.
 
@@ -548,7 +548,7 @@ def pairs(tokens):
 # %% [markdown]
 # ## 9. Theatre: a row of clocks
 #
-# *Mend · 5 min · easy · book 2.4.1.2*
+# *Fix · 5 min · easy · book 2.4.1.2*
 #
 # The weights were trained with $\sin 0 = 0$ and $\cos 0 = 1$ in the first row.
 
@@ -601,7 +601,7 @@ def places(T, d):
 # %% [markdown]
 # ## 10. Theatre: a norm
 #
-# *Mend · 8 min · medium · book 2.4.2, Ba et al. 2016*
+# *Fix · 8 min · medium · book 2.4.2, Ba et al. 2016*
 #
 # Of the original program one row is known, and what its norm made of it:
 #
@@ -663,7 +663,7 @@ def norm(x):
 # %% [markdown]
 # ## 11. Theatre: a course of training
 #
-# *Mend · 6 min · medium · book 2.4.2*
+# *Fix · 6 min · medium · book 2.4.2*
 #
 # `mode("train")` and `mode("eval")` switch the dropout on and off, `step()` makes one step of
 # training, `judge()` returns the loss on new words.
@@ -748,7 +748,7 @@ def course(mode, step, judge, steps):
 # %% [markdown]
 # ## 12. Theatre: a score
 #
-# *Mend · 4 min · easy · book 2.3.2*
+# *Fix · 4 min · easy · book 2.3.2*
 #
 # Queries and keys have entries of variance 1.
 

@@ -582,10 +582,10 @@ for n in TOKENS:
 # %% [markdown]
 # ## 7. A loss that is wrong
 #
-# *Find and mend a planted bug, explain · 19 min · hard · book 2.4.2.3*
+# *Find and fix a planted bug, explain · 19 min · hard · book 2.4.2.3*
 #
 # A model is trained on `broken_loss`; it writes nonsense. Measure what the loss says of models that
-# you know, find the bug, and mend it in `mended_loss`. (The models are right: they are causal.)
+# you know, find the bug, and fix it in `mended_loss`. (The models are right: they are causal.)
 
 # %% tags=["variant"] exercise="loss"
 VOCABULARY = number(10, 30)

@@ -345,7 +345,7 @@ assert right.count(published.eos) == 2
 
 # %% [markdown]
 # **Symptom:** no error, and on long inputs only, a second text that does not end, such as the model
-# never saw in training. **Mend:** cut the texts, then join them. **Test:** every row of two texts
+# never saw in training. **Fix:** cut the texts, then join them. **Test:** every row of two texts
 # has two `[SEP]`.
 #
 # ### Common mistake: offsets into the folded text
@@ -372,7 +372,7 @@ assert paragraph[first:last] == "Zoe" != paragraph[start : start + 3]
 # The accents in *café* and *Köln* are characters of their own here, as often in texts from a Mac,
 # and an invisible zero-width space stands before *in*. Each is a character of the original, and
 # none of the folded text. **Symptom:** answers in English are right, answers in French, German or
-# Vietnamese are shifted by some characters, and more the further down they stand. **Mend:**
+# Vietnamese are shifted by some characters, and more the further down they stand. **Fix:**
 # `spans(text)` gives for each piece where its first character stood in the text *as given*, and
 # where its last one ended. **Test:** put an accent in front of the answer.
 

@@ -350,7 +350,7 @@ assert cosine.max() < 0.9
 # **Symptom:** everything runs, and the embeddings are noise. Fine-tuning can hide it: the loss
 # falls from a bad start, too.
 #
-# **Mend:** the placement belongs to the checkpoint, as its vocabulary does. **Test:** compare the
+# **Fix:** the placement belongs to the checkpoint, as its vocabulary does. **Test:** compare the
 # states of one sentence with the reference before anything is trained.
 
 # %% [markdown]

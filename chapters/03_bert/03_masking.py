@@ -286,7 +286,7 @@ print(f"copying: {everywhere:.2f} nats over all places, {in_gaps:.2f} over the g
       f"guessing blindly: {uniform:.2f}")
 
 # %% [markdown]
-# **Symptom:** the loss falls fast and low, and what it learned is to copy. **Mend:** the targets
+# **Symptom:** the loss falls fast and low, and what it learned is to copy. **Fix:** the targets
 # of `mask_tokens`, with `pad=tokenizer.pad`, or logits at the chosen places only:
 # `cross_entropy(head(states[chosen]), targets[chosen], pad=None)`. The second computes the large
 # product with the vocabulary for 15% of the rows.

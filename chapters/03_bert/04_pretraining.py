@@ -436,7 +436,7 @@ assert at_the_same < at_others
 
 # %% [markdown]
 # **Symptom:** the training loss goes far below the held-out one, on texts it has read a
-# hundred times. **Mend:** dynamic masks: `mask_tokens` inside the loss.
+# hundred times. **Fix:** dynamic masks: `mask_tokens` inside the loss.
 
 # %% [markdown]
 # ## The long run

@@ -498,7 +498,7 @@ if len(base) > 1:
           f"{mean(base):.1f} +- {stdev(base):.2f}")  # fmt: skip
 
 # %% [markdown]
-# **Symptom:** tiny error bars, and a finding that nobody can repeat. **Mend:** a new seed from the
+# **Symptom:** tiny error bars, and a finding that nobody can repeat. **Fix:** a new seed from the
 # first weights on. In print this is rare, because it is dear.
 
 # %% [markdown]

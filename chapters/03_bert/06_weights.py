@@ -274,7 +274,7 @@ assert not torch.equal(lost.embeddings.tokens.weight, encoder.embeddings.tokens.
 
 # %% [markdown]
 # **Symptom:** a model that seems to work, with fine-tuning results of a model without pre-training,
-# for that is what it is. **Mend:** strict loading, and a list, name by name, of what is left out.
+# for that is what it is. **Fix:** strict loading, and a list, name by name, of what is left out.
 # **Test:** the states of one sentence equal the reference's.
 #
 # ## Does every layer do something?

@@ -232,7 +232,7 @@ assert right[1:] == wrong[:-1]
 
 # %% [markdown]
 # **Symptom:** training works, because a state sees its neighbours, so it can say the *next* word's
-# tag. Nothing but the score tells. **Mend:** build labels with the special tokens in place.
+# tag. Nothing but the score tells. **Fix:** build labels with the special tokens in place.
 # **Test:** labels to pieces and back gives the tags.
 
 # %% [markdown]

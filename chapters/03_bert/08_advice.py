@@ -292,7 +292,7 @@ else:
 # ### Common mistake: the best of all runs
 #
 # The grid has 54 runs with batches of 16, and it is tempting to report the best. **Symptom:**
-# nobody gets that number again, not even with the same settings and another seed. **Mend:** choose
+# nobody gets that number again, not even with the same settings and another seed. **Fix:** choose
 # the settings on a part that is kept for it, then report the mean over seeds, on another part, with
 # the spread. (This page compares settings on one test part,
 # so its best mean is a little too good too.)

@@ -643,7 +643,7 @@ except ValueError as error:
 # the place of the one two before it, and the first two read rows that were never trained. Our toy
 # depends on absolute places; in long text neighbours move together, which hides the mistake and
 # does not undo it. The other face of it: a text that is one or two tokens longer than 512, which
-# `max_position_embeddings` allows, fails in a proper RoBERTa. **Mend:** `load(folder)`, or places
+# `max_position_embeddings` allows, fails in a proper RoBERTa. **Fix:** `load(folder)`, or places
 # from `unused_positions` = 2 on, counted over the real tokens; and cut texts at 512.
 #
 # ## The experiment

@@ -180,7 +180,7 @@ assert abs(guess["order"] - 0.5) < 0.06
 # ### Common mistake: one block built n times
 #
 # `Stack(lambda i: make_block(), 12)` builds twelve blocks, `Stack(lambda i: block, 12)` uses one
-# twelve times. Both run. **Symptom:** the parameter count. **Mend:** build before the lambda; and
+# twelve times. Both run. **Symptom:** the parameter count. **Fix:** build before the lambda; and
 # count.
 
 # %%

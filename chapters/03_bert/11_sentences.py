@@ -329,7 +329,7 @@ assert same["wrong"] < 0.999 < same["right"]
 
 # %% [markdown]
 # **Symptom:** a text's vector depends on what else is in its batch, and scores change with the
-# batch size. **Mend:** hand the mask on, and divide by the number of real tokens.
+# batch size. **Fix:** hand the mask on, and divide by the number of real tokens.
 #
 # ## Trained to be compared
 #

@@ -278,7 +278,7 @@ print(f"a list of words {plain:.1%}, the best level {task.max():.1%}")
 assert profile() == "ci" or task.max() > plain + 0.03
 
 # %% [markdown]
-# **Symptom:** a high number that hardly moves from model to model. **Mend:** print the list, the
+# **Symptom:** a high number that hardly moves from model to model. **Fix:** print the list, the
 # embeddings, random weights and the control beside it. What is above all of them is news.
 
 # %% [markdown]

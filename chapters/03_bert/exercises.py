@@ -550,11 +550,11 @@ def best_answer(start, end, begin):  # looks in the question too
 # %% [markdown]
 # ## 6. A vector that depends on its neighbours
 #
-# *Find and mend a planted bug · 10 min · hard · book 3.4.1*
+# *Find and fix a planted bug · 10 min · hard · book 3.4.1*
 #
 # A sentence's vector is the mean of its tokens' states, brought to length 1. This function does it
 # for a batch; no shape is wrong, and nothing is raised. But the vectors are not right. Look at the
-# three trials, then mend it in `mended_vectors`. ([Sentences](11_sentences.ipynb).)
+# three trials, then fix it in `mended_vectors`. ([Sentences](11_sentences.ipynb).)
 
 # %% tags=["variant"] exercise="vectors"
 rename("mended_vectors", "sound_vectors", "vectors_in_order")

@@ -330,7 +330,7 @@ assert error > 0.1
 
 # %% [markdown]
 # **Symptom:** it is right in every test whose text fits into one tile. **Test that finds it:** a
-# length that no tile divides, and scores of different size in different tiles. **Mend:** rescale by
+# length that no tile divides, and scores of different size in different tiles. **Fix:** rescale by
 # $e^{m - m'}$, divide once, at the end.
 
 # %% [markdown] tags=["slide"]

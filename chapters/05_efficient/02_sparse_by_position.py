@@ -390,7 +390,7 @@ assert abs(one_way["rows"] - errors["window"]) < 0.02
 #
 # **The belief:** "[CLS] must read the whole text, so I let it." That opens the row. **Symptom:**
 # the classifier's state changes, and everything else stays as bad as with the window: nobody can
-# hear of what [CLS] has read, nor rest on it. **Mend:** open the column as well. In Longformer and
+# hear of what [CLS] has read, nor rest on it. **Fix:** open the column as well. In Longformer and
 # BigBird *global* always means both.
 #
 # ## Error against budget

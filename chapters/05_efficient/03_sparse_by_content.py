@@ -238,7 +238,7 @@ assert torch.allclose(mended[some], once[some], atol=1e-5)
 # %% [markdown]
 # **Symptom:** with more rounds the output does not go to that of full attention. A key whose row
 # lies close to the query is met in nearly every round, so what is strong gets stronger still.
-# **Mend:** subtract $\log N_{ij}$, the logarithm of how often $j$ was met, from the score; or, as
+# **Fix:** subtract $\log N_{ij}$, the logarithm of how often $j$ was met, from the score; or, as
 # `LSHAttention` does, pass over in each round what an earlier round has met. The code released in
 # `transformers` counts each meeting, and published weights were trained so: `ReleasedLSHAttention`
 # does the same, and is the one that `deepdive.published.load` uses.
@@ -678,7 +678,7 @@ for name, make in forms.items():
 # length of training, its numbers.
 
 # %% [markdown]
-# ## Card: Routing Transformer
+# ## In brief: Routing Transformer
 #
 # **What differs:** no hash; k-means finds the clusters, and a query meets the keys of its cluster
 # (Roy et al. 2021). Each head has a few **centroids**. Queries and keys are normalised; each
@@ -729,7 +729,7 @@ normed = (F.layer_norm(rows, (16,)) for rows in (q, k))
 assert torch.allclose(full, SoftmaxAttention()(*normed, v), atol=1e-5)
 
 # %% [markdown]
-# ## Card: Sparse Sinkhorn attention
+# ## In brief: Sparse Sinkhorn attention
 #
 # **What differs:** whole blocks are sorted, by a small network (Tay et al. 2020). It sees a sum for
 # each block and gives a matrix $R$: how much block $i$ would like to read block $j$. **Sinkhorn
@@ -907,7 +907,7 @@ print("answers 1, 2 and 3 hold")
 # ## In three sentences
 #
 # Rows that point the same way can be found by hashing, sorting and cutting into chunks, without
-# comparing all pairs; several rounds mend what one round misses, and each key must count once.
+# comparing all pairs; several rounds fix what one round misses, and each key must count once.
 # Reversible layers keep nothing but their output and compute backwards, so that memory does not
 # grow with depth. Clusters that follow the rows and a learned sort of blocks are two other ways to
 # choose by content; all of them choose by looking at the whole text, which a causal mask alone does

@@ -471,7 +471,7 @@ assert torch.equal(*right)
 
 # %% [markdown]
 # **Symptom:** a training loss that is too good, and text that falls apart when it is generated
-# token by token. **Mend:** the causal form, or a refusal. Every prototype and every memory on this
+# token by token. **Fix:** the causal form, or a refusal. Every prototype and every memory on this
 # page is in this danger; clustered attention, ISAB and PMA therefore refuse a causal mask. The test
 # is always the same: change a late token, and look at the early outputs.
 
@@ -761,7 +761,7 @@ with_alt(figure, f"Time against length. At {lengths[-1]:,} rows: " + ", ".join(
 # *Both axes logarithmic; a line that rises twice as steeply is quadratic.
 # [Page 5.9](09_choosing.ipynb) has a careful table of all: in turns, as ratios.*
 #
-# ## The six cards
+# ## The six in brief
 #
 # One picture for all: 32 rows of sines and cosines of their place, as queries and as keys, so that
 # softmax attention looks near. For Luna the product of both softmaxes is drawn (an ISAB has the

@@ -159,7 +159,7 @@ for name, mixing in (("identity", torch.eye(4)), ("minus signs", -torch.eye(4)))
 # %% [markdown]
 # **Symptom:** with $-\infty$, `nan`, since $0 \cdot (-\infty)$ is none. Someone then writes
 # $-10^9$, the `nan` is gone, and the first mixing that turns negative makes it $+10^9$: the model
-# looks *only* at what it must not see, and its training loss is wonderful. **Mend:** mask what goes
+# looks *only* at what it must not see, and its training loss is wonderful. **Fix:** mask what goes
 # into the softmax, nothing earlier. The library's law "no leak" is tried at random mixings for this
 # reason.
 
@@ -653,7 +653,7 @@ with_alt(figure, "Operations a token against length. Plain and talking are close
 # column has no place for a rotary position, which would turn each head's own columns.
 
 # %% [markdown] tags=["slide"]
-# ## Heads that are paid to disagree (card)
+# ## Heads that are paid to disagree
 #
 # **What differs**: nothing in the layer; a term in the loss. Li et al. (2018) take three: cosines
 # between heads' values $V_i$ (subspaces), overlap of their maps $A_i$ (positions), cosines of their

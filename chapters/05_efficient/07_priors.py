@@ -199,7 +199,7 @@ assert wrong.sum(-1).max() < 0.9
 
 # %% [markdown]
 # **Symptom:** nothing breaks; the outputs are too small, by a factor that differs from row to row
-# and from text to text. **Mend:** add the logarithm before the softmax, or divide by the sum. Both
+# and from text to text. **Fix:** add the logarithm before the softmax, or divide by the sum. Both
 # give the same.
 
 # %% [markdown] tags=["slide"]
@@ -624,7 +624,7 @@ with_alt(
 # that is trained with priors can do better than this curve.
 
 # %% [markdown]
-# ## A window for each query (card)
+# ## A window for each query
 #
 # **What differs**: the bell has a centre and a width that the query predicts; Yang et al. (2018)
 # call it localness, and use it in the lower layers. **Its matrix**: all entries, falling off around
@@ -652,7 +652,7 @@ with torch.no_grad():
 "padding moves no window, and a decoder's step is a row of the whole"
 
 # %% [markdown]
-# ## A scale for each head: the Multi-Scale Transformer (card)
+# ## A scale for each head: the Multi-Scale Transformer
 #
 # **What differs**: head $h$ sees at most $\omega_h$ places to each side; lower layers get more
 # small scales, higher ones more large (Guo et al. 2020, text classification). A hard prior, 0 or

@@ -356,7 +356,7 @@ assert (mended - right).abs().max() < 1e-6
 
 # %% [markdown]
 # **Symptom:** no error, every shape fits, the first token is right, and the text becomes worse with
-# its length. **Mend:** put the rows of $W_q$ and $W_k$ in the other order, once, when the weights
+# its length. **Fix:** put the rows of $W_q$ and $W_k$ in the other order, once, when the weights
 # are read.
 #
 # ## Transformer-XL: four terms

@@ -160,7 +160,7 @@ for backward in (False, True):
         print(f"{passes:>13}, against attention {name:>8}: the window is {times:.1f} times as fast")
 
 # %% [markdown]
-# **Symptom:** a speed-up without a length, a batch, a direction or the opponent's name. **Mend:**
+# **Symptom:** a speed-up without a length, a batch, a direction or the opponent's name. **Fix:**
 # ask for all four. Every number below is forward **and** backward, against the fused call.
 
 # %% [markdown] tags=["slide"]
@@ -706,7 +706,7 @@ with_alt(figure, f"Quality on {', '.join(useful)} against speed at 4,096 tokens:
 # What the screening says about the rungs, with one seed each, so that only wide gaps count:
 #
 # - **Near keys alone** fail both generated tasks of 256 tokens: two layers of 16 a side reach 32.
-#   One global token mends less than half of it, since all must pass through one row.
+#   One global token fixes less than half of it, since all must pass through one row.
 # - **Far keys by place** (strides, rows and columns, sums over places, tables, waves) copy: where
 #   the answer stands is known beforehand. They cannot look up, since that is not known.
 # - **By content**, whoever compares rows looks up: buckets, clusters, features, slots.

@@ -311,7 +311,7 @@ assert torch.allclose(in_tiles(rising.flip(1), torch.eye(12), 5), rising.flip(1)
 # `amax(1, keepdim=True)`.
 
 # %% [markdown] tags=["hint"] exercise="tile"
-# $e^{s - \mathrm{new}} = e^{s - \mathrm{old}} \, e^{\mathrm{old} - \mathrm{new}}$: one factor mends
+# $e^{s - \mathrm{new}} = e^{s - \mathrm{old}} \, e^{\mathrm{old} - \mathrm{new}}$: one factor fixes
 # both sums.
 
 
@@ -567,12 +567,12 @@ def turn_by_place(rows, places):  # turned, but not put back in its order
 # %% [markdown]
 # ## 6. Features that forget something
 #
-# *Find and mend a planted bug · 10 min · hard · book 5.2.2.3*
+# *Find and fix a planted bug · 10 min · hard · book 5.2.2.3*
 #
 # Performer replaces $e^{q \cdot k / \sqrt d}$ by $\phi(q) \cdot \phi(k)$, with
 # $\phi(x) = e^{W x' - \lVert x' \rVert^2 / 2} / \sqrt m$ and $x' = x / d^{1/4}$, so that keys and
 # values can be summed before any query comes. No shape is wrong here, and nothing is raised. But
-# the output is not right. Look at the three trials, then mend it in `mended_attention`. ([Low rank
+# the output is not right. Look at the three trials, then fix it in `mended_attention`. ([Low rank
 # and features](04_low_rank_and_features.ipynb).)
 
 # %% tags=["variant"] exercise="features"

@@ -180,7 +180,7 @@ def new(words: tuple[str, ...]) -> None:
 
 @main.command()
 def doctor() -> None:
-    """Say what this machine lacks, and how to mend it.
+    """Say what this machine lacks, and how to fix it.
 
     Fails only where no page could run.
     """

@@ -1,4 +1,4 @@
-"""What this machine has and what it lacks, one line a point, each with the way to mend it.
+"""What this machine has and what it lacks, one line a point, each with the way to fix it.
 
 `checks()` is what `deepdive doctor` prints. It needs no network, and a point that cannot be looked
 at is reported, never raised.

@@ -187,7 +187,7 @@ def _read(path: Path | None, data: str) -> dict[str, Any]:
         if not isinstance(row, dict) or not isinstance(row.get("seconds"), (int, float)):
             raise ValueError(
                 f"path: {path}, row {n}: expected a point's values with its seconds, came as "
-                f"{row!r:.80}; mend it, or take the row out"
+                f"{row!r:.80}; fix it, or take the row out"
             )
     if rows and document.get("data", data) != data:
         raise ValueError(
