@@ -67,7 +67,7 @@ YOURS = "My brother never drinks coffee in the morning."  # @param {type:"string
 # Tatoeba is a collection of everyday sentences, translated by volunteers. Ours is its
 # English-French part (release of April 2019, CC BY 2.0).
 
-# %%
+# %% Read the pairs tags=["fold"]
 import os
 
 from deepdive.data import grammar_pairs, pairs, read_pairs, retrieval_pairs, split_by
@@ -94,7 +94,7 @@ every[len(every) // 2]
 # the split goes by the English sentence. The pairs come in a drawn order, so that any part of them
 # has short and long sentences in the same shares as the whole.
 
-# %%
+# %% Split them by the source sentence tags=["fold"]
 from deepdive.data import normalise_spaces
 
 tidy = [(normalise_spaces(left), normalise_spaces(right)) for left, right in every]
