@@ -211,6 +211,15 @@ print(f"{pieces / words:.2f} pieces a word on the validation part, {unknown} unk
 # | attention RNN | a GRU in each direction | all the reader's states, weighted anew each time |
 # | Transformer | self-attention | all the encoder's states, by several heads in each layer |
 #
+# Attention enters like this. To write the next French piece, the attention RNN compares its own
+# state $s$ with the reader's state $h_j$ at each English piece $j$. The scores become weights, and
+# the weighted mean $c$ of these states goes into the next piece:
+#
+# $$\alpha = \mathrm{softmax}_j\big(v^\top \tanh(W s + U h_j)\big) \qquad c = \sum_j \alpha_j h_j$$
+#
+# In training, each network reads the true French up to a piece and is asked for that piece
+# (*teacher forcing*). When it translates, it reads what it wrote itself, mistakes included.
+#
 # All three have the same width and the same embeddings. They train for the same number of
 # **floating-point operations**, counted, not for the same number of sentences or minutes. A network
 # with a cheaper step makes more of them.
@@ -390,7 +399,7 @@ outputs = {
 scores = {key: score(found, references) for key, found in outputs.items()}
 print(next(iter(scores.values())).signature)
 
-# %%
+# %% Put the scores into a table tags=["fold"]
 from deepdive.evaluate import Interval
 from deepdive.page.tables import table
 
@@ -408,7 +417,7 @@ table(
     "brackets: 95 % of a thousand samples of these sentences. One seed.",
 )  # fmt: skip
 
-# %%
+# %% Compare the two on the same sentences tags=["fold"]
 best = max(NAMES, key=lambda name: scores[name, "beam of 4"].bleu)
 rnn, attentive = (outputs[name, "beam of 4"] for name in ("attention RNN", "Transformer"))
 lead = bleu_difference(rnn, attentive, references)
@@ -462,7 +471,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # ### What happens: open this once you have predicted
 
-# %% Score each group of lengths tags=["surprise"]
+# %% Score each group of lengths tags=["surprise", "fold"]
 groups = {"1-4": (1, 4), "5-6": (5, 6), "7-8": (7, 8), "9-11": (9, 11), "12+": (12, 99)}
 members = {
     title: [i for i, s in enumerate(test_sources) if low <= len(s.split()) <= high]
@@ -509,8 +518,9 @@ with_alt(figure, f"BLEU by source length, short to long: {'; '.join(told)}.")
 # %% [markdown] tags=["slide"]
 # ## What did attention learn?
 #
-# Take your sentence once more, and the attention RNN's own translation. While it writes a French
-# piece, it has a weight for each English piece. Nobody told it which words belong together.
+# Take your sentence once more. While the attention RNN writes a French piece, it has a weight for
+# each English piece. Nobody told it which words belong together. (Here the networks write greedily,
+# the most probable piece each time. So some words differ from those above, which a beam chose.)
 
 # %% Read the weights while your sentence is translated tags=["fold"]
 from deepdive.inspect import record
@@ -811,8 +821,8 @@ total
 # look back at the English words: at the same number of operations the network that must squeeze
 # the sentence into one vector scores 15.1, and it loses on short sentences as well as on long
 # ones. Scores come with intervals, and sentences tell what scores do not: *My brother never drinks
-# coffee in the morning* came out well in none of the three, because each of them lost the
-# drinking.
+# coffee in the morning* came out well in none of the three. With a beam of 4, none of them wrote a
+# word for drinking.
 
 # %% [markdown]
 # <small>Book 2.5.</small>

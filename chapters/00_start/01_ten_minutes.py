@@ -73,9 +73,9 @@ picture
 # | cat | $(-1, 0)$ | $-1\cdot1 + 0\cdot2 = -1$ |
 # | dog | $(0, -1)$ | $0\cdot1 - 1\cdot2 = -2$ |
 #
-# **Weigh.** Now turn the scores into shares, which must be positive and add up to one. Raise
-# $2.718$ (the number $e$) to each score. Every result is positive, and one point more makes it 2.7
-# times as large. Then divide by the sum. These two steps are called the **softmax**.
+# **Weigh.** Now turn the scores into shares, which must be positive and add up to one. Take
+# $2.718$ (the number $e$) to the power of each score. Every result is positive, and one point more
+# makes it 2.7 times as large. Then divide by the sum. These two steps are called the **softmax**.
 #
 # **Mix.** A colour is three numbers: the amounts of red, green and blue light. The answer is the
 # average of the four colours, and each counts by its share.
@@ -172,7 +172,8 @@ print(f"in the yard: {', '.join(crowd)}; the sound: {sounds[sound[0]]}")
 
 # %% [markdown]
 # The whole model is two tables of arrows, with attention between them. `nn.Embedding` is a table
-# whose rows are learned.
+# whose rows are learned. `SoftmaxAttention` is the three lines from above as the library has them:
+# it answers many questions at once, and each `None` adds a side of length 1 for that.
 
 # %%
 from torch import nn
@@ -342,10 +343,11 @@ show(
 # %% [markdown]
 # *Two equal keys share the weight, and the answer is a colour that nobody holds.*
 #
-# Attention does not choose. It mixes. For a flag that is a fault. For words it is a strength:
-# *bank* can take a little meaning from *river* and a little from *money*, in any proportion. And
-# when an arrow turns a little, a mixture changes a little too. A choice would stay or jump.
-# So a small error can tell which way to turn an arrow, and that is how the arrows were learned.
+# Attention does not choose. It mixes. For a flag that is a fault, but mixing is also what made
+# the arrows learnable. Turn an arrow a little, and a mixture changes a little: the colour comes
+# out slightly nearer to the right one, or slightly further away, so each step knows which way to
+# turn. A rule that picks one animal would not answer at all: most small turns change nothing, and
+# a few change the whole colour at once.
 #
 # Where a model must keep two answers apart, it uses several attentions side by side, each with
 # arrows of its own: [multi-head attention](../02_transformer/06_multi_head.ipynb).
@@ -370,11 +372,13 @@ arrows("moo", own[1], dict(zip(yard, own[0], strict=True)), named)
 # *The arrows that the model learned, with the flags of the first picture. Nearly all of the answer
 # is the cow's red.*
 #
-# In a Transformer, the program behind today's language models, every word is in the farmyard. Each
-# asks with a query, can be found by its key, and hands over its value. That is
-# [self-attention](../02_transformer/05_self_attention.ipynb). Its arrows have 64 numbers or so in
-# place of two, and the three lines stay the same, but for one square root that [the page on
-# attention](../02_transformer/02_attention.ipynb) explains.
+# In a Transformer, the program behind today's language models, the words of a sentence stand in
+# the yard. Each word is a row of numbers, and three learned tables make three arrows of it: a
+# query, with which it asks, a key, by which it is found, and a value, which it hands over. So each
+# word asks all words, and takes home a mixture: beside *river*, the row for *bank* moves towards
+# water. That is [self-attention](../02_transformer/05_self_attention.ipynb). Its arrows have 64
+# numbers or so in place of two, and the three lines stay the same, but for one square root that
+# [the page on attention](../02_transformer/02_attention.ipynb) explains.
 
 # %% [markdown] tags=["aside"]
 # ### Look inside: who listens to whom

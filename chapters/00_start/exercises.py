@@ -828,8 +828,8 @@ def floor(n_words):
 #
 # `broken` should fit a line, then predict twice with the same trained model. It raises no error.
 # But its loss does not come down, and the two predictions differ. Three of the mistakes of
-# [PyTorch](03_torch.ipynb) are in it. Fix them in `mended`; keep `new_model()`, the optimizer and the
-# 200 steps.
+# [PyTorch](03_torch.ipynb) are in it. Fix them in `mended`; keep `new_model()`, the optimizer and
+# the 200 steps.
 
 # %% tags=["variant"] exercise="loop"
 SLOPE_OF_LINE = choose(2.0, -2.0, 3.0, 1.5, -1.5, 2.5, -3.0)

@@ -40,9 +40,9 @@ words = dict(zip(["the", "dog", "bites", "man"], rows.tolist(), strict=True))
 clocks(table, sentences=["the dog bites the man", "the man bites the dog"], words=words)
 
 # %% [markdown]
-# *Choose* dog *in the first sentence, then* dog *in the second. The word keeps its row of numbers;
-# the place has another. Then move the slider and watch the hands: the first is fast, the last
-# hardly moves.*
+# *Choose* dog *in the first sentence, then* dog *in the second. The word keeps its row of numbers
+# (made up here: one 2 among zeros), and the place has another. Then move the slider and watch the
+# hands: the first is fast, the last hardly moves.*
 #
 # Attention compares rows of numbers, and adds some of them up. A sum does not know in which order
 # its parts came. So the order must be written into the rows themselves. A **position encoding** is
@@ -537,7 +537,7 @@ grades |= {f"run {i + 1}": [exam(m, before) for before in befores] for i, m in e
 at = [0, 3, 4, 6, 8, 10]
 lines = [[name, *(shares[b][0] for b in at), shares[6][1]] for name, shares in grades.items()]
 assert sum(grades[f"run {i}"][3][0] > 0.8 > 0.5 > grades[f"run {i}"][6][0] for i in (1, 2, 3)) >= 2
-head = ["right", *(f"{b} before" for b in at), "the other one, 6 before"]
+head = ["right", *(f"{b} before" for b in at), "wrong noun, 6 before"]
 results(lines, head, formats=dict.fromkeys(head[1:], ".0%"))
 
 # %% Later in the text than in training tags=["slide", "surprise", "fold"]
@@ -561,12 +561,14 @@ with_alt(
 )
 
 # %% [markdown]
-# *Right of the line: places that training never used. 200 sentences a point, so a coin would lie
-# between 43% and 57% nineteen times in twenty.*
+# *Right of the line: places that training never used. Each point is the share of 200 new sentences;
+# a fair coin would stay between 43% and 57% at nearly all of them. The table's last column counts
+# the sentences in which the model names the wrong noun of the two.*
 #
-# A coin would be right half the time. At six words all three runs are below that. They do not
-# guess: they name the wrong one of the two. "A head **can** use distance" is true of the
-# encoding. That a trained model **does** is another claim, and here it does not hold.
+# Without positions a model has one answer for both orders, so it is right about half the time. At
+# six words all three runs with positions are below that. They do not guess: they name the wrong one
+# of the two. "A head **can** use distance" is true of the encoding. That a trained model **does**
+# is another claim, and here it does not hold.
 #
 # What to do? Train at the lengths that you need. Or put the *distance* into attention itself, and
 # not the place into the word: that is what relative and rotary positions do

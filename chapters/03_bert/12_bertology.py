@@ -2,9 +2,9 @@
 # # What the heads look at
 #
 # *The old dog ate my sandwich under the kitchen table.* Which word does the second *the* belong to?
-# To *table*, you say, though *kitchen* stands nearer. Nobody told BERT. It was trained on plain
-# text, and its heads of attention hand out weights as they like. Does one of them point from *the*
-# to *table*? Is that more than luck? And does the model need that head?
+# To *table*, you say, though *kitchen* stands nearer. Nobody told BERT and its relatives. They
+# learned from plain text, and their heads of attention hand out weights as they like. Does one of
+# them point from *the* to *table*? Is that more than luck? And does the model need that head?
 #
 # <small>Before this page: [real weights](06_weights.ipynb),
 # [several heads](../02_transformer/06_multi_head.ipynb) · 16 min to read · a laptop is
@@ -59,11 +59,12 @@ attention_explorer(model, ids[None], tokens, links=True, marked=marked)
 # *Each small square is one head: 72 of them, in 6 layers of 12. Choose a head, then a word. A line
 # is as wide as the weight that the word on the left gives to a word on the right. A ✓ marks each
 # head in which the chosen word looks most at the word that it belongs to; the word itself and the
-# marks [CLS] and [SEP] do not count.*
+# marks [CLS] and [SEP] do not count. A map with one dark column rests on one word or mark, whoever
+# asks; a map with a dark diagonal looks at the word before or after.*
 #
-# The model is MiniLM, a small relative of BERT. We wrote the sentence and worked out by hand which
-# word belongs to which. Heads are named layer-head: 3-8 is head 8 of layer 3. (The book counts
-# layers from 1 and heads from 0.) Try three things:
+# The model is MiniLM, a small relative of BERT that learned further to compare texts. We wrote the
+# sentence and worked out by hand which word belongs to which. Heads are named layer-head: 3-8 is
+# head 8 of layer 3. (The book counts layers from 1 and heads from 0.) Try three things:
 #
 # 1. *the* is chosen. Go through the heads with a ✓. In which one is the line to *table* widest?
 # 2. Stay with that head and choose other words. Is it right for the first *the*, and for *my*?
@@ -120,10 +121,14 @@ table(rows, ["word", "belongs to", "head 3-8 looks at", "next word"])
 # | pobj | table → under | its preposition |
 # | auxpass | none; in *was eaten*, was → eaten | the verb |
 #
-# A head's guess for a word is the word that it looks at most. Where the governor looks at the word,
-# the map is read the other way, so each relation has $2 \cdot 72 = 144$ candidates. The blind
-# rival is the **best fixed offset**: always the next word, always two words back, and so on. Head
-# and offset are **chosen on one half of the sentences and judged on the other half.**
+# The treebank lets *under* belong to *table*, as we did by hand. *Pobj* is the same pair read from
+# the noun, as Clark et al. (2019) read it.
+#
+# A head's guess for a word is the word that it looks at most. A head may also do it the other way
+# round, and let the noun look at its article. So each of 72 heads is tried in both directions, and
+# each relation has 144 candidates. The blind rival is the **best fixed offset**: always the next
+# word, always two words back, and so on. Head and offset are **chosen on one half of the sentences
+# and judged on the other half.**
 
 # %% Read a thousand sentences tags=["fold"]
 from deepdive.data.text import shuffled
@@ -405,7 +410,8 @@ f"best of 144 on 10 pairs: {there:.1%} there, {elsewhere:.1%} on the others"
 # ask it about that. Here are 38 questions that people put to their bank, each on another subject,
 # and 38 partners, one on each subject: *Something is wrong with my password* goes with *Tell me how
 # to reset the passcode*. Which partner goes with which question? The model answers with the most
-# similar vector. There are 76 subjects, 38 in each of two halves, and four such pairs on each.
+# similar vector. There are 76 subjects with four such pairs on each, 304 pairs in all. We split the
+# subjects into two halves of 38: what is true of a head should show in both.
 
 # %% tags=["fold"]
 predict(
@@ -564,8 +570,8 @@ table(
 )
 
 # %% [markdown]
-# *Loss: how little of the choice falls on the right partner; a plus is worse. The errors are over
-# the 38 subjects of a half.*
+# *Loss: a softmax over the 38 similarities gives the right partner a share, and the loss is minus
+# its logarithm. A plus is worse. The errors are over the 38 subjects of a half.*
 #
 # Without head 3-8 the model finds as many partners as before, and the loss moves by less than its
 # error in both halves. Within the errors the same holds for the heads of objects and of
@@ -624,10 +630,13 @@ print(f"beyond two standard errors in one half only: {len(one_half)} of {len(one
 # and the loss rises. Without 6-3 the loss falls a little. On a third set of questions, in the next
 # fold, the loss without 6-9 rises again, and for 6-3 the change is within its errors.
 #
-# Luck alone takes a head past one side in both halves about once in a thousand times. Past it in
-# one half, it takes many: ten more heads would stand on a list made from one half. Michel et al.
+# Can that be luck? A head that does nothing passes two standard errors on a given side about once
+# in forty times, and in both halves about once in 1,600. Among 72 heads we expect none. In a single
+# half it is common, and ten more heads would stand on a list made from one half. Michel et al.
 # (2019) too found, for BERT and for translators, that most heads hardly count when they go alone.
-# And the head that is missed is one that no relation of our table chose.
+#
+# The head that is missed is one that no relation of our table chose. Choose 6-9 in the picture at
+# the top: on our sentence it looks at *old*, *under* and *ate*, whoever asks.
 #
 # That a head is not missed does not say that it is idle. Another head may do the same work: you saw
 # more than one ✓. And another task may need what this one does not.

@@ -114,9 +114,9 @@ ranks(words, dict(zip(heads, exact[0], strict=True)), forms, k=2, off="plates of
 # %% [markdown]
 # *On the left a head of the trained model MiniLM: each token of the sentence is a guest (a row) and
 # a dish (a column), and the stronger the colour, the larger the portion. On the right the same
-# table made with few bowls; a minus marks a portion below zero. The bars show how many numbers the
-# two thin tables need (dashed: as many as the table), and how far off the head's outputs are, the
-# plates (dashed: as far as their own size).*
+# table made with few bowls. It may need portions below zero, which a minus marks. The bars show how
+# many numbers the two thin tables need (dashed: as many as the table), and how far off the head's
+# outputs are, the plates (dashed: as far as their own size).*
 #
 # A **bowl** is a mixture of all dishes. If there are bowls, each guest takes from the bowls alone,
 # and nobody measures portions of dishes. Try three things:
@@ -215,8 +215,8 @@ show(
 #
 # $$\mathrm{output} = \mathrm{softmax}\!\left(\frac{Q\,(E K)^\top}{\sqrt{d}}\right) (F V)$$
 #
-# Each guest now chooses among $m$ bowls instead of $n$ dishes, and the softmax is that of the
-# bowls. In code:
+# Each guest now chooses among $m$ bowls instead of $n$ dishes. In the form from above, $\phi(Q)$ is
+# the softmax over the bowls, and $\phi(K)^\top$ is $F$. In code:
 
 
 # %%
@@ -226,8 +226,9 @@ def linformer(q, k, v, E, F):
 
 
 # %% [markdown]
-# In a Linformer $E$ and $F$ are trained with the rest of the model. Our *by place* takes means of
-# neighbours, because MiniLM was trained without them.
+# In a Linformer $E$ and $F$ are trained with the rest of the model. MiniLM has neither. So *by
+# place* on this page means that each bowl holds the mean of some neighbours, and nobody trained it.
+# What we measure is how much such bowls can hold, and not how good a trained Linformer is.
 
 # %% [markdown] tags=["aside"]
 # ### The library's form, its limit and its price
@@ -409,8 +410,9 @@ table(rows, head, formats=dict.fromkeys(head[1:], ".2f"))
 # ## Performer: a softmax by chance
 #
 # Performer (Choromanski et al. 2021) keeps the softmax's portions, and fills its bowls **by
-# chance**. Draw a random direction $w$: that is the taste of one bowl. How much a guest or a dish
-# $x$ has of this taste is its **feature**, $e^{w \cdot x - |x|^2/2}$. On average over many $w$,
+# chance**. Draw a direction $w$ whose numbers are normal, with mean 0 and variance 1: that is the
+# taste of one bowl. How much a guest or a dish $x$ has of this taste is its **feature**,
+# $e^{w \cdot x - |x|^2/2}$. On average over many $w$,
 #
 # $$\mathbb{E}_w\!\left[\, e^{w \cdot x - |x|^2/2}\; e^{w \cdot y - |y|^2/2} \,\right] =
 # e^{x \cdot y}$$
@@ -432,7 +434,8 @@ table([found], formats=dict.fromkeys(found, ",.2f"))
 
 # %% [markdown]
 # The mean is right. But half of the draws give less than a fifth of the truth, and a few give a
-# thousand times too much. The code is the bowls from above, with these features:
+# thousand times too much. The code is the bowls from above, with these features. The two maxima
+# keep the powers small; they cancel when we divide.
 
 
 # %%
@@ -591,12 +594,12 @@ assert wrong > 2 * positive
 # %% Measure by number of bowls tags=["fold"]
 weights = weights_of(SoftmaxAttention(), q, k)
 budgets = (8, 32, 128) if n > 128 else (8, 32, 64)
-made = {"best": {}, "by place (Linformer)": {}, "by chance (Performer)": {}}
+made = {"best": {}, "by place, untrained": {}, "by chance (Performer)": {}}
 U, sigma, Vh = torch.linalg.svd(weights)
 for m in budgets:
     best = (U[..., :m] * sigma[..., None, :m]) @ (Vh[..., :m, :] @ v)
     made["best"][m] = off(best, exact).mean(1)
-    made["by place (Linformer)"][m] = off(by_place(n, m)(q, k, v), exact).mean(1)
+    made["by place, untrained"][m] = off(by_place(n, m)(q, k, v), exact).mean(1)
     made["by chance (Performer)"][m] = off(at_random(m)(q, k, v), exact).mean(1)
 for best, place, chance in zip(*(found.values() for found in made.values()), strict=True):
     assert (best < place).all()  # in each passage
@@ -627,7 +630,7 @@ with_alt(figure, f"Error against the number of bowls, {budgets[0]} to {budgets[-
 
 # %% [markdown]
 # *Lower is nearer to the exact plates. The bands reach from the lowest to the highest of the six
-# passages.*
+# passages. At 128 bowls nothing is saved any more: the two thin tables are as large as the whole.*
 #
 # **So can every plate be filled without measuring each portion?** For the 256 guests, 32 bowls need
 # 16,384 numbers in place of 65,536. With the best 32 the plates are 19% off, so few bowls could go

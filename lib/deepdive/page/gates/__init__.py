@@ -204,7 +204,7 @@ _READER = """\
 <svg class="dd-map" role="img"></svg>
 <svg class="dd-step" viewBox="0 0 340 150" role="img" aria-label="One step of the chosen cell">
 </svg>
-<ol class="dd-said" role="status"></ol>
+<div role="status"><ol class="dd-said"></ol></div>
 <div class="dd-answers"></div>
 <p class="dd-line dd-forced">At <b></b>, in all cells: {gates}</p>
 <p class="dd-line dd-swaps">Change it into: {swaps} <button type="button">Reset</button></p>
