@@ -53,7 +53,8 @@ marked = {
     for w in (7, 0, 1, 2, 4, 5, 6, 8, 9)
 }
 tokens = ["[CLS]", *words, "[SEP]"]
-attention_explorer(model, ids[None], tokens, links=True, marked=marked)
+start = ("attention", 3, 1)  # a head with a ✓
+attention_explorer(model, ids[None], tokens, start=start, links=True, marked=marked)
 
 # %% [markdown]
 # *Each small square is one head: 72 of them, in 6 layers of 12. Choose a head, then a word. A line
