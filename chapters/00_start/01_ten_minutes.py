@@ -52,7 +52,8 @@ picture
 #    to the shares?
 #
 # You have found two rules: the direction of *moo* decides who is heard, and its length decides how
-# much the others still count. What you moved is **attention**. Language models are built from it.
+# much the others still count. (Drag an animal's arrow too: a longer one is heard more by every
+# sound that points its way.) What you moved is **attention**. Language models are built from it.
 # Before you read on, watch the column of scores while you drag. Can you guess how a score comes
 # from two arrows?
 
