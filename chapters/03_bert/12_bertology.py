@@ -83,7 +83,7 @@ attention_explorer(model, ids[None], tokens, start=start, links=True, marked=mar
 # So one ✓ proves nothing. What about one head and all nine words that belong to another word?
 # Beside the head stands a rule that knows no grammar: *look at the next word*.
 
-# %% Compare head 3-8 with the next word tags=["fold"]
+# %% Compare head 3-8 with the next word tags=["fold", "nbval-check-output"]
 from deepdive.page.tables import table
 
 

@@ -152,7 +152,7 @@ ranks(words, dict(zip(heads, exact[0], strict=True)), forms, k=2, off="plates of
 # the salty one go fish and popcorn: $(2, 4)$. Each holds 2 portions. Ben likes both tastes and
 # takes both bowls: $(8, 6)$, divided by $2 + 2$. It is the same plate.
 
-# %%
+# %% tags=["nbval-check-output"]
 likes = torch.tensor([[1.0, 0], [1, 1], [0, 2]])  # Ann, Ben, Cleo
 tastes = torch.tensor([[1.0, 0], [0, 1], [1, 1]])  # cake, fish, popcorn
 grams = torch.tensor([[4.0, 0], [0, 2], [2, 2]])

@@ -21,8 +21,6 @@ TEXTS = {"text/plain", "text/html", "image/svg+xml"}
 TIMED = re.compile(r"\d (?:ms|s|seconds|minutes)\b|\btorch \d|\b0x[0-9a-f]{6}")
 # Pages without such a cell, and why.
 WITHOUT = {
-    "chapters/03_bert/12_bertology": "is being written anew; its first table says what is by hand",
-    "chapters/05_efficient/04_low_rank_and_features": "is being written anew",
     "casestudies/02_translation": "all that it says comes from the profile's own data",
     "casestudies/02_translation_protocol": "all that it says comes from the profile's own data",
 }
