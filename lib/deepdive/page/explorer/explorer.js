@@ -53,7 +53,8 @@ const theme = () => {
     const [red, green, blue] = ramp[i].map((low, c) => Math.round(low + (x - i) * (ramp[i + 1][c] - low)));
     pixels[level] = (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
     fills[level] = `rgb(${red},${green},${blue})`;
-    inks[level] = 0.3 * red + 0.6 * green + 0.1 * blue > 125 ? "#000" : "#fff";
+    const [r, g, b] = [red, green, blue].map(v => v < 11 ? v / 3295 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+    inks[level] = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff"; // 4.5 to 1 either way
   }
   return true;
 };
