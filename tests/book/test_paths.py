@@ -383,8 +383,8 @@ def test_the_first_page_begins_with_what_moves_and_its_map_is_near(
     page = reader.open(book / "index.html")
     moved = page.locator(".dda").bounding_box()
     assert moved["y"] + moved["height"] <= 900
-    assert page.locator("#the-map").bounding_box()["y"] <= 2500
-    assert page.evaluate("document.scrollingElement.scrollHeight") <= 3200
+    assert page.locator("#the-map").bounding_box()["y"] <= 2200
+    assert page.evaluate("document.scrollingElement.scrollHeight") <= 3000
     small = reader.open(book / "index.html", size=PHONE)
     small.click(".path-cards [data-path=course] .path-name a")
     assert small.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
