@@ -315,6 +315,24 @@ def test_what_differs_between_runs_is_cleaned_away(tmp_path: Path) -> None:
     assert error.traceback == ["\x1b[36mCell In[2], line 1", "No"]
 
 
+def test_a_packages_place_is_left_out_and_a_long_word_is_read_once(tmp_path: Path) -> None:
+    """A word of 300,000 letters: a pattern that begins anew at each of them takes ten minutes."""
+    text = (
+        "see 'x' /usr/lib/site-packages/torch/a.py:3 and </p/site-packages/b.py> " + "A" * 300_000
+    )
+    program = (
+        "import sys, pathlib, nbformat; from deepdive.house.pages import source; "
+        "out = nbformat.v4.new_output('stream', text=sys.stdin.read()); "
+        "cell = nbformat.v4.new_code_cell('1', outputs=[out]); "
+        "notebook = nbformat.v4.new_notebook(cells=[cell]); "
+        f"source.clean(notebook, pathlib.Path({str(tmp_path)!r})); "
+        "print(notebook.cells[0].outputs[0].text, end='')"
+    )
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
+    assert ran.stdout == f"see 'x' torch/a.py:3 and <b.py> {long}", ran.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -26,6 +26,7 @@ _SCRATCH_FILE = re.compile(r"/tmp/ipykernel_\d+/\d+\.py")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 _MACHINE_PATH = re.compile(r"(?<![\w./:])/(?:home|root|tmp|work|Users|content|opt|usr)/[\w./-]+")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_NOT_IN_A_PATH = re.compile(r"([\s'\"<>])")
 _STEPS = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 420, 600, 900, 1800, 3600)
 
 
@@ -247,5 +248,8 @@ def _clean_output(out: Any, root: Path) -> bool:
 
 def _tidy(text: str, root: Path) -> str:
     text = _SCRATCH_FILE.sub("cell", _ADDRESS.sub("at 0x...", text))
-    text = re.sub(r"[^\s'\"<>]*/site-packages/", "", text)
+    # A pattern that begins with the path would begin anew at each letter of a long word, and an
+    # explorer's numbers are a word of 100,000 letters: minutes a page.
+    *before, text = text.split("/site-packages/")
+    text = "".join("".join(_NOT_IN_A_PATH.split(part)[:-1]) for part in before) + text
     return text.replace(f"{root}/", "").replace(f"{Path.home()}/", "~/")
