@@ -317,9 +317,8 @@ def test_what_differs_between_runs_is_cleaned_away(tmp_path: Path) -> None:
 
 def test_a_packages_place_is_left_out_and_a_long_word_is_read_once(tmp_path: Path) -> None:
     """A word of 300,000 letters: a pattern that begins anew at each of them takes ten minutes."""
-    text = (
-        "see 'x' /usr/lib/site-packages/torch/a.py:3 and </p/site-packages/b.py> " + "A" * 300_000
-    )
+    long = "A" * 300_000
+    text = f"see 'x' /usr/lib/site-packages/torch/a.py:3 and </p/site-packages/b.py> {long}"
     program = (
         "import sys, pathlib, nbformat; from deepdive.house.pages import source; "
         "out = nbformat.v4.new_output('stream', text=sys.stdin.read()); "
