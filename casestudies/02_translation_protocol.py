@@ -3,7 +3,7 @@
 #
 # The book's own companion reports a validation cross-entropy of 2.405 for an attention GRU and
 # 1.675 for a Transformer of 21.2 million parameters, after 56 minutes on a GPU. What do small
-# models reach on the same protocol in a few minutes on two CPU cores?
+# models reach on the same protocol in less than 20 minutes each, on two CPU cores?
 #
 # <small>Before this page: case study 2 · 12 min to read · a few minutes to run on two cores; the
 # whole experiment, whose results are kept here, takes about three quarters of an hour</small>
@@ -405,10 +405,10 @@ if real and len(runs) == len(RUNS):
 # %% [markdown]
 # ## In three sentences
 #
-# On the original's protocol a small attention GRU and a small Transformer, each trained for minutes
-# on a CPU, go below its two numbers. The number depends on choices that are easy to overlook: half
-# of the English sentences of its validation part stand in training, and the vocabulary knows words
-# that training does not. State the split, the vocabulary and what is averaged, or a cross-entropy
-# means little.
+# On the original's protocol a small attention GRU and a small Transformer, each trained for less
+# than 20 minutes on a CPU, go below its two numbers. The number depends on choices that are easy to
+# overlook: half of the English sentences of its validation part stand in training, and the
+# vocabulary knows words that training does not. State the split, the vocabulary and what is
+# averaged, or a cross-entropy means little.
 #
 # <small>Book 2.5.</small>
