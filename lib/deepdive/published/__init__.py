@@ -1,7 +1,7 @@
 """Published checkpoints: their names, settings and weights, read and written.
 
 Start with `load(folder)`: config.json says which family it is; `save(model, folder)` writes it
-back in the published form. `encoders` has the tables, `names` reads them in both directions, and
+back in the published form. `families` has the tables, `names` reads them in both directions, and
 `weights` adopts tensors strictly. No pickle is opened.
 """
 

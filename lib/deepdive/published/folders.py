@@ -13,15 +13,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from deepdive.published import efficient, encoders, translators
+from deepdive.published.families import FAMILIES
 from deepdive.published.form import Family
 from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import unshared, write_tensors
-
-FAMILIES: dict[str, Family] = {
-    **encoders.FAMILIES, **efficient.FAMILIES, **translators.FAMILIES,
-}  # fmt: skip
 
 
 def family(model_type: Any) -> Family:

@@ -24,7 +24,7 @@ from deepdive.masks import Causal, Padding
 from deepdive.models.efficient import informer
 from deepdive.models.efficient.informer import InformerEncoder
 from deepdive.published import load
-from deepdive.published.efficient import INFORMER
+from deepdive.published.families.efficient import INFORMER
 
 SIZES = {
     "prediction_length": 5,

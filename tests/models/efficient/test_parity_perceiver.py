@@ -18,7 +18,7 @@ from deepdive.attention import ChannelAttention
 from deepdive.layers.latent import LatentLayer
 from deepdive.models.efficient import perceiver
 from deepdive.published import load
-from deepdive.published.efficient import PERCEIVER
+from deepdive.published.families.efficient import PERCEIVER
 
 SIZES = {
     "num_latents": 5,

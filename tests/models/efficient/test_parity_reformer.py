@@ -37,7 +37,7 @@ from deepdive.masks import Causal, Padding
 from deepdive.models.efficient.reformer import CausalReformer, Reformer, ReformerEmbeddings
 from deepdive.positions import AxialPosition
 from deepdive.published import from_config, load
-from deepdive.published.efficient import REFORMER
+from deepdive.published.families.efficient import REFORMER
 from deepdive.published.form import Setting
 from deepdive.published.weights import adopt, translate
 

@@ -39,8 +39,8 @@ from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer
 from deepdive.positions import BlockedSinusoidalPosition, LearnedPosition, SinusoidalPosition
 from deepdive.published import family, from_config, load
+from deepdive.published.families.translators import WAVES
 from deepdive.published.from_torch import LAYER
-from deepdive.published.translators import WAVES
 from deepdive.published.weights import Change, Join, Rule, Split, adopt
 
 SIZES = {

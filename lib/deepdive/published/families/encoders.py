@@ -13,7 +13,7 @@ from deepdive.published.form import Family, Head, Setting, activation
 from deepdive.published.names import Names, Pairs
 
 
-def _beyond(unused: int) -> Setting:
+def beyond(unused: int) -> Setting:
     """The length of a table of positions whose first rows are not used."""
     key = "max_position_embeddings"
     return Setting(key, lambda length: length - unused, lambda length: length + unused)
@@ -43,7 +43,7 @@ EMBEDDINGS = Names(
 LAYER = "encoder.layer.{}"
 
 
-def _layer(theirs: str, parts: str, ours: str = "stack.blocks.{}") -> Names:
+def layer(theirs: str, parts: str, ours: str = "stack.blocks.{}") -> Names:
     """Their names for the parts of a layer: query, key, value, what joins the heads, its norm, the
     inner and the outer matrix of the feed-forward layer, its norm.
     """
@@ -53,23 +53,23 @@ def _layer(theirs: str, parts: str, ours: str = "stack.blocks.{}") -> Names:
     return Names({q: f"{ours}.attn.q", (k, v): f"{ours}.attn.kv", **pairs})
 
 
-def _masked(parts: str, theirs: str = "") -> Names:
+def masked(parts: str, theirs: str = "") -> Names:
     """Their names for the head that fills gaps: its matrix, norm, bias, and tied embedding."""
     ours = ("dense", "norm", "head.bias", "head.embedding.weight")
     names = zip(parts.split(), ours, strict=True)
     return Names({theirs + part: f"masked.{name}" for part, name in names})
 
 
-def _fills_gaps(name: str, names: Names) -> dict[str, Head]:
+def fills_gaps(name: str, names: Names) -> dict[str, Head]:
     return {"masked_lm": Head(f"{name}ForMaskedLM", pretraining.for_masked_lm, names)}
 
 
-LAYERS = _layer(
+LAYERS = layer(
     LAYER,
     "attention.self.query attention.self.key attention.self.value attention.output.dense "
     "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm",
 )
-MASKED = _masked("transform.dense transform.LayerNorm bias decoder.weight", "cls.predictions.")
+MASKED = masked("transform.dense transform.LayerNorm bias decoder.weight", "cls.predictions.")
 # Files hold counted positions, heads for tasks, and under "cls" biases under a second name.
 UNUSED = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.", "cls.", "lm_head.",
           "classifier.", "qa_outputs.")  # fmt: skip
@@ -90,7 +90,7 @@ BERT = Family(
     },
     unused=UNUSED,
     older=((r"\.gamma$", ".weight"), (r"\.beta$", ".bias")),  # converted from TensorFlow
-    heads=_fills_gaps("Bert", MASKED)
+    heads=fills_gaps("Bert", MASKED)
     | {
         "pretraining": Head(
             "BertForPreTraining",
@@ -101,7 +101,7 @@ BERT = Family(
 )
 
 
-def _like(
+def like(
     parent: Family, name: str, build: Callable[[Any], nn.Module], base: Any, **changes: Any
 ) -> Family:
     """The family whose classes begin with `name`: as its parent, but without heads, and with
@@ -112,16 +112,16 @@ def _like(
     return replace(parent, build=build, base=base, **own | changes)
 
 
-ROBERTA = _like(
+ROBERTA = like(
     BERT,
     "Roberta",
     roberta.roberta,
     roberta.BASE,
-    settings=SETTINGS | {"max_length": _beyond(2)},
+    settings=SETTINGS | {"max_length": beyond(2)},
     expected={"pad_token_id": 1, **BERT.expected},
-    heads=_fills_gaps("Roberta", _masked("dense layer_norm bias decoder.weight", "lm_head.")),
+    heads=fills_gaps("Roberta", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
-ALBERT = _like(
+ALBERT = like(
     BERT,
     "Albert",
     albert.albert,
@@ -130,7 +130,7 @@ ALBERT = _like(
     expected={"num_hidden_groups": 1, "inner_group_num": 1, **BERT.expected},
     names=EMBEDDINGS
     | Names({"encoder.embedding_hidden_mapping_in": "embeddings.project"})
-    | _layer(
+    | layer(
         "encoder.albert_layer_groups.0.albert_layers.0",
         "attention.query attention.key attention.value attention.dense attention.LayerNorm ffn "
         "ffn_output full_layer_layer_norm",
@@ -141,12 +141,12 @@ ALBERT = _like(
         "pretraining": Head(
             "AlbertForPreTraining",
             albert.for_pretraining,
-            _masked("dense LayerNorm bias decoder.weight", "predictions.")
+            masked("dense LayerNorm bias decoder.weight", "predictions.")
             | Names({"albert.pooler": "pooler.dense", "sop_classifier.classifier": "next"}),
         )
     },
 )
-DISTILBERT = _like(
+DISTILBERT = like(
     BERT,
     "DistilBert",
     distilbert.distilbert,
@@ -163,17 +163,17 @@ DISTILBERT = _like(
         "activation": activation("activation"),
     },
     names=EMBEDDINGS
-    | _layer(
+    | layer(
         "transformer.layer.{}",
         "attention.q_lin attention.k_lin attention.v_lin attention.out_lin sa_layer_norm ffn.lin1 "
         "ffn.lin2 output_layer_norm",
     ),
     unused=(*UNUSED, "vocab_", "pre_classifier."),
-    heads=_fills_gaps(
-        "DistilBert", _masked("transform layer_norm projector.bias projector.weight", "vocab_")
+    heads=fills_gaps(
+        "DistilBert", masked("transform layer_norm projector.bias projector.weight", "vocab_")
     ),
 )
-LONGFORMER = _like(
+LONGFORMER = like(
     ROBERTA,
     "Longformer",
     longformer.longformer,
@@ -201,7 +201,7 @@ def _first_block(n_random: int, layer: int) -> FirstBlock:
     return FirstBlock(n_random)
 
 
-BIG_BIRD = _like(
+BIG_BIRD = like(
     BERT,
     "BigBird",
     bigbird.bigbird,
@@ -211,7 +211,7 @@ BIG_BIRD = _like(
     settings=SETTINGS | {"block_size": "block_size", "n_random": "num_random_blocks"},
     expected={"attention_type": "block_sparse", "use_bias": True, "rescale_embeddings": False},
 )
-FNET = _like(
+FNET = like(
     BERT,
     "FNet",
     fnet.fnet,
@@ -263,7 +263,7 @@ def _their_landmarks(config: Any) -> dict[str, int]:
     }
 
 
-NYSTROMFORMER = _like(
+NYSTROMFORMER = like(
     BERT,
     "Nystromformer",
     nystromformer.nystromformer,
@@ -275,7 +275,7 @@ NYSTROMFORMER = _like(
     finish=_landmarks,
     derived=_their_landmarks,
 )
-YOSO = _like(
+YOSO = like(
     BERT,
     "Yoso",
     yoso.yoso,
@@ -283,7 +283,7 @@ YOSO = _like(
     settings=WITHOUT_DROPOUT | {"bits": "hash_code_len", "kernel": "conv_window"},
     names=NYSTROMFORMER.names,
 )
-ROFORMER = _like(
+ROFORMER = like(
     BERT,
     "RoFormer",
     roformer.roformer,
@@ -293,12 +293,9 @@ ROFORMER = _like(
     expected={"rotary_value": False, **BERT.expected},
     names=EMBEDDINGS | LAYERS | Names({"embeddings_project": "embeddings.project"}),
     unused=(*UNUSED, "encoder.embed_positions."),  # computed here
-    heads=_fills_gaps("RoFormer", MASKED),
+    heads=fills_gaps("RoFormer", MASKED),
 )
-FAMILIES: dict[str, Family] = {
-    one.model_type: one
-    for one in (
-        *(BERT, ROBERTA, ALBERT, DISTILBERT, LONGFORMER, BIG_BIRD, FNET, NYSTROMFORMER),
-        *(YOSO, ROFORMER),
-    )
-}
+FAMILIES = (
+    *(BERT, ROBERTA, ALBERT, DISTILBERT, LONGFORMER, BIG_BIRD, FNET, NYSTROMFORMER),
+    *(YOSO, ROFORMER),
+)

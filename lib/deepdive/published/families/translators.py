@@ -146,4 +146,4 @@ FSMT = Family(
     check=check_waves,
     unused=WAVES,
 )
-FAMILIES = {one.model_type: one for one in (MARIAN, FSMT)}
+FAMILIES = (MARIAN, FSMT)

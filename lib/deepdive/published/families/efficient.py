@@ -240,4 +240,4 @@ PERCEIVER = Family(
     # What makes rows of tokens or pixels, and what reads the latents, stays in the file.
     unused=("input_preprocessor.", "decoder.", "output_postprocessor.", "embedding_decoder."),
 )
-FAMILIES: dict[str, Family] = {each.model_type: each for each in (REFORMER, INFORMER, PERCEIVER)}
+FAMILIES = (REFORMER, INFORMER, PERCEIVER)
