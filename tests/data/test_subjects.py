@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from deepdive.data.errors import DataError
+from deepdive.data.errors import DataError, DataUnavailable
+from deepdive.data.reviews import read_texts
 from deepdive.data.subjects import (
     FILLING,
     WORDS,
@@ -18,6 +19,7 @@ from deepdive.data.subjects import (
     generated_subjects,
     goemotions,
     medical_abstracts,
+    yelp,
 )
 
 
@@ -156,3 +158,35 @@ def test_addresses_by_year_and_by_president() -> None:
     assert all(len(paragraph.split()) >= 20 for paragraph in found.texts)
     for gone in ("(applause", "[laughter", "eric draper", "web resources"):
         assert gone not in text
+
+
+def test_yelp_is_read_by_datasets_from_a_folder_of_the_same_form(tmp_path) -> None:
+    import pandas
+
+    rows = pandas.DataFrame({"text": ["good food", "bad food", "good food"], "label": [4, 0, 4]})
+    rows.to_parquet(tmp_path / "train-00000-of-00001.parquet")
+    found = yelp(str(tmp_path))
+    assert sorted(zip(found.texts, found.labels, strict=True)) == [
+        ("bad food", "1"), ("good food", "5"),
+    ]  # fmt: skip
+
+
+def test_yelp_that_cannot_be_had_names_the_way_out(tmp_path) -> None:
+    with pytest.raises(DataUnavailable, match="the profile laptop"):
+        yelp(str(tmp_path / "nothing"))
+
+
+def test_a_table_of_another_form_is_refused(tmp_path) -> None:
+    import pandas
+
+    pandas.DataFrame({"review": ["good"]}).to_parquet(tmp_path / "train.parquet")
+    with pytest.raises(DataError, match="has no column"):
+        yelp(str(tmp_path))
+
+
+def test_texts_of_ones_own_table_come_once_each(tmp_path) -> None:
+    table = tmp_path / "own.csv"
+    table.write_text("id;text\n1;one thing\n2;another\n3;one thing\n", encoding="utf-8")
+    assert sorted(read_texts(table)) == ["another", "one thing"]
+    with pytest.raises(DataError, match="has no column 'words'"):
+        read_texts(table, "words")

@@ -168,6 +168,17 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
     )
 
 
+def read_texts(path: str | Path, text: str = "text", seed: int = 0) -> list[str]:
+    """Return the different texts of one column of a table, in an order that `seed` draws.
+
+    The table is one that `read_labelled` reads, and the same errors are raised of it.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"path: {path} is not a file; the current folder is {Path.cwd()}")
+    return _drawn([cell for cell, _ in _rows(path, text, text)], seed)
+
+
 def _rows(path: Path, text: str, label: str) -> list[tuple[str, str]]:
     """(text, label) of every row of the table."""
     content = _text(path)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from deepdive.data.errors import DataError
+from deepdive.data.errors import DataError, DataUnavailable
 from deepdive.data.fetch import fetch
 from deepdive.data.generated import whole
 from deepdive.data.text import shuffled
@@ -90,6 +90,32 @@ def goemotions(part: str = "train", seed: int | None = 0) -> Subjects:
     table = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     rows = ((row["text"], row["emotions"]) for row in table if "," not in row["emotions"])
     return _subjects(rows, seed, f"goemotions/{part} (real)")
+
+
+YELP = "Yelp/yelp_review_full"
+
+
+def yelp(source: str = YELP, seed: int | None = 0) -> Subjects:
+    """650,000 reviews of Yelp, read by the package `datasets` from its hub; label: the stars, "1" to
+    "5". source: another name there, or a folder in the same form (parquet, columns text and label).
+
+    Raises DataUnavailable where they cannot be had, and says what to do.
+    """
+    try:
+        from datasets import load_dataset
+
+        rows = load_dataset(source, split="train")
+    except ImportError as error:
+        raise ImportError("datasets is not installed; pip install datasets") from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise DataUnavailable(
+            f"{source} cannot be read by the package datasets ({error}): go online, or choose the "
+            "profile laptop, whose texts are smaller"
+        ) from error
+    if missing := {"text", "label"} - set(rows.column_names):
+        raise DataError(f"{source}: has no column {sorted(missing)}; it has {rows.column_names}")
+    pairs = zip(rows["text"], rows["label"], strict=True)
+    return _subjects(((text, str(stars + 1)) for text, stars in pairs), seed, f"{source} (real)")
 
 
 REACTIONS = re.compile(r"[(\[](?:applause|laughter)\.?[)\]]", re.IGNORECASE)
