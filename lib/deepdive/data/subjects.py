@@ -96,8 +96,8 @@ YELP = "Yelp/yelp_review_full"
 
 
 def yelp(source: str = YELP, seed: int | None = 0) -> Subjects:
-    """650,000 reviews of Yelp, read by the package `datasets` from its hub; label: the stars, "1" to
-    "5". source: another name there, or a folder in the same form (parquet, columns text and label).
+    """650,000 reviews of Yelp, read by the package `datasets` from its hub; label: the stars, "1"
+    to "5". source: another name there, or a folder in the same form (parquet; text and label).
 
     Raises DataUnavailable where they cannot be had, and says what to do.
     """
