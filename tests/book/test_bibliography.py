@@ -35,11 +35,11 @@ KNOWN = set.union(*REQUIRED.values()) | {
 CONFERENCES = {
     "*SEM", "AAAI", "AACL, System Demonstrations", "ACL", "ACL, System Demonstrations", "AISTATS",
     "BUCC", "BlackboxNLP", "CCL", "CVPR", "EACL", "ECCV", "EMNLP", "Findings of AACL",
-    "Findings of ACL",
-    "Findings of EMNLP", "First Workshop on Neural Machine Translation", "ICASSP", "ICCV", "ICLR",
+    "Findings of ACL", "Findings of EMNLP",
+    "First Workshop on Neural Machine Translation", "GSCL", "ICASSP", "ICCV", "ICLR",
     "ICLR Workshop", "ICML", "IJCAI", "Interspeech", "KDD", "LREC", "NAACL", "NIPS", "NeurIPS",
     "PAKDD", "RepL4NLP", "SSST-8", "Symposium on the Mathematical Theory of Automata",
-    "UAI", "USENIX Security", "WMT", "WNUT",
+    "UAI", "USENIX Security", "WMT", "WNUT", "WSDM",
 }  # fmt: skip
 # What an identifier of the ACL Anthology says of the conference.
 ANTHOLOGY = {

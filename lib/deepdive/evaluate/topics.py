@@ -37,7 +37,7 @@ def npmi(topics: Sequence[Words], documents: Iterable[Words]) -> Real:
     pairs count 0, also with another such word, where the formula is 0 / 0.
 
     Raises ValueError for a word that stands in no document: then nothing is known of its pairs.
-    Source: Bouma 2009, section 3.3; as the score of a topic: Lau, Newman and Baldwin 2014.
+    Source: Bouma 2009; as the score of a topic: Lau, Newman and Baldwin 2014.
     """
     together, total, places = _counted(topics, documents, None)
     values = _normalised(together / total)
@@ -53,7 +53,10 @@ def c_v(topics: Sequence[Words], documents: Iterable[Words], window: int = 110) 
 
     p is the share of windows: every run of `window` words of a document, and a shorter document
     as a whole. To p(a, b) 1e-12 is added, as the authors do, so that a pair that is never together
-    has -1 only where its words are rare; see `npmi` for a word that stands in every window.
+    is near -1 only where its words are common; see `npmi` for a word that stands in every window.
+
+    Read it beside `npmi`: words that never meet keep the same company, none. Ten words, each in its
+    own tenth of the windows, have 0.76, and NPMI -1.
 
     Source: Röder, Both and Hinneburg 2015, section 3: P_sw(110), S_one-set, m_cos(nlr), mean.
     gensim's `c_v` differs where a word stands twice in one window: when the first leaves, gensim
@@ -71,7 +74,7 @@ def diversity(topics: Sequence[Words], first: int = 10) -> float:
 
         diversity = |union over t of topics[t][:first]| / sum over t of |topics[t][:first]|
 
-    Source: Dieng, Ruiz and Blei 2020, section 6, with 25 words.
+    Source: Dieng, Ruiz and Blei 2020, with 25 words.
     """
     _listed("topics", topics)
     if first < 1 or not topics:
@@ -138,7 +141,7 @@ def intrusions(topics: Sequence[Words], common: int, rng: random.Random) -> list
     sixth word intrude.
 
     Raises ValueError where no other topic has such a word.
-    Source: Chang, Boyd-Graber, Wang, Gerrish and Blei 2009, section 3.1.
+    Source: Chang, Gerrish, Wang, Boyd-Graber and Blei 2009, section 3.1.
     """
     _listed("topics", topics)
     found = []
