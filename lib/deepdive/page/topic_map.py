@@ -216,14 +216,14 @@ _STYLE = """
   margin-top: .5em; overflow-wrap: anywhere; }
 .tm .tm-head { font-weight: 600; }
 .tm-steps { display: flex; gap: .4em; margin-top: .4em; }
-.tm-words { min-height: 20.6em; }
+.tm-words { min-height: 7em; }
 .tm-bars { display: grid; gap: 2px; margin-top: .3em; }
 .tm-bars.tm-plain { display: flex; flex-wrap: wrap; gap: .3em; }
 .tm .tm-bars button { padding: .05em .5em; min-height: 1.7rem; overflow-wrap: anywhere; }
 .tm ul { list-style: none; margin: 0 !important; padding: 0 !important; }
 .tm li { margin: 0 0 2px !important; padding: 0; overflow-wrap: anywhere; }
-.tm-on .tm-list { max-height: 19rem; overflow-y: auto; border-top: 1px solid var(--line);
-  border-bottom: 1px solid var(--line); padding: 2px !important; margin-top: .4em !important; }
+.tm-on .tm-list { max-height: 17rem; overflow-y: auto; border-top: 1px solid var(--line);
+  border-bottom: 1px solid var(--line); padding: 2px !important; margin-bottom: .6em !important; }
 .tm .tm-list button { display: grid; grid-template-columns: .9em 1.6em minmax(0, 1fr) max-content;
   gap: .4em; width: 100%; border-color: transparent; align-items: baseline;
   font-variant-numeric: tabular-nums; }
@@ -249,6 +249,6 @@ _PAGE = """\
 <div class="tm-both"><div class="tm-left">{map}
 <div class="tm-under"><p class="tm-said" role="status" aria-live="polite">{said}</p></div>
 <div class="tm-doc" aria-live="polite" hidden></div></div>
-<div class="tm-right"><div class="tm-words" hidden></div><ul class="tm-list">{rows}</ul></div></div>
+<div class="tm-right"><ul class="tm-list">{rows}</ul><div class="tm-words" hidden></div></div></div>
 </div>
 {script}"""
