@@ -214,6 +214,7 @@ _STYLE = """
 .tm .tm-zoom button { min-width: 2.2rem; min-height: 2.2rem; text-align: center; }
 .tm-doc { min-height: 9.6em; border-left: 3px solid var(--topic, @score); padding-left: .7em;
   margin-top: .5em; overflow-wrap: anywhere; }
+.tm .tm-said { min-height: 2.8em; }
 .tm .tm-head { font-weight: 600; }
 .tm-steps { display: flex; gap: .4em; margin-top: .4em; }
 .tm-words { min-height: 7em; }
@@ -235,6 +236,7 @@ _STYLE = """
   .tm-on .tm-both { grid-template-columns: minmax(0, 1fr); }
   .tm canvas { aspect-ratio: 1; }
   .tm-find input { flex-basis: 100%; max-width: none; }
+  .tm-doc { min-height: 15em; }
   .tm-on .tm-list { max-height: 15rem; }
 }
 @media print { .tm-find, .tm-zoom, .tm-steps { display: none !important; }
