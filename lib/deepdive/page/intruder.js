@@ -34,7 +34,7 @@ const answer = chosen => {
     button.setAttribute("aria-disabled", true);
     if (i === one.intruder) {
       button.classList.add("wi-is");
-      button.append(make("span", "", `\u2713 the intruder${good ? "" : "; you missed it"}`));
+      button.append(make("span", "", "\u2713 the intruder"));
     } else if (i === chosen) {
       button.classList.add("wi-not");
       button.append(make("span", "", "\u2717 of the topic"));

@@ -110,7 +110,7 @@ _STYLE = """
 .wi button { font: inherit; color: inherit; cursor: pointer; margin: 0; padding: .4em .6em;
   background: transparent; border: 1px solid currentColor; border-radius: .4em;
   box-sizing: border-box; min-height: 2.8rem; }
-.wi-words button { text-align: left; overflow-wrap: anywhere; }
+.wi .wi-words button { text-align: left; overflow-wrap: anywhere; min-height: 4.1rem; }
 .wi-words button b { font-weight: 400; opacity: .75; margin-right: .55em; }
 .wi button:hover:not([aria-disabled=true]) { box-shadow: inset 0 0 0 1px currentColor; }
 .wi button:focus-visible, .wi-end:focus-visible { outline: 3px solid @key; outline-offset: 1px; }
@@ -122,6 +122,7 @@ _STYLE = """
   background: color-mix(in srgb, @query 12%, transparent); }
 .wi-words span { display: block; font-size: .9rem; font-weight: 400; }
 .wi-told { min-height: 7em; }
+.wi-told:has(+ .wi-end:not([hidden])) { min-height: 0 !important; }
 .wi-bars { display: grid; grid-template-columns: max-content minmax(5em, 1fr) max-content;
   gap: .4em .8em; align-items: center; margin: .6em 0; font-variant-numeric: tabular-nums; }
 .wi-bar { position: relative; height: 1.3em; align-self: center;
@@ -134,8 +135,8 @@ _STYLE = """
 @media (max-width: 500px) {
   .wi-words { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .wi-told { min-height: 9em; }
-  .wi-bars { grid-template-columns: minmax(0, 1fr) max-content; }
-  .wi-bars .wi-bar { grid-column: 1 / -1; grid-row: auto; }
+  .wi-bars { grid-template-columns: minmax(0, 1fr) max-content; grid-auto-flow: dense; }
+  .wi-bars .wi-bar { grid-column: 1 / -1; }
 }
 """
 
