@@ -154,7 +154,7 @@ def test_the_score_of_each_group_has_wilson_s_interval(
     right = [i < k for k, n in counts.values() for i in range(n)]
     page.evaluate(
         """right => { for (const good of right) {
-        document.querySelectorAll(".wi-words button")[good ? 2 : 0].click();
+        document.querySelectorAll(".wi-words button")[good ? 2 : 3].click();
         document.querySelector(".wi-next").click(); } }""",
         right,
     )

@@ -285,13 +285,16 @@ def test_search_marks_whole_words(reader: Reader) -> None:
 
 
 def test_texts_are_shown_as_texts(reader: Reader) -> None:
-    hostile = topic_map(AT[:2], [0, 0], [HOSTILE] * 2, {0: [HOSTILE]}, caption=HOSTILE)
+    names = {1: f"1 {HOSTILE}"}
+    words = {0: [HOSTILE], 1: ["plain"]}
+    hostile = topic_map(AT[:2], [0, 1], [HOSTILE] * 2, words, names=names, caption=HOSTILE)
     page = reader.open(hostile.html)
     assert page.locator(".tm-caption").inner_text() == HOSTILE
     page.get_by_role("button", name="next").click()
     assert read(page) == HOSTILE
-    page.locator(".tm-list button").click()
+    page.locator(".tm-list button").first.click()
     assert page.locator(".tm-bars button").all_inner_texts() == [HOSTILE]
+    assert names[1] in page.locator(".tm-list").inner_text()
     assert page.title() == ""
     assert page.locator(".tm img").count() == 0
     dead = re.sub(r"<script>.*?</script>", "", hostile.html, flags=re.DOTALL)

@@ -87,8 +87,9 @@ const finish = () => {
   for (const name of groups) bars.append(...row(name, right.filter((_, i) => asked[i].group === name)));
   if (groups.length !== 1) bars.append(...row(groups.length ? "all" : "you", right));
   again.onclick = () => { at = 0; right = []; ask(true); };
-  end.replaceChildren(make("p", "wi-caption", "Your score"), bars, make("p", "wi-note",
-    `In brackets Wilson's interval, 95%: where the share may lie with so few questions. The dashed line is chance, ${percent(chance)}.`), again);
+  const note = "In brackets Wilson's interval, 95%: where the share may lie with so few questions. " +
+    `The dashed line is chance, ${percent(chance)}.`;
+  end.replaceChildren(make("p", "wi-caption", "Your score"), bars, make("p", "wi-note", note), again);
   said.textContent = `The game is over: ${hits(right)} of ${right.length} right.`;
   place.textContent = "";
   words.hidden = next.hidden = true;

@@ -1,12 +1,11 @@
 const { texts, listed } = JSON.parse(given.values), n = texts.length, NONE = -1;
 const box = document.getElementById(given.id), find = what => box.querySelector(what);
 const numbers = code => {
-  const bytes = Uint8Array.from(atob(code), c => c.charCodeAt(0)), read = new DataView(bytes.buffer);
-  return Array.from({ length: bytes.length / 2 }, (_, i) => read.getInt16(2 * i, true));
+  const read = new DataView(Uint8Array.from(atob(code), c => c.charCodeAt(0)).buffer);
+  return Array.from({ length: read.byteLength / 2 }, (_, i) => read.getInt16(2 * i, true));
 };
 const flat = numbers(given.points), topic = numbers(given.topics);
-const X = i => flat[2 * i], Y = i => flat[2 * i + 1];
-const reach = [0, 1].map(d => flat.reduce((most, v, i) => i % 2 === d ? Math.max(most, Math.abs(v)) : most, 0) || 1);
+const reach = [0, 1].map(d => Math.max(1, ...flat.filter((_, i) => i % 2 === d).map(Math.abs)));
 const topics = new Map(listed.map(one => [one.id, one]));
 topics.set(NONE, { id: NONE, name: "in no topic", size: topic.filter(t => t === NONE).length, words: [] });
 const grouped = x => x.toLocaleString("en-US");
@@ -22,8 +21,9 @@ const at = { x: 0, y: 0, k: 1, topic: null, word: "", read: -1, kept: -1 };
 let pattern = null, wide = 0, high = 0, base = 1, hits = texts.map(() => true);
 const lit = i => (at.topic === null || topic[i] === at.topic) && hits[i];
 const lits = () => texts.flatMap((_, i) => lit(i) ? [i] : []);
-const across = i => wide / 2 + (X(i) - at.x) * base * at.k, down = i => high / 2 - (Y(i) - at.y) * base * at.k;
 const place = ([x, y]) => [wide / 2 + (x - at.x) * base * at.k, high / 2 - (y - at.y) * base * at.k];
+const spot = i => place([flat[2 * i], flat[2 * i + 1]]); // in pixels of the map
+const apart = ([x, y], [a, b]) => Math.hypot(x - a, y - b);
 
 // -- the map
 const still = find(".tm-still"), canvas = make("canvas", "", "", { tabIndex: 0 });
@@ -42,9 +42,14 @@ const paper = () => {
 const draw = () => {
   const ink = getComputedStyle(box).color, page = paper();
   const size = Math.min(2.6 * at.k ** 0.35, 7), some = at.topic !== null || pattern;
-  const dot = (i, r) => { pen.moveTo(across(i) + r, down(i)); pen.arc(across(i), down(i), r, 0, 7); };
+  const dot = (i, r) => {
+    const [x, y] = spot(i);
+    pen.moveTo(x + r, y);
+    pen.arc(x, y, r, 0, 7);
+  };
   pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   pen.clearRect(0, 0, wide, high);
+  Object.assign(pen, { lineWidth: 1, strokeStyle: ink });
   for (const bright of [false, true]) // what is pale lies below
     for (const { id } of topics.values()) {
       pen.beginPath();
@@ -52,31 +57,21 @@ const draw = () => {
       pen.globalAlpha = bright ? (some || id !== NONE ? 0.85 : 0.5) : 0.13;
       pen.fillStyle = colour(id);
       pen.fill();
-      pen.strokeStyle = ink;
       if (bright && pattern) pen.stroke();
     }
-  pen.font = "700 14px system-ui, sans-serif";
-  pen.textAlign = "center";
-  pen.textBaseline = "middle";
+  Object.assign(pen, { font: "700 14px system-ui, sans-serif", textAlign: "center", textBaseline: "middle" });
   for (const one of listed) {
     const [x, y] = place(one.at);
     pen.globalAlpha = at.topic === null || at.topic === one.id ? 1 : 0.35;
-    pen.lineWidth = 4;
-    pen.strokeStyle = page;
+    Object.assign(pen, { lineWidth: 4, strokeStyle: page });
     pen.strokeText(one.id, x, y);
     pen.fillStyle = ink;
     pen.fillText(one.id, x, y);
   }
-  pen.globalAlpha = 1;
-  pen.lineWidth = 1;
-  if (at.read >= 0) {
-    pen.beginPath();
-    dot(at.read, size + 4);
-    pen.strokeStyle = ink;
-    pen.lineWidth = 2.5;
-    pen.stroke();
-    pen.lineWidth = 1;
-  }
+  pen.beginPath();
+  if (at.read >= 0) dot(at.read, size + 4);
+  Object.assign(pen, { globalAlpha: 1, lineWidth: 2.5, strokeStyle: ink });
+  pen.stroke();
   canvas.style.touchAction = at.k > 1 ? "none" : "pan-y"; // the whole map lets a finger scroll the page
   box.dataset.state = JSON.stringify({ ...at, base, lit: lits().length }); // for those who check
 };
@@ -204,13 +199,13 @@ for (const [sign, name, act] of [["+", "zoom in", () => zoom(1.6)], ["\u2212", "
 const near = (x, y, far) => { // the nearest document, one that is pale only if there is no other
   let best = -1, least = Infinity;
   for (let i = 0; i < n; i++) {
-    const away = Math.hypot(across(i) - x, down(i) - y), cost = away + (lit(i) ? 0 : far);
+    const away = apart(spot(i), [x, y]), cost = away + (lit(i) ? 0 : far);
     if (away <= far && cost < least) [best, least] = [i, cost];
   }
   return best;
 };
 const pressed = (x, y, far) => {
-  const number = listed.find(one => Math.hypot(place(one.at)[0] - x, place(one.at)[1] - y) < 10);
+  const number = listed.find(one => apart(place(one.at), [x, y]) < 10);
   if (number) return choose(number.id);
   const i = near(x, y, far);
   if (i < 0) return choose(null);
@@ -237,12 +232,11 @@ canvas.onpointermove = event => {
     return;
   }
   const other = [...held.entries()].find(([id]) => id !== event.pointerId)?.[1];
-  moved ||= Boolean(other) || Math.hypot(x - was[2], y - was[3]) > 4;
+  moved ||= Boolean(other) || apart([x, y], was.slice(2)) > 4;
   if (!moved) return;
   const [dx, dy] = [x - was[0], y - was[1]];
   if (other) {
-    const apart = ([a, b]) => Math.hypot(a - other[0], b - other[1]);
-    zoom(apart([x, y]) / (apart(was) || 1), (x + other[0]) / 2, (y + other[1]) / 2);
+    zoom(apart([x, y], other) / (apart(was, other) || 1), (x + other[0]) / 2, (y + other[1]) / 2);
     move(dx / 2, dy / 2);
   } else move(dx, dy);
   [was[0], was[1]] = [x, y];
