@@ -35,9 +35,13 @@ def an_encoder(folder: Path) -> Path:
     BertTokenizerFast(str(plain / "vocab.txt")).save_pretrained(plain)
     BertModel(
         BertConfig(
-            vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
-            intermediate_size=32, max_position_embeddings=64,
-        )  # fmt: skip
+            vocab_size=len(vocabulary),
+            hidden_size=32,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=64,
+        )
     ).save_pretrained(plain)
     body = Transformer(str(plain), max_seq_length=64)
     SentenceTransformer(modules=[body, Pooling(32)]).save(str(folder / "encoder"))
