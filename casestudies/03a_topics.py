@@ -535,7 +535,13 @@ intruder(questions)
 # %% [markdown] tags=["slide"]
 # ## What to do with a list of topics
 #
-# ADVICE
+# 1. **Run it more than once**, with other seeds and the texts in another order. Report the
+#    topics that return, and how many do.
+# 2. **Say what is in none**, and what changes when it is given back.
+# 3. **Compare with k-means** at the same number of topics. If every text needs a place anyway,
+#    it may do.
+# 4. **Judge words on texts that were held out**, and let the people who will use the topics play
+#    the intruder.
 
 # %% [markdown] tags=["aside"]
 # ### The results, kept, and what they cost
@@ -568,7 +574,48 @@ if not file and profile() != "experiment":
 # %% [markdown]
 # ## Five questions
 #
-# QUESTIONS
+# Answer each in a sentence, then open.
+#
+# 1. In which of the four steps is drawn at random?
+#
+#    <details><summary>Answer</summary>
+#
+#    In the second: UMAP begins with drawn places and draws pairs to pull and push. The others only
+#    pass on what it made, but the third can turn a small change into 2 topics instead of 20.
+#
+#    </details>
+# 2. A word comes equally often in every topic. Can it name one?
+#
+#    <details><summary>Answer</summary>
+#
+#    Yes, if it is frequent enough: $\log(1 + A / f)$ is small, but not zero. Stop words are
+#    therefore taken out before counting.
+#
+#    </details>
+# 3. Why is NPMI taken on texts that were held out?
+#
+#    <details><summary>Answer</summary>
+#
+#    The words were chosen because they stand together in the texts that were seen. Some of that is
+#    chance, and chance does not repeat itself in other texts.
+#
+#    </details>
+# 4. All texts are forced into a topic and agreement falls. Did the topics get worse?
+#
+#    <details><summary>Answer</summary>
+#
+#    Not by that alone: it is now asked about harder texts too. Compare on the same texts.
+#
+#    </details>
+# 5. A reader finds the intruder in 5 of 6 questions of one method and in 3 of 6 of another.
+#    Which is better?
+#
+#    <details><summary>Answer</summary>
+#
+#    Nobody knows: with six questions each the intervals overlap widely. Ask more questions, or more
+#    readers.
+#
+#    </details>
 
 # %% [markdown] tags=["slide"]
 # ## In three sentences
