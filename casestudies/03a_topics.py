@@ -370,7 +370,7 @@ def returned(seed, share):
     """A share of the texts in none, the nearest first, given to the topic nearest to them."""
     labels = by_size(steps(seed)[1].fit_predict(points_of(seed)))
     near = rivals.similarities(labels, vectors).max(1)[labels < 0]
-    least = np.quantile(near, 1 - share) if share else 2.0
+    least = np.quantile(near, 1 - share) if share and len(near) else 2.0
     return judged(rivals.given_back(labels, vectors, least))
 
 
@@ -508,7 +508,16 @@ for key, name in SCORES.items():
     print(f"{name}: first in {len(contest)} seeds: {told}")
 
 # %% [markdown]
-# RIVALS_PROSE
+# **k-means has the better words.** It is first by NPMI and by C_v in all five seeds, and by NPMI on
+# the held-out texts in four of five. **BERTopic has the better groups**, once every text has a
+# place: it agrees best with the archives in all five seeds, and on the dense texts too. The two
+# that count words agree far less: 0.29 and 0.25. What BERT's vectors bring is the grouping; the
+# words come from counting anyway.
+#
+# The third column sobers. On texts that nobody saw, every method falls below chance, down to -0.21:
+# most names are words that rarely meet again. (A pair that never meets counts -1, and 988 texts are
+# few.) C_v is a weak judge in another way. It asks whether words keep the same company, and ten
+# words that never meet at all can score high; so it stands beside NPMI here, never alone.
 
 # %% [markdown] tags=["slide"]
 # ## You are the judge
@@ -620,7 +629,12 @@ if not file and profile() != "experiment":
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# CLOSING
+# Run BERTopic again on the same 3,953 summaries, and a single run brings back 42 to 52 of the 64
+# topics; only 25 return in all of ten runs, and 38 % of the texts had no topic to begin with.
+# k-means on the same vectors finds words that belong together better, BERTopic groups that agree
+# better with the archives of the papers, and both agree far more than LDA and NMF, which only count
+# words. So the list that looked convincing on the first screen is one draw: run it several times,
+# keep what comes back, and say how much that was.
 
 # %% [markdown]
 # <small>Book 3.5.</small>
