@@ -4,6 +4,7 @@
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
+`permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `skip_gram`     word2vec's: words that meet against words drawn at random
@@ -16,6 +17,7 @@ from deepdive.training.objectives.distillation import (
 )
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
+from deepdive.training.objectives.permuted import Permuted, permute, two_streams
 from deepdive.training.objectives.replaced import (
     electra_loss,
     electra_losses,
@@ -44,6 +46,7 @@ from deepdive.training.objectives.token import (
 
 __all__ = [
     "PAD",
+    "Permuted",
     "bilm_loss",
     "cosine_regression",
     "cross_entropy",
@@ -60,6 +63,7 @@ __all__ = [
     "next_sentence_pairs",
     "noise",
     "pair_features",
+    "permute",
     "perplexity",
     "replaced_loss",
     "sentence_order_pairs",
@@ -68,5 +72,6 @@ __all__ = [
     "special_ids",
     "token_count",
     "triplet",
+    "two_streams",
     "word_ids",
 ]
