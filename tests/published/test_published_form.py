@@ -36,6 +36,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "yoso": {"hash_code_len": 3},
     "roformer": {"embedding_size": 8},
     "electra": {"embedding_size": 8},
+    "splinter": {"question_token_id": 5},
 }
 DISTIL = {
     "vocab_size": 28,

@@ -1,6 +1,6 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import efficient, electra, encoders, mpnet, translators
+from deepdive.published.families import efficient, electra, encoders, mpnet, splinter, translators
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
@@ -10,6 +10,7 @@ FAMILIES: dict[str, Family] = {
         *electra.FAMILIES,
         *efficient.FAMILIES,
         *mpnet.FAMILIES,
+        *splinter.FAMILIES,
         *translators.FAMILIES,
     )
 }

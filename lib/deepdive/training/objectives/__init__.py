@@ -5,6 +5,7 @@
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
+`recurring`     Splinter's: words that stand twice, cut out once, and found again
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `skip_gram`     word2vec's: words that meet against words drawn at random
@@ -18,6 +19,12 @@ from deepdive.training.objectives.distillation import (
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
+from deepdive.training.objectives.recurring import (
+    Questions,
+    ask_recurring,
+    recurring_spans,
+    span_selection_loss,
+)
 from deepdive.training.objectives.replaced import (
     electra_loss,
     electra_losses,
@@ -47,6 +54,8 @@ from deepdive.training.objectives.token import (
 __all__ = [
     "PAD",
     "Permuted",
+    "Questions",
+    "ask_recurring",
     "bilm_loss",
     "cosine_regression",
     "cross_entropy",
@@ -65,10 +74,12 @@ __all__ = [
     "pair_features",
     "permute",
     "perplexity",
+    "recurring_spans",
     "replaced_loss",
     "sentence_order_pairs",
     "skip_gram_pairs",
     "soft_cross_entropy",
+    "span_selection_loss",
     "special_ids",
     "token_count",
     "triplet",
