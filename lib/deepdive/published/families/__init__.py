@@ -1,13 +1,16 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import efficient, encoders, translators
+from deepdive.published.families import efficient, electra, encoders, mpnet, splinter, translators
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
     one.model_type: one
     for one in (
         *encoders.FAMILIES,
+        *electra.FAMILIES,
         *efficient.FAMILIES,
+        *mpnet.FAMILIES,
+        *splinter.FAMILIES,
         *translators.FAMILIES,
     )
 }

@@ -3,6 +3,9 @@
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
+`replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
+`permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
+`recurring`     Splinter's: words that stand twice, cut out once, and found again
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `skip_gram`     word2vec's: words that meet against words drawn at random
@@ -15,6 +18,19 @@ from deepdive.training.objectives.distillation import (
 )
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
+from deepdive.training.objectives.permuted import Permuted, permute, two_streams
+from deepdive.training.objectives.recurring import (
+    Questions,
+    ask_recurring,
+    recurring_spans,
+    span_selection_loss,
+)
+from deepdive.training.objectives.replaced import (
+    electra_loss,
+    electra_losses,
+    fill_gaps,
+    replaced_loss,
+)
 from deepdive.training.objectives.sentences import (
     cosine_regression,
     multiple_negatives,
@@ -37,10 +53,16 @@ from deepdive.training.objectives.token import (
 
 __all__ = [
     "PAD",
+    "Permuted",
+    "Questions",
+    "ask_recurring",
     "bilm_loss",
     "cosine_regression",
     "cross_entropy",
     "distillation_loss",
+    "electra_loss",
+    "electra_losses",
+    "fill_gaps",
     "hidden_cosine",
     "keep_probability",
     "mask_id",
@@ -50,12 +72,17 @@ __all__ = [
     "next_sentence_pairs",
     "noise",
     "pair_features",
+    "permute",
     "perplexity",
+    "recurring_spans",
+    "replaced_loss",
     "sentence_order_pairs",
     "skip_gram_pairs",
     "soft_cross_entropy",
+    "span_selection_loss",
     "special_ids",
     "token_count",
     "triplet",
+    "two_streams",
     "word_ids",
 ]
