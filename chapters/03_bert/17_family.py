@@ -397,7 +397,8 @@ low, high = gain[draws].mean(1).quantile(torch.tensor([0.025, 0.975], dtype=torc
 assert bool((gain > 0).all())
 above = int((gain > 0).sum())
 print(f"the lesson's gain: {gain.mean():.1f} points, above 0 in {above} of 8 tasks")
-print(f"95% interval over tasks {low:.1f} to {high:.1f}; {100 * gain[7] / gain.sum():.0f}% is RTE's")
+share = 100 * gain[7] / gain.sum()
+print(f"95% interval over tasks {low:.1f} to {high:.1f}; {share:.0f}% is RTE's")
 
 # %% [markdown]
 # The new lesson helps in each of the eight tasks, so its gain is no accident of one of them. But it
