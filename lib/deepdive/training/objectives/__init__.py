@@ -3,6 +3,7 @@
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
+`replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `skip_gram`     word2vec's: words that meet against words drawn at random
@@ -15,6 +16,12 @@ from deepdive.training.objectives.distillation import (
 )
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
+from deepdive.training.objectives.replaced import (
+    electra_loss,
+    electra_losses,
+    fill_gaps,
+    replaced_loss,
+)
 from deepdive.training.objectives.sentences import (
     cosine_regression,
     multiple_negatives,
@@ -41,6 +48,9 @@ __all__ = [
     "cosine_regression",
     "cross_entropy",
     "distillation_loss",
+    "electra_loss",
+    "electra_losses",
+    "fill_gaps",
     "hidden_cosine",
     "keep_probability",
     "mask_id",
@@ -51,6 +61,7 @@ __all__ = [
     "noise",
     "pair_features",
     "perplexity",
+    "replaced_loss",
     "sentence_order_pairs",
     "skip_gram_pairs",
     "soft_cross_entropy",

@@ -1,0 +1,130 @@
+"""ELECTRA: BERT that learns which words are wrong. Clark et al. 2020, "ELECTRA: Pre-training Text
+Encoders as Discriminators Rather Than Generators".
+
+A small generator fills gaps, and the encoder, the discriminator, says of every token whether it was
+there before. The generator is thrown away afterwards. What both minimise stands in
+`deepdive.training.objectives.replaced`.
+
+System: electra
+Parent: bert
+What differs:
+- each token is judged, original or replaced, not only the 15 % that were hidden
+  (`ElectraDiscriminator`)
+- a second, narrower encoder writes the replacements, and reads the same tables of tokens, places
+  and segments (`Electra`, `pair`)
+- those tables may be narrower than the stream, and are then projected (`FactorisedEmbeddings`)
+Source: Clark et al. 2020, sections 2 and 3 and table 6, and their released code.
+Book: 5.3.1
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepdive.layers.heads import MaskedHead, initialise
+from deepdive.models.bert.albert import FactorisedEmbeddings
+from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
+from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.pretraining import BertForMaskedLM
+
+
+@dataclass(frozen=True)
+class ElectraConfig(EncoderConfig):
+    """d_embedding  how wide the rows of the tables are; None: as the stream
+    narrower     how many times narrower the generator is, in d_model, n_heads and d_ff
+    """
+
+    d_embedding: int | None = None
+    narrower: int = 4
+
+
+BASE = ElectraConfig(narrower=3, family="electra")
+SMALL = BASE.but(d_embedding=128, d_model=256, n_heads=4, d_ff=1024, narrower=4)
+LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096, narrower=4)
+TINY = BASE.but(**TOY | {"d_embedding": 16, "narrower": 2})
+
+
+def electra(config: ElectraConfig = BASE, **changes: Any) -> Bert:
+    """Build an encoder, with neither head; defaults are the paper's base model."""
+    config = ElectraConfig.given(config, changes)
+    config = config.but(d_embedding=config.d_embedding or config.d_model)
+    if config.d_embedding != config.d_model:
+        config = config.but(embeddings=FactorisedEmbeddings)
+    return bert(config)
+
+
+class ElectraDiscriminator(nn.Module):
+    """logits = out(activation(dense(bert(tokens)))), (B, T): above 0 where a token was replaced.
+
+    Source: Clark et al. 2020, section 2, and their released code, which has the layer before `out`.
+    """
+
+    def __init__(self, bert: Bert) -> None:
+        super().__init__()
+        d_model, self.activation = bert.config.d_model, bert.config.activation
+        self.bert, self.dense = bert, nn.Linear(d_model, d_model)
+        self.out = nn.Linear(d_model, 1)
+        initialise(self.dense)
+        initialise(self.out)
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """Return a logit (B, T) for each token; those under padding mean nothing."""
+        states = self.bert(tokens, mask, segments)
+        return self.out(self.activation(self.dense(states))).squeeze(-1)
+
+
+def fills_gaps(encoder: Bert) -> BertForMaskedLM:
+    """Put the generator's head on an encoder: BERT's, whose activation is GELU in every size."""
+    config = encoder.config
+    head = MaskedHead(encoder.embeddings.tokens, config.d_model, eps=config.eps)
+    return BertForMaskedLM(encoder, head)
+
+
+class Electra(nn.Module):
+    """Both networks on one set of tables: tokens, places and segments are the discriminator's.
+
+    The generator's own are given up, so the pair is trained as one module. Raises ValueError for
+    tables of other sizes.
+    Source: Clark et al. 2020, section 3.2, "weight sharing".
+    """
+
+    def __init__(self, generator: BertForMaskedLM, discriminator: ElectraDiscriminator) -> None:
+        super().__init__()
+        self.generator, self.discriminator = generator, discriminator
+        mine, shared = generator.bert.embeddings, discriminator.bert.embeddings
+        if (ours := _tables(mine)) != (theirs := _tables(shared)):
+            raise ValueError(
+                f"generator: its tables are {ours}, the discriminator's {theirs}; to be shared "
+                "they need one vocab_size, max_length, n_segments and d_embedding"
+            )
+        mine.tokens = generator.masked.head.embedding = shared.tokens
+        mine.position, mine.segments = shared.position, shared.segments
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """Return the discriminator's logits (B, T), as it is used once both are trained."""
+        return self.discriminator(tokens, mask, segments)
+
+
+def _tables(embeddings: BertEmbeddings) -> list[tuple[int, ...]]:
+    parts = (embeddings.tokens, embeddings.position, embeddings.segments)
+    return [tuple(table.shape) for part in parts if part for table in part.parameters()]
+
+
+def pair(config: ElectraConfig = BASE, **changes: Any) -> Electra:
+    """Build a discriminator of `config` and its generator, `narrower` times narrower, as deep.
+
+    At a width of 32 nothing is learned from weights as small as BERT's (`initialise`, 0.02): give
+    a toy `initialise(model, 0.1)`.
+    """
+    config = ElectraConfig.given(config, changes)
+    by, d_embedding = config.narrower, config.d_embedding or config.d_model
+    small = config.but(
+        d_model=config.d_model // by, n_heads=max(1, config.n_heads // by),
+        d_ff=config.d_ff // by, d_embedding=d_embedding,
+    )  # fmt: skip
+    return Electra(fills_gaps(electra(small)), ElectraDiscriminator(electra(config)))
