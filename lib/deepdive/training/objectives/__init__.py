@@ -2,6 +2,7 @@
 
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
+`orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
@@ -14,6 +15,7 @@ from deepdive.training.objectives.distillation import (
     soft_cross_entropy,
 )
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
+from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.sentences import (
     cosine_regression,
@@ -49,8 +51,10 @@ __all__ = [
     "negative_sampling_loss",
     "next_sentence_pairs",
     "noise",
+    "order_tokens",
     "pair_features",
     "perplexity",
+    "seen_in",
     "sentence_order_pairs",
     "skip_gram_pairs",
     "soft_cross_entropy",
