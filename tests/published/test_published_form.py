@@ -95,6 +95,15 @@ TRANSLATOR = {
     "decoder_ffn_dim": 20,
     "activation_dropout": 0.2,
 }
+XLNET = {
+    "vocab_size": 28,
+    "d_model": 16,
+    "n_layer": 2,
+    "n_head": 4,
+    "d_inner": 24,
+    "mem_len": 5,
+    "ff_activation": "relu",
+}
 FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
 MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
 APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
@@ -115,6 +124,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     ],
     "informer": [INFORMER, {**INFORMER, "distil": False}],
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
+    "xlnet": [XLNET, {**XLNET, "mem_len": None}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
 }
 # Given numbers that say nothing here: of a table that is computed, of heads where there are none.

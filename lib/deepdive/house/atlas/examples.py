@@ -21,7 +21,16 @@ from deepdive.layers.heads import Chooser
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal
 from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2vec
-from deepdive.models.bert import albert, bert, deberta, distilbert, electra, roberta, whitening
+from deepdive.models.bert import (
+    albert,
+    bert,
+    deberta,
+    distilbert,
+    electra,
+    roberta,
+    whitening,
+    xlnet,
+)
 from deepdive.models.bert.pretraining import for_masked_lm, for_pretraining
 from deepdive.models.efficient import (
     bigbird,
@@ -187,6 +196,7 @@ EXAMPLES: dict[str, Example] = {
         32,
     ),
     "deberta": _tokens(lambda: deberta.for_pretraining(deberta.deberta(deberta.TINY))),
+    "xlnet": _tokens(lambda: xlnet.xlnet(xlnet.TINY)),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

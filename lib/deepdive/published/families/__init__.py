@@ -1,6 +1,6 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import deberta, efficient, electra, encoders, translators
+from deepdive.published.families import deberta, efficient, electra, encoders, translators, xlnet
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
@@ -11,5 +11,6 @@ FAMILIES: dict[str, Family] = {
         *deberta.FAMILIES,
         *efficient.FAMILIES,
         *translators.FAMILIES,
+        *xlnet.FAMILIES,
     )
 }

@@ -2,6 +2,7 @@
 
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
+`orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
@@ -15,6 +16,7 @@ from deepdive.training.objectives.distillation import (
     soft_cross_entropy,
 )
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
+from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.replaced import (
     electra_loss,
@@ -59,9 +61,11 @@ __all__ = [
     "negative_sampling_loss",
     "next_sentence_pairs",
     "noise",
+    "order_tokens",
     "pair_features",
     "perplexity",
     "replaced_loss",
+    "seen_in",
     "sentence_order_pairs",
     "skip_gram_pairs",
     "soft_cross_entropy",
