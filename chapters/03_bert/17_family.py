@@ -32,13 +32,13 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 from deepdive.house.atlas.kin import kin
 
 NAMES = {
-    "transformer": "Transformer", "bert": "BERT", "roberta": "RoBERTa", "albert": "ALBERT",
-    "distilbert": "DistilBERT", "electra": "ELECTRA", "mpnet": "MPNet", "xlnet": "XLNet",
-    "splinter": "Splinter", "deberta": "DeBERTa", "deberta_v2": "DeBERTa-v2", "luke": "LUKE",
-    "convbert": "ConvBERT", "ibert": "I-BERT", "tabert": "TaBERT",
+    "transformer": "Transformer", "transformer_xl": "Transformer-XL", "bert": "BERT",
+    "roberta": "RoBERTa", "albert": "ALBERT", "distilbert": "DistilBERT", "electra": "ELECTRA",
+    "mpnet": "MPNet", "xlnet": "XLNet", "splinter": "Splinter", "deberta": "DeBERTa",
+    "deberta_v2": "DeBERTa-v2", "luke": "LUKE", "convbert": "ConvBERT", "ibert": "I-BERT",
+    "tabert": "TaBERT",
 }  # fmt: skip
-HERE = [name for name in NAMES if name not in ("transformer", "bert", "roberta", "albert",
-                                               "distilbert")]  # fmt: skip
+HERE = list(NAMES)[6:]  # those that this page speaks of
 people = kin(*NAMES)
 
 # %% What the papers printed tags=["fold"]
@@ -118,12 +118,19 @@ print(f"one after another: {known.tolist()}, mean {share:.1f}% of the text")
 
 # %% Who is false? tags=["nbval-check-output", "fold"]
 from deepdive.page.tables import table
+from deepdive.training.objectives import fill_gaps
 
 text = ["Ann", "was", "born", "in", "Rome", ".", "Rome", "is", "old", "."]
 drawn = {4: "Paris", 7: "is", 8: "cold"}  # what the generator put into three gaps
 read = [drawn.get(i, word) for i, word in enumerate(text)]
 false = [a != b for a, b in zip(text, read, strict=True)]
 assert sum(false) == 2  # the generator guessed "is" rightly
+names = sorted({*text, *read})
+ids = torch.tensor([[names.index(word) for word in text]])
+sure = torch.full((3, len(names)), -1e9)  # a generator that has no doubt
+sure[range(3), [names.index(word) for word in drawn.values()]] = 0
+gap = torch.tensor([[i in drawn for i in range(10)]])
+assert fill_gaps(sure, ids, gap)[1].tolist() == [false]
 table([["text", *text], ["read", *read], ["BERT asks", *("yes" * (i in drawn) for i in range(10))],
        ["ELECTRA asks", *["yes"] * 10], ["replaced", *("yes" * each for each in false)]],
       ["", *map(str, range(10))])  # fmt: skip
@@ -149,6 +156,7 @@ table([["text", *text], ["read", *read], ["BERT asks", *("yes" * (i in drawn) fo
 
 # %% Draw the two masks tags=["fold"]
 from deepdive.page.plotting import heads
+from deepdive.training.objectives import seen_in
 
 words = ["Ann", "was", "born", "in", "Rome"]
 order = ["born", "Rome", "Ann", "in", "was"]
@@ -156,6 +164,7 @@ turn = torch.tensor([order.index(word) for word in words])
 content = turn[None, :] <= turn[:, None]  # (T, S): itself, and what came before
 query = turn[None, :] < turn[:, None]  # (T, S): what came before
 assert (content.int() - query.int()).equal(torch.eye(5, dtype=torch.int))
+assert seen_in(torch.tensor([[words.index(word) for word in order]]))[0].equal(query)
 told = "Two masks over five words, guessed in the order born, Rome, Ann, in, was. In the second, "
 heads(torch.stack([content, query]).double(), words, words, names=["what it is", "who asks"],
       alt=told + "the one that asks, no word sees itself.")  # fmt: skip
@@ -215,6 +224,23 @@ heads(parts, list("123"), list("123"), names=["word, word", "word, place", "plac
 # %% [markdown]
 # *The three parts, before they are added. Only the first knows both words; the other two know one
 # word and a distance.* Absolute places enter late, just below the head that fills gaps.
+
+# %% The same from the library tags=["nbval-check-output", "fold"]
+from deepdive.positions import DisentangledPosition, RelativeRows
+
+rows = RelativeRows(2, reach=3)  # the row of distance t - s is number t - s + 3
+with torch.no_grad():
+    rows.table.weight.zero_()
+    rows.table.weight[1 + 3], rows.table.weight[-1 + 3] = before, after
+    place, at = DisentangledPosition(rows, torch.nn.Identity(), torch.nn.Identity(), 1, 2), range(3)
+    bias = place.bias(c[None, None], c[None, None], torch.tensor(at), torch.tensor(at))[0, 0]
+turned = torch.einsum("jd,ijd->ij", c, p)  # c_j · p of the distance from i to j
+assert torch.allclose(bias, (wishes + turned) * place.scale)
+print("equation 4:", wishes.T[2].tolist(), "| released code and library:", turned[2].tolist())
+
+# %% [markdown]
+# The paper and its own code differ here: in the code the key, too, is asked about $\delta(i,j)$.
+# Published weights were trained so, and the library follows the code.
 
 # %% [markdown] tags=["aside"]
 # ## DeBERTa-v2
