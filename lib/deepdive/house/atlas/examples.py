@@ -27,6 +27,7 @@ from deepdive.models.bert import (
     deberta,
     distilbert,
     electra,
+    mpnet,
     roberta,
     whitening,
     xlnet,
@@ -197,6 +198,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "deberta": _tokens(lambda: deberta.for_pretraining(deberta.deberta(deberta.TINY))),
     "xlnet": _tokens(lambda: xlnet.xlnet(xlnet.TINY)),
+    "mpnet": _tokens(lambda: mpnet.mpnet(mpnet.TINY)),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

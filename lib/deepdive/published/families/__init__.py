@@ -1,6 +1,14 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import deberta, efficient, electra, encoders, translators, xlnet
+from deepdive.published.families import (
+    deberta,
+    efficient,
+    electra,
+    encoders,
+    mpnet,
+    translators,
+    xlnet,
+)
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
@@ -10,6 +18,7 @@ FAMILIES: dict[str, Family] = {
         *electra.FAMILIES,
         *deberta.FAMILIES,
         *efficient.FAMILIES,
+        *mpnet.FAMILIES,
         *translators.FAMILIES,
         *xlnet.FAMILIES,
     )

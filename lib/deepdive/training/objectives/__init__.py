@@ -5,6 +5,7 @@
 `orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
+`permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `skip_gram`     word2vec's: words that meet against words drawn at random
@@ -18,6 +19,7 @@ from deepdive.training.objectives.distillation import (
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
+from deepdive.training.objectives.permuted import Permuted, permute, two_streams
 from deepdive.training.objectives.replaced import (
     electra_loss,
     electra_losses,
@@ -46,6 +48,7 @@ from deepdive.training.objectives.token import (
 
 __all__ = [
     "PAD",
+    "Permuted",
     "bilm_loss",
     "cosine_regression",
     "cross_entropy",
@@ -63,6 +66,7 @@ __all__ = [
     "noise",
     "order_tokens",
     "pair_features",
+    "permute",
     "perplexity",
     "replaced_loss",
     "seen_in",
@@ -72,5 +76,6 @@ __all__ = [
     "special_ids",
     "token_count",
     "triplet",
+    "two_streams",
     "word_ids",
 ]
