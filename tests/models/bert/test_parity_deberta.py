@@ -20,7 +20,9 @@ from torch import Tensor, nn
 from transformers import DebertaConfig, DebertaForMaskedLM, DebertaModel
 from transformers.models.deberta import modeling_deberta
 
-from deepdive.models.bert import bert, deberta
+from deepdive.attention import KeysWithoutBias, MultiHeadAttention
+from deepdive.models.bert import deberta, mask_decoder
+from deepdive.models.bert.bert import Bert
 from deepdive.positions import DisentangledPosition, RelativeRows
 from deepdive.published import family, from_config, load, save
 from deepdive.published.weights import read
@@ -48,7 +50,7 @@ def norms_in_float64() -> Iterator[None]:
         yield
 
 
-@parity("deberta", deberta.KeysWithoutBias, deberta.EnhancedMaskDecoder)
+@parity("deberta", KeysWithoutBias, mask_decoder.EnhancedMaskDecoder)
 def deberta_agrees() -> None:
     for reach in (3, -1):
         settings = {**DEBERTA, "max_relative_positions": reach}
@@ -71,7 +73,7 @@ def decoder_agrees() -> None:
     """Their last layer, asked by other rows than it reads."""
     theirs = reference(DebertaForMaskedLM, DebertaConfig, **DEBERTA)
     encoder = saved_and_loaded(theirs, load)
-    ours = perturb(deberta.for_pretraining(encoder).double().eval(), seed=4)
+    ours = perturb(mask_decoder.for_pretraining(encoder).double().eval(), seed=4)
     filled = {"deberta." + n: t for n, t in names_of(encoder).items()}
     theirs.load_state_dict(theirs.state_dict() | filled)
     with norms_in_float64():
@@ -81,7 +83,7 @@ def decoder_agrees() -> None:
         for _ in range(2):
             joined = last.attention.output(asked_by(last.attention.self, theirs, asked, h), asked)
             asked = last.output(last.intermediate(joined), joined)
-    mine = ours.decoded(SRC, MASK)[MASK]
+    mine = ours.decoded(SRC, MASK, None)[MASK]
     table, word = ours.positions.table.weight, theirs.deberta.embeddings.word_embeddings.weight
     with norms_in_float64():
         equal(mine, asked[MASK])
@@ -89,7 +91,7 @@ def decoder_agrees() -> None:
         equal_gradients(mine, asked[MASK], pairs)
 
 
-def names_of(encoder: bert.Bert) -> dict[str, Tensor]:
+def names_of(encoder: Bert) -> dict[str, Tensor]:
     return family("deberta").table(config=encoder.config).theirs(
         dict(encoder.named_parameters())
     )  # fmt: skip
@@ -205,10 +207,10 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "a row off by one, in loops": (
         pair_by_pair, "deepdive.positions.DisentangledPosition.placed", other_row),
     "values without a bias": (
-        deberta_agrees, "deepdive.models.bert.deberta.KeysWithoutBias.keys_and_values",
-        bert.MultiHeadAttention.keys_and_values),
+        deberta_agrees, "deepdive.attention.KeysWithoutBias.keys_and_values",
+        MultiHeadAttention.keys_and_values),
     "one step of decoding": (
-        decoder_agrees, "deepdive.models.bert.deberta.EnhancedMaskDecoder.steps", 1),
+        decoder_agrees, "deepdive.models.bert.mask_decoder.EnhancedMaskDecoder.steps", 1),
     "the wrong epsilon": (
         deberta_agrees, "deepdive.layers.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),

@@ -27,6 +27,7 @@ from deepdive.models.bert import (
     deberta,
     distilbert,
     electra,
+    mask_decoder,
     mpnet,
     roberta,
     whitening,
@@ -196,9 +197,9 @@ EXAMPLES: dict[str, Example] = {
         lambda model, x: model(x)[..., None],
         32,
     ),
-    "deberta": _tokens(lambda: deberta.for_pretraining(deberta.deberta(deberta.TINY))),
     "xlnet": _tokens(lambda: xlnet.xlnet(xlnet.TINY)),
     "mpnet": _tokens(lambda: mpnet.mpnet(mpnet.TINY)),
+    "deberta": _tokens(lambda: mask_decoder.for_pretraining(deberta.deberta(deberta.TINY))),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.models.bert import deberta
+from deepdive.models.bert import deberta, mask_decoder
 from deepdive.published.families.encoders import (
     BERT,
     LAYER,
@@ -106,7 +106,7 @@ def names(config: deberta.DebertaConfig) -> Names:
 def with_places(model_class: str) -> dict[str, Head]:
     """Both heads: the one that transformers has, and the paper's, with its absolute places."""
     places = Names({"deberta.embeddings.position_embeddings": "positions.table"})
-    pretraining = Head(f"{model_class}ForMaskedLM", deberta.for_pretraining, FILLS | places)
+    pretraining = Head(f"{model_class}ForMaskedLM", mask_decoder.for_pretraining, FILLS | places)
     return fills_gaps(model_class, FILLS) | {"pretraining": pretraining}
 
 

@@ -3,13 +3,13 @@
 import torch
 from torch import Tensor
 
-from deepdive.models.bert import deberta
+from deepdive.models.bert import deberta, mask_decoder
 from deepdive.models.bert.bert import bert
-from laws import Case, case, random_rows, set_weights
+from laws import Case, case, set_weights
 from laws.models.bert.bert import FIVE, SMALL, encoder
 
 
-@case("deberta", deberta.EnhancedMaskDecoder)
+@case("deberta", mask_decoder.EnhancedMaskDecoder)
 def _() -> Case:
     def a_bert() -> tuple[Tensor, Tensor]:
         """Places that say nothing, in both: queries shorter by the root of 3."""
@@ -28,36 +28,15 @@ def _() -> Case:
 
     def one_step() -> tuple[Tensor, Tensor]:
         """No absolute places, one step: the encoder and the head."""
-        model = deberta.for_pretraining(deberta.deberta(deberta.TINY)).double().eval()
+        model = mask_decoder.for_pretraining(deberta.deberta(deberta.TINY)).double().eval()
         set_weights(model.positions, table__weight=0.0)
         model.steps = 1
         return model(FIVE), model.masked(model.bert(FIVE))
 
     limits = {"places that say nothing: BERT": a_bert, "one step, no places": one_step}
     refusals = {
-        "nothing to decode with": lambda: deberta.for_pretraining(
+        "nothing to decode with": lambda: mask_decoder.for_pretraining(
             deberta.deberta(deberta.TINY, n_layers=0)
         )
     }
     return encoder("deberta", "DebertaForMaskedLM", limits, refusals)
-
-
-@case("bert/KeysWithoutBias", deberta.KeysWithoutBias)
-def _() -> Case:
-    def a_bias_of_zero() -> tuple[Tensor, Tensor]:
-        attention = deberta.KeysWithoutBias(16, 4).double()
-        plain = deberta.MultiHeadAttention(16, 4).double()
-        set_weights(attention, v_bias=random_rows(16))
-        state = attention.state_dict()
-        bias = torch.cat([torch.zeros(16), state.pop("v_bias")])
-        plain.load_state_dict(state | {"kv.bias": bias})
-        rows = random_rows(2, 5, 16)
-        return attention(rows), plain(rows)
-
-    return Case(
-        place="layer",
-        make=lambda: deberta.KeysWithoutBias(16, 4),
-        parity="transformers DebertaModel",
-        limits={"a bias of keys that is 0": a_bias_of_zero},
-        refusals={"heads that do not divide": lambda: deberta.KeysWithoutBias(10, 4)},
-    )
