@@ -1,6 +1,6 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import efficient, encoders, translators
+from deepdive.published.families import efficient, encoders, ibert, translators
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
@@ -9,5 +9,6 @@ FAMILIES: dict[str, Family] = {
         *encoders.FAMILIES,
         *efficient.FAMILIES,
         *translators.FAMILIES,
+        *ibert.FAMILIES,
     )
 }
