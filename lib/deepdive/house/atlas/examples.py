@@ -27,6 +27,7 @@ from deepdive.models.bert import (
     deberta,
     distilbert,
     electra,
+    ibert,
     mask_decoder,
     mpnet,
     roberta,
@@ -191,6 +192,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
+    "ibert": _tokens(lambda: for_masked_lm(ibert.ibert(ibert.TINY))),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "electra": Example(
         lambda: electra.ElectraDiscriminator(electra.electra(electra.TINY)),

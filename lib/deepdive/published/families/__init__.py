@@ -5,6 +5,7 @@ from deepdive.published.families import (
     efficient,
     electra,
     encoders,
+    ibert,
     mpnet,
     translators,
     xlnet,
@@ -21,5 +22,6 @@ FAMILIES: dict[str, Family] = {
         *mpnet.FAMILIES,
         *translators.FAMILIES,
         *xlnet.FAMILIES,
+        *ibert.FAMILIES,
     )
 }
