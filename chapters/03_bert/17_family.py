@@ -103,11 +103,14 @@ family(members, chosen="electra")
 # %% Check the table tags=["nbval-check-output", "fold"]
 import torch
 
+from deepdive.training.objectives import two_streams
+
 T, gaps = 20, 3
-known = torch.tensor([T - gaps + i for i in range(gaps)], dtype=torch.float64)
-assert known.mean() == 18
-share = 100 * known.mean().item() / T
-print(f"one after another: {known.tolist()}, mean {share:.1f}% of the text")
+asks = two_streams(T, gaps)[-gaps:]  # MPNet's mask, its last rows: who asks for a gap
+tokens, places = asks[:, :T].sum(1), asks[:, : T + gaps].sum(1)  # masks stand behind the tokens
+assert tokens.tolist() == [17, 18, 19]
+assert places.tolist() == [20, 20, 20]
+print(f"one after another: {tokens.tolist()}, mean {tokens.double().mean():.0f} of {T}")
 
 # %% [markdown] tags=["slide"]
 # ## ELECTRA
@@ -317,11 +320,15 @@ print("Rome, twice: the same kernel from the word alone:", alike[0], "| from its
 # method, which integers can do.
 
 # %% GELU and its polynomial tags=["nbval-check-output", "fold"]
+from deepdive.layers.integers import i_gelu, quantised, scale_of
+
 x = torch.linspace(-4, 4, 8001, dtype=torch.float64)
 a, b = -0.2888, -1.769  # Kim et al. 2021, equation 8
 root = x / 2**0.5
 erf = root.sign() * (a * (root.abs().clamp(max=-b) + b) ** 2 + 1)
 exact, whole = torch.nn.functional.gelu(x), x * (1 + erf) / 2
+numbers = i_gelu(quantised(x, scale_of(torch.tensor(4.0), 16), 16))  # the library's, all integers
+assert (numbers.value - whole).abs().max() < 2e-3
 print(f"farthest apart: {(whole - exact).abs().max():.3f}")
 
 # %% Draw both tags=["fold"]
