@@ -21,7 +21,16 @@ from deepdive.layers.heads import Chooser
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal
 from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2vec
-from deepdive.models.bert import albert, bert, deberta, distilbert, mask_decoder, roberta, whitening
+from deepdive.models.bert import (
+    albert,
+    bert,
+    deberta,
+    deberta_v2,
+    distilbert,
+    mask_decoder,
+    roberta,
+    whitening,
+)
 from deepdive.models.bert.pretraining import for_masked_lm, for_pretraining
 from deepdive.models.efficient import (
     bigbird,
@@ -182,6 +191,9 @@ EXAMPLES: dict[str, Example] = {
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "deberta": _tokens(lambda: mask_decoder.for_pretraining(deberta.deberta(deberta.TINY))),
+    "deberta_v2": _tokens(
+        lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
+    ),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

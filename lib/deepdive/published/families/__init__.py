@@ -1,6 +1,6 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import deberta, efficient, encoders, translators
+from deepdive.published.families import deberta, deberta_v2, efficient, encoders, translators
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
@@ -8,6 +8,7 @@ FAMILIES: dict[str, Family] = {
     for one in (
         *encoders.FAMILIES,
         *deberta.FAMILIES,
+        *deberta_v2.FAMILIES,
         *efficient.FAMILIES,
         *translators.FAMILIES,
     )
