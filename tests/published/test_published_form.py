@@ -42,6 +42,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "nystromformer": NYSTROM,
     "yoso": {"hash_code_len": 3},
     "roformer": {"embedding_size": 8},
+    "convbert": {"embedding_size": 8, "conv_kernel_size": 3, "num_groups": 2},
     "deberta-v2": DISENTANGLED | BUCKETED,
     "deberta": {"max_relative_positions": 3, "type_vocab_size": 0} | DISENTANGLED,
 }

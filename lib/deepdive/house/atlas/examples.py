@@ -24,6 +24,7 @@ from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2v
 from deepdive.models.bert import (
     albert,
     bert,
+    convbert,
     deberta,
     deberta_v2,
     distilbert,
@@ -190,6 +191,7 @@ EXAMPLES: dict[str, Example] = {
     "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
+    "convbert": _tokens(lambda: convbert.convbert(convbert.TINY)),
     "deberta": _tokens(lambda: mask_decoder.for_pretraining(deberta.deberta(deberta.TINY))),
     "deberta_v2": _tokens(
         lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))

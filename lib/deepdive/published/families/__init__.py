@@ -1,12 +1,20 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import deberta, deberta_v2, efficient, encoders, translators
+from deepdive.published.families import (
+    convbert,
+    deberta,
+    deberta_v2,
+    efficient,
+    encoders,
+    translators,
+)
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
     one.model_type: one
     for one in (
         *encoders.FAMILIES,
+        *convbert.FAMILIES,
         *deberta.FAMILIES,
         *deberta_v2.FAMILIES,
         *efficient.FAMILIES,
