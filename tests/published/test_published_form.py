@@ -34,6 +34,7 @@ DISENTANGLED = {
     "position_biased_input": False,
     "legacy": False,
 }
+BUCKETED = {"position_buckets": 4, "share_att_key": True, "norm_rel_ebd": "layer_norm"}
 OTHER: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 8},
     "longformer": {"attention_window": [4, 2], "max_position_embeddings": 70},
@@ -42,6 +43,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "yoso": {"hash_code_len": 3},
     "roformer": {"embedding_size": 8},
     "electra": {"embedding_size": 8},
+    "convbert": {"embedding_size": 8, "conv_kernel_size": 3, "num_groups": 2},
+    "deberta-v2": DISENTANGLED | BUCKETED,
     "deberta": {"max_relative_positions": 3, "type_vocab_size": 0} | DISENTANGLED,
 }
 DISTIL = {
@@ -133,7 +136,7 @@ SILENT = {
     "fnet": {"num_attention_heads"},
 }
 # Of these transformers has a part alone; their own tests read and write them.
-HERE_ALONE = {("deberta", "pretraining")}
+HERE_ALONE = {("deberta", "pretraining"), ("deberta-v2", "pretraining")}
 FORMS = [
     (name, head, sizes)
     for name, one in FAMILIES.items()

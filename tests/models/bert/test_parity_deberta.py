@@ -50,7 +50,7 @@ def norms_in_float64() -> Iterator[None]:
         yield
 
 
-@parity("deberta", KeysWithoutBias, mask_decoder.EnhancedMaskDecoder)
+@parity("deberta", KeysWithoutBias)
 def deberta_agrees() -> None:
     for reach in (3, -1):
         settings = {**DEBERTA, "max_relative_positions": reach}

@@ -24,7 +24,9 @@ from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2v
 from deepdive.models.bert import (
     albert,
     bert,
+    convbert,
     deberta,
+    deberta_v2,
     distilbert,
     electra,
     ibert,
@@ -201,7 +203,11 @@ EXAMPLES: dict[str, Example] = {
     ),
     "xlnet": _tokens(lambda: xlnet.xlnet(xlnet.TINY)),
     "mpnet": _tokens(lambda: mpnet.mpnet(mpnet.TINY)),
+    "convbert": _tokens(lambda: convbert.convbert(convbert.TINY)),
     "deberta": _tokens(lambda: mask_decoder.for_pretraining(deberta.deberta(deberta.TINY))),
+    "deberta_v2": _tokens(
+        lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
+    ),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

@@ -1,7 +1,9 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
 from deepdive.published.families import (
+    convbert,
     deberta,
+    deberta_v2,
     efficient,
     electra,
     encoders,
@@ -17,7 +19,9 @@ FAMILIES: dict[str, Family] = {
     for one in (
         *encoders.FAMILIES,
         *electra.FAMILIES,
+        *convbert.FAMILIES,
         *deberta.FAMILIES,
+        *deberta_v2.FAMILIES,
         *efficient.FAMILIES,
         *mpnet.FAMILIES,
         *translators.FAMILIES,

@@ -45,8 +45,10 @@ FILLS = Names(
 )
 
 
-def both_terms(config: Any, theirs: Mapping[str, Any]) -> Any:
-    """Refuse a config of other scores than those of three terms; a missing setting says no."""
+def three_terms(theirs: Mapping[str, Any], needed: Mapping[str, Any] = PLACED) -> None:
+    """Refuse a config of other scores than those of three terms. A setting that is `needed` and
+    missing is one that is built otherwise there.
+    """
     given = theirs.get("pos_att_type") or ()
     terms = {term.strip() for term in given.split("|")} if isinstance(given, str) else set(given)
     if terms != {"c2p", "p2c"}:
@@ -54,9 +56,13 @@ def both_terms(config: Any, theirs: Mapping[str, Any]) -> Any:
             f"config has pos_att_type={theirs.get('pos_att_type')!r}; only c2p and p2c together "
             "are built here"
         )
-    for key, value in PLACED.items():
-        if theirs.get(key, not value) != value:
+    for key, value in needed.items():
+        if theirs.get(key, key == "position_biased_input") != value:
             raise ValueError(f"config has {key}={theirs.get(key)}; only {value} is built here")
+
+
+def _version_1(config: Any, theirs: Mapping[str, Any]) -> Any:
+    three_terms(theirs)
     return config
 
 
@@ -117,7 +123,7 @@ DEBERTA = like(
     deberta.BASE,
     settings=DEBERTA_SETTINGS,
     expected={"talking_head": False, "tie_word_embeddings": True},
-    finish=both_terms,
+    finish=_version_1,
     derived=their_terms,
     names=names,
     # The places are read by the paper's head alone; version 3 keeps its discriminator's head too.
