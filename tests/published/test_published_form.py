@@ -30,6 +30,7 @@ from deepdive.published.weights import Source, read, read_config
 NYSTROM = {"num_landmarks": 4, "segment_means_seq_len": 8, "conv_kernel_size": 5}
 OTHER: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 8},
+    "luke": {"entity_vocab_size": 9, "entity_emb_size": 8, "type_vocab_size": 1},
     "longformer": {"attention_window": [4, 2], "max_position_embeddings": 70},
     "big_bird": {"block_size": 2, "num_random_blocks": 1},
     "nystromformer": NYSTROM,

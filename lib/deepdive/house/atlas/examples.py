@@ -21,7 +21,7 @@ from deepdive.layers.heads import Chooser
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal
 from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2vec
-from deepdive.models.bert import albert, bert, distilbert, roberta, whitening, xlnet
+from deepdive.models.bert import albert, bert, distilbert, luke, roberta, whitening, xlnet
 from deepdive.models.bert.pretraining import for_masked_lm, for_pretraining
 from deepdive.models.efficient import (
     bigbird,
@@ -75,6 +75,14 @@ def _structural(layer: Any, x: Tensor) -> Tensor:
     """Call attention on rows of one chain: each token's head is the one before it."""
     heads = torch.tensor([1, 2, 3, 3, 3, 4, 5, 6])[: x.shape[1]]
     return layer(layer.position.embed(x, heads), positions=heads)
+
+
+def _named(model: Any, x: Tensor) -> Tensor:
+    """Call LUKE with two entities, the first and the second word; their mean joins each word."""
+    words, entities = torch.arange(x.shape[1]), x[:, :2] % model.config.n_entities
+    mentions = (words == torch.arange(2)[:, None]).expand(len(x), -1, -1)
+    states = model.joint(x, entities, mentions)
+    return states[:, : x.shape[1]] + states[:, x.shape[1] :].mean(1, keepdim=True)
 
 
 def _stored(rows: int) -> Tensor:
@@ -182,6 +190,7 @@ EXAMPLES: dict[str, Example] = {
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "xlnet": _tokens(lambda: xlnet.xlnet(xlnet.TINY)),
+    "luke": Example(lambda: luke.luke(luke.TINY), _named, 32),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

@@ -1,6 +1,6 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import efficient, encoders, translators, xlnet
+from deepdive.published.families import efficient, encoders, luke, translators, xlnet
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
@@ -10,5 +10,6 @@ FAMILIES: dict[str, Family] = {
         *efficient.FAMILIES,
         *translators.FAMILIES,
         *xlnet.FAMILIES,
+        *luke.FAMILIES,
     )
 }

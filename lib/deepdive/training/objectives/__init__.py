@@ -5,6 +5,7 @@
 `orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
+`entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
@@ -14,6 +15,7 @@ from deepdive.training.objectives.distillation import (
     hidden_cosine,
     soft_cross_entropy,
 )
+from deepdive.training.objectives.entities import mask_entities
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
@@ -45,6 +47,7 @@ __all__ = [
     "distillation_loss",
     "hidden_cosine",
     "keep_probability",
+    "mask_entities",
     "mask_id",
     "mask_tokens",
     "multiple_negatives",
