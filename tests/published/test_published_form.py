@@ -37,6 +37,7 @@ DISENTANGLED = {
 BUCKETED = {"position_buckets": 4, "share_att_key": True, "norm_rel_ebd": "layer_norm"}
 OTHER: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 8},
+    "luke": {"entity_vocab_size": 9, "entity_emb_size": 8, "type_vocab_size": 1},
     "longformer": {"attention_window": [4, 2], "max_position_embeddings": 70},
     "big_bird": {"block_size": 2, "num_random_blocks": 1},
     "nystromformer": NYSTROM,

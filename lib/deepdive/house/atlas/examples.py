@@ -30,6 +30,7 @@ from deepdive.models.bert import (
     distilbert,
     electra,
     ibert,
+    luke,
     mask_decoder,
     mpnet,
     roberta,
@@ -89,6 +90,14 @@ def _structural(layer: Any, x: Tensor) -> Tensor:
     """Call attention on rows of one chain: each token's head is the one before it."""
     heads = torch.tensor([1, 2, 3, 3, 3, 4, 5, 6])[: x.shape[1]]
     return layer(layer.position.embed(x, heads), positions=heads)
+
+
+def _named(model: Any, x: Tensor) -> Tensor:
+    """Call LUKE with two entities, the first and the second word; their mean joins each word."""
+    words, entities = torch.arange(x.shape[1]), x[:, :2] % model.config.n_entities
+    mentions = (words == torch.arange(2)[:, None]).expand(len(x), -1, -1)
+    states = model.joint(x, entities, mentions)
+    return states[:, : x.shape[1]] + states[:, x.shape[1] :].mean(1, keepdim=True)
 
 
 def _stored(rows: int) -> Tensor:
@@ -208,6 +217,7 @@ EXAMPLES: dict[str, Example] = {
     "deberta_v2": _tokens(
         lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
     ),
+    "luke": Example(lambda: luke.luke(luke.TINY), _named, 32),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

@@ -8,6 +8,7 @@ from deepdive.published.families import (
     electra,
     encoders,
     ibert,
+    luke,
     mpnet,
     translators,
     xlnet,
@@ -27,5 +28,6 @@ FAMILIES: dict[str, Family] = {
         *translators.FAMILIES,
         *xlnet.FAMILIES,
         *ibert.FAMILIES,
+        *luke.FAMILIES,
     )
 }

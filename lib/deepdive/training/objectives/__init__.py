@@ -7,6 +7,7 @@
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
+`entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
@@ -16,6 +17,7 @@ from deepdive.training.objectives.distillation import (
     hidden_cosine,
     soft_cross_entropy,
 )
+from deepdive.training.objectives.entities import mask_entities
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
@@ -58,6 +60,7 @@ __all__ = [
     "fill_gaps",
     "hidden_cosine",
     "keep_probability",
+    "mask_entities",
     "mask_id",
     "mask_tokens",
     "multiple_negatives",
