@@ -249,11 +249,14 @@ print("equation 4:", wishes.T[2].tolist(), "| released code and library:", turne
 # ## DeBERTa-v2
 #
 # Distances share the projections of words, far ones share a vector: each of the near ones has its
-# own, then buckets grow like a logarithm. A small convolution stands beside the first layer.
-# Version 3 has this encoder, and ELECTRA's lesson.
+# own, then buckets grow like a logarithm. In the large sizes a small convolution stands beside the
+# first layer. Version 3 has ELECTRA's lesson; the discriminator's table of tokens is the generator's
+# plus a difference of its own, and sends it no gradient.
 
 # %% Who shares a bucket? tags=["nbval-check-output", "fold"]
 from math import ceil, log
+
+from deepdive.positions.disentangled import BucketedRows
 
 BUCKETS, MOST = 256, 512  # as released
 
@@ -268,6 +271,8 @@ def bucket(distance):
 
 
 found = {distance: bucket(distance) for distance in (1, 100, 128, 129, 130, 200, 400, 401, 511)}
+rows = BucketedRows(2, BUCKETS, MOST, torch.nn.Identity())  # its rows begin at distance -256
+assert (rows.index(torch.tensor(list(found))) - BUCKETS).tolist() == list(found.values())
 print(found)
 
 # %% [markdown]

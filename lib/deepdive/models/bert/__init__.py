@@ -1,5 +1,5 @@
 """BERT and those that differ from it in what they read or learn from.
 
-Start with `bert`; then `roberta`, `albert`, `distilbert`; then `electra`, `deberta`, `xlnet`.
-Start with `bert`; then `roberta`, `albert`, `distilbert`, `xlnet`, `luke`.
+Start with `bert`; then `roberta`, `albert`, `distilbert`; then `electra`, `deberta`, `xlnet`,
+`luke`.
 """
