@@ -250,8 +250,8 @@ print("equation 4:", wishes.T[2].tolist(), "| released code and library:", turne
 #
 # Distances share the projections of words, far ones share a vector: each of the near ones has its
 # own, then buckets grow like a logarithm. In the large sizes a small convolution stands beside the
-# first layer. Version 3 has ELECTRA's lesson; the discriminator's table of tokens is the generator's
-# plus a difference of its own, and sends it no gradient.
+# first layer. Version 3 has ELECTRA's lesson; the discriminator's table of tokens is the
+# generator's plus a difference of its own, and sends it no gradient.
 
 # %% Who shares a bucket? tags=["nbval-check-output", "fold"]
 from math import ceil, log
