@@ -47,6 +47,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "convbert": {"embedding_size": 8, "conv_kernel_size": 3, "num_groups": 2},
     "deberta-v2": DISENTANGLED | BUCKETED,
     "deberta": {"max_relative_positions": 3, "type_vocab_size": 0} | DISENTANGLED,
+    "splinter": {"question_token_id": 5},
 }
 DISTIL = {
     "vocab_size": 28,

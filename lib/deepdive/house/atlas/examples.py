@@ -34,6 +34,7 @@ from deepdive.models.bert import (
     mask_decoder,
     mpnet,
     roberta,
+    splinter,
     whitening,
     xlnet,
 )
@@ -218,6 +219,11 @@ EXAMPLES: dict[str, Example] = {
         lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
     ),
     "luke": Example(lambda: luke.luke(luke.TINY), _named, 32),
+    "splinter": Example(
+        lambda: splinter.Splinter(splinter.splinter(splinter.TINY)),
+        lambda model, x: model(x, questions=torch.ones_like(x[:, :1]))[:, 0],
+        32,
+    ),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),

@@ -10,6 +10,7 @@ from deepdive.published.families import (
     ibert,
     luke,
     mpnet,
+    splinter,
     translators,
     xlnet,
 )
@@ -25,6 +26,7 @@ FAMILIES: dict[str, Family] = {
         *deberta_v2.FAMILIES,
         *efficient.FAMILIES,
         *mpnet.FAMILIES,
+        *splinter.FAMILIES,
         *translators.FAMILIES,
         *xlnet.FAMILIES,
         *ibert.FAMILIES,

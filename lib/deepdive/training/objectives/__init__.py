@@ -6,6 +6,7 @@
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
+`recurring`     Splinter's: words that stand twice, cut out once, and found again
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
@@ -22,6 +23,12 @@ from deepdive.training.objectives.masking import mask_id, mask_tokens, special_i
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
+from deepdive.training.objectives.recurring import (
+    Questions,
+    ask_recurring,
+    recurring_spans,
+    span_selection_loss,
+)
 from deepdive.training.objectives.replaced import (
     electra_loss,
     electra_losses,
@@ -51,6 +58,8 @@ from deepdive.training.objectives.token import (
 __all__ = [
     "PAD",
     "Permuted",
+    "Questions",
+    "ask_recurring",
     "bilm_loss",
     "cosine_regression",
     "cross_entropy",
@@ -71,11 +80,13 @@ __all__ = [
     "pair_features",
     "permute",
     "perplexity",
+    "recurring_spans",
     "replaced_loss",
     "seen_in",
     "sentence_order_pairs",
     "skip_gram_pairs",
     "soft_cross_entropy",
+    "span_selection_loss",
     "special_ids",
     "token_count",
     "triplet",

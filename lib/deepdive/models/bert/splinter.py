@@ -1,0 +1,112 @@
+"""Splinter: BERT trained to answer questions before it has seen one. Ram et al. 2021, "Few-Shot
+Question Answering by Pretraining Span Selection".
+
+Words that recur in a text are cut out but for one place, and the model says where they still
+stand (`deepdive.training.objectives.recurring`). A question is asked in the same form:
+`[QUESTION]` stands where the answer would.
+
+System: splinter
+Parent: bert
+What differs:
+- the answer's first and last token are chosen by the state of a `[QUESTION]` token, so one text may
+  hold many questions, each with an answer of its own (`SpanSelector`, `Splinter`)
+- the head is trained with the encoder, and is kept for the task (`Splinter`)
+- the vocabulary is BERT's cased one, in which `[QUESTION]` is token 104 (`BASE`, `question`)
+Source: Ram et al. 2021, and their released code.
+Book: 3.1.3
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.layers import LayerNorm
+from deepdive.layers.heads import initialise
+from deepdive.masks import describe
+from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
+
+
+@dataclass(frozen=True)
+class SplinterConfig(EncoderConfig):
+    """`question`: the id of the token that asks."""
+
+    question: int = 104
+
+
+BASE = SplinterConfig(vocab_size=28_996, family="splinter")
+LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
+TINY = BASE.but(**TOY | {"question": 3})
+
+
+def splinter(config: SplinterConfig = BASE, **changes: Any) -> Bert:
+    """Build an encoder, without its head; defaults are the paper's base model."""
+    return bert(SplinterConfig.given(config, changes))
+
+
+class SpanSelector(nn.Module):
+    """scores[b, k, t] = ask(x[b, q[b, k]])^T W answer(x[b, t]), where x are states and q the places
+    of the questions; `ask` and `answer` are norm(gelu(dense(.))).
+
+    Source: Ram et al. 2021, "question-aware span selection".
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.ask, self.answer = (
+            nn.Sequential(nn.Linear(d_model, d_model), nn.GELU(), LayerNorm(d_model, 1e-5))
+            for _ in range(2)
+        )
+        self.product = nn.Linear(d_model, d_model, bias=False)
+        initialise(self)
+
+    def forward(self, states: Tensor, questions: Tensor) -> Tensor:
+        """Return (B, K, T) for states (B, T, d_model) and questions (B, K)."""
+        rows = torch.arange(len(states), device=states.device)[:, None]
+        asked = self.product(self.ask(states[rows, questions]))  # (B, K, d_model)
+        return asked @ self.answer(states).transpose(1, 2)
+
+
+class Splinter(nn.Module):
+    """An encoder with a selector for the first, and one for the last token of each answer.
+
+    `best_span(logits[:, k], passage)` chooses the answer of question k.
+    """
+
+    def __init__(self, bert: Bert) -> None:
+        super().__init__()
+        d_model = bert.config.d_model
+        self.bert, self.start, self.end = bert, SpanSelector(d_model), SpanSelector(d_model)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Tensor | None = None,
+        segments: Tensor | None = None,
+        questions: Tensor | None = None,
+    ) -> Tensor:
+        """Return logits (B, K, T, 2) for tokens (B, T) with questions at the places (B, K); None:
+        one in each row, at its first `[QUESTION]`. Those of padding mean nothing.
+
+        Raises ValueError for a row without that token, and for a place outside the text.
+        """
+        states = self.bert(tokens, mask, segments)
+        if questions is None:
+            asks = tokens == self.bert.config.question
+            if not asks.any(1).all():
+                raise ValueError(
+                    f"tokens: row {int((~asks.any(1)).nonzero()[0])} has no [QUESTION], token "
+                    f"{self.bert.config.question}: put it where the answer would stand, or name "
+                    "the places that ask, questions=(B, K)"
+                )
+            questions = asks.int().argmax(1, keepdim=True)
+        if len(questions) != len(tokens) or not 0 <= questions.min() <= questions.max() < len(
+            tokens[0]
+        ):
+            raise ValueError(
+                f"questions: came as {describe(questions)}, from {int(questions.min())} to "
+                f"{int(questions.max())}; expected places (B, K) in the tokens "
+                f"{tuple(tokens.shape)}, 0 where a row has fewer questions"
+            )
+        return torch.stack((self.start(states, questions), self.end(states, questions)), -1)
