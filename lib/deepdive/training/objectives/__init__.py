@@ -5,6 +5,7 @@
 `pairs`         next-sentence prediction and sentence order, from documents
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
+`tables`        TaBERT's: names of hidden columns, values of hidden cells
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
@@ -27,6 +28,7 @@ from deepdive.training.objectives.skip_gram import (
     noise,
     skip_gram_pairs,
 )
+from deepdive.training.objectives.tables import cell_loss, choose_columns, column_loss
 from deepdive.training.objectives.token import (
     PAD,
     bilm_loss,
@@ -38,6 +40,9 @@ from deepdive.training.objectives.token import (
 __all__ = [
     "PAD",
     "bilm_loss",
+    "cell_loss",
+    "choose_columns",
+    "column_loss",
     "cosine_regression",
     "cross_entropy",
     "distillation_loss",
