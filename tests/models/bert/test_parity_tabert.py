@@ -11,7 +11,7 @@ import pytest
 import torch
 from parity_bert import SIZES, SRC, reference
 from parity_proofs import rows
-from parity_registry import equal, equal_gradients, parity, perturb
+from parity_registry import differs, equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from transformers import TapasConfig, TapasModel, TapasTokenizer
 
@@ -42,12 +42,18 @@ def tabert_agrees() -> None:
     out = theirs(down, src_key_padding_mask=~real.repeat_interleave(4, 0)).view(2, 4, 3, 32)
     expected = torch.stack([out[b, :, real[b]].mean(1) for b in range(2)])
     equal(output, expected)
-    pairs = {}
+    pairs = {name: (p, p) for name, p in ours.bert.named_parameters()}
+    joined = []
     for i, (mine, layer) in enumerate(zip(ours.vertical.blocks, theirs.layers, strict=True)):
-        for a, b in layer_pairs(mine, layer):
-            pairs[f"{i} {a}"] = a, b
-    named = {k: (a, b) for k, (a, b) in zip(range(len(pairs)), pairs.values(), strict=True)}
-    equal_gradients(output, expected, {str(k): v for k, v in named.items()})
+        pairs |= {f"{i} {n}": pair for n, pair in enumerate(layer_pairs(mine, layer))}
+        joined.append(((mine.attn.q.weight, mine.attn.kv.weight), layer.self_attn.in_proj_weight))
+    direction = rows(*expected.shape, seed=4).detach()
+    for parts, whole in joined:  # theirs has one matrix for queries, keys and values
+        found = torch.autograd.grad((output * direction).sum(), parts, retain_graph=True)
+        wanted = torch.autograd.grad((expected * direction).sum(), whole, retain_graph=True)[0]
+        assert differs(torch.cat(found), wanted) < 1e-8
+        assert wanted.abs().max() > 1e-9
+    equal_gradients(output, expected, pairs)
 
 
 def model() -> tabert.TaBert:
@@ -57,8 +63,7 @@ def model() -> tabert.TaBert:
 
 
 def torch_layer() -> nn.Module:
-    layer = nn.TransformerEncoderLayer(32, 4, 64, 0.0, "gelu", 1e-12, batch_first=True)
-    return layer
+    return nn.TransformerEncoderLayer(32, 4, 64, 0.0, "gelu", 1e-12, batch_first=True)
 
 
 def layer_pairs(mine: nn.Module, layer: nn.Module) -> list[tuple[Tensor, Tensor]]:
@@ -126,7 +131,7 @@ def tapas_agrees() -> None:
         types[..., 2] = torch.tensor([0, 0, 1, 1, 1, 1, 1])
         expected = theirs(SRC, token_type_ids=types).last_hidden_state
         equal(ours(SRC, None, types), expected)
-        a = {n: p for n, p in ours.named_parameters()}
+        a = dict(ours.named_parameters())
         b = dict(theirs.named_parameters())
         pairs = {
             f"types {i}": (

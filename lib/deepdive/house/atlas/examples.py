@@ -21,7 +21,7 @@ from deepdive.layers.heads import Chooser
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal
 from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2vec
-from deepdive.models.bert import albert, bert, distilbert, ibert, roberta, whitening
+from deepdive.models.bert import albert, bert, distilbert, ibert, roberta, tabert, whitening
 from deepdive.models.bert.pretraining import for_masked_lm, for_pretraining
 from deepdive.models.efficient import (
     bigbird,
@@ -181,6 +181,13 @@ EXAMPLES: dict[str, Example] = {
     "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
     "ibert": _tokens(lambda: for_masked_lm(ibert.ibert(ibert.TINY))),
+    "tabert": Example(
+        lambda: tabert.tabert(tabert.TINY),
+        lambda model, x: model(  # two rows of a table, each token a slot of its own
+            torch.stack((x, x.flip(0)), 1), torch.arange(x.shape[1]).expand(len(x), 2, -1)
+        ),
+        32,
+    ),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     # attention that costs less
