@@ -35,6 +35,7 @@ from deepdive.models.bert import (
     mpnet,
     roberta,
     splinter,
+    tabert,
     whitening,
     xlnet,
 )
@@ -205,6 +206,13 @@ EXAMPLES: dict[str, Example] = {
     "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
     "ibert": _tokens(lambda: for_masked_lm(ibert.ibert(ibert.TINY))),
+    "tabert": Example(
+        lambda: tabert.tabert(tabert.TINY),
+        lambda model, x: model(  # two rows of a table, each token a slot of its own
+            torch.stack((x, x.flip(0)), 1), torch.arange(x.shape[1]).expand(len(x), 2, -1)
+        ),
+        32,
+    ),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "electra": Example(
         lambda: electra.ElectraDiscriminator(electra.electra(electra.TINY)),

@@ -10,6 +10,7 @@
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
+`tables`        TaBERT's: names of hidden columns, values of hidden cells
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
@@ -47,6 +48,7 @@ from deepdive.training.objectives.skip_gram import (
     noise,
     skip_gram_pairs,
 )
+from deepdive.training.objectives.tables import cell_loss, choose_columns, column_loss
 from deepdive.training.objectives.token import (
     PAD,
     bilm_loss,
@@ -61,6 +63,9 @@ __all__ = [
     "Questions",
     "ask_recurring",
     "bilm_loss",
+    "cell_loss",
+    "choose_columns",
+    "column_loss",
     "cosine_regression",
     "cross_entropy",
     "distillation_loss",
