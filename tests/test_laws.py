@@ -40,6 +40,8 @@ WITHIN = {
     "Dropout": "nn.Dropout, passed by in evaluation",
     "HookPoint": "the identity; its effect is law 9",
     "LossPoint": "the identity; tested with collect_losses",
+    "RelativeRows": "the rows that `DisentangledPosition` is given",
+    "BucketedRows": "the rows that `DisentangledPosition` is given",
     "Scores": "the base class of what SynthesizedAttention is given",
 }
 

@@ -28,6 +28,7 @@ from deepdive.attention.heads.collaborative import CollaborativeAttention, colla
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
 from deepdive.attention.heads.talking_heads import TalkingHeadsAttention
+from deepdive.attention.heads.unbiased import KeysWithoutBias
 from deepdive.attention.low_rank.kernel import LinearAttention
 from deepdive.attention.low_rank.linformer import LengthProjection, LinformerAttention
 from deepdive.attention.low_rank.nystrom import NystromAttention
@@ -76,6 +77,7 @@ __all__ = [
     "GlobalWindowAttention",
     "ImprovedClusteredAttention",
     "KVCache",
+    "KeysWithoutBias",
     "LSHAttention",
     "LSHMaskAttention",
     "LengthProjection",

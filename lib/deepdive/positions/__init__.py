@@ -5,6 +5,7 @@ scores.
 from deepdive.positions.alibi import ALiBi, slopes
 from deepdive.positions.axial import AxialPosition
 from deepdive.positions.base import Position
+from deepdive.positions.disentangled import BucketedRows, DisentangledPosition, RelativeRows
 from deepdive.positions.learned import LearnedPosition
 from deepdive.positions.music import MusicPosition
 from deepdive.positions.relative import RelativePosition, skew
@@ -19,11 +20,14 @@ __all__ = [
     "ALiBi",
     "AxialPosition",
     "BlockedSinusoidalPosition",
+    "BucketedRows",
     "CausalT5Bias",
+    "DisentangledPosition",
     "LearnedPosition",
     "MusicPosition",
     "Position",
     "RelativePosition",
+    "RelativeRows",
     "RotaryPosition",
     "ShawPosition",
     "SinusoidalPosition",

@@ -1,5 +1,7 @@
 """What all relative schemes share: a score for each offset, laid along the diagonals."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -57,11 +59,22 @@ class RelativePosition(Position):
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return the worth of each pair's offset, (B or 1, H, T, S)."""
+        return self.laid(self.worth, q, k, q_positions, k_positions)
+
+    def laid(
+        self,
+        worth_of: Callable[[Tensor, Tensor], Tensor],
+        q: Tensor,
+        k: Tensor,
+        q_positions: Tensor,
+        k_positions: Tensor,
+    ) -> Tensor:
+        """Return what `worth_of(q, offsets)` says of each pair's offset, (B or 1, H, T, S)."""
         self.check_pairs(q, k, q_positions, k_positions)
         T, S = q.shape[-2], k.shape[-2]
         if right_aligned(q_positions, k_positions):
             distances = torch.arange(1 - S, T if self.ahead else 1, device=q.device)
-            worth = self.worth(q, distances)
+            worth = worth_of(q, distances)
             if worth.shape[-2] == 1 and self.ahead:  # one row for all queries: windows of it
                 return worth.squeeze(-2).unfold(-1, S, 1).flip(-2)
             laid = skew(worth.expand(*worth.shape[:2], T, -1))[..., :S]
@@ -73,7 +86,7 @@ class RelativePosition(Position):
             first, last = int(apart.min()), int(apart.max())
             last = last if self.ahead else min(last, 0)
             distances = torch.arange(first, last + 1, device=q.device)
-            worth = self.worth(q, distances)
+            worth = worth_of(q, distances)
             at = (apart - first).clamp(max=len(distances) - 1)
             shape = torch.broadcast_shapes((*worth.shape[:2], T, S), at.shape)
             laid = worth.expand(*shape[:-1], -1).gather(-1, at.expand(shape))

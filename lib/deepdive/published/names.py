@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -15,6 +15,7 @@ from deepdive.published.weights import Source, Sources
 
 T = TypeVar("T")
 Pairs = dict[str | tuple[str, ...], str]
+Fused = tuple[Callable[[Tensor], Sequence[Tensor]], Callable[[Sequence[Tensor]], Tensor]]
 Layout = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 
@@ -29,19 +30,22 @@ class Names:
 
     What follows the beginning (`.weight`, `.bias`) stays. `layouts` maps a beginning of ours to the
     pair of functions (to ours, to theirs) for tensors that lie otherwise in their files, `rows` one
-    to the rows of each part of a joined tensor where they are not equally many.
+    to the rows of each part of a joined tensor where they are not equally many. `fused` maps a
+    beginning of theirs to the functions (into parts, together again) of a tensor that is several
+    here; the parts have its name with `:0`, `:1` and so on.
     Used as a rule of `deepdive.published.weights.adopt` it goes from theirs to ours.
     """
 
     pairs: Mapping[str | tuple[str, ...], str]
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    fused: Mapping[str, Fused] = field(default_factory=dict)
 
     def __or__(self, other: Names) -> Names:
         """Return both tables as one; a name of ours that both have is the other's."""
         mine = {t: o for t, o in self.pairs.items() if o not in other.pairs.values()}
         layouts, rows = {**self.layouts, **other.layouts}, {**self.rows, **other.rows}
-        return Names({**mine, **other.pairs}, layouts, rows)
+        return Names({**mine, **other.pairs}, layouts, rows, {**self.fused, **other.fused})
 
     def within(self, theirs: str, ours: str) -> Names:
         """Return the table for the same module as a part of another, below these names."""
@@ -50,11 +54,14 @@ class Names:
             for names, name in self.pairs.items()
         }
         layouts = {ours + name: layout for name, layout in self.layouts.items()}
-        return Names(pairs, layouts, {ours + name: rows for name, rows in self.rows.items()})
+        rows = {ours + name: rows for name, rows in self.rows.items()}
+        fused = {theirs + name: functions for name, functions in self.fused.items()}
+        return Names(pairs, layouts, rows, fused)
 
     def knows(self, name: str) -> bool:
         """Whether the table has this name of theirs."""
-        return any(pattern.match(name) for pattern, *_ in self._patterns)
+        known = any(pattern.match(name) for pattern, *_ in self._patterns)
+        return known or _of(self.fused, name) is not None
 
     def ours(self, name: str) -> str:
         """Return our name for one of theirs; a name that the table does not have stays."""
@@ -76,7 +83,7 @@ class Names:
         """
         found: Sources = {}
         joined: dict[str, dict[int, Source]] = {}
-        for name, source in sources.items():
+        for name, source in self._apart(sources).items():
             ours, part, parts = self._to_ours(name)
             if parts > 1:
                 joined.setdefault(ours, {})[part] = source
@@ -106,6 +113,34 @@ class Names:
             if len(names) > 1:
                 parts = list(laid.split(rows) if rows else laid.chunk(len(names)))
             found.update(zip(names, (part.contiguous().clone() for part in parts), strict=True))
+        return self._together(found)
+
+    def _apart(self, sources: Sources) -> Sources:
+        """Return the sources, each fused one as its parts."""
+        found: Sources = {}
+        for name, source in sources.items():
+            if fused := _of(self.fused, name):
+                start, end = name.rsplit(".", 1)
+                for i, part in enumerate(fused[0](source.tensor)):
+                    found[f"{start}:{i}.{end}"] = Source(part, source.names)
+            else:
+                found[name] = source
+        return found
+
+    def _together(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The way back of `_apart`."""
+        found: dict[str, Tensor] = {}
+        parts: dict[str, list[Tensor]] = {}
+        for name in sorted(tensors):
+            whole = re.sub(r":\d+(?=\.)", "", name)
+            if whole == name:
+                found[name] = tensors[name]
+            else:
+                parts.setdefault(whole, []).append(tensors[name])
+        for whole, several in parts.items():
+            fused = _of(self.fused, whole)
+            assert fused is not None, f"{whole} has parts in the table, and no fused"
+            found[whole] = fused[1](several).contiguous()
         return found
 
     def _to_ours(self, name: str) -> tuple[str, int, int]:

@@ -8,6 +8,7 @@ from deepdive.attention.heads.collaborative import CollaborativeAttention, colla
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
 from deepdive.attention.heads.talking_heads import TalkingHeadsAttention
+from deepdive.attention.heads.unbiased import KeysWithoutBias
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.inspect import collect_losses
@@ -168,4 +169,25 @@ def _() -> Case:
         parity="transformers PerceiverModel",
         limits={"one width: MultiHeadAttention": one_width},
         refusals={"heads that do not divide": lambda: ChannelAttention(16, 4, 16, 18)},
+    )
+
+
+@case("KeysWithoutBias", KeysWithoutBias)
+def _() -> Case:
+    def a_bias_of_zero() -> tuple[Tensor, Tensor]:
+        attention = KeysWithoutBias(16, 4).double()
+        plain = MultiHeadAttention(16, 4).double()
+        set_weights(attention, v_bias=random_rows(16))
+        state = attention.state_dict()
+        bias = torch.cat([torch.zeros(16), state.pop("v_bias")])
+        plain.load_state_dict(state | {"kv.bias": bias})
+        rows = random_rows(2, 5, 16)
+        return attention(rows), plain(rows)
+
+    return Case(
+        place="layer",
+        make=lambda: KeysWithoutBias(16, 4),
+        parity="transformers DebertaModel",
+        limits={"a bias of keys that is 0": a_bias_of_zero},
+        refusals={"heads that do not divide": lambda: KeysWithoutBias(10, 4)},
     )

@@ -15,6 +15,7 @@ from deepdive.layers.fourier import FourierMixing
 from deepdive.layers.highway import Highway
 from deepdive.layers.norms import LayerNorm, RMSNorm
 from deepdive.layers.scalar_mix import ScalarMix
+from deepdive.layers.share_embedding import GradientDisentangled, share_embedding
 from deepdive.masks import Causal, Padding, Window
 from laws import (
     ALONE,
@@ -261,4 +262,28 @@ def _() -> Case:
             "no layers": lambda: ScalarMix(0),
         },
         laws={name: ALONE[name] for name in ("padding", "cache")},
+    )
+
+
+@case("GradientDisentangled", GradientDisentangled)
+def _() -> Case:
+    def make(vocab_size: int = 32, d_model: int = 16) -> TokenEmbedding:
+        table = TokenEmbedding(vocab_size, d_model)
+        share_embedding(TokenEmbedding(32, 16), table)
+        return table
+
+    def at_first() -> tuple[Tensor, Tensor]:
+        generator, table = TokenEmbedding(32, 16).double(), TokenEmbedding(32, 16).double()
+        share_embedding(generator, table)
+        tokens = torch.arange(32)[None]
+        return table(tokens), generator(tokens)
+
+    return Case(
+        make=make,
+        vocab=32,
+        parity="the sum by hand: a constant and a table",
+        limits={"no delta: the generator's table": at_first},
+        refusals={"another vocabulary": lambda: make(vocab_size=31)},
+        silent={"shared": "the generator's loss trains it; this one stops there, on purpose"},
+        laws=ALONE,
     )

@@ -3,9 +3,10 @@
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from deepdive.positions.alibi import ALiBi
+from deepdive.positions.disentangled import DisentangledPosition, RelativeRows
 from deepdive.positions.music import MusicPosition
 from deepdive.positions.rotary import RotaryPosition
 from deepdive.positions.shaw import ShawPosition
@@ -32,6 +33,45 @@ def _() -> Case:
             "shifted: the same": shifted(lambda: ALiBi(3)),
         },
         refusals={"no heads": lambda: ALiBi(0)},
+    )
+
+
+@case("DisentangledPosition", DisentangledPosition)
+def _() -> Case:
+    rows = queries_and_keys(4, 6)
+
+    def drawn(width: int = 16, H: int = 3, **changes: float) -> DisentangledPosition:
+        keys, queries = nn.Linear(width, H * 4, bias=False), nn.Linear(width, H * 4)
+        return DisentangledPosition(RelativeRows(width, 3), keys, queries, H, 4, **changes)
+
+    def nothing_learned() -> tuple[Tensor, Tensor]:
+        scheme = drawn()
+        set_weights(scheme, keys__weight=0.0, queries__weight=0.0, queries__bias=0.0)
+        return scheme.bias(*rows), torch.zeros(2, 3, 4, 6).double()
+
+    def without_the_last_term() -> tuple[Tensor, Tensor]:
+        """One projection for all heads, and places that ask nothing: Shaw's vectors."""
+        scheme, shaw = drawn(4, scale=0.5), ShawPosition(4, 2, 3)
+        set_weights(scheme, keys__weight=torch.eye(4).repeat(3, 1))
+        set_weights(scheme, queries__weight=0.0, queries__bias=0.0)
+        set_weights(shaw, keys=scheme.rows.table.weight.flip(0))  # by s - t, not by t - s
+        return scheme.bias(*rows), shaw.bias(*rows)
+
+    return Case(
+        place="position",
+        make=partial(drawn, H=4),
+        parity="transformers DebertaModel; equation 4 in loops",
+        limits={
+            "no projections: no position": nothing_learned,
+            "no place asks: Shaw's vectors": without_the_last_term,
+            "shifted: the same": shifted(drawn),
+        },
+        refusals={
+            "no reach": lambda: RelativeRows(8, 0),
+            "no heads": lambda: DisentangledPosition(
+                RelativeRows(8, 2), nn.Identity(), nn.Identity(), 0, 4
+            ),
+        },
     )
 
 

@@ -24,12 +24,20 @@ from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2v
 from deepdive.models.bert import (
     albert,
     bert,
+    convbert,
+    deberta,
+    deberta_v2,
     distilbert,
     electra,
+    ibert,
+    luke,
+    mask_decoder,
     mpnet,
     roberta,
     splinter,
+    tabert,
     whitening,
+    xlnet,
 )
 from deepdive.models.bert.pretraining import for_masked_lm, for_pretraining
 from deepdive.models.efficient import (
@@ -84,6 +92,14 @@ def _structural(layer: Any, x: Tensor) -> Tensor:
     """Call attention on rows of one chain: each token's head is the one before it."""
     heads = torch.tensor([1, 2, 3, 3, 3, 4, 5, 6])[: x.shape[1]]
     return layer(layer.position.embed(x, heads), positions=heads)
+
+
+def _named(model: Any, x: Tensor) -> Tensor:
+    """Call LUKE with two entities, the first and the second word; their mean joins each word."""
+    words, entities = torch.arange(x.shape[1]), x[:, :2] % model.config.n_entities
+    mentions = (words == torch.arange(2)[:, None]).expand(len(x), -1, -1)
+    states = model.joint(x, entities, mentions)
+    return states[:, : x.shape[1]] + states[:, x.shape[1] :].mean(1, keepdim=True)
 
 
 def _stored(rows: int) -> Tensor:
@@ -189,13 +205,28 @@ EXAMPLES: dict[str, Example] = {
     ),
     "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
+    "ibert": _tokens(lambda: for_masked_lm(ibert.ibert(ibert.TINY))),
+    "tabert": Example(
+        lambda: tabert.tabert(tabert.TINY),
+        lambda model, x: model(  # two rows of a table, each token a slot of its own
+            torch.stack((x, x.flip(0)), 1), torch.arange(x.shape[1]).expand(len(x), 2, -1)
+        ),
+        32,
+    ),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "electra": Example(
         lambda: electra.ElectraDiscriminator(electra.electra(electra.TINY)),
         lambda model, x: model(x)[..., None],
         32,
     ),
+    "xlnet": _tokens(lambda: xlnet.xlnet(xlnet.TINY)),
     "mpnet": _tokens(lambda: mpnet.mpnet(mpnet.TINY)),
+    "convbert": _tokens(lambda: convbert.convbert(convbert.TINY)),
+    "deberta": _tokens(lambda: mask_decoder.for_pretraining(deberta.deberta(deberta.TINY))),
+    "deberta_v2": _tokens(
+        lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
+    ),
+    "luke": Example(lambda: luke.luke(luke.TINY), _named, 32),
     "splinter": Example(
         lambda: splinter.Splinter(splinter.splinter(splinter.TINY)),
         lambda model, x: model(x, questions=torch.ones_like(x[:, :1]))[:, 0],

@@ -1,4 +1,5 @@
 """BERT and those that differ from it in what they read or learn from.
 
-Start with `bert`; then `roberta`, `albert`, `distilbert`.
+Start with `bert`; then `roberta`, `albert`, `distilbert`; then `electra`, `deberta`, `xlnet`,
+`luke`.
 """

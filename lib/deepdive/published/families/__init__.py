@@ -1,6 +1,19 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
-from deepdive.published.families import efficient, electra, encoders, mpnet, splinter, translators
+from deepdive.published.families import (
+    convbert,
+    deberta,
+    deberta_v2,
+    efficient,
+    electra,
+    encoders,
+    ibert,
+    luke,
+    mpnet,
+    splinter,
+    translators,
+    xlnet,
+)
 from deepdive.published.form import Family
 
 FAMILIES: dict[str, Family] = {
@@ -8,9 +21,15 @@ FAMILIES: dict[str, Family] = {
     for one in (
         *encoders.FAMILIES,
         *electra.FAMILIES,
+        *convbert.FAMILIES,
+        *deberta.FAMILIES,
+        *deberta_v2.FAMILIES,
         *efficient.FAMILIES,
         *mpnet.FAMILIES,
         *splinter.FAMILIES,
         *translators.FAMILIES,
+        *xlnet.FAMILIES,
+        *ibert.FAMILIES,
+        *luke.FAMILIES,
     )
 }

@@ -2,12 +2,15 @@
 
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
+`orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
 `recurring`     Splinter's: words that stand twice, cut out once, and found again
 `distillation`  DistilBERT's triple loss: a small model learns from a large one
+`entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
+`tables`        TaBERT's: names of hidden columns, values of hidden cells
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
@@ -16,7 +19,9 @@ from deepdive.training.objectives.distillation import (
     hidden_cosine,
     soft_cross_entropy,
 )
+from deepdive.training.objectives.entities import mask_entities
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
+from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
 from deepdive.training.objectives.recurring import (
@@ -43,6 +48,7 @@ from deepdive.training.objectives.skip_gram import (
     noise,
     skip_gram_pairs,
 )
+from deepdive.training.objectives.tables import cell_loss, choose_columns, column_loss
 from deepdive.training.objectives.token import (
     PAD,
     bilm_loss,
@@ -57,6 +63,9 @@ __all__ = [
     "Questions",
     "ask_recurring",
     "bilm_loss",
+    "cell_loss",
+    "choose_columns",
+    "column_loss",
     "cosine_regression",
     "cross_entropy",
     "distillation_loss",
@@ -65,17 +74,20 @@ __all__ = [
     "fill_gaps",
     "hidden_cosine",
     "keep_probability",
+    "mask_entities",
     "mask_id",
     "mask_tokens",
     "multiple_negatives",
     "negative_sampling_loss",
     "next_sentence_pairs",
     "noise",
+    "order_tokens",
     "pair_features",
     "permute",
     "perplexity",
     "recurring_spans",
     "replaced_loss",
+    "seen_in",
     "sentence_order_pairs",
     "skip_gram_pairs",
     "soft_cross_entropy",

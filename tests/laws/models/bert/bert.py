@@ -8,7 +8,7 @@ from torch import Tensor
 
 from deepdive.house.atlas.examples import EXAMPLES
 from deepdive.layers import gelu_tanh
-from deepdive.models.bert import albert, distilbert, roberta
+from deepdive.models.bert import albert, distilbert, ibert, roberta
 from deepdive.models.bert.bert import TINY, Bert, bert
 from deepdive.models.bert.pretraining import (
     BertForMaskedLM,
@@ -112,6 +112,21 @@ def _() -> Case:
         return model(ROW), plain(ROW)
 
     return encoder("roberta", "RobertaForMaskedLM", {"no padding": a_bert})
+
+
+@case("ibert", BertForMaskedLM)
+def _() -> Case:
+    def in_floats() -> tuple[Tensor, Tensor]:
+        model = ibert.ibert(ibert.TINY).double().eval()
+        plain = roberta.roberta(roberta.TINY).double().eval()
+        plain.load_state_dict(model.state_dict())
+        return model(ROW), plain(ROW)
+
+    def not_calibrated() -> object:
+        return ibert.integer(ibert.ibert(ibert.TINY), {})
+
+    refusals = {"no ranges": not_calibrated}
+    return encoder("ibert", "IBertModel", {"in floats: RoBERTa": in_floats}, refusals)
 
 
 @case("albert", Bert)

@@ -44,15 +44,16 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # - **What heads and layers know**: MiniLM's heads against the best fixed offset, on other sentences
 #   ([3.12](12_bertology.ipynb)); its layers by probes with control tasks
 #   ([3.13](13_probing.ipynb)).
+# - **Who differs from whom**: each member of the family beside its parent, and what its paper
+#   printed ([3.17](17_family.ipynb)).
 #
 # **Not seen here:** GLUE, SQuAD 1.1 and the other published scores. They need the published
 # checkpoints and test sets. `deepdive.published.load` reads those checkpoints as they are.
 #
 # ## What comes next
 #
-# One language was enough so far. Chapter 4 asks what a BERT of a hundred
-# languages shares between them; topics, tables and the rest of the family come later in this
-# chapter's place.
+# One language was enough so far. Chapter 4 asks what a BERT of a hundred languages shares between
+# them.
 #
 # ## Your predictions in this chapter
 

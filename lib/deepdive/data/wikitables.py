@@ -1,0 +1,111 @@
+"""Questions about tables, with the tables and the answers: WikiTableQuestions, and a stand-in."""
+
+import csv
+import functools
+import gzip
+import io
+import random
+import re
+import tarfile
+from typing import NamedTuple
+
+from deepdive.data.fetch import fetch
+from deepdive.data.generated import Generated, whole
+
+NUMBER = re.compile(r"[-+$]?\d[\d,]*(\.\d+)?%?$")
+
+
+class Table(NamedTuple):
+    """Names of columns, their types ("text" or "real"), and rows of as many cells."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[list[str]]
+
+
+class TableQuestion(NamedTuple):
+    """What is asked, of which table, and the answers, in the order of the file."""
+
+    text: str
+    table: Table
+    answers: list[str]
+
+
+def table(columns: list[str], rows: list[list[str]]) -> Table:
+    """Return a table whose types are read from its cells: "real" where all are numbers, or empty.
+
+    Raises ValueError for a row that has not a cell for each column.
+    """
+    for i, row in enumerate(rows):
+        if len(row) != len(columns):
+            raise ValueError(
+                f"rows[{i}] has {len(row)} cells, expected {len(columns)}, one a column: fill it "
+                "with empty cells"
+            )
+    cells = [[row[j] for row in rows if row[j]] for j in range(len(columns))]
+    numbers = [bool(column) and all(map(NUMBER.match, column)) for column in cells]
+    return Table(columns, ["real" if number else "text" for number in numbers], rows)
+
+
+def table_questions(part: str = "dev", n: int | None = None) -> list[TableQuestion]:
+    """wikitablequestions: n of 11,321 (train), 2,831 (dev) or 4,344 (test) questions, in order.
+
+    The tables of "test" are in no other part. Raises ValueError for a part that there is not.
+    """
+    if part not in ("train", "dev", "test"):
+        raise ValueError(f"part: came as {part!r}, expected train, dev or test")
+    text = gzip.decompress(fetch("wikitablequestions", f"{part}.tsv.gz").read_bytes()).decode()
+    lines = [line.split("\t") for line in text.split("\n")[1:] if line][:n]
+    tables = _tables()
+    return [
+        TableQuestion(_plain(question), tables[context], [_plain(a) for a in answers.split("|")])
+        for _, question, context, answers in lines
+    ]
+
+
+def _plain(field: str) -> str:
+    """Return a field without its escapes: \\n a newline, \\p a bar, \\\\ a backslash."""
+    signs = {"n": "\n", "p": "|", "\\": "\\"}
+    return re.sub(r"\\([np\\])", lambda found: signs[found[1]], field)
+
+
+@functools.cache
+def _tables() -> dict[str, Table]:
+    found = {}
+    with tarfile.open(fetch("wikitablequestions", "tables.tar.gz")) as archive:
+        for member in archive:
+            file = archive.extractfile(member)
+            if file is not None:
+                text = io.StringIO(file.read().decode("utf-8"))
+                columns, *rows = csv.reader(text, escapechar="\\", doublequote=False)
+                wide = len(columns)
+                rows = [(row + [""] * wide)[:wide] for row in rows]
+                found[member.name] = table(columns, rows)
+    return found
+
+
+CITIES = ["Paris", "Rome", "London", "Berlin", "Vienna", "Madrid", "Oslo", "Prague"]
+LANDS = ["France", "Italy", "England", "Germany", "Austria", "Spain", "Norway", "Bohemia"]
+
+
+def generated_table_questions(n: int, seed: int = 0) -> Generated[TableQuestion]:
+    """n questions about small tables of cities, with years and scores drawn at random; 1 <= n."""
+    whole("n", n, 1, None)
+    draw, found = random.Random(f"generated_table_questions {seed}"), []
+    for _ in range(n):
+        chosen = draw.sample(range(len(CITIES)), 4)
+        rows = [
+            [str(draw.randrange(1900, 2000)), CITIES[i], LANDS[i], str(draw.randrange(1, 99))]
+            for i in chosen
+        ]
+        year, city, land, score = draw.choice(rows)
+        text, answer = draw.choice(
+            [
+                (f"which year was it in {city} ?", year),
+                (f"what score had {land} ?", score),
+                (f"which city of {land} was it ?", city),
+            ]
+        )
+        asked = table(["Year", "City", "Country", "Score"], rows)
+        found.append(TableQuestion(text, asked, [answer]))
+    return Generated(found, f"generated_table_questions({n}, seed={seed})")

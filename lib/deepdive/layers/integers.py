@@ -1,0 +1,207 @@
+"""Arithmetic on whole numbers alone: what I-BERT puts in the place of erf, exp and the square root.
+
+A real number x is written as a whole number q times a scale, x = q * scale. Every function below
+computes q with sums, products, shifts and divisions of whole numbers; the scale goes with it as a
+float that is known before any input comes, so that a machine without floats need not have it.
+
+Long because every float operation of an encoder has its integer form here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+ERF = (-0.2888, -1.769)  # a, b of sign(x) (a (min(|x|, -b) + b)^2 + 1), equation 8
+# a, b, c of a p^2 + b p + c on [-ln 2, 0]: equation 13, 0.3585 (p + 1.353)^2 + 0.344, with the
+# digits of the released code. They hold the paper's bound of 0.0019; the printed four do not.
+EXP = (0.35815147, 0.96963238, 1.0)
+LN2, ROOT_2 = 0.6931, 1.4142  # to the digits of the released code
+ROOM = 30  # by how many bits exp is lifted before its shift, so that few are lost
+DROPPED = 14  # bits that erf leaves behind, so that its product with x stays small
+WIDE = 62  # bits of a product; int64 has 63 and a sign
+
+
+@dataclass(frozen=True)
+class Whole:
+    """x = q * scale: `q` whole numbers, `scale` one float, or one a column (the last axis)."""
+
+    q: Tensor
+    scale: Tensor
+
+    @property
+    def value(self) -> Tensor:
+        """The real numbers."""
+        return self.q * self.scale
+
+    def rescaled(self, scale: Tensor, bits: int) -> Whole:
+        """Return x on another scale, in `bits` bits: q' = round(q * m / 2^e), m / 2^e the ratio of
+        the scales, m of 31 bits (a dyadic number). What is too large saturates. q has 47 bits at
+        most.
+
+        Raises ValueError where the new scale is 2^30 times as fine, or more.
+        Source: Kim et al. 2021, section 3.1, after Jacob et al. 2018.
+        """
+        m, e = dyadic(self.scale / scale)
+        if bool((e < 1).any()):
+            raise ValueError(
+                f"scale: {float(scale.min()):.1e} is 2^30 times as fine as "
+                f"{float(self.scale.max()):.1e}: calibrate with texts whose activations are not 0"
+            )
+        q = self.q.long().clamp(-(2**47), 2**47)
+        low = (e - 1).clamp(0, 16)  # q m may have 78 bits: take the low part apart
+        high, rest = q >> low, q & ((1 << low) - 1)
+        product, left = high * m + ((rest * m) >> low), e - low
+        return Whole(saturated((product + (1 << (left - 1))) >> left, bits), scale)
+
+
+def dyadic(ratio: Tensor) -> tuple[Tensor, Tensor]:
+    """Return whole numbers m < 2^31 and e with ratio = m / 2^e, to 31 bits."""
+    mantissa, exponent = torch.frexp(ratio.double())
+    return (mantissa * 2**31).round().long(), 31 - exponent.long()
+
+
+def saturated(q: Tensor, bits: int) -> Tensor:
+    """Return q cut to [-(2^(bits - 1) - 1), 2^(bits - 1) - 1], in the least dtype that holds it."""
+    top = 2 ** (bits - 1) - 1
+    return q.clamp(-top, top).to(torch.int8 if bits <= 8 else torch.int32)
+
+
+def scale_of(reach: Tensor, bits: int) -> Tensor:
+    """Return alpha / (2^(bits - 1) - 1), alpha = `reach` the largest |x| (equation 1)."""
+    return reach.double().clamp(min=1e-8) / (2 ** (bits - 1) - 1)
+
+
+def quantised(x: Tensor, scale: Tensor, bits: int) -> Whole:
+    """Return q = round(clip(x, -alpha, alpha) / scale), symmetric around 0.
+
+    Source: Kim et al. 2021, equation 1. The released code cuts at 2^(bits - 1) - 2 from above.
+    """
+    return Whole(saturated((x / scale).round().long(), bits), scale)
+
+
+def plus(scale: Tensor, bits: int, *parts: Whole) -> Whole:
+    """Return the sum of numbers with other scales, each brought to `scale` first."""
+    q = torch.stack([part.rescaled(scale, 32).q.long() for part in parts]).sum(0)
+    return Whole(saturated(q, bits), scale)
+
+
+def times(a: Whole, b: Whole) -> Whole:
+    """Return a @ b, summed in int32."""
+    return Whole(a.q.int() @ b.q.int(), a.scale * b.scale)
+
+
+def i_erf(x: Whole) -> Whole:
+    """Return erf(x) = sign(q) ((min(|q|, -q_b) + q_b)^2 + q_c), q_b = floor(b / S), q_c =
+    floor(1 / (a S^2)), on the scale a S^2 2^14. Source: Kim et al. 2021, algorithm 2.
+    """
+    a, b = ERF
+    q_b, q_c = _floored(b / x.scale), _floored(1 / (a * x.scale**2))
+    q = torch.minimum(x.q.long().abs(), -q_b) + q_b
+    return Whole((x.q.sign() * (q * q + q_c)) >> DROPPED, a * x.scale**2 * 2**DROPPED)
+
+
+def i_gelu(x: Whole) -> Whole:
+    """Return x (1 + erf(x / sqrt(2))) / 2, which is within 0.018 of GELU (for |x| < 4: 0.0182).
+
+    The scale of erf, a S^2 2^14, is negative: so is that of the result.
+    Raises ValueError where S is so coarse that fewer than 64 steps are left to erf.
+    Source: Kim et al. 2021, algorithm 2.
+    """
+    erf = i_erf(Whole(x.q, x.scale / ROOT_2))
+    one = _floored(1 / erf.scale)
+    if bool((one > -64).any()):
+        raise ValueError(
+            f"x has the scale {float(x.scale.max()):.1e}, expected 1e-3 or less, as the int32 sums "
+            "of a matrix have: quantise with more bits"
+        )
+    return Whole(x.q.long() * (erf.q + one), x.scale * erf.scale / 2)
+
+
+def i_exp(x: Whole) -> Whole:
+    """Return exp(x) for x <= 0: x = -z ln 2 + p with p in (-ln 2, 0], so that
+
+        exp(x) = (a p^2 + b p + c) >> z,   z = floor(-q / q_ln2),   q_ln2 = ceil(ln 2 / S)
+
+    Raises ValueError where S is too coarse for ln 2, or too fine for 62 bits.
+    Source: Kim et al. 2021, algorithm 3.
+    """
+    a, b, c = EXP
+    q_ln2, q_b = -_floored(-LN2 / x.scale), _floored(b / a / x.scale)
+    q_c = _floored(c / a / x.scale**2)
+    bits = math.ceil(math.log2(float(q_c) + 1))
+    if float(x.scale) > LN2 or bits > WIDE:
+        raise ValueError(
+            f"x has the scale {float(x.scale):.1e}, expected one between 1e-9 and ln 2: quantise "
+            "with more bits, or over a wider range"
+        )
+    room = min(ROOM, WIDE - bits)
+    q = x.q.long().maximum(-ROOM * q_ln2)
+    z = -q // q_ln2
+    p = q + z * q_ln2
+    return Whole((p * (p + q_b) + q_c << room) >> z, a * x.scale**2 / 2**room)
+
+
+def i_softmax(x: Whole, allowed: Tensor | None = None, bits: int = 8) -> Whole:
+    """Return the weights of the keys, whole numbers from 0 to 2^bits; a row without an allowed key
+    is 0.
+
+        e = i_exp(q - max(q));   weights = e (2^32 // sum(e)) >> (32 - bits)
+
+    `allowed` is bool and broadcasts to x. e is brought to 16 bits, whose reach is exp(0).
+    Source: Kim et al. 2021, section 3.5, and the released code for the 16 bits.
+    """
+    q = x.q.long()
+    open_ = torch.ones_like(q, dtype=torch.bool) if allowed is None else allowed.expand_as(q)
+    lowest = q.min() - 1
+    q = torch.where(open_, q, lowest)
+    e = i_exp(Whole(q - q.amax(-1, keepdim=True), x.scale))
+    e = _in_16_bits(e).q.long() * open_
+    share = 2**32 // e.sum(-1, keepdim=True).clamp(min=1)
+    return Whole((e * share >> (32 - bits)).int(), torch.tensor(2.0**-bits).double())
+
+
+def _in_16_bits(x: Whole) -> Whole:
+    """Return x, from 0 to 1 and of up to 62 bits, in 16: its lowest bits go first."""
+    spare = max(0, math.ceil(math.log2(float(x.q.max()) + 1)) - 31)
+    return Whole(x.q >> spare, x.scale * 2**spare).rescaled(scale_of(torch.tensor(1.0), 16), 16)
+
+
+def i_sqrt(n: Tensor) -> Tensor:
+    """Return floor(sqrt(n)) for whole numbers n >= 0, by Newton's method from above:
+
+        x_0 = 2^ceil(bits(n) / 2);   x_{i + 1} = (x_i + n // x_i) // 2   until it no longer falls
+
+    Source: Kim et al. 2021, algorithm 4 (after Crandall and Pomerance 2006, algorithm 9.2.11).
+    """
+    bits = torch.frexp(n.double())[1].long()  # the number of binary digits, of n < 2^53
+    x = 1 << ((bits + 1) // 2)
+    while True:
+        lower = (x + n // x.clamp(min=1)) // 2
+        if not bool((lower < x).any()):
+            return x
+        x = torch.minimum(x, lower)
+
+
+def i_layer_norm(x: Whole, weight: Tensor, bias: Tensor) -> Whole:
+    """Return (q - mean) / std * weight + bias, on a scale for each column.
+
+        y = q - round(sum(q) / d);   std = i_sqrt(sum(y^2));   y (2^31 // std) >> 1
+
+    The scale sqrt(d) / 2^30 * weight holds the weight; the bias is one whole number a column. `eps`
+    is left out, as in the released code: a constant row becomes the bias.
+    Source: Kim et al. 2021, section 3.6.
+    """
+    q, d = x.q.long(), x.q.shape[-1]
+    y = q - (2 * q.sum(-1, keepdim=True) + d) // (2 * d)
+    std = i_sqrt((y * y).sum(-1, keepdim=True)).clamp(min=1)
+    normal, scale = y * (2**31 // std) >> 1, torch.tensor(math.sqrt(d) / 2**30).double()
+    weight = torch.where(weight.abs() < 1e-6, 1e-6, weight.double())
+    return Whole(normal + _floored(bias / weight / scale), scale * weight)
+
+
+def _floored(constant: Tensor) -> Tensor:
+    return constant.floor().long()

@@ -1,0 +1,49 @@
+"""A table of tokens that two models share, though only one of them trains it: DeBERTaV3's."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from deepdive.layers.embeddings import TokenEmbedding
+
+
+class GradientDisentangled(nn.Module):
+    """weight = stop_gradient(shared.weight) + delta
+
+    The loss of the model that reads `weight` trains `delta` alone; that of the one that owns
+    `shared` moves both tables. Where both losses pull at one table (ELECTRA), filling gaps brings
+    words of like meaning together, and finding what was replaced drives them apart.
+    Source: He, Gao and Chen 2023, section 3.2 and figure 1 (c).
+    """
+
+    def __init__(self, shared: TokenEmbedding) -> None:
+        super().__init__()
+        self.shared = shared
+
+    def forward(self, delta: Tensor) -> Tensor:
+        """Return the weight, (vocab_size, d_model)."""
+        return self.shared.weight.detach() + delta
+
+    def right_inverse(self, weight: Tensor) -> Tensor:
+        """Return the delta at which the weight is this one."""
+        return weight - self.shared.weight.detach()
+
+
+def share_embedding(generator: TokenEmbedding, discriminator: TokenEmbedding) -> None:
+    """Make the discriminator's table the generator's plus a delta, which begins at 0.
+
+    Raises ValueError where the tables have not the same size.
+    """
+    if generator.weight.shape != discriminator.weight.shape:
+        raise ValueError(
+            f"generator has a table {tuple(generator.weight.shape)}, discriminator "
+            f"{tuple(discriminator.weight.shape)}: build both with one vocab_size and d_model"
+        )
+    with torch.no_grad():
+        discriminator.weight.copy_(generator.weight)
+    parametrize.register_parametrization(discriminator, "weight", GradientDisentangled(generator))
+
+
+def part_embedding(discriminator: TokenEmbedding) -> None:
+    """End the sharing: the discriminator keeps its table, as numbers of its own, to be saved."""
+    parametrize.remove_parametrizations(discriminator, "weight")

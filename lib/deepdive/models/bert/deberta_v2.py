@@ -1,0 +1,130 @@
+"""DeBERTa's later versions: buckets of distances, shared projections. He, Liu, Gao and Chen 2021,
+released code, version 2; He, Gao and Chen 2023, "DeBERTaV3".
+
+Long because it has the parts of two versions.
+
+System: deberta_v2
+Parent: deberta
+What differs:
+- distances beyond half of the buckets share rows that widen like a logarithm, under a norm
+  (`BucketedRows`, `n_buckets`)
+- contents and places have the same projections (`shared`), so a layer has no more than BERT's
+- in the large sizes of version 2 the first layer adds a convolution of what it read (`kernel`,
+  `ConvolvedBlock`)
+- version 3 learns which tokens were replaced, with a table of tokens that begins as the generator's
+  and sends it no gradient (`deepdive.layers.share_embedding`)
+- 128,100 pieces of SentencePiece (`vocab_size`)
+Source: He et al. 2021, released code; He, Gao and Chen 2023, sections 3 and 4.
+Book: 3.2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention, Slot
+from deepdive.layers import Block, Convolution, Dropout, LayerNorm, gelu
+from deepdive.layers.stacks import Stack
+from deepdive.masks import Mask
+from deepdive.models.bert import deberta
+from deepdive.models.bert.bert import TOY, Bert, bert, block
+from deepdive.positions import BucketedRows, DisentangledPosition
+from deepdive.positions.disentangled import disentangled_scale
+
+
+@dataclass(frozen=True)
+class DebertaV2Config(deberta.DebertaConfig):
+    """`reach`: the distance whose bucket is the last; `kernel`: how many neighbours the first layer
+    convolves, None: no convolution.
+    """
+
+    n_buckets: int = 256
+    kernel: int | None = None
+
+
+class _Keys(nn.Module):
+    """The half of a layer that makes keys and values which makes keys."""
+
+    def __init__(self, kv: nn.Linear) -> None:
+        super().__init__()
+        self.kv = kv
+
+    def forward(self, rows: Tensor) -> Tensor:
+        half = self.kv.out_features // 2
+        return F.linear(rows, self.kv.weight[:half], self.kv.bias[:half])
+
+
+def shared(config: DebertaV2Config, layer: int, rows: BucketedRows) -> nn.Module:
+    """Return the attention of a layer, whose queries and keys are made of tokens and of places."""
+    scale = disentangled_scale(config.d_head)
+    attention = MultiHeadAttention(
+        config.d_model, config.n_heads, dropout=config.weights_dropout, scale=scale
+    )
+    attention.position = DisentangledPosition(
+        rows, _Keys(attention.kv), attention.q, config.n_heads, config.d_head, config.dropout
+    )
+    return attention
+
+
+class ConvolvedBlock(Block):
+    """y = norm(block(x) + gelu(dropout(convolution(x)))): neighbours are mixed before distances
+    are read.
+    """
+
+    def __init__(self, config: DebertaV2Config, kernel: int) -> None:
+        if kernel % 2 == 0:
+            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
+        plain = block(config, 0)
+        super().__init__(plain.attn, plain.ff)
+        self.attn_residual, self.ff_residual = plain.attn_residual, plain.ff_residual
+        self.convolution = Convolution(config.d_model, kernel // 2, kernel // 2)
+        self.norm, self.dropout = LayerNorm(config.d_model, config.eps), Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, memory: Tensor | None = None, mask: Mask | Tensor | None = None,
+        memory_mask: Mask | Tensor | None = None, positions: Tensor | None = None,
+        cache: Slot | None = None, memory_positions: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        """Return the stream (B, T, d_model) after the layer; to its convolution padding is 0.
+        Raises ValueError for what a convolution that reads ahead refuses: a memory, a cache.
+        """
+        near = gelu(self.dropout(self.convolution(x, memory, mask, cache=cache)))
+        y = self.attn_residual(x, lambda rows: self.attn(rows, mask=mask, positions=positions))
+        return self.stream(self.norm(self.ff_residual(y, self.ff) + near))
+
+
+def first_convolved(config: DebertaV2Config, layer: int) -> Block:
+    """Return a layer; the first one with its convolution, where there is one."""
+    if layer or config.kernel is None:
+        return block(config, layer)
+    return ConvolvedBlock(config, config.kernel)
+
+
+def one_table(config: DebertaV2Config) -> Stack:
+    """Return the layers, all with the same buckets of distances."""
+    norm = LayerNorm(config.d_model, config.eps)
+    rows = BucketedRows(config.d_model, config.n_buckets, config.farthest, norm)
+    given = config.but(attention=partial(shared, rows=rows))
+    return Stack(lambda layer: config.block(given, layer), config.n_layers)
+
+
+V3_BASE = DebertaV2Config(
+    vocab_size=128_100, n_segments=0, eps=1e-7, position=deberta.BASE.position, stack=one_table,
+    block=first_convolved, family="deberta-v2",
+)  # fmt: skip
+V3_XSMALL = V3_BASE.but(d_model=384, n_heads=6, d_ff=1536)
+V3_SMALL = V3_BASE.but(n_layers=6)
+V3_LARGE = V3_BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
+V2_XLARGE = V3_BASE.but(d_model=1536, n_heads=24, n_layers=24, d_ff=6144, kernel=3)
+V2_XXLARGE = V2_XLARGE.but(n_layers=48)
+TINY = V3_BASE.but(**TOY | {"n_buckets": 4, "reach": 9, "kernel": 3})
+
+
+def deberta_v2(config: DebertaV2Config = V3_BASE, **changes: Any) -> Bert:
+    """Build an encoder; defaults are version 3's base model."""
+    return bert(config, **changes)

@@ -1,0 +1,101 @@
+"""Where I-BERT's error enters: one kind of operation in whole numbers, the rest in floats."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import SoftmaxAttention
+from deepdive.layers import LayerNorm
+from deepdive.layers.integers import Whole, i_gelu, i_softmax, quantised
+from deepdive.models.bert.bert import Bert
+from deepdive.models.bert.ibert import (
+    IntegerEmbeddings,
+    IntegerLinear,
+    IntegerNorm,
+    Ranges,
+    integer,
+    range_scale,
+)
+
+
+class Alone(nn.Module):
+    """value(part(quantised(x))): one operation of whole numbers among floats."""
+
+    def __init__(self, part: Callable[..., Any], scale: Tensor, bits: int) -> None:
+        super().__init__()
+        self.part, self.scale, self.bits = part, scale, bits
+
+    def forward(self, x: Tensor, *given: Any) -> Tensor:
+        """Return real numbers for real numbers."""
+        return cast(Whole, self.part(quantised(x, self.scale, self.bits), *given)).value.to(x.dtype)
+
+
+class IntegerWeights(SoftmaxAttention):
+    """Softmax attention whose weights are of whole numbers; the scores come in 16 bits."""
+
+    def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
+        """Return weights (B, H, T, S)."""
+        scale = scores.abs().max().double() / 2**15
+        return i_softmax(quantised(scores, scale, 32), allowed).value.to(scores.dtype)
+
+
+def _embeddings(model: Any, ranges: Ranges) -> None:
+    whole, dtype = IntegerEmbeddings(model.embeddings, ranges), model.embeddings.norm.weight.dtype
+    model.embeddings.forward = lambda *given: whole(*given).value.to(dtype)
+
+
+def _matrices(model: Any, ranges: Ranges) -> None:
+    for name, part in list(model.named_modules()):
+        if isinstance(part, nn.Linear):
+            scale = range_scale(ranges, f"{name}.in", 8)
+            model.set_submodule(name, Alone(IntegerLinear(part), scale, 8))
+
+
+def _norms(model: Any, ranges: Ranges) -> None:
+    for name, part in list(model.named_modules()):
+        if isinstance(part, LayerNorm) and name.startswith("stack"):
+            norm = IntegerNorm(part, ranges, name, 22)
+            model.set_submodule(name, Alone(norm, norm.sum_scale, 22))
+
+
+def _softmax(model: Any, ranges: Ranges) -> None:
+    for block in model.stack.blocks:
+        block.attn.mechanism = IntegerWeights()
+
+
+def _gelu(model: Any, ranges: Ranges) -> None:
+    for i, block in enumerate(model.stack.blocks):
+        scale = range_scale(ranges, f"stack.blocks.{i}.ff.inner.out", 20)
+        block.ff.activation = Alone(i_gelu, scale, 20)
+
+
+KINDS: dict[str, Callable[[Any, Ranges], None]] = {
+    "embeddings": _embeddings, "matrices": _matrices, "softmax": _softmax, "gelu": _gelu,
+    "norms": _norms,
+}  # fmt: skip
+
+
+@torch.no_grad()
+def errors(
+    model: Bert, ranges: Ranges, tokens: Tensor, mask: Tensor | None = None,
+    kinds: Iterable[str] = tuple(KINDS),
+) -> dict[str, float]:  # fmt: skip
+    """Return mean|states - float states| for each kind of operation made of whole numbers alone,
+    and under "all" for the model of `integer`, where every one is.
+
+    Raises ValueError for a kind that is unknown.
+    """
+    expected, found = model(tokens, mask), {}
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(f"kinds: {kind!r} is unknown; expected some of {', '.join(KINDS)}")
+        changed = copy.deepcopy(model)
+        KINDS[kind](changed, ranges)
+        found[kind] = float((changed(tokens, mask) - expected).abs().mean())
+    whole = integer(model, ranges)
+    return found | {"all": float((whole(tokens, mask) - expected).abs().mean())}

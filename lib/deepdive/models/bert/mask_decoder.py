@@ -1,0 +1,60 @@
+"""DeBERTa's decoder of gaps: the last layer, asked by queries that know absolute places. The
+system's header is that of `deepdive.models.bert.deberta`.
+"""
+
+from torch import Tensor
+
+from deepdive.layers import Block
+from deepdive.layers.embeddings import check_tokens
+from deepdive.layers.heads import MaskedHead
+from deepdive.masks import padding
+from deepdive.models.bert.bert import Bert
+from deepdive.models.bert.pretraining import BertForMaskedLM, masked_head
+from deepdive.positions import LearnedPosition
+
+
+class EnhancedMaskDecoder(BertForMaskedLM):
+    """An encoder whose last layer decodes, `steps` times with the same weights.
+
+        h = the states below the last layer,  z = h + positions
+        z = last layer with queries z, keys and values h, residual z         # `steps` times
+
+    The paper begins with z = positions; its released code, which is followed here, adds h.
+    Source: He et al. 2021, section 3.2, and their released code, `emd_context_layer`.
+    """
+
+    steps = 2
+
+    def __init__(self, bert: Bert, masked: MaskedHead, positions: LearnedPosition) -> None:
+        super().__init__(bert, masked)
+        self.positions = positions
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """Return the logits (B, T, V) of all tokens."""
+        return self.masked_logits(self.decoded(tokens, mask, segments))
+
+    def decoded(self, tokens: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
+        """Return the states z (B, T, d_model) that the head reads."""
+        check_tokens(tokens)
+        real, places = padding(mask, tokens, "mask"), self.bert.embeddings.positions(tokens, mask)
+        *blocks, last = self.bert.stack.blocks
+        h = self.bert.embeddings(tokens, segments, places)
+        for block in blocks:
+            h = block(h, mask=real)
+        z = self.positions.embed(h, places)
+        assert isinstance(last, Block)
+        for _ in range(self.steps):
+            z = last.attn_residual(z, lambda asked: last.attn(asked, h, mask=real))
+            z = last.ff_residual(z, last.ff)
+        return z
+
+
+def for_pretraining(encoder: Bert) -> EnhancedMaskDecoder:
+    """Put the paper's decoder of gaps on an encoder. Raises ValueError for one without layers."""
+    config = encoder.config
+    if not config.n_layers:
+        raise ValueError("n_layers=0: the last layer decodes, so the encoder needs 1 at least")
+    places = LearnedPosition(config.max_length, config.d_model)
+    return EnhancedMaskDecoder(encoder, masked_head(encoder), places)
