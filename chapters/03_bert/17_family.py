@@ -183,13 +183,13 @@ heads(torch.stack([content, query]).double(), words, words, names=["what it is",
 # replaced by `[QUESTION]`, and the answer is where the other one begins and ends.
 
 # %% Find what recurs tags=["nbval-check-output", "fold"]
-from collections import Counter
+from deepdive.training.objectives.recurring import recurring_spans
 
-count = Counter(word for word in text if word.isalpha())
-(recurs,) = [word for word, n in count.items() if n > 1]
-places = [i for i, word in enumerate(text) if word == recurs]
-asked = [word if i != places[0] else "[QUESTION]" for i, word in enumerate(text)]
-print(" ".join(asked), f"| answer: from {places[1]} to {places[1]}")
+(cluster,) = recurring_spans(ids[0].tolist(), stop=[names.index(".")])
+gone, stays = (tuple(span) for span in cluster)
+assert [text[i] for i, _ in (gone, stays)] == ["Rome", "Rome"]
+asked = [*text[: gone[0]], "[QUESTION]", *text[gone[1] + 1 :]]
+print(" ".join(asked), "| answer: from {} to {}".format(*stays))
 
 # %% [markdown]
 # A head with one query for the beginning and one for the end reads the state of `[QUESTION]`. It
@@ -283,6 +283,8 @@ print(found)
 # asking an entity does it with another matrix than a word asking a word.
 
 # %% Who asks with which matrix? tags=["nbval-check-output", "fold"]
+from collections import Counter
+
 kinds = ["word"] * 5 + ["entity"] * 2
 asks = Counter((a, b) for a in kinds for b in kinds)
 assert sum(asks.values()) == 49
@@ -351,18 +353,18 @@ show(figure, "GELU, and a polynomial of degree two on each side of zero: the lin
 # %% [markdown]
 # ## TaBERT
 #
-# A question and a table. Of the table's rows only those are read whose words are in the question,
-# the **content snapshot**; each row goes through BERT with the question. Then **vertical**
+# A question and a table. Of the table's rows only a few are read, whose words meet the question
+# most, the **content snapshot**; each goes through BERT with the question. Then **vertical**
 # attention: the states of one column look at each other across the rows.
 
 # %% Take the snapshot tags=["nbval-check-output", "fold"]
-TABLE = [("Ann", "Rome"), ("Ben", "Oslo"), ("Eve", "Rome"), ("Max", "Kyiv")]
-question = {"how", "many", "were", "born", "in", "rome"}
-shared = [len(question & {cell.lower() for cell in row}) for row in TABLE]
-snapshot = [row for row, n in zip(TABLE, shared, strict=True) if n]
-for row in snapshot:
-    print(" [SEP] ".join(f"{name} | text | {cell}" for name, cell in zip(("who", "city"), row,
-                                                                         strict=True)))  # fmt: skip
+from deepdive.data.wikitables import table as tabled
+from deepdive.models.bert.tabert import content_snapshot
+
+people_of = tabled(["who", "city"], [["Ann", "Rome"], ["Ben", "Oslo"], ["Eve", "Rome"]])
+for row in content_snapshot(people_of, "how many were born in Rome ?", k=2).rows:
+    cells = zip(people_of.columns, people_of.types, row, strict=True)
+    print(" [SEP] ".join(" | ".join(cell) for cell in cells))
 
 # %% [markdown] tags=["aside"]
 # ## ModernBERT
