@@ -13,7 +13,7 @@ class MixedAttention(MultiHeadAttention):
     """output = join(heads, convolved) @ W_out: softmax attention to all rows, and a convolution of
     those near, with the same queries; each d_model / 2 wide. Honours `Padding` alone.
 
-    Source: Jiang et al. 2020, section 3.3 and figure 4.
+    Source: Jiang et al. 2020, section 3.3.
     """
 
     def __init__(self, d_model: int, n_heads: int, kernel: int, dropout: float = 0.0) -> None:

@@ -7,8 +7,7 @@ What differs:
 - of the heads a `ratio`-th is left, half as wide as the stream together; a convolution makes the
   other half, whose kernel the query and the tokens around it choose (`MixedAttention`, `kernel`)
 - in the middle size the feed-forward layer maps parts of a row alone (`groups`)
-- the rows of the embedding may be narrower than the stream (`d_embedding`), as in ALBERT; it is
-  trained to find replaced tokens, as ELECTRA
+- rows of the embedding may be narrower than the stream (`d_embedding`); trained as ELECTRA is
 Source: Jiang et al. 2020, sections 3 and 4, and their released code.
 Book: 3.2
 """
