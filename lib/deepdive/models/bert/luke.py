@@ -139,11 +139,7 @@ class Luke(Bert):
         x = torch.cat((self.embeddings(tokens, segments, places), named), 1)
         keys = Padding(torch.cat((real, mentions.any(-1)), 1))
         for block in self.stack.blocks:
-            attn: Any = block.attn
-            x = block.attn_residual(
-                x, lambda rows, attn=attn: attn.joint(rows, real.shape[1], keys)
-            )
-            x = block.stream(block.ff_residual(x, block.ff))
+            x = read(block, x, tokens.shape[1], keys)
         return x
 
 
