@@ -56,7 +56,8 @@ def main() -> None:
     base = statistics.median(seconds["float32"])
     rows = [
         {
-            "name": name, "seconds": statistics.median(taken), "to_float32": statistics.median(taken) / base,
+            "name": name, "seconds": statistics.median(taken),
+            "to_float32": statistics.median(taken) / base,
             "mean_error": apart[name],
         }
         for name, taken in seconds.items()

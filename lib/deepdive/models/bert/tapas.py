@@ -8,7 +8,6 @@ number in the column, the same from above, and how its number compares with the 
 is counted anew in each cell.
 """
 
-from collections.abc import Iterable
 from typing import Any, Self
 
 import torch
@@ -24,14 +23,13 @@ class TapasEmbeddings(BertEmbeddings):
     """`BertEmbeddings` with a table for each kind of type, and places that begin in each cell."""
 
     sizes = TYPES
+    types: nn.ModuleList
 
     @classmethod
     def of(cls, config: Any) -> Self:
         """Build them from the numbers of an `EncoderConfig`, which has no table of segments."""
         self = super().of(config.but(n_segments=0))
-        self.types: Iterable[nn.Module] = nn.ModuleList(
-            nn.Embedding(n, config.d_model) for n in cls.sizes
-        )
+        self.types = nn.ModuleList(nn.Embedding(n, config.d_model) for n in cls.sizes)
         return self
 
     def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
