@@ -1,7 +1,7 @@
 """TaBERT: BERT reads a question with each row of a table, and attention down the columns joins the
 rows. Yin et al. 2020, "TaBERT: Pretraining for Joint Understanding of Textual and Tabular Data".
 
-Long because what is read of a table, and how it becomes text, stands beside the model that reads it.
+Long because what is read of a table, and how it becomes text, stands beside the model itself.
 
 System: tabert
 Parent: bert
