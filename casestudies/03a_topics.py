@@ -325,8 +325,9 @@ with_alt(
 from functools import cache
 
 from deepdive.evaluate.topics import agreement, c_v, diversity, npmi
+from deepdive.models.bert import topic_outliers as outliers
 from deepdive.models.bert import topic_rivals as rivals
-from deepdive.models.bert.topics import only_words
+from deepdive.models.bert.topics import only_words, top_words, words_of
 
 clean = [only_words(text) for text in texts]
 held_out = len(texts) // 4
@@ -346,7 +347,7 @@ def points_of(seed):
 
 def judged(labels):
     """What is in none, how many topics there are, and how well their words belong together."""
-    words = rivals.words_of(labels, counts, vocabulary)
+    words = words_of(labels, counts, vocabulary)
     inside = labels >= 0
     return {
         "topics": int(labels.max()) + 1,
@@ -372,9 +373,9 @@ dense_rows = sweep(density, points, file_of("topics_density"), data="arxiv_abstr
 def returned(seed, share):
     """A share of the texts in none, the nearest first, given to the topic nearest to them."""
     labels = by_size(steps(seed)[1].fit_predict(points_of(seed)))
-    near = rivals.similarities(labels, vectors).max(1)[labels < 0]
+    near = outliers.similarities(labels, vectors).max(1)[labels < 0]
     least = np.quantile(near, 1 - share) if share and len(near) else 2.0
-    return judged(rivals.given_back(labels, vectors, least))
+    return judged(outliers.given_back(labels, vectors, least))
 
 
 points = [{"seed": s, "share": share} for s in seeds for share in (0, 0.25, 0.5, 0.75, 1)]
@@ -467,19 +468,19 @@ def compared(seed):
     small, dense = steps(seed)
     found = by_size(dense.fit_predict(small.fit_transform(vectors[:LIMIT])))
     k, inside = int(found.max()) + 1, found >= 0
-    words = rivals.words_of(found, counts[:LIMIT], vocabulary)
+    words = words_of(found, counts[:LIMIT], vocabulary)
     means = rivals.k_means(vectors[:LIMIT], k, seed)
     by_lda, lda_words = rivals.lda(counts[:LIMIT], k, seed)
     by_nmf, nmf_words = rivals.nmf(counts[:LIMIT], k, seed)
-    all_in = rivals.forced(found, vectors[:LIMIT])
-    forced_words = rivals.words_of(all_in, counts[:LIMIT], vocabulary)
-    of_means = rivals.words_of(means, counts[:LIMIT], vocabulary)
+    all_in = outliers.forced(found, vectors[:LIMIT])
+    forced_words = words_of(all_in, counts[:LIMIT], vocabulary)
+    of_means = words_of(means, counts[:LIMIT], vocabulary)
     return {"k": k, "none": float(1 - inside.mean()), "scores": {
         "BERTopic": scored(found, words, inside),
         "BERTopic, all forced in": scored(all_in, forced_words, inside),
         "k-means": scored(means, of_means, inside),
-        "NMF": scored(by_nmf, rivals.top_words(nmf_words, vocabulary), inside),
-        "LDA": scored(by_lda, rivals.top_words(lda_words, vocabulary), inside),
+        "NMF": scored(by_nmf, top_words(nmf_words, vocabulary), inside),
+        "LDA": scored(by_lda, top_words(lda_words, vocabulary), inside),
     }}  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from deepdive.models.bert import topic_outliers as outliers
 from deepdive.models.bert import topic_rivals as rivals
 from deepdive.models.bert.topics import (
     TopicModel,
@@ -12,6 +13,8 @@ from deepdive.models.bert.topics import (
     counter,
     only_words,
     steps,
+    top_words,
+    words_of,
 )
 
 THINGS = ("river boat water bank", "bread soup oven flour", "violin piano choir song")
@@ -104,7 +107,7 @@ def test_words_of_labels_are_those_of_the_model(fitted) -> None:
     ours, texts, _ = fitted
     count = counter().fit([only_words(text) for text in texts])
     rows = count.transform([only_words(text) for text in texts])
-    words = rivals.words_of(ours.labels, rows, count.get_feature_names_out(), 4)
+    words = words_of(ours.labels, rows, count.get_feature_names_out(), 4)
     assert [set(one) for one in words] == [
         set(ours.words(topic, 4)) for topic in range(ours.labels.max() + 1)
     ]
@@ -113,9 +116,9 @@ def test_words_of_labels_are_those_of_the_model(fitted) -> None:
 def test_forced_leaves_nobody_out_and_moves_only_those_in_none() -> None:
     labels = np.array([0, 0, 1, 1, -1, -1])
     vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [3, 1], [-1, -2.0]])
-    assert rivals.forced(labels, vectors).tolist() == [0, 0, 1, 1, 0, 0]
-    assert rivals.given_back(labels, vectors, 0.9).tolist() == [0, 0, 1, 1, 0, -1]
-    assert rivals.given_back(labels, vectors, 1.1).tolist() == labels.tolist()
+    assert outliers.forced(labels, vectors).tolist() == [0, 0, 1, 1, 0, 0]
+    assert outliers.given_back(labels, vectors, 0.9).tolist() == [0, 0, 1, 1, 0, -1]
+    assert outliers.given_back(labels, vectors, 1.1).tolist() == labels.tolist()
 
 
 @pytest.mark.parametrize("method", ["lda", "nmf", "k_means"])
@@ -128,7 +131,7 @@ def test_rivals_find_topics_that_share_no_word(method: str) -> None:
         labels = rivals.k_means(counts, 3)
     else:
         labels, weights = getattr(rivals, method)(csr_matrix(counts), 3)
-        words = rivals.top_words(weights, np.arange(12), 4)
+        words = top_words(weights, np.arange(12), 4)
         assert sorted(sorted(map(int, one)) for one in words) == [
             list(range(start, start + 4)) for start in (0, 4, 8)
         ]

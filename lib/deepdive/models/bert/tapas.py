@@ -10,11 +10,11 @@ is counted anew in each cell.
 
 from typing import Any, Self
 
-import torch
 from torch import Tensor, nn
 
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.positions.structural import restarted
 
 TYPES = (3, 256, 256, 2, 256, 256, 10)  # rows of each table of types
 
@@ -49,16 +49,6 @@ class TapasEmbeddings(BertEmbeddings):
         for table, kind in zip(self.types, segments.unbind(-1), strict=True):
             rows = rows + table(kind)
         return self.finish(self.embedded(self.norm(rows)))
-
-
-def restarted(columns: Tensor, rows: Tensor) -> Tensor:
-    """Return places (B, T) counted from the first token of each cell; column 0 and row 0, the
-    question and the padding, are one cell.
-    """
-    cell = columns * (int(rows.max()) + 1) + rows
-    same = cell[:, :, None] == cell[:, None, :]  # (B, T, T)
-    at = torch.arange(cell.shape[1], device=cell.device)
-    return at - same.long().argmax(-1)  # the first of its cell
 
 
 BASE = EncoderConfig(embeddings=TapasEmbeddings, family="tapas")

@@ -1,8 +1,7 @@
 """Other ways to topics, on the same texts: each gives every text a topic and every topic its words.
 
 LDA (Blei et al. 2003) and NMF (Lee and Seung 1999) start from counts of words, k-means from the
-vectors that BERTopic has. `forced` gives BERTopic's texts without a topic to the nearest one, so
-that all methods answer for all texts; `given_back` does so only where they are near enough.
+vectors that BERTopic has.
 """
 
 from typing import Any
@@ -10,26 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepdive.models.bert.topics import Labels, class_tf_idf
+from deepdive.models.bert.topics import Labels
 
 Vectors = NDArray[Any]
-
-
-def top_words(weights: Any, vocabulary: Vectors, n: int = 10) -> list[list[str]]:
-    """Return the n words of the greatest weight in each row of weights (K, V)."""
-    dense = weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights)
-    return [[str(vocabulary[i]) for i in np.argsort(-row, kind="stable")[:n]] for row in dense]
-
-
-def words_of(labels: Labels, counts: Any, vocabulary: Vectors, n: int = 10) -> list[list[str]]:
-    """Return the words of each topic from 0, by `class_tf_idf` of the counts (N, V) of its texts;
-    texts in none are counted as one topic more, as BERTopic does.
-    """
-    rows = [np.asarray(counts[labels == t].sum(0)).ravel() for t in np.unique(labels)]
-    from scipy.sparse import csr_matrix
-
-    weights = class_tf_idf(csr_matrix(np.stack(rows)))
-    return top_words(weights, vocabulary, n)[int((labels < 0).any()) :]
 
 
 def k_means(vectors: Vectors, k: int, seed: int = 0) -> Labels:
@@ -60,26 +42,5 @@ def nmf(counts: Any, k: int, seed: int = 0) -> tuple[Labels, Vectors]:
     from sklearn.feature_extraction.text import TfidfTransformer
 
     model = NMF(k, init="nndsvda", max_iter=400, random_state=seed)
-    return model.fit_transform(TfidfTransformer().fit_transform(counts)).argmax(
-        1
-    ), model.components_
-
-
-def similarities(labels: Labels, vectors: Vectors) -> Vectors:
-    """Return the cosine of each text with the mean vector of each topic from 0, (N, K)."""
-    means = np.stack([vectors[labels == t].mean(0) for t in range(labels.max() + 1)])
-    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return units @ (means / np.linalg.norm(means, axis=1, keepdims=True)).T
-
-
-def given_back(labels: Labels, vectors: Vectors, least: float) -> Labels:
-    """Return the labels with those texts of none, whose cosine with the nearest topic's mean is
-    `least` or more, in that topic.
-    """
-    near = similarities(labels, vectors)
-    return np.where((labels < 0) & (near.max(1) >= least), near.argmax(1), labels)
-
-
-def forced(labels: Labels, vectors: Vectors) -> Labels:
-    """Return the labels with every text in a topic: those of none go to the nearest mean."""
-    return given_back(labels, vectors, -1.0)
+    parts = model.fit_transform(TfidfTransformer().fit_transform(counts))
+    return parts.argmax(1), model.components_

@@ -44,6 +44,23 @@ def class_tf_idf(counts: Any) -> Any:
     return diags(1 / np.maximum(words, 1)) @ counts @ diags(rare)
 
 
+def top_words(weights: Any, vocabulary: Any, n: int = 10) -> list[list[str]]:
+    """Return the n words of the greatest weight in each row of weights (K, V)."""
+    dense = weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights)
+    return [[str(vocabulary[i]) for i in np.argsort(-row, kind="stable")[:n]] for row in dense]
+
+
+def words_of(labels: Labels, counts: Any, vocabulary: Any, n: int = 10) -> list[list[str]]:
+    """Return the words of each topic from 0, by `class_tf_idf` of the counts (N, V) of its texts;
+    texts in none are counted as one topic more, as BERTopic does.
+    """
+    from scipy.sparse import csr_matrix
+
+    rows = [np.asarray(counts[labels == t].sum(0)).ravel() for t in np.unique(labels)]
+    weights = class_tf_idf(csr_matrix(np.stack(rows)))
+    return top_words(weights, vocabulary, n)[int((labels < 0).any()) :]
+
+
 def steps(
     seed: int = 0, *, min_cluster_size: int = 10, min_samples: int | None = None
 ) -> tuple[Any, Any]:
