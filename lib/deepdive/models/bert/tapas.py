@@ -37,9 +37,8 @@ class TapasEmbeddings(BertEmbeddings):
             came = "none" if segments is None else str(tuple(segments.shape))
             wanted = (*tokens.shape, len(self.sizes))
             raise ValueError(f"segments: came as {came}, expected {wanted}: seven types a token")
-        rows = self.position.embed(
-            self.tokens(tokens), restarted(segments[..., 1], segments[..., 2])
-        )
+        places = restarted(segments[..., 1], segments[..., 2])
+        x = self.position.embed(self.tokens(tokens), places)
         for table, kind in zip(self.types, segments.unbind(-1), strict=True):
             x = x + table(kind)
         return self.finish(self.embedded(self.norm(x)))
