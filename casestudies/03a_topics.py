@@ -81,7 +81,8 @@ vectors = kept_vectors(encode, texts, name)
 print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers, from {os.path.basename(name)}")
 
 # %% Find the topics tags=["fold"]
-from deepdive.models.bert.topics import TopicModel, counter, steps
+from deepdive.models.bert.topic_words import counter
+from deepdive.models.bert.topics import TopicModel, steps
 
 model = TopicModel(*steps(0), counter(min_df=1)).fit(texts, vectors)
 n_topics = int(model.labels.max()) + 1
@@ -153,7 +154,7 @@ topic_map(
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from deepdive.models.bert.topics import class_tf_idf
+from deepdive.models.bert.topic_words import class_tf_idf
 
 by_hand = class_tf_idf(csr_matrix(np.array([[6, 0, 2], [0, 3, 1]])))
 assert np.allclose(by_hand.toarray()[0], [6 / 8 * np.log(2), 0, 2 / 8 * np.log(3)])
@@ -327,7 +328,7 @@ from functools import cache
 from deepdive.evaluate.topics import agreement, c_v, diversity, npmi
 from deepdive.models.bert import topic_outliers as outliers
 from deepdive.models.bert import topic_rivals as rivals
-from deepdive.models.bert.topics import only_words, top_words, words_of
+from deepdive.models.bert.topic_words import only_words, top_words, words_of
 
 clean = [only_words(text) for text in texts]
 held_out = len(texts) // 4

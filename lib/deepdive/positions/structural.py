@@ -105,13 +105,3 @@ class StructuralPosition(Position):
         column = apart.clamp(-self.offsets.left, self.offsets.right) + self.offsets.left
         worth = (self.offsets.scale * q) @ self.offsets.keys.t()  # (B, H, T, 2 * reach + 1)
         return worth.gather(-1, column.expand(*worth.shape[:-1], -1))
-
-
-def restarted(columns: Tensor, rows: Tensor) -> Tensor:
-    """Return places (B, T) counted from the first token of each cell; column 0 and row 0, the
-    question and the padding, are one cell.
-    """
-    cell = columns * (int(rows.max()) + 1) + rows
-    same = cell[:, :, None] == cell[:, None, :]  # (B, T, T)
-    at = torch.arange(cell.shape[1], device=cell.device)
-    return at - same.long().argmax(-1)  # the first of its cell

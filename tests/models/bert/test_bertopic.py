@@ -6,16 +6,14 @@ from scipy.sparse import csr_matrix
 
 from deepdive.models.bert import topic_outliers as outliers
 from deepdive.models.bert import topic_rivals as rivals
-from deepdive.models.bert.topics import (
-    TopicModel,
-    by_size,
+from deepdive.models.bert.topic_words import (
     class_tf_idf,
     counter,
     only_words,
-    steps,
     top_words,
     words_of,
 )
+from deepdive.models.bert.topics import TopicModel, by_size, steps
 
 THINGS = ("river boat water bank", "bread soup oven flour", "violin piano choir song")
 

@@ -3,18 +3,17 @@
 
     rows = norm(tokens[t] + position[p] + segment[s_0] + column[s_1] + row[s_2] + ... + number[s_6])
 
-The seven: question or table, column, row, whether the cell was the previous answer, rank of its
-number in the column, the same from above, and how its number compares with the question's. A place
-is counted anew in each cell.
+The others: was the cell the last answer, its number's rank in the column, from above and from
+below, its relation to the question's. Places are counted anew in each cell.
 """
 
 from typing import Any, Self
 
+import torch
 from torch import Tensor, nn
 
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
-from deepdive.positions.structural import restarted
 
 TYPES = (3, 256, 256, 2, 256, 256, 10)  # rows of each table of types
 
@@ -33,22 +32,23 @@ class TapasEmbeddings(BertEmbeddings):
         return self
 
     def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for tokens (B, T) and their types `segments` (B, T, 7).
-
-        Raises ValueError for types of another shape.
-        """
+        """Return rows (B, T, d_model) for tokens (B, T) and their types `segments` (B, T, 7)."""
         if segments is None or segments.shape != (*tokens.shape, len(self.sizes)):
             came = "none" if segments is None else str(tuple(segments.shape))
-            raise ValueError(
-                f"segments: came as {came}, expected {(*tokens.shape, len(self.sizes))}: seven "
-                "types a token"
-            )
-        rows = self.position.embed(
-            self.tokens(tokens), restarted(segments[..., 1], segments[..., 2])
-        )
+            wanted = (*tokens.shape, len(self.sizes))
+            raise ValueError(f"segments: came as {came}, expected {wanted}: seven types a token")
+        places = restarted(segments[..., 1], segments[..., 2])
+        x = self.position.embed(self.tokens(tokens), places)
         for table, kind in zip(self.types, segments.unbind(-1), strict=True):
-            rows = rows + table(kind)
-        return self.finish(self.embedded(self.norm(rows)))
+            x = x + table(kind)
+        return self.finish(self.embedded(self.norm(x)))
+
+
+def restarted(columns: Tensor, rows: Tensor) -> Tensor:
+    """Return places (B, T) from the first token of each cell; the question is one, (0, 0)."""
+    cell = columns * (int(rows.max()) + 1) + rows
+    same = cell[:, :, None] == cell[:, None, :]  # (B, T, T)
+    return torch.arange(cell.shape[1]).to(cell) - same.long().argmax(-1)  # the first of its cell
 
 
 BASE = EncoderConfig(embeddings=TapasEmbeddings, family="tapas")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepdive.models.bert.topics import Labels
+from deepdive.models.bert.topic_words import Labels
 
 Vectors = NDArray[Any]
 
