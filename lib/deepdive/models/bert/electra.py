@@ -5,6 +5,8 @@ A small generator fills gaps, and the encoder, the discriminator, says of every 
 there before. The generator is thrown away afterwards. What both minimise stands in
 `deepdive.training.objectives.replaced`.
 
+Long because two networks are trained, and the one that is thrown away is built here too.
+
 System: electra
 Parent: bert
 What differs:

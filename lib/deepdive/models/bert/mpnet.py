@@ -1,17 +1,14 @@
 """MPNet: BERT that fills gaps one after the other, and is told how long the text is. Song et al.
 2020, "MPNet: Masked and Permuted Pre-training for Language Understanding".
 
-Used, it reads a text as BERT does. Trained, it reads a permuted one, whose last tokens are guessed
-in turn: each guess sees those before it, and mask tokens in the places of the others
-(`deepdive.training.objectives.permuted`).
+Used, it reads a text as BERT does. Trained, it reads a permuted one, whose last tokens it guesses
+in turn (`deepdive.training.objectives.permuted`).
 
 System: mpnet
 Parent: bert
 What differs:
-- a bias for each head and bucket of offsets, T5's, is added to the scores; one table serves all
-  layers (`shared_bias`)
-- what is guessed sees the guesses before it too (`MPNet.permuted`): two streams, here one text with
-  a mask
+- T5's bias for each head and offset is added to the scores, one table for all (`shared_bias`)
+- what is guessed sees the guesses before it too: two streams, here one masked (`MPNet.permuted`)
 - there are no segments, and positions are counted over the real tokens, as in RoBERTa (`BASE`)
 Source: Song et al. 2020, section 2, and their released code.
 Book: 3.2
@@ -33,8 +30,7 @@ class MPNet(Bert):
     """`Bert` that also reads a text in any order, given where each token stands."""
 
     def permuted(self, tokens: Tensor, positions: Tensor, seen: Mask) -> Tensor:
-        """Return the states (B, L, d_model) of tokens (B, L) at `positions` (B, L), of which each
-        sees what `seen` allows; `deepdive.training.objectives.permute` makes all three.
+        """Return states (B, L, d_model); `deepdive.training.objectives.permute` makes all three.
 
         A query of the paper's second stream begins as the mask token in its place and has the same
         weights, so it is one more row, which no other row sees.
@@ -47,13 +43,9 @@ class MPNet(Bert):
 def shared_bias(config: EncoderConfig) -> Stack:
     """Return the layers; one T5Bias, 32 buckets up to a distance of 128, is in all of them."""
     position = T5Bias(config.n_heads)
-
-    def attention(config: Any, layer: int) -> MultiHeadAttention:
-        return MultiHeadAttention(
-            config.d_model, config.n_heads, dropout=config.weights_dropout, position=position
-        )
-
-    return blocks(config.but(attention=attention))
+    return blocks(config.but(attention=lambda config, layer: MultiHeadAttention(
+        config.d_model, config.n_heads, dropout=config.weights_dropout, position=position
+    )))  # fmt: skip
 
 
 BASE = EncoderConfig(

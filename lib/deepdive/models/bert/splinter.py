@@ -5,6 +5,8 @@ Words that recur in a text are cut out but for one place, and the model says whe
 stand (`deepdive.training.objectives.recurring`). A question is asked in the same form:
 `[QUESTION]` stands where the answer would.
 
+Long because the head reads several questions of one text, and refuses a text without one.
+
 System: splinter
 Parent: bert
 What differs:
@@ -76,7 +78,8 @@ class Splinter(nn.Module):
 
     def __init__(self, bert: Bert) -> None:
         super().__init__()
-        d_model = bert.config.d_model
+        config: Any = bert.config
+        d_model, self.question = config.d_model, config.question
         self.bert, self.start, self.end = bert, SpanSelector(d_model), SpanSelector(d_model)
 
     def forward(
@@ -93,11 +96,11 @@ class Splinter(nn.Module):
         """
         states = self.bert(tokens, mask, segments)
         if questions is None:
-            asks = tokens == self.bert.config.question
+            asks = tokens == self.question
             if not asks.any(1).all():
                 raise ValueError(
                     f"tokens: row {int((~asks.any(1)).nonzero()[0])} has no [QUESTION], token "
-                    f"{self.bert.config.question}: put it where the answer would stand, or name "
+                    f"{self.question}: put it where the answer would stand, or name "
                     "the places that ask, questions=(B, K)"
                 )
             questions = asks.int().argmax(1, keepdim=True)

@@ -90,7 +90,7 @@ def ask_recurring(
     """
     draw = random.Random(0) if draw is None else draw
     answer: dict[int, Span] = {}  # first token of what is cut out -> the span that stays
-    last = {}
+    last: dict[int, int] = {}  # its last token
     for cluster in draw.sample(list(clusters), len(clusters)):
         kept = draw.choice(list(cluster))
         if len(answer) + len(cluster) - 1 <= most:
