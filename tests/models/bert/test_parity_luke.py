@@ -22,7 +22,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from deepdive.models.bert import luke
+from deepdive.models.bert import entities, luke, luke_heads
 from deepdive.published import family, from_config, load
 from deepdive.published.weights import adopt, translate
 
@@ -33,7 +33,7 @@ LUKE: dict[str, Any] = {
 PADDED = SRC.masked_fill(~MASK, 1)  # RoBERTa's padding is 1
 ENTITIES = torch.tensor([[3, 4, 8], [5, 4, 0], [6, 0, 0]])
 SPANS = torch.tensor([[[0, 1], [2, 5], [4, 7]], [[1, 5], [3, 4], [0, 0]], [[0, 3], [0, 0], [0, 0]]])
-MENTIONS = luke.mentions_of(SPANS, 7)
+MENTIONS = entities.mentions_of(SPANS, 7)
 NAMED = MENTIONS.any(-1)
 SEGMENTS, THEIR_SEGMENTS = tokens(3, 7, vocab=6) - 4, tokens(3, 3, vocab=6, seed=2) - 4
 
@@ -53,7 +53,7 @@ def parts(states: Tensor, real: Tensor) -> Tensor:
     return states[torch.cat((real, NAMED), 1)]
 
 
-@parity("luke", luke.LukeForMaskedLM, luke.EntityAwareAttention, luke.EntityEmbeddings)
+@parity("luke", luke_heads.LukeForMaskedLM, luke.EntityAwareAttention, entities.EntityEmbeddings)
 def luke_agrees() -> None:
     theirs = reference(LukeForMaskedLM, LukeConfig, **LUKE)
     ours = saved_and_loaded(theirs, partial(load, head="masked_lm"))
@@ -162,7 +162,7 @@ def from_two(
     return embedded(self, entities, mentions, places + 2, segments)
 
 
-right, embedded = luke.EntityAwareAttention.joint, luke.EntityEmbeddings.forward
+right, embedded = luke.EntityAwareAttention.joint, entities.EntityEmbeddings.forward
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "one query for all": (luke_agrees, "EntityAwareAttention.joint", one_query),
     "queries exchanged": (luke_agrees, "EntityAwareAttention.joint", exchanged),

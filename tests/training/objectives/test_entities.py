@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deepdive.models.bert.luke import TINY, for_masked_lm, luke, mentions_of
+from deepdive.models.bert.entities import mentions_of
+from deepdive.models.bert.luke import TINY, luke
+from deepdive.models.bert.luke_heads import for_masked_lm
 from deepdive.training.objectives import cross_entropy, mask_entities
 
 ENTITIES = torch.tensor([[5, 1, 7, 0], [3, 2, 0, 0]])  # 0 padding, 1 unknown, 2 hidden

@@ -3,15 +3,15 @@ Contextualized Entity Representations with Entity-aware Self-attention".
 
 Without entities it is RoBERTa. With them, each stands behind the words, at its mention's place.
 
-Long because its embeddings, its attention and its two kinds of head all differ from RoBERTa's.
+Long because it holds the attention, the two sequences and the head for tasks.
 
 System: luke
 Parent: roberta
 What differs:
 - a row more for each entity, from a table of their own, narrow and projected; its place is the mean
-  of the places of its mention (`EntityEmbeddings`, `mentions_of`)
+  of the places of its mention (`EntityEmbeddings`)
 - a query has four matrices, by what asks and what is asked: word or entity (`EntityAwareAttention`)
-- words and entities are masked, and both are told (`LukeForMaskedLM`,
+- words and entities are masked, and both are told (`deepdive.models.bert.luke_heads`,
   `deepdive.training.objectives.mask_entities`)
 - a task reads the states of its entities, one or a pair (`EntityClassifier`)
 Source: Yamada et al. 2020, sections 3 and 4, and their released code.
@@ -30,15 +30,15 @@ from deepdive.attention import MultiHeadAttention
 from deepdive.attention.multi_head import split_heads
 from deepdive.checks import positive
 from deepdive.fast.linear import Linear
-from deepdive.layers import Block, Dropout, LayerNorm
-from deepdive.layers.embeddings import TokenEmbedding, check_segments, check_tokens, look_up
-from deepdive.layers.heads import MaskedHead, initialise
+from deepdive.layers import Block, Dropout
+from deepdive.layers.embeddings import check_tokens
+from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask, Padding, describe, padding
+from deepdive.masks import Mask, Padding, padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
-from deepdive.models.bert.pretraining import BertForMaskedLM
+from deepdive.models.bert.entities import EntityEmbeddings
 
 
 class EntityAwareAttention(MultiHeadAttention):
@@ -69,48 +69,6 @@ class EntityAwareAttention(MultiHeadAttention):
         return self.output(self.mechanism(q, k, self.values(v), mask, None, self.d_head**-0.5))
 
 
-class EntityEmbeddings(nn.Module):
-    """rows = dropout(norm(project(tokens[e]) + mean of position[p] for p of its mention
-    + segments[s])), shape (B, E, d_model).
-
-    `position` is a table of the entities' own, a row for each place of a word.
-    Source: Yamada et al. 2020, section 3.1.
-    """
-
-    def __init__(self, config: LukeConfig) -> None:
-        super().__init__()
-        wide = config.d_model
-        self.tokens = TokenEmbedding(config.n_entities, config.d_entity)
-        same = config.d_entity == wide
-        self.project = nn.Identity() if same else nn.Linear(config.d_entity, wide, bias=False)
-        self.position = nn.Embedding(config.max_length + config.unused_positions, wide)
-        self.segments = nn.Embedding(config.n_segments, wide)
-        self.norm, self.dropout = LayerNorm(wide, config.eps), Dropout(config.dropout)
-
-    def forward(
-        self, entities: Tensor, mentions: Tensor, places: Tensor, segments: Tensor | None = None
-    ) -> Tensor:
-        """Return rows (B, E, d_model) for entities and segments (B, E), mentions bool (B, E, T):
-        which words name it, and the places (T,) or (B, T) of the words.
-        """
-        check_tokens(entities, "entities")
-        shape = (*entities.shape, places.shape[-1])
-        if not isinstance(mentions, Tensor) or mentions.dtype != torch.bool:
-            raise TypeError(f"mentions must be bool (B, E, T); got {describe(mentions)}")
-        if mentions.shape != shape:
-            raise ValueError(
-                f"mentions must be bool (B, E, T) = {shape}, the words that name each entity; got "
-                f"{tuple(mentions.shape)}. mentions_of makes them from spans"
-            )
-        if segments is not None:
-            check_segments(segments, entities, self.segments.num_embeddings)
-        rows = self.project(look_up(self.tokens.weight, entities, "entities"))
-        text = self.segments.weight[0] if segments is None else self.segments(segments)
-        at = self.position(places)
-        share = mentions.to(at.dtype) / mentions.sum(-1, keepdim=True).clamp(min=1)  # (B, E, T)
-        return self.dropout(self.norm(rows + share @ at + text))
-
-
 class Luke(Bert):
     """RoBERTa for words alone; `joint` reads entities behind them."""
 
@@ -139,11 +97,7 @@ class Luke(Bert):
         x = torch.cat((self.embeddings(tokens, segments, places), named), 1)
         keys = Padding(torch.cat((real, mentions.any(-1)), 1))
         for block in self.stack.blocks:
-            attn: Any = block.attn
-            x = block.attn_residual(
-                x, lambda rows, attn=attn: attn.joint(rows, real.shape[1], keys)
-            )
-            x = block.stream(block.ff_residual(x, block.ff))
+            x = read(block, x, tokens.shape[1], keys)
         return x
 
 
@@ -154,18 +108,6 @@ def read(block: nn.Module, x: Tensor, n_words: int, mask: Mask) -> Tensor:
     assert isinstance(attn, EntityAwareAttention)
     x = block.attn_residual(x, lambda rows: attn.joint(rows, n_words, mask))
     return block.stream(block.ff_residual(x, block.ff))
-
-
-class LukeForMaskedLM(BertForMaskedLM):
-    """Both heads: `masked_logits` of states of words, `entity_logits` of states of entities."""
-
-    def __init__(self, bert: Luke, masked: MaskedHead, entity: MaskedHead) -> None:
-        super().__init__(bert, masked)
-        self.entity = entity
-
-    def entity_logits(self, states: Tensor) -> Tensor:
-        """Return logits (..., n_entities) for states (..., d_model)."""
-        return self.entity(states)
 
 
 class EntityClassifier(nn.Module):
@@ -198,12 +140,6 @@ class EntityClassifier(nn.Module):
         return self.out(self.dropout(states[:, : self.n_entities].flatten(1)))
 
 
-def mentions_of(spans: Tensor, T: int) -> Tensor:
-    """Return mentions (B, E, T), bool, for spans (B, E, 2): first word, word after the last."""
-    at, (begin, end) = torch.arange(T, device=spans.device), spans[..., None].unbind(-2)
-    return (begin <= at) & (at < end)
-
-
 def entity_aware(config: EncoderConfig, layer: int) -> EntityAwareAttention:
     """Return the attention of a layer."""
     return EntityAwareAttention(config.d_model, config.n_heads, config.weights_dropout)
@@ -230,17 +166,3 @@ def luke(config: LukeConfig = BASE, **changes: Any) -> Luke:
     model = bert(config, **changes)
     assert isinstance(model, Luke)
     return model
-
-
-def for_masked_lm(encoder: Luke) -> LukeForMaskedLM:
-    """Put both heads on an encoder. The words' scores have a table of their own, as in the released
-    form, which begins as the encoder's; the entities' share the encoder's.
-    """
-    config, words = encoder.config, encoder.embeddings.tokens
-    own = TokenEmbedding(words.vocab_size, words.d_model)
-    own.load_state_dict(words.state_dict())
-    heads = (
-        MaskedHead(table, config.d_model, config.activation, config.eps)
-        for table in (own, encoder.entities.tokens)
-    )
-    return LukeForMaskedLM(encoder, *heads)

@@ -5,7 +5,7 @@ A place that is asked for must not see its own token, and the places asked after
 stand there. A row of the content stream has read its token, a row of the query stream has not; both
 go through the same weights and read the content stream alone.
 
-Long because it holds both streams, what a segment remembers, and the head of the objective.
+Long because it holds both streams, relative segments, and what a segment remembers.
 
 System: xlnet
 Parent: transformer_xl
@@ -32,7 +32,7 @@ from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, gelu
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_segments, check_tokens
+from deepdive.layers.embeddings import TokenEmbedding, check_segments, check_tokens
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
@@ -198,26 +198,6 @@ def _at(rows: Tensor, places: Tensor) -> Tensor:
     return rows.gather(1, places[..., None].expand(-1, -1, rows.shape[-1]))
 
 
-class XLNetLM(nn.Module):
-    """`XLNet.predict`, then scores of the vocabulary: tokens, sees, places -> (B, M, V)."""
-
-    def __init__(self, bert: XLNet, head: TiedHead) -> None:
-        super().__init__()
-        self.bert, self.head = bert, head
-
-    def forward(
-        self,
-        tokens: Tensor,
-        sees: Tensor,
-        places: Tensor,
-        mask: Tensor | None = None,
-        segments: Tensor | None = None,
-        memory: Memory | None = None,
-    ) -> Tensor:
-        """Return the logits of each place; the arguments are those of `XLNet.predict`."""
-        return self.head(self.bert.predict(tokens, sees, places, mask, segments, memory))
-
-
 @dataclass(frozen=True)
 class XLNetConfig(Config):
     """`n_memory`: how many rows `memory` keeps; None: all. `family`: how it is published."""
@@ -244,8 +224,3 @@ def xlnet(config: XLNetConfig = BASE, **changes: Any) -> XLNet:
     model = XLNet(XLNetConfig.given(config, changes))
     initialise(model)
     return model
-
-
-def for_lm(model: XLNet) -> XLNetLM:
-    """Put the head of the objective on a model; its own embedding scores the tokens."""
-    return XLNetLM(model, TiedHead(model.tokens, bias=True))

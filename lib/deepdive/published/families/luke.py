@@ -1,6 +1,6 @@
 """LUKE: RoBERTa's names, a second table of embeddings, and three more queries in each layer."""
 
-from deepdive.models.bert import luke
+from deepdive.models.bert import luke, luke_heads
 from deepdive.published.families.encoders import EMBEDDINGS, LAYER, LAYERS, ROBERTA, like, masked
 from deepdive.published.form import Head
 from deepdive.published.names import Names
@@ -47,7 +47,7 @@ LUKE = like(
     heads={
         "masked_lm": Head(
             "LukeForMaskedLM",
-            luke.for_masked_lm,
+            luke_heads.for_masked_lm,
             masked("dense layer_norm decoder.bias decoder.weight", "lm_head.") | TOLD,
         )
     },

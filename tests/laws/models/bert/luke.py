@@ -7,17 +7,15 @@ from torch import Tensor
 
 from deepdive.masks import Padding
 from deepdive.models.bert import roberta
+from deepdive.models.bert.entities import EntityEmbeddings, mentions_of
 from deepdive.models.bert.luke import (
     TINY,
     EntityAwareAttention,
     EntityClassifier,
-    EntityEmbeddings,
     Luke,
-    LukeForMaskedLM,
-    for_masked_lm,
     luke,
-    mentions_of,
 )
+from deepdive.models.bert.luke_heads import LukeForMaskedLM, for_masked_lm
 from laws import (
     ALONE,
     ONE_ROW,

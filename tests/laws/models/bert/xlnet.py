@@ -11,10 +11,9 @@ from deepdive.models.bert.xlnet import (
     RelativeSegments,
     XLNet,
     XLNetBlock,
-    XLNetLM,
-    for_lm,
     xlnet,
 )
+from deepdive.models.bert.xlnet_lm import XLNetLM, for_lm
 from laws import (
     ALONE,
     ORDERED,
