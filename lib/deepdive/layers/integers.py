@@ -158,8 +158,8 @@ def i_softmax(x: Whole, allowed: Tensor | None = None, bits: int = 8) -> Whole:
     open_ = torch.ones_like(q, dtype=torch.bool) if allowed is None else allowed.expand_as(q)
     lowest = q.min() - 1
     q = torch.where(open_, q, lowest)
-    e = i_exp(Whole(q - q.amax(-1, keepdim=True), x.scale))
-    e = _in_16_bits(e).q.long() * open_
+    lifted = i_exp(Whole(q - q.amax(-1, keepdim=True), x.scale))
+    e = _in_16_bits(lifted).q.long() * open_
     share = 2**32 // e.sum(-1, keepdim=True).clamp(min=1)
     return Whole((e * share >> (32 - bits)).int(), torch.tensor(2.0**-bits).double())
 

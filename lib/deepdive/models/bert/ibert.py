@@ -243,7 +243,7 @@ def integer(model: Bert, ranges: Ranges) -> IntegerBert:
     for i, block in enumerate(cast(Iterable[Block], stack.blocks)):
         name = f"stack.blocks.{i}"
         for part in ("attn_residual", "ff_residual"):
-            norm = cast(PostNorm, getattr(block, part)).norm
+            norm = cast(LayerNorm, cast(PostNorm, getattr(block, part)).norm)
             setattr(block, part, IntegerPostNorm(norm, ranges, f"{name}.{part}.norm", 22))
         block.attn = IntegerAttention(cast(Any, block.attn), ranges, f"{name}.attn")
         block.ff = IntegerFeedForward(block.ff, ranges, f"{name}.ff")

@@ -1,4 +1,7 @@
-"""Where I-BERT's error enters: one kind of operation in whole numbers, the rest in floats."""
+"""Where I-BERT's error enters: one kind of operation in whole numbers, the rest in floats.
+
+Long because each of the five kinds is put into the model of floats in a way of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """TaBERT: BERT reads a question with each row of a table, and attention down the columns joins the
 rows. Yin et al. 2020, "TaBERT: Pretraining for Joint Understanding of Textual and Tabular Data".
 
+Long because what is read of a table, and how it becomes text, stands beside the model itself.
+
 System: tabert
 Parent: bert
 What differs:
@@ -155,6 +157,6 @@ def linearised(
         lines.append((ids, slots))
     T = max(len(ids) for ids, _ in lines)
     tokens = torch.tensor([ids + [tokenizer.pad] * (T - len(ids)) for ids, _ in lines])
-    slots = torch.tensor([slots + [-1] * (T - len(slots)) for _, slots in lines])
+    places = torch.tensor([slots + [-1] * (T - len(slots)) for _, slots in lines])
     mask = torch.arange(T) < torch.tensor([[len(ids)] for ids, _ in lines])
-    return tokens[None], slots[None], mask[None]
+    return tokens[None], places[None], mask[None]

@@ -23,6 +23,7 @@ class TapasEmbeddings(BertEmbeddings):
     """`BertEmbeddings` with a table for each kind of type, and places that begin in each cell."""
 
     sizes = TYPES
+    types: nn.ModuleList
 
     @classmethod
     def of(cls, config: Any) -> Self:
