@@ -13,7 +13,7 @@ class GradientDisentangled(nn.Module):
     The loss of the model that reads `weight` trains `delta` alone; that of the one that owns
     `shared` moves both tables. Where both losses pull at one table (ELECTRA), filling gaps brings
     words of like meaning together, and finding what was replaced drives them apart.
-    Source: He, Gao and Chen 2023, section 3.2 and figure 1 (c).
+    Source: He, Gao and Chen 2023, section 3.3.
     """
 
     def __init__(self, shared: TokenEmbedding) -> None:

@@ -16,7 +16,7 @@ class SpanConvolution(nn.Module):
 
     Rows outside the sequence, and rows that are not `real`, count as 0.
     Raises ValueError unless `kernel` is odd.
-    Source: Jiang et al. 2020, section 3.2, equations 3 to 5.
+    Source: Jiang et al. 2020, section 3.2, and their released code.
     """
 
     def __init__(self, d_model: int, n_heads: int, d_head: int, kernel: int) -> None:

@@ -18,6 +18,7 @@ from transformers import ConvBertConfig, ConvBertForMaskedLM, ConvBertModel
 
 from deepdive.layers import gelu_tanh
 from deepdive.layers.grouped import GroupedFeedForward, GroupedLinear
+from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.layers.span_convolution import SpanConvolution
 from deepdive.models.bert import convbert
 from deepdive.published import family, from_config, load
@@ -29,7 +30,7 @@ WIDE = {**SIZES, "embedding_size": 16, "head_ratio": 8, "conv_kernel_size": 9}
 
 
 @parity(
-    "convbert", convbert.MixedAttention, SpanConvolution, GroupedLinear, GroupedFeedForward
+    "convbert", MixedAttention, SpanConvolution, GroupedLinear, GroupedFeedForward
 )  # fmt: skip
 def convbert_agrees() -> None:
     for settings in (NARROW, WIDE):

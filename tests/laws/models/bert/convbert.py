@@ -9,6 +9,7 @@ from deepdive.attention import MultiHeadAttention, Slot
 from deepdive.attention.multi_head import split_heads
 from deepdive.layers import FeedForward, gelu
 from deepdive.layers.grouped import GroupedFeedForward, GroupedLinear
+from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.layers.span_convolution import SpanConvolution
 from deepdive.models.bert import convbert
 from deepdive.models.bert.bert import Bert, EncoderConfig, bert
@@ -58,12 +59,12 @@ def _() -> Case:
     return encoder("convbert", "ConvBertForMaskedLM", limits, refusals)
 
 
-@case("bert/MixedAttention", convbert.MixedAttention)
+@case("MixedAttention", MixedAttention)
 def _() -> Case:
     x = random_rows(2, 5, 16)
 
-    def make(n_heads: int = 2) -> convbert.MixedAttention:
-        return convbert.MixedAttention(16, n_heads, 3)
+    def make(n_heads: int = 2) -> MixedAttention:
+        return MixedAttention(16, n_heads, 3)
 
     def its_parts() -> tuple[Tensor, Tensor]:
         layer, plain = make().double(), MultiHeadAttention(16, 2, d_head=4).double()
