@@ -44,7 +44,9 @@ def score_parts(words: Sequence[str], tables: Mapping[str, Any], *, asks: int) -
     found = {name: np.asarray(_plain(parts), dtype=np.float64) for name, parts in tables.items()}
     for name, parts in found.items():
         if parts.shape != shape:
-            raise ValueError(f"{name!r}: expected parts {shape}, one for each pair; got {parts.shape}")
+            raise ValueError(
+                f"{name!r}: expected parts {shape}, one for each pair; got {parts.shape}"
+            )
     if not found:
         raise ValueError("tables is empty; give the parts of one head at least")
     if not 0 <= asks < len(words):
@@ -111,7 +113,8 @@ def _bars(words: Sequence[str], parts: Any, weights: Any) -> str:
             value = float(parts[p, i]) * unit
             body.append(
                 f'<rect class="sp-part" x="{MIDDLE + min(value, 0):.2f}" '
-                f'y="{top + 4 + 8 * p:g}" width="{abs(value):.2f}" height="6" fill="{ROLES[role]}"/>'
+                f'y="{top + 4 + 8 * p:g}" width="{abs(value):.2f}" height="6" '
+                f'fill="{ROLES[role]}"/>'
             )
         body.append(
             f'<rect class="sp-weight" x="{WEIGHT:g}" y="{top + 8:g}" height="14" '
