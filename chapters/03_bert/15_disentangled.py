@@ -198,17 +198,8 @@ def right(model, length, far):
 # A small DeBERTa of one layer has learned from generated queues of 24 to say what those get who
 # name no order. Here it reads the ten people:
 
-# %% Take a part away tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.score_parts import score_parts
 
-steps = pick(ci=60, laptop=300, gpu=600, experiment=round(600 * share()))
-trained = train("DeBERTa", FAR, 1, steps, seed=1)
-people = "rye+red tea>4 oil>7 egg bun ? <3 pie =red ?".split()
-tokens, at = torch.tensor([[ID[word] for word in people]]), torch.arange(len(people))
-
-
+# %% Take a score apart tags=["fold"]
 def three_parts(model, tokens, at):
     """Content to content, content to position, position to content: (H, 3, T, S)."""
     encoder = model["encoder"]
@@ -218,9 +209,17 @@ def three_parts(model, tokens, at):
     return torch.stack([contents, place.bias(q, 0 * k, at, at), place.bias(0 * q, k, at, at)], 2)[0]
 
 
-with torch.no_grad():
-    parts = three_parts(trained, tokens, at)
+# %% Take a part away tags=["fold"]
+from deepdive.inspect import record
+from deepdive.page.experiments import kept, share, sweep
+from deepdive.page.score_parts import score_parts
+
+steps = pick(ci=60, laptop=600, gpu=600, experiment=round(600 * share()))
+trained = train("DeBERTa", FAR, 1, steps, 1)
+people = "rye+red tea>4 oil>7 egg bun ? <3 pie =red ?".split()
+tokens, at = torch.tensor([[ID[word] for word in people]]), torch.arange(len(people))
 with record(trained, "*.weights") as seen, torch.no_grad():
+    parts = three_parts(trained, tokens, at)
     gets = logits(trained, tokens)[0].argmax(-1)
 weights = parts.sum(1).softmax(-1)  # (H, T, S)
 assert torch.allclose(weights, next(iter(seen.values()))[0], atol=1e-5)
@@ -324,13 +323,13 @@ print("scores of", tuple(mine.shape), "are the library's")
 from deepdive.page.predictions import predict
 
 predict(
-    "T5's bias, one layer, four heads. The words `<k` name 2 distances, or 4, or 8. Where does it "
-    "answer them nearly always (in 97 of 100 or more)?",
-    ["with 2, 4 and 8", "with 2 and 4", "with 2 only", "nowhere"],
-    answer=1,
-    explain="A head cannot turn to where the word says, but it can look at one fixed distance. "
-    "Four heads fetch from four, and the feed-forward layer takes what the word asked for.",
-    key="03_bert/t5-heads",
+    "T5's bias has one number a distance in each of four heads, so a head can hold one distance. "
+    "If the words `<k` name only 2 distances, or 4, does T5 answer them as DeBERTa answers 8?",
+    ["with 2 and with 4", "with 2 only", "not even with 2"],
+    answer=2,
+    explain="Heads that hold a distance each fetch several orders, and the feed-forward layer must "
+    "then take out the one that the word meant. In as many steps it learns this only in part.",
+    key="03_bert/t5-distances",
 )
 
 # %% [markdown] tags=["answer"]
@@ -350,7 +349,7 @@ asked = [(name, FAR, 1, seed) for seed in (1, 2, 3) for name in MODELS]
 asked += [("T5", far, 1, seed) for seed in (1, 2, 3) for far in (2, 4)]
 asked += [(name, FAR, 2, seed) for seed in (1, 2, 3) for name in ("absolute, moved", "T5")]
 if profile() != "experiment":
-    asked = [(name, FAR, 1, 1) for name in ("absolute", "T5", "DeBERTa", "ConvBERT")]
+    asked = [(name, FAR, 1, 1) for name in ("T5", "DeBERTa")]
 names = ["model", "far", "layers", "seed"]
 points = [dict(zip(names, each, strict=True), steps=steps) for each in asked]
 file = kept("03_bert", "disentangled")
@@ -392,10 +391,10 @@ table(lines, ["model", "distances", *(f"`{kind}`" for kind in KINDS)],
       caption="right in %, queues of 24: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# The rows above the last are one model, and only the words have changed. A head of T5 can look at
-# one fixed distance, whoever asks. With as many heads as distances, each fetches one order, and the
-# feed-forward layer takes the one that the word wanted. With more distances than heads this fails.
-# DeBERTa turns one head to wherever the word says.
+# T5 has a detour: heads that hold one distance each, and a feed-forward layer that picks by the
+# word. After 600 steps it is learned in part, and the less, the more distances there are. DeBERTa
+# needs no detour: a head turns to where the word says. What T5 learns in more steps we have not
+# asked.
 #
 # ## The experiment
 #
@@ -405,8 +404,10 @@ table(lines, ["model", "distances", *(f"`{kind}`" for kind in KINDS)],
 #
 # - **absolute**: BERT. **Absolute, moved**: BERT again; in training each queue begins at a place
 #   from 0 to 24 by lot, so that all rows for places have been trained.
-# - **T5**: one number a head and distance. **DeBERTa**, then without one part at a time.
-# - **ConvBERT**: further down.
+# - **T5**: one number a head and distance (the distances 8 and 9 share one).
+# - **DeBERTa**, then without one part at a time.
+# - **ConvBERT**: half of the heads gave way to convolutions whose kernels the words make;
+#   [more below](#convbert-a-kernel-that-words-make).
 
 # %% Count the operations tags=["fold", "nbval-check-output"]
 from deepdive.page.flops import count_flops
@@ -415,6 +416,8 @@ x = torch.zeros(32, SHORT, dtype=torch.long)
 counted = {name: count_flops(lambda: logits(build(name), x))  # noqa: B023
            for name in ("absolute", "T5", "ConvBERT", "DeBERTa")}  # fmt: skip
 print({name: f"{count / 1e6:.1f} million" for name, count in counted.items()})
+shared = T5Bias(HEADS, 32, SHORT).buckets(-torch.arange(10)).tolist()
+print("bucket of each distance in T5:", shared)
 
 # %% Draw all seeds tags=["slide", "fold"]
 from matplotlib.figure import Figure
@@ -455,19 +458,25 @@ if kept_runs:
     assert min(low["DeBERTa"] + far_off) > 97
     for part, kind in zip(PARTS, (2, 0, 1), strict=True):
         assert high[f"without {part}"][kind] < low["DeBERTa"][kind] - 5
-    for kind in (0, 1):
-        assert max(run[kind] for run in of("absolute", "long")) < low["absolute"][kind] - 15
     assert min(low["ConvBERT"]) > 97
+    assert max(run[0] for far in (2, 4, 8) for run in of("T5", far=far)) < low["DeBERTa"][0] - 5
+    for name, lost in (("absolute", 1 / 3), ("absolute, moved", 1 / 5)):
+        for kind in (0, 1):
+            before, after = (mean(run[kind] for run in of(name, n)) for n in ("short", "long"))
+            assert after < (1 - lost) * before
+    deep = [run for name in ("absolute, moved", "T5") for run in of(name, layers=2)]
+    assert all(run[0] < low["DeBERTa"][0] - 3 for run in deep)
     print("each part is needed for one kind of question, in all seeds")
 
 # %% [markdown]
 # - **Each part has its kind of question.** Without content to content the caps cannot be compared,
-#   without content to position `<k` finds no place, and without position to content `?` does worse.
-#   In all seeds this loss is larger than any spread between them. The other two kinds stay, with
-#   one exception: without content to position `?` loses too, and why we have not measured.
-# - **Absolute places do not carry over.** BERT falls from its own queues to longer ones, most where
-#   it had learned most. That its rows for late places were never trained is only half of it: moved
-#   about in training, they are trained, and what it learns is less.
+#   without content to position `<k` finds no place, without position to content `?` does worse. In
+#   all seeds the loss is larger than any spread between them. The other two kinds stay, with one
+#   exception: without content to position `?` loses too; why, we have not measured.
+# - **Absolute places do not carry over.** In longer queues BERT loses more than a third of its right
+#   answers to `<k` and `?`. Its rows for late places were never trained; but moved about in
+#   training, when all are, it learns less and still loses a quarter of them.
+# - **T5 carries over, but knows too little**: it falls by a few points only, from less than half.
 # - **Chance is not zero.** One order in eight is right by luck; and where few stand near, the next
 #   word that gives is a fair guess for `?`.
 #
@@ -476,12 +485,18 @@ if kept_runs:
 # With two layers, and so twice the operations:
 
 # %% Two layers tags=["fold"]
-lines = [[name, n, *(spread(of(name, length, layers=n), kind) for length in ("short", "long")
-                     for kind in (0, 1))]
-         for name in ("absolute, moved", "T5") for n in (1, 2)]  # fmt: skip
-lines.append(["DeBERTa", 1, *(spread(of("DeBERTa", length), kind) for length in ("short", "long")
-                              for kind in (0, 1))])  # fmt: skip
-table(lines, ["model", "layers", "`<k`", "`?`", "`<k`, long", "`?`, long"],
+lines = []
+for name, n in (
+    ("absolute, moved", 1),
+    ("absolute, moved", 2),
+    ("T5", 1),
+    ("T5", 2),
+    ("DeBERTa", 1),
+):
+    found = [of(name, length, layers=n) for length in ("short", "long")]
+    cells = [spread(runs, kind) for runs in found for kind in (0, 1)]
+    lines += [[name, n, len(found[0]), *cells]] if found[0] else []
+table(lines, ["model", "layers", "seeds", "`<k`", "`?`", "`<k`, long", "`?`, long"],
       caption="right in %: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
@@ -540,7 +555,7 @@ assert apart == [False, True]
 # %% Read the kernels tags=["fold", "aside"]
 from deepdive.page.plotting import heads
 
-mixer = train("ConvBERT", FAR, 1, steps, 1)
+mixer = train("ConvBERT", FAR, 1, pick(ci=60, laptop=200, gpu=600), 1)
 attn, made = mixer["encoder"].stack.blocks[0].attn, []
 convolution = attn.convolution
 for x, _, _ in batches(300 if profile() != "ci" else 64, SHORT, FAR, 999):
@@ -626,12 +641,12 @@ heads(maps, asks, [str(k) for k in range(-FAR, FAR + 1)],
 #    Itself: $(1,1)\cdot(1,1) = 2$. `<2`, one behind: $(1,1)\cdot(0,2) = 2$. All three tie.
 #
 #    </details>
-# 2. *(predict, 5 min)* Give the DeBERTa of this page one head in place of four. Does `<k` suffer?
+# 2. *(pencil, 3 min)* DeBERTa base is 768 wide, and its table has 512 distances to each side. How
+#    many numbers are that? Compare BERT's table of 512 places.
 #
 #    <details><summary>Answer</summary>
 #
-#    Set `HEADS = 1` and run `train("DeBERTa", FAR, 1, steps, 1)` again: the kinds have to share
-#    a head, but they are asked at different places, and one head can turn to each of them.
+#    $1024 \cdot 768 = 786{,}432$, twice as many as BERT's. But all layers share them.
 #
 #    </details>
 # 3. *(measure, 10 min)* Set `REACH = 48`. What happens in queues of 48, and why?
@@ -644,10 +659,10 @@ heads(maps, asks, [str(k) for k in range(-FAR, FAR + 1)],
 #    </details>
 
 # %% tags=["nbval-check-output"]
-# The answer to exercise 1, checked.
+# The answers to exercises 1 and 2, checked.
 with torch.no_grad():
     both = hand.bias(words, words, three, three)[0, 0, 1] / hand.scale
-print((c @ c[1] + both).round().int().tolist())
+print((c @ c[1] + both).round().int().tolist(), RelativeRows(768, 512).table.weight.numel())
 
 # %% [markdown]
 # ## In three sentences
@@ -657,8 +672,8 @@ print((c @ c[1] + both).round().int().tolist())
 # asked. Distances beyond a reach are one, so longer texts bring nothing new; absolute places are
 # added only where gaps are filled. Back to the bakery: the attention that learned from examples to
 # look where a word says is the one in which words meet distances, and in a queue twice as long it
-# answers as before, while BERT, at the same number of operations, had learned less and lost much of
-# that.
+# answers as before, while BERT, at the same number of operations, had learned less and lost more than
+# a third of that. (A convolution whose kernel the words make learned it too, as far as it reaches.)
 #
 # ## Further reading
 #
