@@ -473,8 +473,8 @@ if kept_runs:
 #   without content to position `<k` finds no place, without position to content `?` does worse. In
 #   all seeds the loss is larger than any spread between them. The other two kinds stay, with one
 #   exception: without content to position `?` loses too; why, we have not measured.
-# - **Absolute places do not carry over.** In longer queues BERT loses more than a third of its right
-#   answers to `<k` and `?`. Its rows for late places were never trained; but moved about in
+# - **Absolute places do not carry over.** In longer queues BERT loses more than a third of its
+#   right answers to `<k` and `?`. Its rows for late places were never trained; but moved about in
 #   training, when all are, it learns less and still loses a quarter of them.
 # - **T5 carries over, but knows too little**: it falls by a few points only, from less than half.
 # - **Chance is not zero.** One order in eight is right by luck; and where few stand near, the next
@@ -500,8 +500,10 @@ table(lines, ["model", "layers", "seeds", "`<k`", "`?`", "`<k`, long", "`?`, lon
       caption="right in %: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# In part: a first layer can work out *my place less three*, and a second one ask for it; T5 has
-# eight heads now. After as many steps both stay below one layer of DeBERTa.
+# In part, it seems: a first layer can work out *my place less three*, and a second one ask for it.
+# The column *seeds* says how many runs there are. One run with two layers is one run: BERT gets
+# further there than with one, and not as far as one layer of DeBERTa. The sweep asks for three
+# seeds, and for T5 too; `deepdive run 3.15 --profile experiment` goes on where it was stopped.
 #
 # ## Far away is one row
 #
@@ -672,8 +674,9 @@ print((c @ c[1] + both).round().int().tolist(), RelativeRows(768, 512).table.wei
 # asked. Distances beyond a reach are one, so longer texts bring nothing new; absolute places are
 # added only where gaps are filled. Back to the bakery: the attention that learned from examples to
 # look where a word says is the one in which words meet distances, and in a queue twice as long it
-# answers as before, while BERT, at the same number of operations, had learned less and lost more than
-# a third of that. (A convolution whose kernel the words make learned it too, as far as it reaches.)
+# answers as before, while BERT, at the same number of operations, had learned less and lost more
+# than a third of that. (A convolution whose kernel the words make learned it too, as far as it
+# reaches.)
 #
 # ## Further reading
 #
