@@ -216,7 +216,7 @@ from deepdive.page.score_parts import score_parts
 
 steps = pick(ci=60, laptop=600, gpu=600, experiment=round(600 * share()))
 trained = train("DeBERTa", FAR, 1, steps, 1)
-people = "rye+red tea>4 oil>7 egg bun ? <3 pie =red ?".split()
+people = ["rye+red", "tea>4", "oil>7", "egg", "bun", "?", "<3", "pie", "=red", "?"]
 tokens, at = torch.tensor([[ID[word] for word in people]]), torch.arange(len(people))
 with record(trained, "*.weights") as seen, torch.no_grad():
     parts = three_parts(trained, tokens, at)
@@ -395,7 +395,8 @@ table(lines, ["model", "distances", *(f"`{kind}`" for kind in KINDS)],
 # word. After 600 steps it is learned in part, and the less, the more distances there are. DeBERTa
 # needs no detour: a head turns to where the word says. What T5 learns in more steps we have not
 # asked.
-#
+
+# %% [markdown]
 # ## The experiment
 #
 # Eight models of one layer, 64 wide, four heads, trained on queues of 24 people, asked in new ones
