@@ -28,7 +28,7 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% Draw a table and the rows that are read tags=["slide", "fold"]
+# %% A table of marathons tags=["fold"]
 from deepdive.data.wikitables import table as tabled
 from deepdive.models.bert.tabert import content_snapshot, overlap, words
 from deepdive.page.diagrams import svg, text
@@ -42,6 +42,7 @@ GAMES = tabled(["year", "city", "winner"], [
 ASKED = "who won in Mexico City after Rome ?"
 
 
+# %% Draw the rows that are read tags=["slide", "fold"]
 def drawn(read):
     """The table, with the rows that are read in colour."""
     body = [text(120 * j + 60, 18, name, 15, "key") for j, name in enumerate(GAMES.columns)]
@@ -76,7 +77,7 @@ film([drawn(rows) for rows in (best[0], best[1][:1], best[1], best[2])],
 # at most. TaBERT (Yin et al. 2020) therefore
 #
 # 1. chooses $K$ rows, the **content snapshot**: those that share most n-grams with the question;
-# 2. writes each as a line, `name | type | cell [SEP] name | type | cell [SEP]`, behind the question;
+# 2. writes each as a line, `name | type | cell [SEP] name | type | cell [SEP]`, after the question;
 # 3. reads each line with BERT; a cell's vector is the mean of its tokens' states;
 # 4. joins the rows by **vertical attention**: the vectors of one column attend to each other.
 #
@@ -114,7 +115,7 @@ print("the pencil was right")
 from functools import cache
 
 from deepdive.data.wikitables import generated_table_questions, table_questions
-from deepdive.page.experiments import kept, share, sweep
+from deepdive.page.experiments import kept, sweep
 from deepdive.page.profile import pick, profile
 
 KS = (1, 3, 5, 10)
@@ -138,6 +139,7 @@ def askable(tables):
     return found
 
 
+# %% How many there are tags=["fold"]
 few = pick(ci=12, laptop=12, gpu=40, experiment=40)
 many = pick(ci=40, laptop=40, gpu=346, experiment=346)
 asked = askable(many)
@@ -256,6 +258,7 @@ def interval(hits, asked):
     return Interval(hits.sum() / asked.sum(), low, high)
 
 
+# %% What was found tags=["fold"]
 found = {(row["tables"], row["rows"]): row for row in there}
 most, least = max(n for n, _ in found), min(n for n, _ in found)
 
@@ -405,6 +408,7 @@ def lesson(draw):
     return said, places, 0 if len(middle) == 1 else 1  # which of the two is the teacher
 
 
+# %% Batches of sentences tags=["fold"]
 def batch(n, seed):
     """Tokens, entities, mentions, real tokens and classes: is the first entity the teacher?"""
     draw, T = random.Random(seed), 10
@@ -439,6 +443,7 @@ def trained(four, seed, steps):
     return classifier, right
 
 
+# %% Train both tags=["fold"]
 steps = pick(ci=40, laptop=80, gpu=400)
 seeds = range(pick(ci=1, laptop=3, gpu=3))
 runs = {four: [trained(four, seed, steps) for seed in seeds] for four in (True, False)}
@@ -468,11 +473,10 @@ heads(
 )
 
 # %% [markdown]
-# *Each row is the entity of one name, each column a word or an entity that is asked; a full cell is a
-# large weight.* The sentence has three places where the two voices differ: *was*, *by*, and how far
-# apart the names are. The printed shares are those of new sentences. One matrix for all four kinds
-# is enough for so small a task: four can say more, and nothing here needs it. That they help on
-# real text is what the paper prints, not what was seen here.
+# *Each row is the entity of one name, each column a word or an entity that is asked; a full cell is
+# a large weight.* The voices differ in *was*, in *by*, and in how far apart the names are. The
+# shares above are those of new sentences. On so small a task four matrices were not needed: whether
+# they help on real text was not measured here.
 
 # %% [markdown] tags=["slide"]
 # ## Whole numbers only
@@ -558,9 +562,12 @@ for kind, put in KINDS.items():
     changed = copy.deepcopy(model)
     put(changed, ranges)
     costs[kind] = bootstrap(lost(changed))
-table([[kind, cost] for kind, cost in costs.items()], ["in whole numbers", "lost"],
-      formats={"lost": ".2%"},
-      caption="squared error over squared length of the states, 95% intervals over sentences")  # fmt: skip
+table(
+    [[kind, cost] for kind, cost in costs.items()],
+    ["in whole numbers", "lost"],
+    formats={"lost": ".2%"},
+    caption="squared error over squared length of the states, 95% intervals over sentences",
+)
 
 # %% [markdown]
 # The polynomials, the part of I-BERT that is hardest to think of, cost least. What costs is the
@@ -580,6 +587,7 @@ with observed(model, see), torch.no_grad():
     model(sentences("train", pick(ci=16, laptop=64, gpu=64), 0))
 
 
+# %% Eight bits, in three ways tags=["fold"]
 def rounded(mode):
     """MiniLM with 8 bits in its weights, or in what enters them with one or many scales."""
     changed = copy.deepcopy(model).requires_grad_(False)
