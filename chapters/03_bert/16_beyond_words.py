@@ -348,7 +348,8 @@ table(
 )  # fmt: skip
 
 # %% [markdown]
-# On so few tables the intervals are wide; look at the last column before you speak of a better one.
+# On so few tables the intervals are wide, and each one in the last column contains zero: the two
+# cannot be told apart here. MiniLM was trained on sentences, and has seen no row of a table.
 # A single cell is right far more rarely than its row holds the answer: to find the row is the
 # smaller part of the work.
 
@@ -725,12 +726,13 @@ print("answers 1 and 2 hold")
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# A table needs a choice before reading and attention down its columns; an entity needs a row with a
-# place, and may have queries of its own; integers need polynomials, and scales that fit. In each
-# case what was new in the layers is small, and what is lost is lost at the border, where the world
-# becomes the model's input or a float becomes eight bits. How often is the answer in TaBERT's three
-# rows? In about half of the questions whose answer is a cell, and a made-up single row has it in
-# fewer than one of five.
+# A table needs a choice before reading, and attention down its columns. An entity needs a row with
+# a place, and may have queries of its own; integers need polynomials, and scales that fit. What is
+# lost is lost at the border, where a table becomes lines or a float becomes eight bits.
+#
+# So the answer about Crettyard may never reach the model: of the questions whose answer is a cell,
+# the three rows of TaBERT's snapshot hold it for about half, and a made-up single row for fewer
+# than one in five.
 #
 # ## Further reading
 #
