@@ -572,9 +572,9 @@ table(
 )
 
 # %% [markdown]
-# The two polynomials, for which I-BERT is known, cost little: together less than a tenth of what the
-# matrices cost. The matrices and the norms both round whole states to 8 bits. Is it the weights that
-# suffer, or what enters them?
+# The two polynomials, for which I-BERT is known, cost little: together less than a tenth of what
+# the matrices cost. The matrices and the norms both round whole states to 8 bits. Is it the
+# weights that suffer, or what enters them?
 
 # %% Weights, or what they multiply? tags=["fold"]
 reach = {}  # for each matrix the largest of what enters, column by column
