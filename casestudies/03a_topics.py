@@ -284,13 +284,16 @@ from deepdive.page.predictions import predict
 predict(
     "Of all the topics of the first run, how many come back in every one of the other runs?",
     ["nearly all", "between half and nine in ten", "fewer than half"],
-    2,
-    "A topic comes back in most runs, but few come back in all: each run cuts the large fields "
-    "otherwise.",
+    answer=2,
+    explain="A topic comes back in most runs, but few come back in all: each run cuts the large "
+    "fields otherwise.",
     key="03a/come-back",
 )
 
-# %% Draw what came back tags=["fold", "answer"]
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+# %% Draw what came back tags=["fold"]
 figure = Figure(figsize=(7.5, 3.4))
 axes = figure.subplots()
 image = axes.imshow(overlap, vmin=0, vmax=1, cmap="Blues", aspect="auto")
