@@ -70,6 +70,7 @@ SMALL: dict[str, Any] = {
     "block_size": 2,
     "kernel": 3,
     "d_embedding": 8,
+    "n_buckets": 4,
 }
 # A model of one vocabulary hands its size on as the source's.
 ALSO = {"vocab_size": "src_vocab"}
@@ -88,6 +89,7 @@ ZERO_SAYS_SOMETHING = {
     "local_after",
     "n_layers",
     "n_decoder_layers",
+    "n_vertical",
     "n_segments",
     "n_random",
     "n_highway",

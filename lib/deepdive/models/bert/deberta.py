@@ -23,6 +23,7 @@ from typing import Any
 from torch import nn
 
 from deepdive.attention import KeysWithoutBias
+from deepdive.checks import divides
 from deepdive.layers.stacks import Stack
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.positions import DisentangledPosition, Position, RelativeRows
@@ -36,6 +37,7 @@ class DebertaConfig(EncoderConfig):
 
     @property
     def d_head(self) -> int:
+        divides(n_heads=self.n_heads, d_model=self.d_model)
         return self.d_model // self.n_heads
 
     @property

@@ -28,6 +28,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention, Slot
+from deepdive.checks import positive
 from deepdive.layers import Block, Convolution, Dropout, LayerNorm, gelu
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Mask
@@ -77,6 +78,7 @@ class ConvolvedBlock(Block):
     """
 
     def __init__(self, config: DebertaV2Config, kernel: int) -> None:
+        positive(kernel=kernel)
         if kernel % 2 == 0:
             raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
         plain = block(config, 0)
@@ -107,6 +109,11 @@ def first_convolved(config: DebertaV2Config, layer: int) -> Block:
 
 def one_table(config: DebertaV2Config) -> Stack:
     """Return the layers, all with the same buckets of distances."""
+    if config.farthest < (least := config.n_buckets // 2 + 2):
+        raise ValueError(
+            f"reach={config.reach}, max_length={config.max_length}: n_buckets={config.n_buckets} "
+            f"need distances up to {least} at least, in reach or, if that is None, in max_length"
+        )
     norm = LayerNorm(config.d_model, config.eps)
     rows = BucketedRows(config.d_model, config.n_buckets, config.farthest, norm)
     given = config.but(attention=partial(shared, rows=rows))

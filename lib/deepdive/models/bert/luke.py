@@ -131,6 +131,7 @@ class EntityClassifier(nn.Module):
         self, tokens: Tensor, entities: Tensor, mentions: Tensor, mask: Tensor | None = None
     ) -> Tensor:
         """Return logits (B, n_classes); the arguments are those of `Luke.joint`."""
+        check_tokens(tokens)
         if entities.shape[-1] < self.n_entities:
             raise ValueError(
                 f"entities are {tuple(entities.shape)}, expected (B, E) with E of "

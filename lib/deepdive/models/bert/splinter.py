@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.layers import LayerNorm
 from deepdive.layers.heads import initialise
 from deepdive.masks import describe
@@ -56,6 +57,7 @@ class SpanSelector(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
+        positive(d_model=d_model)
         self.ask, self.answer = (
             nn.Sequential(nn.Linear(d_model, d_model), nn.GELU(), LayerNorm(d_model, 1e-5))
             for _ in range(2)

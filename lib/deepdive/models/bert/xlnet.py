@@ -31,6 +31,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import positive
 from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, gelu
 from deepdive.layers.embeddings import TokenEmbedding, check_segments, check_tokens
 from deepdive.layers.feed_forward import Activation
@@ -52,6 +53,7 @@ class RelativeSegments(nn.Module):
 
     def __init__(self, n_heads: int, d_head: int) -> None:
         super().__init__()
+        positive(n_heads=n_heads, d_head=d_head)
         self.w = nn.Parameter(torch.zeros(n_heads, d_head))
         self.e = nn.Parameter(0.02 * torch.randn(2, n_heads, d_head))
 
@@ -152,6 +154,7 @@ class XLNet(nn.Module):
         `sees` bool (B, T, T): may place t read token s? `deepdive.training.objectives.order_tokens`
         draws both. Raises ValueError where a place would read its own token.
         """
+        check_tokens(tokens)
         T = tokens.shape[-1]
         if sees.shape[-2:] != (T, T) or bool(sees.diagonal(dim1=-2, dim2=-1).any()):
             raise ValueError(
