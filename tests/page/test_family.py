@@ -55,7 +55,7 @@ def test_a_place_turns_the_others_pale(reader: Reader) -> None:
     page.get_by_label("in a head", exact=True).check()
     pale = page.locator(".fm-pale").evaluate_all("all => all.map(x => x.dataset.id)")
     assert pale == ["t", "b", "c"]
-    page.get_by_label("all", exact=True).check()
+    page.get_by_label("anywhere", exact=True).check()
     assert page.locator(".fm-pale").count() == 0
 
 

@@ -76,10 +76,11 @@ def family(members: Sequence[Member], *, chosen: str) -> Html:
     cards = "".join(_card(one, names.get(one.parent, "")) for one in members)
     drawn = _tree(members, depth)
     name = f"fm{hashlib.sha256((drawn + cards).encode()).hexdigest()[:10]}"
+    every = [("", "anywhere"), *((key, words) for key, (words, _) in PLACES.items())]
     choices = "".join(
         f'<label><input type="radio" name="{name}-place" value="{place}"{" checked" * (not place)}>'
         f" {words}</label>"
-        for place, words in [("", "all"), *((key, words) for key, (words, _) in PLACES.items())]
+        for place, words in every
     )
     html = _PAGE.format(
         id=name, tree=drawn, cards=cards, choices=choices, **ROLES,
@@ -108,19 +109,23 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
         if one.parent:
             top = HIGH * (rows[one.parent] + 0.5) + 7
             lines.append(f'<path d="M{x - INDENT:g} {top:g}V{y:g}H{x - 7:g}"/>')
-        label = escape(f"{one.name}, {one.year}, differs {words}")
+        # a root differs from nobody who is shown
+        label = escape(f"{one.name}, {one.year}" + f", differs {words}" * bool(one.parent))
+        where = f" · {words}" * bool(one.parent)
+        place = one.place * bool(one.parent)
+        colour = ROLES[role] if one.parent else "currentColor"
         body.append(
-            f'<g class="fm-row" data-id="{escape(one.id)}" data-place="{one.place}" '
+            f'<g class="fm-row" data-id="{escape(one.id)}" data-place="{place}" '
             f'data-label="{label}">'
             f'<rect class="fm-field" x="{x - 11:g}" y="{y - HIGH / 2 + 1:g}" '
             f'width="{WIDE - x + 10:g}" height="{HIGH - 2:g}" rx="5" fill="currentColor" '
             'fill-opacity="0"/>'
-            f'<circle cx="{x:g}" cy="{y:g}" r="6" fill="{ROLES[role]}"/>'
+            f'<circle cx="{x:g}" cy="{y:g}" r="6" fill="{colour}"/>'
             f'<text x="{x + 13:g}" y="{y:g}" font-size="14" dominant-baseline="central" '
             f'fill="currentColor">{escape(one.name)}</text>'
             f'<text x="{WIDE - 6:g}" y="{y:g}" font-size="12" text-anchor="end" class="fm-when" '
             'dominant-baseline="central" fill="currentColor">'
-            f"{escape(one.year)} · {words}</text></g>"
+            f"{escape(one.year)}{where}</text></g>"
         )
     high = HIGH * len(members)
     # opacity of the whole: where lines lie on each other they are no darker
@@ -134,16 +139,17 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
 
 def _card(one: Member, parent: str) -> str:
     of = f", child of {escape(parent)}" if parent else ""
+    what = f"What differs, {PLACES[one.place][0]}:" if parent else "What is new:"
     said = "".join(f"<li>{marked(each)}</li>" for each in one.differs)
     more = "".join(
-        f"<p><b>{what}</b> {marked(words)}</p>"
-        for what, words in (("Printed:", one.printed), ("Held here:", one.held))
+        f"<p><b>{title}</b> {marked(words)}</p>"
+        for title, words in (("Printed:", one.printed), ("Proved here:", one.held))
         if words
     )
     link = f'<p><a href="#{escape(one.section)}">Its section on this page</a></p>'
     return (
         f'<div class="fm-card" data-id="{escape(one.id)}"><p><b class="fm-name">{escape(one.name)}'
-        f"</b>, {escape(one.year)}{of}. What differs, {PLACES[one.place][0]}:</p><ul>{said}</ul>"
+        f"</b>, {escape(one.year)}{of}. {what}</p><ul>{said}</ul>"
         f"{more}{link if one.section else ''}</div>"
     )
 
@@ -178,7 +184,7 @@ _PAGE = """\
 @media print {{ .fm-places {{ display: none; }} }}
 </style>
 <div class="fm" id="{id}" role="group" aria-label="A family of models">
-<fieldset class="fm-places" hidden><legend>differs</legend>{choices}</fieldset>
+<fieldset class="fm-places" hidden><legend>Show those that differ:</legend>{choices}</fieldset>
 <div class="fm-both"><div>{tree}</div>
 <div class="fm-cards" role="status" aria-live="polite">{cards}</div></div>
 </div>

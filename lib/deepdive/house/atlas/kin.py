@@ -55,7 +55,6 @@ def proof(row: Row) -> str:
     """What holds a system, in a sentence: its reference implementation, or why there is none."""
     if not row.built:
         return "Planned: no code here yet."
-    where = row.test.split()[-1].rpartition("/")[2]
     if row.oracle.startswith("none"):
-        return f"No reference implementation; the laws hold it ({where})."
-    return f"The same numbers as {row.oracle.split(';')[0]} ({where})."
+        return "There is no reference implementation; tests of its laws hold it."
+    return f"Its numbers equal those of {row.oracle.split(';')[0]}."
