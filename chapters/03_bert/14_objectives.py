@@ -386,14 +386,17 @@ for row in measured:
 import json
 from statistics import mean, stdev
 
-rows_kept, enough = measured, 0
+rows_kept, whole_sets = measured, []
 if real and file is not None and file.is_file():
-    rows_kept = [row for row in json.loads(file.read_text())["rows"] if row["seed"]]
-spent = [row.get("billions", 0.0) for row in rows_kept]
-whole_sets = [most for most in sorted({*spent}) if most and spent.count(most) == 3 * len(LESSONS)]
+    found = [row for row in json.loads(file.read_text())["rows"] if row["seed"]]
+    spent = [row.get("billions", 0.0) for row in found]
+    whole_sets = [n for n in sorted({*spent}) if spent.count(n) == 3 * (len(LESSONS) if n else 1)]
+    if 0.0 in whole_sets and len(whole_sets) > 1:
+        rows_kept, whole_sets = found, whole_sets[1:]
+    else:
+        whole_sets = []
 most = max(whole_sets, default=billions)
-print(f"{len(whole_sets)} kept set(s) of runs; shown: {most:g} billion operations"
-      if whole_sets else "too few runs to judge by")  # fmt: skip
+print(f"shown: {most:g} billion operations,", "three seeds, kept" if whole_sets else "one live run")
 
 
 def of(lesson, judge, spent=None):
@@ -500,7 +503,7 @@ print(f"ln V = {log(len(pieces)):.2f}; ln T = {log(T):.2f}; "
 # %% [markdown]
 # **Symptom:** curves of different heights, and a ranking that follows from how many answers one may
 # choose from and how the terms are weighed. The same holds for *steps*: a step of MPNet's lesson
-# costs more than one of BERT's. **Fix:** one judge that no lesson was trained for, and one currency.
+# costs more than one of BERT's. **Fix:** one judge that no lesson was trained for, one currency.
 #
 # ## The experiment
 #
