@@ -80,6 +80,7 @@ show(
 # | 3.13 | [Probing](13_probing.ipynb) | Which layer knows what? | 13 |
 # | 3.15 | [Content and position, apart](15_disentangled.ipynb) | Who says where to look? | 20 |
 # | 3.16 | [Words, entities, tables, integers](16_beyond_words.ipynb) | What is lost? | 20 |
+# | 3.14 | [Four lessons, one bill](14_objectives.ipynb) | Which teaches fastest? | 20 |
 # | 3.17 | [BERT's family: who differs from whom](17_family.ipynb) | Was it the change? | 20 |
 #
 # The [case study](../../casestudies/03b_reviews.ipynb) puts it together on film reviews, yours too.
