@@ -6,8 +6,8 @@
 # operations: from which lesson does it learn fastest?
 #
 # <small>Book 3.1, 3.2 and 5.3.1 · before this page: [hide a word, and guess it](03_masking.ipynb),
-# [probing](13_probing.ipynb) · 20 min to read · a laptop is enough; the long run is kept beside the
-# page</small>
+# [probing](13_probing.ipynb) · 20 min to read · a laptop is enough; rows of a longer run are kept
+# beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -509,14 +509,15 @@ print(f"ln V = {log(len(pieces)):.2f}; ln T = {log(T):.2f}; "
 # **Symptom:** curves of different heights, and a ranking that follows from how many answers one may
 # choose from and how the terms are weighed. The same holds for *steps*: a step of MPNet's lesson
 # costs more than one of BERT's. **Fix:** one judge that no lesson was trained for, one currency.
-#
+
+# %% [markdown]
 # ## The experiment
 #
 # Four lessons with two rates each; then three seeds of each, and of the random weights; then
 # three times as many operations:
 #
 # ```sh
-# deepdive run 3.14 --profile experiment               # some minutes on one core
+# deepdive run 3.14 --profile experiment               # goes on from the rows that are kept
 # deepdive run 3.14 --profile experiment --share 0.1   # a tenth of the operations
 # ```
 #
