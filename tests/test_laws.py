@@ -28,7 +28,8 @@ from deepdive.training.checkpoint import save_weights
 
 PROOFS = proofs()
 
-# Modules that are no part of their own: each is inside a part that has a case.
+# Modules that are no part of their own: each is inside a part that has a case, or says which tests
+# it has in place of one.
 WITHIN = {
     "Mechanism": "the base class of mechanisms, which computes nothing",
     "StructuredAttention": "the base class of those that read real keys and order from a mask",
@@ -43,6 +44,16 @@ WITHIN = {
     "RelativeRows": "the rows that `DisentangledPosition` is given",
     "BucketedRows": "the rows that `DisentangledPosition` is given",
     "Scores": "the base class of what SynthesizedAttention is given",
+    "IntegerLinear": "a part of `IntegerBert`, of whole numbers",
+    "IntegerNorm": "a part of `IntegerBert`, of whole numbers",
+    "IntegerPostNorm": "a part of `IntegerBert`, of whole numbers",
+    "IntegerAttention": "a part of `IntegerBert`, of whole numbers",
+    "IntegerFeedForward": "a part of `IntegerBert`, of whole numbers",
+    "IntegerEmbeddings": "a part of `IntegerBert`, of whole numbers",
+    "IntegerBert": "rounded, with no gradient: tests/models/bert/test_parity_ibert.py",
+    "Alone": "one part of `IntegerBert` among floats, rounded: the same tests",
+    "IntegerWeights": "softmax of whole numbers among floats, rounded: the same tests",
+    "TapasEmbeddings": "beside transformers in tests/models/bert/test_parity_tabert.py",
 }
 
 

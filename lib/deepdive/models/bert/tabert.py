@@ -8,8 +8,8 @@ Parent: bert
 What differs:
 - of the table only what the question may mean is read: its K rows with the most n-grams in common,
   or one row made of the best cell of each column (`content_snapshot`)
-- a row is text, a cell `name | type | value`, and the vector of a cell is the mean of its tokens'
-  (`linearised`, `pooled`)
+- a row is text, each cell its column's name, its type and its value, and the vector of a cell is
+  the mean of its tokens' (`linearised`, `pooled`)
 - for each column, and each word of the question, attention over the rows (`vertical`); the mean
   over the rows is what the table says of it (`TaBert`)
 - it learns to name hidden columns and to recover cells (`deepdive.training.objectives.tables`)
