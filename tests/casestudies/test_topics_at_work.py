@@ -22,7 +22,7 @@ def test_two_languages_give_topics_of_one_language_each_and_no_error() -> None:
 
 
 def test_wishes_move_the_vectors_that_the_package_is_given() -> None:
-    """The page gives a copy; if the package learns to leave them alone, the page need not say so."""
+    """The page gives a copy; when the package leaves them alone, it need not say so."""
     from bertopic import BERTopic
 
     class Encoder:
