@@ -78,6 +78,7 @@ show(
 # | 3.11 | [One vector for a sentence](11_sentences.ipynb) | Which one? | 15 |
 # | 3.12 | [What the heads look at](12_bertology.ipynb) | What does each head look at? | 16 |
 # | 3.13 | [Probing](13_probing.ipynb) | Which layer knows what? | 13 |
+# | 3.15 | [Content and position, apart](15_disentangled.ipynb) | Who says where to look? | 20 |
 # | 3.17 | [BERT's family: who differs from whom](17_family.ipynb) | Was it the change? | 20 |
 #
 # The [case study](../../casestudies/03b_reviews.ipynb) puts it together on film reviews, yours too.

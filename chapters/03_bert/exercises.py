@@ -6,10 +6,11 @@
 # kept for whoever grades, so check your own work beyond what the cell shows. Values in capitals may
 # be your own: use their names. Where a question asks for words, a person marks them.
 #
-# <small>Book 3.1 and 3.4 · after [the input](01_input.ipynb),
+# <small>Book 3.1, 3.3 and 3.4 · after [the input](01_input.ipynb),
 # [architecture](02_architecture.ipynb), [masking](03_masking.ipynb), [five
-# tasks](07_finetuning.ipynb), [sentences](11_sentences.ipynb) and [heads](12_bertology.ipynb) · no
-# data, no GPU</small>
+# tasks](07_finetuning.ipynb), [sentences](11_sentences.ipynb) and [heads](12_bertology.ipynb);
+# exercises 6, 7, 11 and 12 are on BERT's relatives, and say what they need · no data, no
+# GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -548,7 +549,201 @@ def best_answer(start, end, begin):  # looks in the question too
 
 
 # %% [markdown]
-# ## 6. A vector that depends on its neighbours
+# ## 6. Who was replaced?
+#
+# *Predict, then run · 6 min · medium · book 5.3.1, Clark et al. 2020*
+#
+# ELECTRA asks at **every** token, not at gaps alone: is this the token of the text, or did a small
+# BERT put it there? Places of a text are hidden, the small BERT (the *generator*) fills each with a
+# token that it draws, and the other (the *discriminator*) labels each token of what comes out: 1
+# for replaced, 0 for original. A token that was hidden and guessed **right** is an original one.
+#
+# The text has the tokens `SENTENCE`, and `GAPS` are hidden, counted from 0. The generator fills
+# them, in this order, with `GUESSES`. **Before you run anything:**
+#
+# - `"labels"`: what should the discriminator say, as a list of 0 and 1, one for each token,
+# - `"generator"`, `"discriminator"`: how many tokens enter the loss of each?
+#
+# The cell checks the labels of the places that were not hidden, and how many are 1.
+
+# %% tags=["variant"] exercise="replaced"
+SENTENCE = choose(
+    ("the", "old", "dog", "ate", "my", "cold", "sandwich", "today"),
+    ("a", "small", "hen", "crossed", "the", "wide", "road", "twice"),
+    ("her", "new", "clock", "stops", "in", "every", "long", "night"),
+)
+GAPS = sorted(sample(range(8), 4))
+OTHERS = sample(("bread", "slowly", "green", "seven", "moon", "under"), 4)
+HIT = number(0, 3)
+GUESSES = [SENTENCE[GAPS[0]] if HIT == 0 else OTHERS[0]] + [
+    SENTENCE[GAPS[i]] if i == HIT else OTHERS[i] for i in (1, 2, 3)
+]
+
+
+# %% nbgrader={"grade_id": "replaced", "solution": true}
+def predicted_labels():
+    """Return {"labels": [0 or 1, ...], "generator": n, "discriminator": n}."""
+    ### BEGIN SOLUTION
+    labels = [0] * len(SENTENCE)
+    for gap, guess in zip(GAPS, GUESSES, strict=True):
+        labels[gap] = 0 if guess == SENTENCE[gap] else 1
+    return {"labels": labels, "generator": len(GAPS), "discriminator": len(SENTENCE)}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "replaced-check", "grade": true, "points": 3} own="predict"
+said = returned("predicted_labels", predicted_labels())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"labels", "generator", "discriminator"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+assert len(said["labels"]) == len(SENTENCE), (
+    f"labels: one for each of the {len(SENTENCE)} tokens, yours are {len(said['labels'])}"
+)
+filled = list(SENTENCE)
+for place, token in zip(GAPS, GUESSES, strict=True):
+    filled[place] = token
+truth = [int(now != before) for now, before in zip(filled, SENTENCE, strict=True)]
+for place in sorted(set(range(len(SENTENCE))) - set(GAPS)):
+    assert said["labels"][place] == 0, (
+        f"labels: token {place}, {SENTENCE[place]!r}, was never hidden, so it is an original one: 0"
+    )
+assert sum(said["labels"]) == sum(truth), (
+    f"labels: you have {sum(said['labels'])} times 1. It stands for a token that is **not** that "
+    "of the text; whether it was hidden does not matter. Compare each guess with the text"
+)
+### BEGIN HIDDEN TESTS
+assert list(said["labels"]) == truth, (
+    "labels: the number of replaced tokens is right, a place is not"
+)
+losses = said["generator"], said["discriminator"]
+assert losses == (len(GAPS), len(SENTENCE)), (
+    "the generator is asked at the gaps, as BERT is; the discriminator at every token"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="replaced"
+# Write the text with the guesses in it below the text itself. Where do the two lines differ?
+
+# %% [markdown] tags=["hint"] exercise="replaced"
+# The generator is a BERT: its loss asks at the gaps. What could the discriminator be asked at a
+# token that nobody touched?
+
+
+# %% tags=["wrong-answer"] exercise="replaced"
+def predicted_labels():  # whatever was hidden counts as replaced
+    labels = [int(place in GAPS) for place in range(len(SENTENCE))]
+    return {"labels": labels, "generator": len(GAPS), "discriminator": len(SENTENCE)}
+
+
+# %% tags=["wrong-answer"] exercise="replaced"
+def predicted_labels():  # 1 for the original
+    labels = [1] * len(SENTENCE)
+    for place, token in zip(GAPS, GUESSES, strict=True):
+        labels[place] = int(token == SENTENCE[place])
+    return {"labels": labels, "generator": len(GAPS), "discriminator": len(SENTENCE)}
+
+
+# %% tags=["wrong-answer"] exercise="replaced"
+def predicted_labels():  # right, but the discriminator is asked at gaps only
+    labels = [0] * len(SENTENCE)
+    for place, token in zip(GAPS, GUESSES, strict=True):
+        labels[place] = int(token != SENTENCE[place])
+    return {"labels": labels, "generator": len(GAPS), "discriminator": len(GAPS)}
+
+
+# %% [markdown]
+# ## 7. The words of a topic
+#
+# *Compute, then run · 9 min · medium · book 3.3.2, Grootendorst 2022*
+#
+# BERTopic groups texts by their vectors, and names each group by words that are frequent in it and
+# rare elsewhere. All texts of a topic are counted together, as one. The weight of a word $x$ in a
+# topic $c$ is
+#
+# $$W_{x,c} = \mathrm{tf}_{x,c} \, \ln\!\left(1 + \frac{A}{f_x}\right)$$
+#
+# with $\mathrm{tf}_{x,c}$ how often the topic has the word, $f_x$ how often **all** topics together
+# have it, and $A$ the **average** number of words of a topic. Two topics, counted:
+#
+# | | the | bank | card | river |
+# |---|---|---|---|---|
+# | money | {{THE}} | {{BANK}} | {{CARD}} | 0 |
+# | water | {{THE}} | {{BANK}} | 0 | {{RIVER}} |
+#
+# With a pencil and a table of logarithms, **before you run anything**: `"average"`, that is $A$,
+# and the weights in *money* of `"the"`, `"bank"` and `"card"`, to two digits behind the point. The
+# cell checks $A$ and two of the weights.
+
+# %% tags=["variant"] exercise="topic"
+THE = number(8, 20)
+BANK = number(2, 6)
+CARD = number(3, 9)
+RIVER = number(3, 9)
+
+
+# %% nbgrader={"grade_id": "topic", "solution": true}
+def predicted_weights():
+    """Return {"average": A, "the": weight, "bank": weight, "card": weight} in the topic money."""
+    ### BEGIN SOLUTION
+    counts = {"the": (THE, 2 * THE), "bank": (BANK, 2 * BANK), "card": (CARD, CARD)}
+    mean = (2 * THE + 2 * BANK + CARD + RIVER) / 2
+    weights = {x: tf * float(torch.tensor(1 + mean / f).log()) for x, (tf, f) in counts.items()}
+    return {"average": mean, **weights}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "topic-check", "grade": true, "points": 3} own="predict"
+said = returned("predicted_weights", predicted_weights())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"average", "the", "bank", "card"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+table = torch.tensor([[THE, BANK, CARD, 0], [THE, BANK, 0, RIVER]], dtype=torch.float64)
+average = table.sum().item() / len(table)
+assert abs(said["average"] - average) < 0.01, (
+    f"average: you said {said['average']:g}. The topics have {table.sum(1).tolist()} words, and "
+    "A is the mean of these two numbers"
+)
+found = (table * (1 + average / table.sum(0)).log())[0].tolist()
+for word, weight in (("card", found[2]), ("the", found[0])):
+    assert abs(said[word] - weight) < 0.02, (
+        f"{word}: you said {said[word]:g}, and it is {weight:.2f}. Take its count in money times "
+        "ln(1 + A / f), with f counted over both topics"
+    )
+### BEGIN HIDDEN TESTS
+assert abs(said["bank"] - found[1]) < 0.02, "bank: both topics have it, so f is twice its count"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="topic"
+# *card* stands in one topic only, so its $f$ is its count there. *the* and *bank* stand in both.
+
+# %% [markdown] tags=["hint"] exercise="topic"
+# The logarithm is the natural one, and the 1 stands inside it: no weight is below 0.
+
+
+# %% tags=["wrong-answer"] exercise="topic"
+def predicted_weights():  # f is the count in this topic alone
+    mean = THE + BANK + (CARD + RIVER) / 2
+    logs = {x: float(torch.tensor(1 + mean / tf).log()) for x, tf in (("the", THE), ("bank", BANK))}
+    card = CARD * float(torch.tensor(1 + mean / CARD).log())
+    return {"average": mean, "the": THE * logs["the"], "bank": BANK * logs["bank"], "card": card}
+
+
+# %% tags=["wrong-answer"] exercise="topic"
+def predicted_weights():  # A is the number of all words
+    every = 2 * THE + 2 * BANK + CARD + RIVER
+    logs = [float(torch.tensor(1 + every / f).log()) for f in (2 * THE, 2 * BANK, CARD)]
+    return {"average": every, "the": THE * logs[0], "bank": BANK * logs[1], "card": CARD * logs[2]}
+
+
+# %% tags=["wrong-answer"] exercise="topic"
+def predicted_weights():  # without the 1 in the logarithm
+    mean = THE + BANK + (CARD + RIVER) / 2
+    logs = [float(torch.tensor(mean / f).log()) for f in (2 * THE, 2 * BANK, CARD)]
+    return {"average": mean, "the": THE * logs[0], "bank": BANK * logs[1], "card": CARD * logs[2]}
+
+
+# %% [markdown]
+# ## 8. A vector that depends on its neighbours
 #
 # *Find and fix a planted bug · 10 min · hard · book 3.4.1*
 #
@@ -677,7 +872,7 @@ def mended_vectors(states, mask):  # the first token, for all
 
 
 # %% [markdown]
-# ## 7. From pieces to words
+# ## 9. From pieces to words
 #
 # *Write · 9 min · hard · book 3.4.2*
 #
@@ -774,7 +969,7 @@ def word_attention(weights, words):  # the first piece stands for its word
 
 
 # %% [markdown]
-# ## 8. A head, or a habit?
+# ## 10. A head, or a habit?
 #
 # *Write, measure, explain · 14 min · hard · book 3.4.2*
 #
@@ -882,3 +1077,301 @@ for head, places in looked.items():
 # - **1 point**: right in one or two of these, or in all without numbers of its own.
 # - **0 points**: takes the comparison with guessing for evidence, or has no number that was
 #   measured.
+
+
+# %% [markdown]
+# ## 11. Guess in any order
+#
+# *Write · 12 min · hard · Yang et al. 2019*
+#
+# XLNet is trained as a language model, one token after the other, but in an order that is drawn
+# anew for each text. The tokens stay where they are; only who may look at whom depends on the
+# order. `order` lists the places as they are guessed: with (2, 0, 1) place 2 comes first, then 0,
+# then 1.
+#
+# Each place has two rows. Its **content** row knows its own token: it may attend to all that came
+# before it in the order, and to itself. Its **query** row has to guess that token: it may attend to
+# all that came before it, and **not** to itself. Write both masks, True = may attend; rows and
+# columns are places, from left to right.
+
+# %% tags=["variant"] exercise="orders"
+ORDER = choose((2, 4, 1, 0, 3), (3, 1, 4, 2, 0), (4, 2, 0, 3, 1), (2, 0, 3, 4, 1))
+rename("order_masks", "masks_of_order", "two_streams")
+
+
+# %% nbgrader={"grade_id": "orders", "solution": true}
+def order_masks(order):
+    """Return (content, query), both bool (T, T), for a list of the T places in their order."""
+    ### BEGIN SOLUTION
+    turn = torch.empty(len(order), dtype=torch.long)
+    turn[torch.tensor(order)] = torch.arange(len(order))  # when each place is guessed
+    query = turn < turn[:, None]
+    return query | torch.eye(len(order), dtype=torch.bool), query
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "orders-check", "grade": true, "points": 3}
+answer = returned("order_masks", order_masks(ORDER))
+assert isinstance(answer, tuple), "return both: `return content, query`"
+content, query = answer
+for name, mask in (("content", content), ("query", query)):
+    assert mask.dtype == torch.bool, f"{name}: a mask is bool, yours is {mask.dtype}"
+    assert mask.shape == (5, 5), f"{name}: five places, so (5, 5); yours is {tuple(mask.shape)}"
+start, end = ORDER[0], ORDER[-1]
+assert not query.diagonal().any(), "a query row that sees its own token has nothing to guess"
+assert not query[start].any(), (
+    f"place {start} is guessed before all others, so its query row sees nothing; yours sees "
+    f"{query[start].nonzero().flatten().tolist()}"
+)
+assert int(query[end].sum()) == 4, (
+    f"place {end} is guessed when all four others are known; its query row sees "
+    f"{query[end].nonzero().flatten().tolist()}"
+)
+assert bool(content.diagonal().all()), "a content row knows its own token"
+for place in range(5):
+    known = sorted(ORDER[: ORDER.index(place)])
+    assert query[place].nonzero().flatten().tolist() == known, (
+        f"in the order {ORDER} the places {known} come before {place}; its query row sees "
+        f"{query[place].nonzero().flatten().tolist()}"
+    )
+### BEGIN HIDDEN TESTS
+g = torch.Generator().manual_seed(4)
+for T in (1, 2, 9):
+    drawn = torch.randperm(T, generator=g).tolist()
+    content, query = order_masks(drawn)
+    for a in range(T):
+        for b in range(T):
+            before = drawn.index(b) < drawn.index(a)
+            assert bool(query[a, b]) == before, f"a query row in the order {drawn} is off"
+            assert bool(content[a, b]) == (before or a == b), f"a content row in {drawn} is off"
+content, query = order_masks(list(range(6)))
+assert torch.equal(content, torch.ones(6, 6).tril().bool()), (
+    "from left to right it is the causal mask"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="orders"
+# First write down for each place **when** it is guessed: its index in `order`. A query row then
+# sees the places with a smaller number.
+
+# %% [markdown] tags=["hint"] exercise="orders"
+# `order` says which place comes at each turn. What is needed is the turn of each place, which is
+# the inverse of that list.
+
+
+# %% tags=["wrong-answer"] exercise="orders"
+def order_masks(order):  # from left to right, whatever the order
+    content = torch.ones(len(order), len(order)).tril().bool()
+    return content, content & ~torch.eye(len(order), dtype=torch.bool)
+
+
+# %% tags=["wrong-answer"] exercise="orders"
+def order_masks(order):  # the list is taken for the turn of each place
+    when = torch.tensor(order)
+    query = when[None] < when[:, None]
+    return query | torch.eye(len(order), dtype=torch.bool), query
+
+
+# %% tags=["wrong-answer"] exercise="orders"
+def order_masks(order):  # both streams see themselves
+    when = torch.tensor([order.index(place) for place in range(len(order))])
+    content = when[None] <= when[:, None]
+    return content, content
+
+
+# %% [markdown]
+# ## 12. GELU in whole numbers
+#
+# *Predict, measure, explain · 16 min · hard · Kim et al. 2021*
+#
+# A chip that knows whole numbers alone can run a BERT if two things are done. Numbers between
+# $-m$ and $m$, here $m$ = {{LIMIT}}, are kept in {{BITS}} bits: $x$ becomes the code
+# $n = \mathrm{round}(x / S)$ from $-(2^{b-1} - 1)$ to $2^{b-1} - 1$, and is read as $n S$, with the
+# step $S = m / (2^{b-1} - 1)$. And GELU, which needs an exponential, is replaced by a parabola
+# (I-BERT): $\mathrm{GELU}(x) \approx \frac{x}{2} \left(1 + L(x / \sqrt 2)\right)$ with
+#
+# $$L(u) = \mathrm{sgn}(u) \left(a \, (\min(|u|, -b) + b)^2 + 1\right), \quad a = -0.2888, \;
+# b = -1.769$$
+#
+# **Before you run anything**, for {{BITS}} bits and $m$ = {{LIMIT}}:
+#
+# - `"codes"`: how many codes are there,
+# - `"step"`: $S$,
+# - `"worst"`: how far from itself can rounding move a number at most,
+# - `"after"`: how far can that move GELU of it, if GELU is nowhere steeper than 1.13?
+
+# %% tags=["variant"] exercise="whole"
+BITS = choose(6, 5, 7, 8, 9, 10)
+LIMIT = choose(4, 5, 6, 7)
+
+
+# %% nbgrader={"grade_id": "whole", "solution": true}
+def predicted_rounding():
+    """Return {"codes": n, "step": S, "worst": error of x, "after": error of GELU}."""
+    ### BEGIN SOLUTION
+    largest = 2 ** (BITS - 1) - 1
+    step = LIMIT / largest
+    return {
+        "codes": 2 * largest + 1,
+        "step": step,
+        "worst": step / 2,
+        "after": 1.13 * step / 2,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "whole-check", "grade": true, "points": 3} own="predict"
+said = returned("predicted_rounding", predicted_rounding())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"codes", "step", "worst", "after"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+line = torch.linspace(-LIMIT, LIMIT, 200_001, dtype=torch.float64)
+grid = torch.linspace(-LIMIT, LIMIT, 2**BITS - 1, dtype=torch.float64)  # all that can be kept
+assert said["codes"] == len(grid), (
+    f"codes: you said {said['codes']}; from minus the largest to the largest, with 0, there are "
+    f"{len(grid)}"
+)
+between = (grid[1] - grid[0]).item()
+assert abs(said["step"] / between - 1) < 0.002, (
+    f"step: you said {said['step']:g}, and two neighbours are {between:.5f} apart"
+)
+### BEGIN HIDDEN TESTS
+moved = (line - (line / between).round() * between).abs().max().item()
+assert abs(said["worst"] / moved - 1) < 0.01, "worst: a number lies at most half a step from a code"
+assert abs(said["after"] / (1.13 * moved) - 1) < 0.01, "after: the slope times the error of x"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="whole"
+# With 3 bits the largest code is 3, and there are 7: -3, -2, -1, 0, 1, 2, 3.
+
+# %% [markdown] tags=["hint"] exercise="whole"
+# Whatever lies between two codes goes to the nearer one. How far away can that be?
+
+
+# %% tags=["wrong-answer"] exercise="whole"
+def predicted_rounding():  # all codes of so many bits
+    largest = 2 ** (BITS - 1)
+    step = LIMIT / largest
+    half = step / 2
+    return {"codes": 2 * largest, "step": step, "worst": half, "after": 1.13 * half}
+
+
+# %% tags=["wrong-answer"] exercise="whole"
+def predicted_rounding():  # a whole step away
+    step = LIMIT / (2 ** (BITS - 1) - 1)
+    return {"codes": 2**BITS - 1, "step": step, "worst": step, "after": 1.13 * step}
+
+
+# %% tags=["wrong-answer"] exercise="whole"
+def predicted_rounding():  # without a bit for the sign
+    step = LIMIT / (2**BITS - 1)
+    half = step / 2
+    return {"codes": 2**BITS - 1, "step": step, "worst": half, "after": 1.13 * half}
+
+
+# %% [markdown]
+# **Measure** both errors on 20,001 numbers from $-m$ to $m$, in float64, with torch's exact GELU
+# (`torch.nn.functional.gelu`): `"rounded"`, the largest distance between GELU of a number and GELU
+# of what was kept of it, and `"parabola"`, the largest distance between GELU and the formula above,
+# of numbers that were not rounded.
+
+
+# %% nbgrader={"grade_id": "measured", "solution": true}
+def measured_errors():
+    """Return {"rounded": error, "parabola": error}."""
+    ### BEGIN SOLUTION
+    x = torch.linspace(-LIMIT, LIMIT, 20_001, dtype=torch.float64)
+    gelu = torch.nn.functional.gelu
+    step = LIMIT / (2 ** (BITS - 1) - 1)
+    u = x / 2**0.5
+    curve = u.sign() * (-0.2888 * (u.abs().clamp(max=1.769) - 1.769) ** 2 + 1)
+    return {
+        "rounded": (gelu((x / step).round() * step) - gelu(x)).abs().max().item(),
+        "parabola": (x / 2 * (1 + curve) - gelu(x)).abs().max().item(),
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "measured-check", "grade": true, "points": 3} own="measure"
+found = returned("measured_errors", measured_errors())
+assert isinstance(found, dict), "return a dictionary: `return {...}`"
+assert set(found) == {"rounded", "parabola"}, f"the names are rounded and parabola: {sorted(found)}"
+half = LIMIT / (2**BITS - 2)
+assert 1.0 * half < found["rounded"] <= 1.1290 * half, (
+    f"rounded: yours is {found['rounded']:.5f}. A number moves by {half:.5f} at most, and GELU is "
+    "steepest, 1.129, near 1.4: expect that product, or a little less, never more"
+)
+assert 0.005 < found["parabola"] < 0.05, (
+    f"parabola: yours is {found['parabola']:.5f}. Are sgn and min at their places, and is x "
+    "divided by the root of 2 before L is taken?"
+)
+### BEGIN HIDDEN TESTS
+points = torch.linspace(-LIMIT, LIMIT, 20_001, dtype=torch.float64).tolist()
+phi = [0.5 * (1 + torch.erf(torch.tensor(p / 2**0.5, dtype=torch.float64)).item()) for p in points]
+bent = []
+for p in points:
+    flat = min(abs(p) / 2**0.5, 1.769) - 1.769
+    sign = (p > 0) - (p < 0)
+    bent.append(p / 2 * (1 + sign * (1 - 0.2888 * flat * flat)))
+apart = max(abs(b - p * c) for b, p, c in zip(bent, points, phi, strict=True))
+assert abs(found["parabola"] / apart - 1) < 1e-3, "parabola: the largest distance is another one"
+kept = [round(p / (2 * half)) * 2 * half for p in points]
+phis = [0.5 * (1 + torch.erf(torch.tensor(k / 2**0.5, dtype=torch.float64)).item()) for k in kept]
+off = max(abs(k * f - p * c) for k, f, p, c in zip(kept, phis, points, phi, strict=True))
+assert abs(found["rounded"] / off - 1) < 1e-3, "rounded: the largest distance is another one"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="measured"
+# What is kept of `x` is `(x / step).round() * step`. `u.sign()` and `u.abs().clamp(max=1.769)` are
+# the sgn and the min.
+
+
+# %% tags=["wrong-answer"] exercise="measured"
+def measured_errors():  # the error of x, not that of GELU
+    x = torch.linspace(-LIMIT, LIMIT, 20_001, dtype=torch.float64)
+    unit = LIMIT / (2 ** (BITS - 1) - 1)
+    moved = ((x / unit).round() * unit - x).abs().max().item()
+    return {"rounded": 0.9 * moved, "parabola": 0.02}
+
+
+# %% tags=["wrong-answer"] exercise="measured"
+def measured_errors():  # L of x itself, without the root of 2
+    x = torch.linspace(-LIMIT, LIMIT, 20_001, dtype=torch.float64)
+    exact = torch.nn.functional.gelu(x)
+    bend = x.sign() * (-0.2888 * (x.abs().clamp(max=1.769) - 1.769) ** 2 + 1)
+    unit = LIMIT / (2 ** (BITS - 1) - 1)
+    moved = (torch.nn.functional.gelu((x / unit).round() * unit) - exact).abs().max().item()
+    return {"rounded": moved, "parabola": (x / 2 * (1 + bend) - exact).abs().max().item()}
+
+
+# %% tags=["wrong-answer"] exercise="measured"
+def measured_errors():  # the mean in place of the largest
+    x = torch.linspace(-LIMIT, LIMIT, 20_001, dtype=torch.float64)
+    exact = torch.nn.functional.gelu(x)
+    unit = LIMIT / (2 ** (BITS - 1) - 1)
+    moved = (torch.nn.functional.gelu((x / unit).round() * unit) - exact).abs().mean().item()
+    return {"rounded": moved, "parabola": 0.02}
+
+
+# %% [markdown]
+# **Explain** in three or four sentences, with your numbers: how near did the prediction come, and
+# on which side of it does the measured error lie? Which of the two errors is the larger one with
+# your bits, and which one would a further bit make smaller? From how many bits on is it of no use
+# to round more finely?
+
+# %% [markdown] nbgrader={"grade_id": "whole-why", "grade": true, "solution": true, "points": 3}
+# ### BEGIN SOLUTION
+# The prediction is a bound, half a step times the steepest slope, and the measured error for
+# {{BITS}} bits and {{LIMIT}} lies a little below it, since 1.13 is rounded up and the largest move
+# need not meet the steepest place. The parabola is off by about 0.018 whatever the bits, for that
+# is the formula's own error. A further bit halves the step and with it the rounding's error alone.
+# The two are equal where half a step is about 0.016, that is near 8 bits for limits of 4; for
+# larger limits it takes a bit more. Beyond that finer rounding hardly changes the sum, because the
+# parabola's error stays.
+# ### END SOLUTION
+
+# %% [markdown] tags=["rubric"] exercise="whole-why"
+# - **3 points**: compares its own two measured numbers with each other and with its prediction as a
+#   bound, says that a bit halves the one and leaves the other, and names the bits where they meet.
+# - **1 point**: right in one or two of these, or in all without numbers of its own.
+# - **0 points**: has no number that was measured, or takes the parabola's error for rounding.

@@ -101,16 +101,13 @@ def _line(one: Member, names: dict[str, str]) -> str:
 def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
     """Rows with dots in the colours of their places, elbows from parent to child."""
     rows = {one.id: i for i, one in enumerate(members)}
-    body = []
+    lines, body = [], []
     for one in members:
         x, y = 12 + INDENT * depth[one.id], HIGH * (rows[one.id] + 0.5)
         words, role = PLACES[one.place]
         if one.parent:
             top = HIGH * (rows[one.parent] + 0.5) + 7
-            body.append(
-                f'<path d="M{x - INDENT:g} {top:g}V{y:g}H{x - 7:g}" fill="none" '
-                'stroke="currentColor" stroke-opacity=".45"/>'
-            )
+            lines.append(f'<path d="M{x - INDENT:g} {top:g}V{y:g}H{x - 7:g}"/>')
         label = escape(f"{one.name}, {one.year}, differs {words}")
         body.append(
             f'<g class="fm-row" data-id="{escape(one.id)}" data-place="{one.place}" '
@@ -121,15 +118,17 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
             f'<circle cx="{x:g}" cy="{y:g}" r="6" fill="{ROLES[role]}"/>'
             f'<text x="{x + 13:g}" y="{y:g}" font-size="14" dominant-baseline="central" '
             f'fill="currentColor">{escape(one.name)}</text>'
-            f'<text x="{WIDE - 6:g}" y="{y:g}" font-size="12" text-anchor="end" '
+            f'<text x="{WIDE - 6:g}" y="{y:g}" font-size="12" text-anchor="end" class="fm-when" '
             'dominant-baseline="central" fill="currentColor">'
             f"{escape(one.year)} · {words}</text></g>"
         )
     high = HIGH * len(members)
+    # opacity of the whole: where lines lie on each other they are no darker
+    elbows = f'<g fill="none" stroke="currentColor" opacity=".5">{"".join(lines)}</g>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:g} {high:g}" width="{WIDE:g}" '
         f'style="max-width:100%;height:auto;{FONT}" class="fm-tree" role="img" '
-        f'aria-label="Who has whom as parent">{"".join(body)}</svg>'
+        f'aria-label="Who has whom as parent">{elbows}{"".join(body)}</svg>'
     )
 
 
@@ -160,7 +159,7 @@ _PAGE = """\
 .fm-row:focus-visible .fm-field {{ stroke: currentColor; stroke-width: 2; }}
 .fm-row:hover .fm-field {{ fill-opacity: .06; }}
 .fm-row[aria-checked=true] .fm-field {{ fill-opacity: .12; }}
-.fm-row[aria-checked=true] text {{ font-weight: 600; }}
+.fm-row[aria-checked=true] text:not(.fm-when) {{ font-weight: 600; }}
 .fm-row.fm-pale circle {{ fill-opacity: .25; }}
 .fm-row.fm-pale text {{ fill-opacity: .7; }}
 .fm-name {{ font-size: 1.1em; }}

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.checks import positive
-from deepdive.positions.relative import RelativePosition
+from deepdive.positions.relative import RelativePosition, offsets
 
 
 class RelativeRows(nn.Module):
@@ -76,7 +76,7 @@ class DisentangledPosition(RelativePosition):
 
     The first term is attention's own, whose scale must be this one, 1 / sqrt(3 d_head) by default:
     each term adds its variance. `keys` and `queries` map rows (n, d_model) to (n, H * d_head).
-    Nothing of size T x S x d_head is made: a product for each distance is laid on the diagonals.
+    Nothing of size T x S x d_head is made: a row is multiplied once, a pair takes its product.
     `dropout` acts on the rows. The paper's equation 4 has the row of s - t in the last term; the
     released code, and so the weights trained by it, have that of t - s.
     Source: He et al. 2021, section 3.1, equations 2 to 4, and their released code.
@@ -101,26 +101,25 @@ class DisentangledPosition(RelativePosition):
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return the two terms that know of places, (B, H, T, S)."""
-        rows = self.dropout(self.rows())
-
-        def of_keys(q: Tensor, offsets: Tensor) -> Tensor:  # offsets k - q = -(t - s)
-            return q @ self.placed(self.keys, rows, -offsets)
-
-        def of_queries(k: Tensor, offsets: Tensor) -> Tensor:  # here a key asks: t - s
-            return k @ self.placed(self.queries, rows, offsets)
-
-        to_place = self.laid(of_keys, self.scale * q, k, q_positions, k_positions)
-        from_place = self.laid(of_queries, self.scale * k, q, k_positions, q_positions)
+        self.check_pairs(q, k, q_positions, k_positions)
+        rows, distances = self.dropout(self.rows()), -offsets(q_positions, k_positions)
+        to_place = self.placed(self.scale * q, self.keys, rows, distances)
+        across = distances.transpose(-2, -1)  # here a key asks, of the same t - s
+        from_place = self.placed(self.scale * k, self.queries, rows, across)
         return to_place + from_place.transpose(-2, -1)
 
-    def placed(self, project: nn.Module, rows: Tensor, distances: Tensor) -> Tensor:
-        """Return the projected row of each distance (L,) in a row, (H, d_head, L). Only rows that
-        occur are projected.
+    def placed(self, x: Tensor, project: nn.Module, rows: Tensor, distances: Tensor) -> Tensor:
+        """Return x (B, H, T, d_head) times the projected row of each pair's distance (T, S) or
+        (B, 1, T, S): (B, H, T, S). Only rows that occur are projected.
         """
-        index = self.rows.index(distances)
-        first, last = sorted((int(index[0]), int(index[-1])))
+        low, high = int(distances.min()), int(distances.max())
+        index = self.rows.index(torch.arange(low, high + 1, device=x.device))
+        first, last = int(index[0]), int(index[-1])
         split = project(rows[first : last + 1]).unflatten(-1, (self.n_heads, self.d_head))
-        return split[index - first].permute(1, 2, 0)
+        products = x @ split.permute(1, 2, 0)  # (B, H, T, rows)
+        at = (index - first)[distances - low]
+        shape = torch.broadcast_shapes((*products.shape[:-1], at.shape[-1]), at.shape)
+        return products.expand(*shape[:-1], -1).gather(-1, at.expand(shape))
 
 
 def disentangled_scale(d_head: int) -> float:

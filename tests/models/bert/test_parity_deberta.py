@@ -188,12 +188,15 @@ def test_published_sizes() -> None:
 KEPT = DisentangledPosition.placed
 
 
-def other_row(self: Any, project: nn.Module, rows: Tensor, distances: Tensor) -> Tensor:
-    return KEPT(self, project, rows, distances + 1)
+def other_row(self: Any, x: Tensor, project: nn.Module, *given: Tensor) -> Tensor:
+    rows, distances = given
+    return KEPT(self, x, project, rows, distances + 1)
 
 
-def of_the_paper(self: Any, project: nn.Module, rows: Tensor, distances: Tensor) -> Tensor:
-    return KEPT(self, project, rows, -distances if project is self.queries else distances)
+def of_the_paper(self: Any, x: Tensor, project: nn.Module, *given: Tensor) -> Tensor:
+    rows, distances = given
+    turned = -distances if project is self.queries else distances
+    return KEPT(self, x, project, rows, turned)
 
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {

@@ -12,14 +12,13 @@ their training; those in `MOVED` after it, when their weights went to another pr
 from __future__ import annotations
 
 from functools import cache
-from math import isfinite
-from random import SystemRandom
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from deepdive.course.clinic import proof
 from deepdive.course.clinic.body import LENGTH, NAMES, WORD, Decoder, loss_of, texts, train
 from deepdive.course.clinic.parts import BROKEN, DIAGNOSES, EVERY, HEALTHY, Part, Parts
 from deepdive.page.plotting import with_alt
@@ -152,50 +151,9 @@ def unproven(measure: Part, letter: str) -> str:
     curve looks alike. So a number that the curve shows already proves nothing. It is asked twice
     of each, in an order that is drawn, and must look each time: a list of answers proves nothing.
     """
+    door = "ABCDEF"["BADCFE".index(letter)]
     well = [_known(None), _known(None, 1), _known(None, 0, 0)]
-    own, door = admit(letter), "ABCDEF"["BADCFE".index(letter)]
-    order = 2 * [*well, own, admit(door)]
-    SystemRandom().shuffle(order)
-    given: dict[int, list[float]] = {}
-    for patient in order:
-        number, looks = _measured(measure, patient)
-        if not looks:
-            return "it never calls look"
-        if not isfinite(number):
-            return f"it gives {number}, which is no number"
-        given.setdefault(id(patient), []).append(number)
-    there = [number for each in well for number in given[id(each)]]
-    return _too_near(given[id(own)], there, given[id(admit(door))], door)
-
-
-def _measured(measure: Part, patient: Patient) -> tuple[float, int]:
-    """What a measurement gives for a patient, and how often it looked."""
-    looks = 0
-
-    def look(tokens: Tensor, size: float = 1.0) -> dict[str, Any]:
-        nonlocal looks
-        looks += 1
-        return patient.look(tokens, size)
-
-    return float(measure(look)), looks
-
-
-def _too_near(own: list[float], there: list[float], near: list[float], door: str) -> str:
-    """Why the patient's numbers do not stand apart from healthy ones and the neighbour's, or ""."""
-    low, high = min(there), max(there)
-    margin = 0.25 * (high - low) + 1e-6
-    for number in own:
-        if low - margin <= number <= high + margin:
-            theirs = f"{low:.3g} to {high:.3g}"
-            return f"it gives {number:.3g}, and healthy models give {theirs} (one learned nothing)"
-        apart = min(abs(value - number) for value in there)
-        for other in near:
-            if abs(other - number) <= 0.1 * apart:
-                return (
-                    f"it gives {number:.3g}, and {other:.3g} for patient {door}, "
-                    "who has something else"
-                )
-    return ""
+    return proof.unproven(measure, admit(letter), well, admit(door), door)
 
 
 @cache

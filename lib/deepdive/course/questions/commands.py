@@ -150,5 +150,6 @@ def _chapter(query: str, which: str) -> Path:
         number = folder.name[:2]
         if query in (folder.name, folder.name[3:], number, number.lstrip("0") or "0"):
             return folder
-    there = ", ".join(folder.name for folder in found) or "no chapter"
-    raise PageError(f"no {FILES[which]} in a chapter {query!r}: {there} has one")
+    there = " and ".join(folder.name for folder in found) or "no chapter"
+    verb = "have" if len(found) > 1 else "has"
+    raise PageError(f"no {FILES[which]} in a chapter {query!r}: {there} {verb} one")

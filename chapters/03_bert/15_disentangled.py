@@ -1,0 +1,689 @@
+# %% [markdown] tags=["slide"]
+# # Content and position, apart
+#
+# Ten people stand in line at a bakery. The first, with a red cap, says *rye*; the second, *tea, and
+# the fourth behind me gets it too*; the seventh, *what the third before me has*. So a word itself
+# names the place to look at. Which attention learns this from examples, and what does it do in a
+# queue twice as long as any that it has seen?
+#
+# <small>Book 3.2, and the list of models in the transformers library · before this page:
+# [relative positions](../05_efficient/08_positions.ipynb), [the family](17_family.ipynb) · 20 min
+# to read · a laptop is enough; the long runs are kept beside the page</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %% The words of the queue tags=["fold"]
+import random
+from functools import cache, partial
+
+import torch
+
+from deepdive.page.profile import pick, profile
+
+ORDERS = ["bun", "jam", "rye", "tea", "pie", "egg", "oil", "nut"]
+CAPS = ["red", "blue", "grey", "pink", "gold", "lime", "teal", "rust"]
+FAR = 8  # the largest number that a word names
+near = range(1, FAR + 1)
+WORDS = ["?", *ORDERS, *(f"<{k}" for k in near), *(f"={cap}" for cap in CAPS)]
+WORDS += [f"{order}>{k}" for order in ORDERS for k in near]
+WORDS += [f"{order}+{cap}" for order in ORDERS for cap in CAPS]
+ID = {word: i for i, word in enumerate(WORDS)}
+KINDS = ["<k", "?", "=cap"]
+
+
+# %% Let a queue form tags=["fold"]
+def queue(length, far, draw):
+    """What each one says; for those who ask their kind and their order, by place."""
+    says, asks = [""] * length, {}
+
+    def free():
+        return [t for t in range(length) if not says[t]]
+
+    for _ in range(length // 6):
+        pairs = [(t, t - k) for t in free() for k in range(1, min(far, t) + 1) if not says[t - k]]
+        if pairs:
+            t, s = draw.choice(pairs)
+            order = draw.randrange(8)
+            says[t], says[s], asks[t] = "?", f"{ORDERS[order]}>{t - s}", (1, order)
+    for cap in draw.sample(CAPS, length // 6):
+        (t, s), order = draw.sample(free(), 2), draw.randrange(8)
+        says[t], says[s], asks[t] = f"={cap}", f"{ORDERS[order]}+{cap}", (2, order)
+    wish = draw.sample(free(), length // 6)
+    for t in free():
+        says[t] = draw.choice(ORDERS)
+    for t in wish:  # it has an order already, in case nobody near it has one
+        has = [k for k in range(1, min(far, t) + 1) if says[t - k][:3] in ORDERS]
+        where = [k for k in has if t - k not in wish]
+        if where:
+            k = draw.choice(where)
+            says[t], asks[t] = f"<{k}", (0, ORDERS.index(says[t - k][:3]))
+    return says, asks
+
+
+# %% Queues in batches tags=["fold"]
+NOBODY = -100  # no question here
+NEW = pick(ci=64, laptop=300, gpu=300)  # queues to ask in
+
+
+@cache
+def batches(count, length, far, seed, size=32):
+    """Tokens, orders and kinds, each (B, T)."""
+    draw, made = random.Random(seed), []
+    for _ in range(count):
+        says, asks = queue(length, far, draw)
+        both = [asks.get(t, (NOBODY, NOBODY)) for t in range(length)]
+        made.append(
+            [[ID[word], order, kind] for word, (kind, order) in zip(says, both, strict=True)]
+        )
+    x = torch.tensor(made).unbind(-1)
+    return list(zip(*(part.split(size) for part in x), strict=True))
+
+
+# %% DeBERTa without a part tags=["fold"]
+from torch import nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.layers.mixed_attention import MixedAttention
+from deepdive.models.bert import deberta
+from deepdive.models.bert.bert import bert
+from deepdive.positions import Position, T5Bias
+
+SHORT, LONG, D, HEADS, REACH = 24, 48, 64, 4, 16
+
+
+class Without(Position):
+    """DeBERTa's scores without one of their parts: its query or its key asks with zeros."""
+
+    def __init__(self, whole, part):
+        super().__init__()
+        self.whole, self.part = whole, part
+
+    def bias(self, q, k, q_places, k_places):
+        asks = q * (self.part != "content to position")
+        asked = k * (self.part != "position to content")
+        places = self.whole.bias(asks, asked, q_places, k_places)
+        if self.part == "content to content":
+            places = places - self.whole.scale * q @ k.mT
+        return places
+
+
+# %% One of each tags=["fold"]
+def build(name, layers=1):
+    """An encoder, and a map from its states to the eight orders; as many operations as DeBERTa's"""
+    sizes = {"vocab_size": len(WORDS), "d_model": D, "n_heads": HEADS, "n_layers": layers,
+             "max_length": 64, "dropout": 0.0, "n_segments": 0, "d_ff": 178}  # fmt: skip
+    nowhere = {"position": lambda _: Position()}
+    if name == "T5":
+        shared = T5Bias(HEADS, 32, SHORT)
+        attention = partial(MultiHeadAttention, D, HEADS, position=shared)
+        encoder = bert(**sizes, **nowhere, attention=lambda *_: attention())
+    elif name == "ConvBERT":
+        mixed = partial(MixedAttention, D, HEADS // 2, 2 * FAR + 1)
+        encoder = bert(**sizes | {"d_ff": 186}, **nowhere, attention=lambda *_: mixed())
+    elif name.startswith("absolute"):
+        encoder = bert(**sizes)
+    else:  # DeBERTa
+        encoder = deberta.deberta(**sizes | {"d_ff": 128, "reach": REACH})
+        for block in encoder.stack.blocks:
+            if name != "DeBERTa":
+                block.attn.position = Without(block.attn.position, name.removeprefix("without "))
+    return nn.ModuleDict({"encoder": encoder, "out": nn.Linear(D, len(ORDERS))})
+
+
+# %% Train and ask tags=["fold"]
+import torch.nn.functional as F
+
+from deepdive.training import fit
+from deepdive.training.optim import adam, linear
+
+
+def logits(model, tokens, first=0):
+    """Scores of the eight orders, (B, T, 8); the first in the queue stands at `first`."""
+    encoder, places = model["encoder"], first + torch.arange(tokens.shape[1])
+    return model["out"](encoder.stack(encoder.embeddings(tokens, None, places)))
+
+
+@cache
+def train(name, far, layers, steps, seed):
+    torch.manual_seed(seed)
+    model = build(name, layers)
+
+    def loss(model, batch):
+        tokens, orders, _ = batch
+        some = torch.randint(0, LONG - SHORT + 1, (len(tokens), 1)) if "moved" in name else 0
+        return F.cross_entropy(logits(model, tokens, some).flatten(0, 1), orders.flatten())
+
+    fit(model, batches(32 * min(steps, 150), SHORT, far, seed), loss, steps=steps, seed=seed,
+        optimizer=adam(model, lr=3e-3), schedule=linear(3e-3, max(1, steps // 10), steps),
+        progress=False)  # fmt: skip
+    return model
+
+
+def right(model, length, far):
+    """For each kind of question the share of right orders in new queues, in per cent."""
+    with torch.no_grad():
+        told = [(logits(model, x).argmax(-1) == orders, kinds)
+                for x, orders, kinds in batches(NEW, length, far, seed=999)]  # fmt: skip
+    hits, kinds = (torch.cat(part) for part in zip(*told, strict=True))
+    return [round(100 * hits[kinds == kind].float().mean().item(), 1) for kind in range(3)]
+
+
+# %% [markdown]
+# | said | means | where the answer stands |
+# |---|---|---|
+# | `tea` | an order | |
+# | `<3` | what the third before me has | where **the one who asks** says |
+# | `tea>4`, `?` | tea, for the fourth behind too; what I am given | where **the one asked** says |
+# | `rye+red`, `=red` | rye, red cap; what the other red cap has | anywhere: both words tell |
+#
+# A small DeBERTa of one layer has learned from generated queues of 24 to say what those get who
+# name no order. Here it reads the ten people:
+
+
+# %% Take a score apart tags=["fold"]
+def three_parts(model, tokens, at):
+    """Content to content, content to position, position to content: (H, 3, T, S)."""
+    encoder = model["encoder"]
+    attn, rows = encoder.stack.blocks[0].attn, encoder.embeddings(tokens, None, at)
+    q, k, place = attn.queries(rows), attn.keys_and_values(rows)[0], attn.position
+    contents = place.scale * q @ k.mT  # (1, H, T, S)
+    return torch.stack([contents, place.bias(q, 0 * k, at, at), place.bias(0 * q, k, at, at)], 2)[0]
+
+
+# %% Take a part away tags=["fold"]
+from deepdive.inspect import record
+from deepdive.page.experiments import kept, share, sweep
+from deepdive.page.score_parts import score_parts
+
+steps = pick(ci=60, laptop=600, gpu=600, experiment=round(600 * share()))
+trained = train("DeBERTa", FAR, 1, steps, 1)
+people = ["rye+red", "tea>4", "oil>7", "egg", "bun", "?", "<3", "pie", "=red", "?"]
+tokens, at = torch.tensor([[ID[word] for word in people]]), torch.arange(len(people))
+with record(trained, "*.weights") as seen, torch.no_grad():
+    parts = three_parts(trained, tokens, at)
+    gets = logits(trained, tokens)[0].argmax(-1)
+weights = parts.sum(1).softmax(-1)  # (H, T, S)
+assert torch.allclose(weights, next(iter(seen.values()))[0], atol=1e-5)
+order = weights[:, 6, 3].argsort(descending=True).tolist()  # `<3` asks, and `egg` is asked
+score_parts(people, {f"1-{h}": parts[h] for h in order}, asks=6)
+
+# %% What does each one get? tags=["fold"]
+from deepdive.page.tables import table
+
+told = {5: "tea", 6: "egg", 8: "rye", 9: "oil"}
+table([[f"{t + 1}: {people[t]}", ORDERS[gets[t]], told[t]] for t in told],
+      ["who", "the model says", "right is"])  # fmt: skip
+
+# %% [markdown]
+# *Press a row: now this one asks, and each row shows what it thinks of the word there: three bars,
+# the parts of the score, to the right where they are above zero; yellow is the weight that is made
+# of their sum. Choose a head (named layer-head), and switch parts off.*
+#
+# 1. `<3` asks. Which part points to `egg`? Switch it off.
+# 2. Let the first `?` ask. Its word says nothing of a place. Go through the heads: which part
+#    finds `tea>4`?
+# 3. Let `=red` ask. Which part does it need?
+
+# %% [markdown] tags=["slide"]
+# ## By hand: three scores
+#
+# BERT adds a row for the place to the row of the word, and no layer can part them again. DeBERTa
+# has one vector for what a word **is** and one for each **distance**. A word that asks is compared
+# with a word ($q \cdot k$) and with a distance; and the word that is asked is compared with the
+# distance too.
+#
+# Three words of two numbers: `tea` $= (1, 0)$, `rye` $= (1, 1)$, `<2` $= (0, 2)$. The distance *two
+# before* has the vector $(0, 3)$, *one before* $(0, 1)$, all others $(0, 0)$. For once queries and
+# keys are the words themselves. The third word asks:
+#
+# | asked | word with word | word with distance | distance with the asked word | sum |
+# |---|---|---|---|---|
+# | `tea`, two before | $(0,2)\cdot(1,0) = 0$ | $(0,2)\cdot(0,3) = 6$ | $(1,0)\cdot(0,3) = 0$ | 6 |
+# | `rye`, one before | $(0,2)\cdot(1,1) = 2$ | $(0,2)\cdot(0,1) = 2$ | $(1,1)\cdot(0,1) = 1$ | 5 |
+# | itself | $(0,2)\cdot(0,2) = 4$ | 0 | 0 | 4 |
+#
+# `tea` wins by the middle part. Without it the sums are 0, 3, 4, and the word looks at itself.
+# Each sum is divided by $\sqrt{3 d} = \sqrt 6$: three parts of $d = 2$ products each.
+
+# %% The same from the library tags=["nbval-check-output", "fold"]
+from deepdive.positions import DisentangledPosition, RelativeRows
+
+c = torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])  # tea, rye, <2
+rows = RelativeRows(2, reach=3)  # the row of distance t - s is number t - s + 3
+with torch.no_grad():
+    rows.table.weight.zero_()
+    rows.table.weight[2 + 3], rows.table.weight[1 + 3] = (
+        torch.tensor([0.0, 3]),
+        torch.tensor([0.0, 1]),
+    )
+    hand = DisentangledPosition(rows, nn.Identity(), nn.Identity(), n_heads=1, d_head=2)
+    words, three = c[None, None], torch.arange(3)
+    wish = hand.bias(words, 0 * words, three, three)[0, 0, 2] / hand.scale
+    wished = hand.bias(0 * words, words, three, three)[0, 0, 2] / hand.scale
+sums = torch.stack([c @ c[2], wish, wished]).round().int()
+print("parts:", sums.T.tolist(), "| sums:", sums.sum(0).tolist())
+assert sums.T.tolist() == [[0, 6, 0], [2, 2, 1], [4, 0, 0]]
+
+# %% [markdown]
+# ## The equation
+#
+# With $r = t - s$, the distance from the word that is asked to the one that asks, and rows
+# $P_r$ that all layers share,
+#
+# $$\text{score}_{ts} = \frac{q_t \cdot k_s + q_t \cdot W_k P_r + k_s \cdot W_q P_r}{\sqrt{3d}}$$
+#
+# - **Content to content** is attention as you know it.
+# - **Content to position**: the one who asks wishes for a distance.
+# - **Position to content**: the one who is asked says at which distance it wants to be heard.
+# - *Position to position* would be a number for each distance, whoever asks: T5's bias. He et al.
+#   leave it away.
+#
+# So T5 has the first part and the one that is left away here. Each of its heads adds one number a
+# distance, and no word changes it.
+
+# %% The same in six lines tags=["nbval-check-output"]
+attn = trained["encoder"].stack.blocks[0].attn
+with torch.no_grad():
+    x = trained["encoder"].embeddings(tokens, None, at)
+    q, k = attn.queries(x)[0], attn.keys_and_values(x)[0][0]  # (H, T, d)
+    r = (at[:, None] - at + REACH).clamp(0, 2 * REACH - 1)  # (T, T): which row
+    P = attn.position.rows()
+    K, Q = (
+        to(P).view(-1, HEADS, 16).transpose(0, 1)
+        for to in (attn.position.keys, attn.position.queries)
+    )
+    mine = (
+        q @ k.mT
+        + torch.einsum("htd,htsd->hts", q, K[:, r])
+        + torch.einsum("hsd,htsd->hts", k, Q[:, r])
+    )
+assert torch.allclose(mine / (3 * 16) ** 0.5, parts.sum(1), atol=1e-4)
+print("scores of", tuple(mine.shape), "are the library's")
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "T5's bias has one number a distance in each of four heads, so a head can hold one distance. "
+    "If the words `<k` name only 2 distances, or 4, does T5 answer them as DeBERTa answers 8?",
+    ["with 2 and with 4", "with 2 only", "not even with 2"],
+    answer=2,
+    explain="Heads that hold a distance each fetch several orders, and the feed-forward layer must "
+    "then take out the one that the word meant. In as many steps it learns this only in part.",
+    key="03_bert/t5-distances",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+
+# %% Measure tags=["fold"]
+def measure(model, far, layers, steps, seed):
+    trained = train(model, far, layers, steps, seed)
+    return {"short": right(trained, SHORT, far), "long": right(trained, LONG, far)}
+
+
+PARTS = ["content to content", "content to position", "position to content"]
+WITHOUT = [f"without {part}" for part in PARTS]
+MODELS = ["absolute", "absolute, moved", "T5", "DeBERTa", *WITHOUT, "ConvBERT"]
+asked = [(name, FAR, 1, seed) for seed in (1, 2, 3) for name in MODELS]
+asked += [("T5", far, 1, seed) for seed in (1, 2, 3) for far in (2, 4)]
+asked += [(name, FAR, 2, seed) for seed in (1, 2, 3) for name in ("absolute, moved", "T5")]
+if profile() != "experiment":
+    asked = [(name, FAR, 1, 1) for name in ("T5", "DeBERTa")]
+names = ["model", "far", "layers", "seed"]
+points = [dict(zip(names, each, strict=True), steps=steps) for each in asked]
+file = kept("03_bert", "disentangled")
+target = file if profile() == "experiment" else None
+measured = sweep(measure, points, target, data="generated", minutes=60)
+heading = ["live, one run each", *(f"`{kind}`{more}" for more in ("", ", long") for kind in KINDS)]
+table([[row["model"], *row["short"], *row["long"]] for row in measured], heading,
+      caption=f"{steps} steps: right in % in new queues of {SHORT}, and of {LONG}")  # fmt: skip
+
+# %% Read what was kept tags=["fold"]
+import json
+from statistics import mean
+
+rows, kept_runs = measured, False
+if profile() != "ci" and file is not None and file.is_file():
+    rows, kept_runs = json.loads(file.read_text())["rows"], True
+
+
+def of(model, length="short", far=FAR, layers=1):
+    """For each seed the three shares."""
+    wanted = {"model": model, "far": far, "layers": layers}
+    return [row[length] for row in rows if wanted.items() <= row.items()]
+
+
+def spread(runs, kind):
+    """Mean, and in brackets the lowest and the highest of the seeds."""
+    one = [run[kind] for run in runs]
+    return f"{mean(one):.1f} ({min(one):.1f} to {max(one):.1f})" if one else ""
+
+
+print(
+    "the kept runs" if kept_runs else "live, too short to judge by", f"of {rows[0]['steps']} steps"
+)
+
+# %% One head, one distance tags=["surprise", "fold"]
+lines = [["T5", far, *(spread(of("T5", far=far), kind) for kind in range(3))] for far in (2, 4, 8)]
+lines.append(["DeBERTa", 8, *(spread(of("DeBERTa"), kind) for kind in range(3))])
+table(lines, ["model", "distances", *(f"`{kind}`" for kind in KINDS)],
+      caption="right in %, queues of 24: mean of the seeds (lowest to highest)")  # fmt: skip
+
+# %% [markdown]
+# T5 has a detour: heads that hold one distance each, and a feed-forward layer that picks by the
+# word. After 600 steps it is learned in part, and the less, the more distances there are. DeBERTa
+# needs no detour: a head turns to where the word says. What T5 learns in more steps we have not
+# asked.
+
+# %% [markdown]
+# ## The experiment
+#
+# Eight models of one layer, 64 wide, four heads, trained on queues of 24 people, asked in new ones
+# of 24 and of 48. BERT, T5 and ConvBERT have wider feed-forward layers than DeBERTa, so that all
+# have the same number of operations:
+#
+# - **absolute**: BERT. **Absolute, moved**: BERT again; in training each queue begins at a place
+#   from 0 to 24 by lot, so that all rows for places have been trained.
+# - **T5**: one number a head and distance (the distances 8 and 9 share one).
+# - **DeBERTa**, then without one part at a time.
+# - **ConvBERT**: half of the heads gave way to convolutions whose kernels the words make;
+#   [more below](#convbert-a-kernel-that-words-make).
+
+# %% Count the operations tags=["fold", "nbval-check-output"]
+from deepdive.page.flops import count_flops
+
+x = torch.zeros(32, SHORT, dtype=torch.long)
+counted = {name: count_flops(lambda: logits(build(name), x))  # noqa: B023
+           for name in ("absolute", "T5", "ConvBERT", "DeBERTa")}  # fmt: skip
+print({name: f"{count / 1e6:.1f} million" for name, count in counted.items()})
+shared = T5Bias(HEADS, 32, SHORT).buckets(-torch.arange(10)).tolist()
+print("bucket of each distance in T5:", shared)
+
+# %% Draw all seeds tags=["slide", "fold"]
+from matplotlib.figure import Figure
+
+from deepdive.page.plotting import with_alt
+
+figure = Figure(figsize=(8.6, 3.8))
+for kind, axes in enumerate(figure.subplots(1, 3, sharey=True)):
+    for y, name in enumerate(MODELS):
+        for length, mark in (("short", "o"), ("long", "x")):
+            found = [run[kind] for run in of(name, length)]
+            said = f"queues of {SHORT if length == 'short' else LONG}" if y == 3 else None
+            colour = "#0072B2" if length == "short" else "#D55E00"
+            axes.plot(found, [y] * len(found), mark, color=colour, alpha=0.7, label=said)
+    axes.set(title=KINDS[kind], xlabel="right, %", xlim=(25, 103))
+    axes.set_yticks(range(len(MODELS)), MODELS)
+figure.axes[0].invert_yaxis()
+figure.axes[0].legend(fontsize="x-small", loc="lower left")
+with_alt(figure, "Three panels, one a kind of question; a row for each model, a mark for each "
+         "seed and length. Each part left away moves one panel's marks to the left.")  # fmt: skip
+
+# %% [markdown]
+# *A mark is one seed: circles are queues as long as those of the training, crosses twice as long.*
+
+# %% The same in numbers tags=["fold"]
+lines = []
+for name in MODELS:
+    found = [of(name, length) for length in ("short", "long")]
+    lines.append([name, *(spread(runs, kind) for runs in found for kind in range(3))])
+table(lines, ["model", *(f"`{kind}`{more}" for more in ("", ", long") for kind in KINDS)],
+      caption="right in %: mean of the seeds (lowest to highest)")  # fmt: skip
+
+# %% What the seeds carry tags=["fold"]
+if kept_runs:
+    low = {name: [min(run[kind] for run in of(name)) for kind in range(3)] for name in MODELS}
+    high = {name: [max(run[kind] for run in of(name)) for kind in range(3)] for name in MODELS}
+    far_off = [min(run[kind] for run in of("DeBERTa", "long")) for kind in range(3)]
+    assert min(low["DeBERTa"] + far_off) > 97
+    for part, kind in zip(PARTS, (2, 0, 1), strict=True):
+        assert high[f"without {part}"][kind] < low["DeBERTa"][kind] - 5
+    assert min(low["ConvBERT"]) > 97
+    assert max(run[0] for far in (2, 4, 8) for run in of("T5", far=far)) < low["DeBERTa"][0] - 5
+    for name, lost in (("absolute", 1 / 3), ("absolute, moved", 1 / 5)):
+        for kind in (0, 1):
+            before, after = (mean(run[kind] for run in of(name, n)) for n in ("short", "long"))
+            assert after < (1 - lost) * before
+    deep = [run for name in ("absolute, moved", "T5") for run in of(name, layers=2)]
+    assert all(run[0] < low["DeBERTa"][0] - 3 for run in deep)
+    print("each part is needed for one kind of question, in all seeds")
+
+# %% [markdown]
+# - **Each part has its kind of question.** Without content to content the caps cannot be compared,
+#   without content to position `<k` finds no place, without position to content `?` does worse. In
+#   all seeds the loss is larger than any spread between them. The other two kinds stay, with one
+#   exception: without content to position `?` loses too; why, we have not measured.
+# - **Absolute places do not carry over.** In longer queues BERT loses more than a third of its
+#   right answers to `<k` and `?`. Its rows for late places were never trained; but moved about in
+#   training, when all are, it learns less and still loses a quarter of them.
+# - **T5 carries over, but knows too little**: it falls by a few points only, from less than half.
+# - **Chance is not zero.** One order in eight is right by luck; and where few stand near, the next
+#   word that gives is a fair guess for `?`.
+#
+# ### Do more layers replace the part?
+#
+# With two layers, and so twice the operations:
+
+# %% Two layers tags=["fold"]
+lines = []
+for name, n in (
+    ("absolute, moved", 1),
+    ("absolute, moved", 2),
+    ("T5", 1),
+    ("T5", 2),
+    ("DeBERTa", 1),
+):
+    found = [of(name, length, layers=n) for length in ("short", "long")]
+    cells = [spread(runs, kind) for runs in found for kind in (0, 1)]
+    lines += [[name, n, len(found[0]), *cells]] if found[0] else []
+table(lines, ["model", "layers", "seeds", "`<k`", "`?`", "`<k`, long", "`?`, long"],
+      caption="right in %: mean of the seeds (lowest to highest)")  # fmt: skip
+
+# %% [markdown]
+# In part, it seems: a first layer can work out *my place less three*, and a second one ask for it.
+# The column *seeds* says how many runs there are. One run with two layers is one run: BERT gets
+# further there than with one, and not as far as one layer of DeBERTa. The sweep asks for three
+# seeds, and for T5 too; `deepdive run 3.15 --profile experiment` goes on where it was stopped.
+#
+# ## Far away is one row
+#
+# There is a row for each distance from −16 to 15, as the table `RelativeRows` clips it; what is
+# farther shares the last one. Training showed distances up to 23, so all rows are trained, and in
+# a queue of 48 nothing meets a row that is new.
+
+# %% Which row has which distance? tags=["nbval-check-output", "fold"]
+distances = [-40, -17, -16, -1, 0, 3, 14, 15, 16, 40]
+found = RelativeRows(D, REACH).index(torch.tensor(distances))
+print(dict(zip(distances, found.tolist(), strict=True)))
+
+# %% [markdown]
+# DeBERTa's first version has 512 such distances to each side. The second has buckets that widen
+# ([the family](17_family.ipynb#deberta-v2)).
+#
+# ### Common mistake: no absolute place at all
+#
+# Nine people say the same: *tea, tea, tea, ...* Who is the third? Let attention give what weights
+# it likes: a mean of nine equal values is that value. So all nine states are equal, and nothing
+# after that can tell them apart. Places act on weights only, and here weights change nothing.
+
+# %% Nine equal words tags=["nbval-check-output", "fold"]
+from deepdive.models.bert.mask_decoder import for_pretraining
+
+torch.manual_seed(0)
+encoder = build("DeBERTa", layers=2)["encoder"]
+decoder, same = for_pretraining(encoder), torch.full((1, 9), ID["tea"])
+with torch.no_grad():
+    states, decoded = encoder(same)[0], decoder.decoded(same, None, None)[0]
+apart = [bool((each - each[0]).abs().max() > 1e-3) for each in (states, decoded)]
+print("states differ:", apart[0], "| behind the decoder of gaps:", apart[1])
+assert apart == [False, True]
+
+# %% [markdown]
+# **Symptom:** gaps that only their place tells apart get one guess. He et al. give *a new store
+# opened beside the new mall*: both gaps follow *new*, and which is the subject depends on the order
+# in the sentence. **Fix:** the *enhanced mask decoder*. The last layer runs twice to fill gaps, and
+# its queries begin as the states with rows for absolute places added; its keys and values stay as
+# they are. It belongs to pre-training: what is fine-tuned later is the encoder without it.
+
+# %% [markdown] tags=["aside"]
+# ## ConvBERT: a kernel that words make
+#
+# ConvBERT goes another way. Half of the heads are left; the other half of the stream is a
+# convolution, whose kernel is made anew at each place, from the word and its neighbours. No table
+# knows a distance: a kernel has a weight for each place from 8 before to 8 behind (in the
+# published models, 4 and 4). We chose this reach, and it is just as far as a word can name. Is the
+# kernel of `<3` a peak at three before?
+
+# %% Read the kernels tags=["fold", "aside"]
+from deepdive.page.plotting import heads
+
+mixer = train("ConvBERT", FAR, 1, pick(ci=60, laptop=200, gpu=600), 1)
+attn, made = mixer["encoder"].stack.blocks[0].attn, []
+convolution = attn.convolution
+for x, _, _ in batches(300 if profile() != "ci" else 64, SHORT, FAR, 999):
+    with torch.no_grad():
+        rows = mixer["encoder"].embeddings(x, None, torch.arange(SHORT))
+        span = convolution.pointwise(convolution.depthwise(rows.mT).mT)
+        q = attn.queries(rows).transpose(1, 2).flatten(2)
+        kernels = convolution.chosen(span * q).unflatten(-1, (HEADS // 2, 2 * FAR + 1)).softmax(-1)
+        made.append((x.flatten(), kernels.flatten(0, 1)))
+said, kernels = (torch.cat(part) for part in zip(*made, strict=True))
+asks = [f"<{k}" for k in near]
+maps = torch.stack([kernels[said == ID[word]].mean(0) for word in asks], 1)  # (2, 8, 17)
+peak = (maps.sum(0).argmax(-1) - FAR).tolist()
+heads(maps, asks, [str(k) for k in range(-FAR, FAR + 1)],
+      names=["convolution 0", "convolution 1"])  # fmt: skip
+
+# %% [markdown] tags=["aside"]
+# *Mean kernels of the words `<1` to `<8`, a row each, in both convolutions; columns are places
+# before (below zero) and behind. A slanting line is the peak that moves with the word.*
+#
+# In the kept runs ConvBERT answers all three kinds: `<k` and `?` by kernels, caps by the heads that
+# are left. It has no rows for places at all. What it cannot do is reach beyond its kernel, where
+# DeBERTa has a row for all that is far.
+
+# %% [markdown]
+# ## In practice
+#
+# - Take DeBERTa where the task turns on order and words together. In the ablation study of He et
+#   al. each part, taken away, costs a pre-trained model something on each task, but far less than
+#   here: our queue was built to need them, and their models have twelve layers.
+# - Each layer pays for it: two more products with the rows of all distances. Beside BERT of the
+#   same width this is what our wider feed-forward layers paid out.
+# - Keep a table's reach below the longest training text, or some rows are never trained.
+#
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Which of the three parts has T5?
+#
+#    <details><summary>Answer</summary>
+#
+#    Content to content; its bias is the fourth, position to position, which DeBERTa leaves away.
+#
+#    </details>
+# 2. `tea>4` and `?`: why does content to position not find the giver?
+#
+#    <details><summary>Answer</summary>
+#
+#    The word `?` is always the same, so its wish for a distance is, too. Only the giver knows it.
+#
+#    </details>
+# 3. Why is a score divided by $\sqrt{3d}$, not by $\sqrt d$?
+#
+#    <details><summary>Answer</summary>
+#
+#    Three sums of $d$ products each: their variances add up.
+#
+#    </details>
+# 4. Why does a longer queue not harm DeBERTa's answers?
+#
+#    <details><summary>Answer</summary>
+#
+#    It knows only distances, and those beyond the reach share a row that was trained.
+#
+#    </details>
+# 5. What does the enhanced mask decoder add, and when?
+#
+#    <details><summary>Answer</summary>
+#
+#    Absolute places, in the queries of the last layer, while gaps are filled in pre-training.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(pencil, 4 min)* In the sum by hand, let `rye` ask. Which word gets the largest sum? (The
+#    distance *one behind* has the vector of *all others*.)
+#
+#    <details><summary>Answer</summary>
+#
+#    `tea`, one before: $(1,1)\cdot(1,0) = 1$, $(1,1)\cdot(0,1) = 1$, $(1,0)\cdot(0,1) = 0$: 2.
+#    Itself: $(1,1)\cdot(1,1) = 2$. `<2`, one behind: $(1,1)\cdot(0,2) = 2$. All three tie.
+#
+#    </details>
+# 2. *(pencil, 3 min)* DeBERTa base is 768 wide, and its table has 512 distances to each side. How
+#    many numbers are that? Compare BERT's table of 512 places.
+#
+#    <details><summary>Answer</summary>
+#
+#    $1024 \cdot 768 = 786{,}432$, twice as many as BERT's. But all layers share them.
+#
+#    </details>
+# 3. *(measure, 10 min)* Set `REACH = 48`. What happens in queues of 48, and why?
+#
+#    <details><summary>Answer</summary>
+#
+#    Rows beyond distance 23 are never trained and keep their first, random values, which add noise
+#    to the scores of far words. Measure how much with `right(model, LONG, FAR)`.
+#
+#    </details>
+
+# %% tags=["nbval-check-output"]
+# The answers to exercises 1 and 2, checked.
+with torch.no_grad():
+    both = hand.bias(words, words, three, three)[0, 0, 1] / hand.scale
+print((c @ c[1] + both).round().int().tolist(), RelativeRows(768, 512).table.weight.numel())
+
+# %% [markdown]
+# ## In three sentences
+#
+# DeBERTa keeps what a word is and where it stands in vectors of their own, and a score has three
+# parts: word with word, the wish of the one who asks for a distance, and that of the one who is
+# asked. Distances beyond a reach are one, so longer texts bring nothing new; absolute places are
+# added only where gaps are filled. Back to the bakery: the attention that learned from examples to
+# look where a word says is the one in which words meet distances, and in a queue twice as long it
+# answers as before, while BERT, at the same number of operations, had learned less and lost more
+# than a third of that. (A convolution whose kernel the words make learned it too, as far as it
+# reaches.)
+#
+# ## Further reading
+#
+# - He, Liu, Gao, Chen (2021), *DeBERTa*: section 3 for the scores and for the decoder, and the
+#   ablation study for each part left away.
+# - Jiang et al. (2020), *ConvBERT*: section 3 for kernels made by a span.
+# - Raffel et al. (2020), *T5*: section 2.1 for the bias.
+# - Shaw, Uszkoreit, Vaswani (2018), *Self-Attention with Relative Position Representations*:
+#   content to position, without the third part.
