@@ -392,6 +392,7 @@ def judged(labels):
     }
 
 
+# %% For each seed, both knobs tags=["fold"]
 def density(seed, min_samples, min_cluster_size):
     cluster = steps(seed, min_cluster_size=min_cluster_size, min_samples=min_samples)[1]
     return judged(by_size(cluster.fit_predict(points_of(seed))))

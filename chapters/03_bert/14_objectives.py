@@ -29,7 +29,7 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% Draw the four lessons tags=["slide", "fold"]
+# %% Draw one lesson tags=["fold"]
 from deepdive.page.diagrams import arrow, svg, text
 from deepdive.page.diagrams.layers import box
 from deepdive.page.film import film
@@ -53,6 +53,7 @@ def lesson_drawn(changed, asked):
     return svg(900, 130, parts)
 
 
+# %% Draw the four lessons tags=["slide", "fold"]
 told = ["masked: what stood at the two gaps?", "replaced: which word was not there before?",
         "permuted: guess `grass`, and then, knowing it, `sleeps`",
         "recurring: the word that is cut out stands elsewhere; where?"]  # fmt: skip
@@ -216,6 +217,7 @@ from deepdive.training.objectives import (
 )
 
 
+# %%
 def loss_of(lesson, net, batch):
     tokens = rows[batch]
     if lesson == "replaced":
@@ -325,6 +327,7 @@ def states(encoder, ids):
     return [found[i][-1] for i in range(len(ids))]
 
 
+# %%
 def of_words(encoder, part):
     x = states(encoder, [ids for ids, _ in tagged[part]])
     each = [word_states(one, owner[: len(one)])[1:-1]
@@ -403,6 +406,7 @@ most = max(whole_sets, default=billions)
 print(f"shown: {most:g} billion operations,", "three seeds, kept" if whole_sets else "one live run")
 
 
+# %% Means, and differences with their errors tags=["fold"]
 def of(lesson, judge, spent=None):
     spent = 0.0 if lesson == "none" else spent or most
     return [row[judge] for row in rows_kept

@@ -54,10 +54,7 @@ KINDS = ["<k", "?", "=cap"]
 def queue(length, far, draw):
     """What each one says; for those who ask their kind and their order, by place."""
     says, asks = [""] * length, {}
-
-    def free():
-        return [t for t in range(length) if not says[t]]
-
+    free = lambda: [t for t in range(length) if not says[t]]  # noqa: E731
     for _ in range(length // 6):
         pairs = [(t, t - k) for t in free() for k in range(1, min(far, t) + 1) if not says[t - k]]
         if pairs:
@@ -162,6 +159,7 @@ def logits(model, tokens, first=0):
     return model["out"](encoder.stack(encoder.embeddings(tokens, None, places)))
 
 
+# %% Train one tags=["fold"]
 @cache
 def train(name, far, layers, steps, seed):
     torch.manual_seed(seed)
@@ -178,6 +176,7 @@ def train(name, far, layers, steps, seed):
     return model
 
 
+# %% Ask it tags=["fold"]
 def right(model, length, far):
     """For each kind of question the share of right orders in new queues, in per cent."""
     with torch.no_grad():
