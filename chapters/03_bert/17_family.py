@@ -591,4 +591,4 @@ print("answers 1 to 3 hold")
 # - Jiang et al. (2020), *ConvBERT*: sections 3 and 4, heads that look at neighbours only.
 # - Kim et al. (2021), *I-BERT*: section 3, the polynomials.
 # - Yin et al. (2020), *TaBERT*: section 3.
-# - Warner et al. (2024), *ModernBERT*: section 2.
+# - Warner et al. (2024), *Smarter, Better, Faster, Longer*: section 2.
