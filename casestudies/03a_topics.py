@@ -187,12 +187,19 @@ print("the package finds the same topics, and the same weights of words to 1e-6"
 # %% The largest, the middle, the smallest, and none tags=["fold"]
 from deepdive.page.tables import table
 
+
+def opening(text, length=110):
+    """The text's first words; a formula that the end would cut is left out."""
+    cut = text[:length]
+    return (cut[: cut.rindex("$")] if cut.count("$") % 2 else cut) + " …"
+
+
 sizes = np.bincount(model.labels[model.labels >= 0])
 chosen = {"largest": 0, "in the middle": n_topics // 2, "smallest": n_topics - 1, "in none": -1}
 table([
     {"topic": name, "texts": int((model.labels == t).sum()),
      "its words": ", ".join(model.words(t, 7)),
-     "a text of it": texts[int(np.flatnonzero(model.labels == t)[0])][:110] + " …"}
+     "a text of it": opening(texts[int(np.flatnonzero(model.labels == t)[0])])}
     for name, t in chosen.items() if (model.labels == t).any()
 ])  # fmt: skip
 

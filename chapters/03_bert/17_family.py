@@ -464,7 +464,7 @@ for name, kept in (("with RTE", slice(8)), ("without RTE", slice(7))):
 # The tasks are those of GLUE: whether a sentence is grammatical (CoLA), praise or blame (SST),
 # whether two texts say the same (MRPC, STS, QQP), whether one follows from the other or answers it
 # (MNLI, RTE, QNLI). ELECTRA's scores are higher in all eight, in SST by 0.1 only. About half of
-# what is left comes from RTE, whose development set has 277 pairs. And all eight rest on one
+# what is left comes from RTE, the smallest of the eight sets. And all eight rest on one
 # pre-training run on each side, so they are not eight independent trials. These numbers are
 # printed ones: nothing of this size was trained here.
 

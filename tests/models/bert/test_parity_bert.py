@@ -158,7 +158,7 @@ def test_tensors_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_settings_that_are_not_built_are_refused() -> None:
     config = BertConfig(**SIZES).to_dict()
     for change, message in (
-        ({"model_type": "electra"}, "'electra'"),
+        ({"model_type": "mobilebert"}, "'mobilebert'"),
         ({"hidden_act": "mish"}, "mish"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
         ({"is_decoder": True}, "is_decoder=True"),
