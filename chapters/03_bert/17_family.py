@@ -83,7 +83,7 @@ family(members, chosen="electra")
 # An encoder can differ in four parts: in an attention head, in a layer, between layers, or around
 # the stack, which is what it reads and which questions it learns from. XLNet stands "around the
 # stack" because it keeps the heads of its parent, Transformer-XL, and changes what is guessed.
-# Three sections with details are folded: DeBERTa-v2, ConvBERT, ModernBERT.
+# Four sections with details are folded: Splinter, DeBERTa-v2, ConvBERT, ModernBERT.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: what one text teaches
@@ -185,7 +185,7 @@ both
 # after another, and masks stand for what is still to come. The encoder itself gains a table with
 # one number for each head and distance, which is added to the scores of every layer, as in T5.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## Splinter
 #
 # Splinter is trained for questions whose answer stands in the text, and makes such questions from
@@ -257,9 +257,8 @@ print(f"the third word asks the second: {whole['paper']:.2f} by the paper's equa
       f"{whole['code']:.2f} by the released code and the library")  # fmt: skip
 
 # %% [markdown]
-# The paper and its own code differ: in the code the last term takes $\delta(i,j)$, as the second
-# does. The second word is then asked about a word before: $c_2 \cdot (2,0) = 0$ instead of 1, and
-# the score is $3 / 2.45 = 1.22$ instead of 1.63. Published weights were trained with the code, so
+# In the authors' code the last term takes $\delta(i,j)$, as the second does: $c_2 \cdot (2,0) = 0$
+# instead of 1, and the score is $3 / 2.45 = 1.22$. Published weights were trained with the code, so
 # the library follows it.
 
 # %% [markdown] tags=["aside"]
