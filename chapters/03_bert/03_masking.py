@@ -53,6 +53,26 @@ show(svg(820, 235, drawing), shown + "and right, to the guess above it: hens? ge
 # BERT is trained on gaps. Some words of the input are hidden, and the network must say which
 # they were. This is the **masked language model** (MLM); as a test for people it is the *cloze* of
 # Taylor (1953). What BERT adds is a rule for what to put in place of the hidden word.
+#
+# Here is a small BERT that has learned so. It runs in this page:
+
+# %% A model that fills gaps tags=["fold"]
+from deepdive.page.live.cloze import cloze
+from deepdive.page.toys import gap_words
+
+toy = gap_words()
+weights = sum(p.numel() for p in toy.model.parameters())
+print(f"{weights:,} weights, learned from {toy.sentences:,} sentences; on {toy.tested:,} new ones "
+      f"the hidden word is the first candidate in {toy.right['first 1'][0]:.0%}, "
+      f"one of the first five in {toy.right['first 5'][0]:.0%}")  # fmt: skip
+cloze(toy.model, toy.tokenizer, "the ___ are playing in the park .",
+      examples=["the ___ is playing in the park .", "my ___ is older than me .",
+                "tom plays ___ after school ."])  # fmt: skip
+
+# %% [markdown]
+# *Press an example, press a word to hide it, or write a sentence of your own. The first two differ
+# in one word, right of the gap: `are` asks for several, `is` for one. The model knows 2,000 words
+# of everyday English (from sentences of Tatoeba, CC BY 2.0); what it does not know is dashed.*
 
 # %% [markdown] tags=["slide"]
 # ## Why not guess the next word?

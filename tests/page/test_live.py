@@ -223,6 +223,8 @@ def test_it_writes_as_the_library_does_and_draws_by_probability(reader: Reader) 
 # --- the toy ------------------------------------------------------------------------------------
 
 HASHES = {
+    "gap_words.json": "3876ed07d33938ed",
+    "gap_words.safetensors": "d51ca34e0b2fcad1",
     "number_words.json": "806be84e3b567b34",
     "number_words.safetensors": "e10ed8187210b0f9",
     "number_words_steps.safetensors": "0beddadc0cf79a3d",

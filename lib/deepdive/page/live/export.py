@@ -13,10 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, relu
+from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, gelu, relu
 from deepdive.layers.embeddings import TiedHead
+from deepdive.layers.feed_forward import Activation
 from deepdive.layers.stacks import Stack
-from deepdive.positions import SinusoidalPosition
+from deepdive.positions import LearnedPosition, SinusoidalPosition
 
 Tensors = Mapping[str, Tensor]
 HEAD = "head.embedding.weight"
@@ -70,6 +71,42 @@ def described(model: Any) -> dict[str, Any]:
     }
 
 
+def described_encoder(model: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return what `cloze.js` must know of a BERT with its masked head, and its weights, renamed as
+    `forward.js` has them and the tied matrix once.
+
+    Raises TypeError for another model, ValueError for one with a part that the page cannot run.
+    """
+    if not all(hasattr(model, name) for name in ("bert", "masked")):
+        raise TypeError(
+            f"model: {type(model).__name__} has no bert and masked; the page runs what "
+            "deepdive.models.bert.pretraining.for_masked_lm builds"
+        )
+    encoder, config = model.bert, model.bert.config
+    _be(type(encoder.stack) is Stack, "bert.stack", "a plain Stack", encoder.stack)
+    _be(config.n_segments == 0, "bert.embeddings", "without segments", config.n_segments)
+    place = encoder.embeddings.position
+    _be(type(place) is LearnedPosition, "bert.embeddings.position", "learned", place)
+    found: dict[str, set[Any]] = {"width": set(), "heads": set(), "eps": set(), "post": set()}
+    for i, block in enumerate(encoder.stack.blocks):
+        for key, value in _block(f"bert.stack.blocks.{i}", block, False, gelu):
+            found[key].add(value)
+    found["eps"] |= {_norm("bert.embeddings.norm", encoder.embeddings.norm)}
+    found["eps"] |= {_norm("masked.norm", model.masked.norm)}
+    for key, values in found.items():
+        _be(len(values) == 1, key, "one number in all blocks", sorted(values))
+    _be(found["post"] == {True}, "bert.stack", "with the norm after the sum", "pre-norm")
+    weights = {
+        name.replace("bert.stack.", "encoder.stack.").removeprefix("bert."): tensor
+        for name, tensor in model.state_dict().items()
+        if name != "masked.head.embedding.weight"
+    }
+    spec = {key: values.pop() for key, values in found.items()}
+    spec["layers"] = {"encoder": len(encoder.stack.blocks)}
+    spec["shapes"] = [[name, *_rows(tensor)] for name, tensor in weights.items()]
+    return spec, weights
+
+
 def half(state: Tensors) -> str:
     """Return all weights in half precision, base64. Raises ValueError where one does not fit."""
     flat = torch.cat([tensor.detach().flatten().float() for tensor in _named(state).values()])
@@ -90,8 +127,14 @@ def quantised(state: Tensors) -> tuple[Tensor, Tensor]:
     return torch.cat(codes), torch.cat(scales)
 
 
-def restored(codes: Tensor, scales: Tensor, like: Tensors) -> dict[str, Tensor]:
-    """Return the weights that `quantised` made the codes of, named and shaped as in `like`.
+def restored(
+    codes: Tensor,
+    scales: Tensor,
+    like: Tensors,
+    tied: tuple[str, str] = (HEAD, "decoder.embedding.weight"),
+) -> dict[str, Tensor]:
+    """Return the weights that `quantised` made the codes of, named and shaped as in `like`; the
+    first of the `tied` names is the second's matrix.
 
     Raises ValueError when there are more or fewer codes or scales than that.
     """
@@ -107,7 +150,7 @@ def restored(codes: Tensor, scales: Tensor, like: Tensors) -> dict[str, Tensor]:
     ):
         whole = codes[end - tensor.numel() : end].reshape(_rows(tensor))
         found[name] = (whole.float() * scale[:, None]).reshape(tensor.shape)
-    return found | {HEAD: found["decoder.embedding.weight"]}
+    return found | {tied[0]: found[tied[1]]}
 
 
 def snapshot(state: Tensors) -> list[str]:
@@ -140,12 +183,15 @@ def _norm(where: str, norm: Any) -> float:
     return float(norm.eps)
 
 
-def _block(where: str, block: Any, cross: bool) -> Iterator[tuple[str, Any]]:
+def _block(
+    where: str, block: Any, cross: bool, activation: Activation = relu
+) -> Iterator[tuple[str, Any]]:
     """Check one block, and yield what must be the same in all."""
     _be(type(block) is Block, where, "a Block", block)
     _be((block.cross is not None) == cross, f"{where}.cross", "in decoder blocks only", block)
     _be(type(block.ff) is FeedForward, f"{where}.ff", "a FeedForward", block.ff)
-    _be(block.ff.activation is relu, f"{where}.ff.activation", "relu", block.ff.activation)
+    wanted, came = activation.__name__, block.ff.activation
+    _be(came is activation, f"{where}.ff.activation", wanted, came)
     _be(block.ff.inner.bias is not None, f"{where}.ff", "with biases", block.ff)
     for name in ("attn", "cross", "ff") if cross else ("attn", "ff"):
         joint = getattr(block, f"{name}_residual")

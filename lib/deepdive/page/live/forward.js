@@ -47,7 +47,8 @@ const softmax = (scores, temperature = 1) => {
   return powers.map(power => power / sum);
 };
 
-// spec: width, heads, eps, post (norm after the sum), and for each side its layers and scale
+// spec: width, heads, eps, post (norm after the sum), for each side its layers and scale, and the
+// activation, by default ReLU
 const transformer = (spec, weights) => {
   const project = (name, x) => linear(weights[name + ".weight"], weights[name + ".bias"], x);
 
@@ -95,8 +96,9 @@ const transformer = (spec, weights) => {
     return project(name + ".out", mixed);
   };
 
+  const activate = spec.activate ?? (value => Math.max(0, value));
   const think = (name, x) =>
-    project(name + ".out", project(name + ".inner", x).map(value => Math.max(0, value)));
+    project(name + ".out", project(name + ".inner", x).map(value => activate(value)));
 
   // A sublayer on the residual stream: the norm stands before it, or after the sum.
   const joined = (name, rows, sublayer) => {
@@ -138,7 +140,10 @@ const transformer = (spec, weights) => {
     return linear(weights["decoder.embedding.weight"], null, x);
   };
 
-  return { begin, step };
+  // An encoder alone: its rows, embedded elsewhere -> their states.
+  const read = rows => run("encoder", rows, blank("encoder"), new Set(), {});
+
+  return { begin, step, read, norm, project };
 };
 
 // Numbers from 0 to 1 that a seed fixes (mulberry32), so that a draw can be had again.

@@ -1,22 +1,29 @@
 """Our own toy models, trained and small enough to be kept here: a page reads one in a second.
 
-`number_words` reads French number words and writes digits. `tools/train_number_words.py` made its
-weights; a test holds their hash.
+`number_words` reads French number words and writes digits; `gap_words` fills gaps in English
+sentences. `tools/train_number_words.py` and `tools/train_gap_words.py` made their weights; a test
+holds their hashes.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from deepdive.layers import PreNorm
+from deepdive.models.bert.bert import bert
+from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive.models.transformer.transformer import Transformer, transformer
 from deepdive.page.live.export import restored
 from deepdive.published.weights import adopt, read
 from deepdive.tokenizers import CharTokenizer, WordTokenizer
 
 FOLDER = Path(__file__).parent
+GAP_SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
+GAP_TIED = ("masked.head.embedding.weight", "bert.embeddings.tokens.weight")
 
 
 class Toy(NamedTuple):
@@ -55,3 +62,39 @@ def number_words() -> Toy:
     states = zip(about["snapshots"], kept["codes"], kept["scales"], strict=True)
     snapshots = {name: restored(c, s, like) for name, c, s in states}
     return Toy(model, source, target, snapshots, about["trained"])
+
+
+class GapToy(NamedTuple):
+    """A trained model that fills gaps, its tokeniser, and what was measured on sentences that it
+    has not learned from: name -> share of right words, and the ends of its 95 % interval.
+    """
+
+    model: BertForMaskedLM
+    tokenizer: WordTokenizer
+    sentences: int
+    tested: int
+    right: dict[str, list[float]]
+
+
+def cut_words(text: str) -> list[str]:
+    """Return the words and signs of an English text in small letters: what `gap_words` reads."""
+    plain = text.lower().replace("\u2019", "'")
+    return re.findall(r"[a-z0-9]+(?:'[a-z]+)?|[^\sa-z0-9]", plain)
+
+
+def build_gap_words(words: int) -> BertForMaskedLM:
+    """Return the model of `gap_words`, untrained: 2 layers, 64 wide, 4 heads."""
+    torch.manual_seed(0)
+    encoder = bert(vocab_size=words, d_model=64, n_heads=4, n_layers=2, d_ff=128, max_length=24,
+                   n_segments=0, dropout=0.0)  # fmt: skip
+    return for_masked_lm(encoder)
+
+
+def gap_words() -> GapToy:
+    """Return the model that fills gaps in short English sentences of everyday life."""
+    about = json.loads((FOLDER / "gap_words.json").read_text(encoding="utf-8"))
+    tokenizer = WordTokenizer(about["vocabulary"], specials=GAP_SPECIALS)
+    model, kept = build_gap_words(len(tokenizer)), read(FOLDER / "gap_words.safetensors")
+    like = {name: t for name, t in model.state_dict().items() if name != GAP_TIED[0]}
+    model.load_state_dict(restored(kept["codes"], kept["scales"], like, tied=GAP_TIED))
+    return GapToy(model.eval(), tokenizer, about["sentences"], about["tested"], about["right"])
