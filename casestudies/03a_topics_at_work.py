@@ -746,6 +746,7 @@ def mean_of(swap, key="agreement"):
     return float(np.mean([row[key] for row in step_rows if row["swap"] == swap]))
 
 
+# %%
 took = time.perf_counter() - began
 metrics = {
     "steps": {
