@@ -62,7 +62,7 @@ from deepdive.page.toys import gap_words
 
 toy = gap_words()
 weights = sum(p.numel() for p in toy.model.parameters())
-print(f"{weights:,} weights, learned from {toy.sentences:,} sentences; on {toy.tested:,} new ones "
+print(f"{weights:,} weights, learned from {toy.sentences:,} sentences; on {toy.tested:,} new ones\n"
       f"the hidden word is the first candidate in {toy.right['first 1'][0]:.0%}, "
       f"one of the first five in {toy.right['first 5'][0]:.0%}")  # fmt: skip
 cloze(toy.model, toy.tokenizer, "the ___ are playing in the park .",

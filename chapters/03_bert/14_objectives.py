@@ -177,7 +177,7 @@ def built(lesson, seed):
 # Splinter asks for runs of pieces that stand twice in a text. The hundred most frequent pieces make
 # no question by themselves, or all would be about *the*.
 
-# %% Find what recurs
+# %% Find what recurs tags=["fold"]
 from collections import Counter
 
 from deepdive.training.objectives import ask_recurring, recurring_spans, special_ids, word_ids
@@ -205,7 +205,7 @@ def asked(batch):
 # The other lessons stand in the library: `mask_tokens`, `electra_losses`, `permute` and
 # `span_selection_loss` are those of [BERT's family](17_family.ipynb).
 
-# %% Four losses
+# %% Imports tags=["fold"]
 import random
 
 from deepdive.training.objectives import (
@@ -218,7 +218,7 @@ from deepdive.training.objectives import (
 )
 
 
-# %%
+# %% Four losses
 def loss_of(lesson, net, batch):
     tokens = rows[batch]
     if lesson == "replaced":
@@ -242,7 +242,7 @@ def loss_of(lesson, net, batch):
 # Four batches of each lesson are counted, forward and backward. The same number of operations then
 # buys each lesson its own number of steps.
 
-# %% Count
+# %% Count tags=["fold"]
 from deepdive.page.cost import count_flops
 
 
@@ -255,7 +255,8 @@ def operations(lesson):
 
 
 cost = {lesson: operations(lesson) for lesson in LESSONS}
-print({lesson: f"{each / 1e9:.2f} billion" for lesson, each in cost.items()})
+table([[lesson, f"{each / 1e9:.2f} billion", round(75e9 / each)] for lesson, each in cost.items()],
+      ["lesson", "operations a step", "steps for 75 billion"])  # fmt: skip
 
 # %% [markdown]
 # ## One run
@@ -300,7 +301,7 @@ def taught(lesson, rate, seed, bills):
 # The sentences to learn from, those that choose the rate and those of the test are different ones;
 # no lesson has read a text of the test.
 
-# %% The labelled sentences
+# %% The labelled sentences tags=["fold"]
 from deepdive.data.opinions import generated_reviews
 from deepdive.data.reviews import rt_polarity
 from deepdive.data.tree_grammar import tree_sentences
@@ -325,7 +326,7 @@ opinions = [learn.take(range(min(some, len(learn)))), choose, test]
 LEARN, CHOOSE, TEST = range(3)
 print([len(some) for some in trees], "tagged sentences,", [len(some) for some in opinions], "films")
 
-# %% Two readings
+# %% Two readings tags=["fold"]
 from deepdive.explain.probes import tag_accuracy
 
 special = (pieces.bos, pieces.eos, pieces.unk)
@@ -340,7 +341,7 @@ def states(encoder, ids):
     return [found[i][-1] for i in range(len(ids))]
 
 
-# %%
+# %% States of words and reviews tags=["fold"]
 def of_words(encoder, part):
     x = states(encoder, [ids for ids, _ in tagged[part]])
     each = [word_states(one, owner[: len(one)])[1:-1]
@@ -379,7 +380,7 @@ films = [[Single(*row) for row in zip(opinions[part].texts, opinions[part].label
          for part in (LEARN, TEST)]  # fmt: skip
 
 
-# %%
+# %% An encoder without segments tags=["fold"]
 class OneText(torch.nn.Module):
     """A copy of an encoder that has no segments, for heads that hand them on."""
 
@@ -394,7 +395,7 @@ class OneText(torch.nn.Module):
 RECIPE = {"lr": 1e-3, "epochs": pick(ci=1, laptop=4, gpu=4), "size": 16, "progress": False}
 
 
-# %%
+# %% Learn on with a head tags=["fold"]
 def learned_on(encoder, seed):
     """Right answers on films, in percent, and F1 of the names, after learning on with a head."""
     d, found = NUMBERS["d_model"], {}
@@ -414,7 +415,7 @@ def learned_on(encoder, seed):
     return found
 
 
-# %% Measure
+# %% Measure tags=["fold"]
 from statistics import mean
 
 from deepdive.page.experiments import kept, share, sweep
@@ -439,7 +440,7 @@ def measure(lesson, seed, rate=0.0, bills=()):
 # Five rates are tried for each lesson with a quarter of the last bill, and the one whose tags and
 # films are best on the choosing part is taken. Then five other seeds pay all bills.
 
-# %% Run
+# %% Run tags=["fold"]
 whole = profile() == "experiment"
 BILLS = [share() * n for n in pick(ci=(1.0, 2.0), laptop=(75.0, 300.0, 1200.0, 4800.0),
                                    gpu=(75.0, 300.0, 1200.0, 4800.0))]  # fmt: skip
@@ -455,9 +456,9 @@ if whole or (file is not None and file.is_file()):
     points += [{"lesson": lesson, "rate": best[lesson], "bills": BILLS, "seed": seed}
                for seed in range(1, 6) for lesson in LESSONS]  # fmt: skip
     rows_kept = sweep(measure, points, file, data=data)
-    print({lesson: f"rate {rate:g}" for lesson, rate in best.items()})
+    print("rates:", ", ".join(f"{lesson} {best[lesson]:g}" for lesson in LESSONS))
 
-# %% One seed, now
+# %% One seed, now tags=["fold"]
 first = 0 if rows_kept else 1  # seed 0 is not fine-tuned
 live = [sweep(measure, [{"lesson": lesson, "seed": first} | ({} if lesson == "none" else
                {"rate": 1e-3, "bills": BILLS[: 1 + (not real)]})])[0]
@@ -495,7 +496,7 @@ def above(a, b):
     return f"{found} [{ends.low:+.1f}, {ends.high:+.1f}]"
 
 
-# %%
+# %% A line of a table tags=["fold"]
 def line(lesson, judges, bill):
     row = {"lesson": lesson}
     for judge in judges:
