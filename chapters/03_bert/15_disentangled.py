@@ -500,10 +500,10 @@ table(lines, ["model", "layers", "seeds", "`<k`", "`?`", "`<k`, long", "`?`, lon
       caption="right in %: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# In part: a first layer can work out *my place less three*, and a second one ask for it. Both runs
-# of BERT with two layers get further than any of its runs with one, and not as far as one layer of
-# DeBERTa. The one run of T5 is one run. The column *seeds* says how many there are; three were
-# asked for, and `deepdive run 3.15 --profile experiment` goes on where it was stopped.
+# In part: a first layer can work out *my place less three*, and a second one ask for it. All three
+# runs of BERT with two layers get further than any of its runs with one, in each column, and none
+# as far as one layer of DeBERTa. T5's second layer helps with `?` in every run, and hardly with
+# `<k`.
 #
 # ## Far away is one row
 #
