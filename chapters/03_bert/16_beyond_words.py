@@ -140,7 +140,7 @@ def askable(tables):
 
 
 # %% How many there are tags=["fold"]
-few = pick(ci=12, laptop=12, gpu=40, experiment=40)
+few = pick(ci=12, laptop=12, gpu=346, experiment=346)
 many = pick(ci=40, laptop=40, gpu=346, experiment=346)
 asked = askable(many)
 rows_of = {id(q.table): len(q.table.rows) for q, _ in asked}.values()
@@ -221,7 +221,7 @@ file = kept("03_bert", "tables")
 here = sweep(measure, points, file if profile() == "experiment" else None,
              data="wikitablequestions")  # fmt: skip
 there = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
-there = there if len(there) >= len(points) else here
+there = there if any(row["rows"] == "minilm" for row in there) else here
 f"{len(here)} rows here, on {many} and {few} tables; {len(there)} rows were kept"
 
 # %% Predict tags=["fold"]
@@ -333,8 +333,8 @@ print(" | ".join(made))
 # ### A model in the place of counting
 #
 # N-grams do not know that *victory* and *won* belong together. MiniLM might; it ranks the rows of
-# fewer tables, on which both are measured. And it can pick a single cell: the best row, and in it
-# the column whose name is nearest to the question.
+# the same tables. And it can pick a single cell: the best row, and in it the column whose name is
+# nearest to the question.
 
 # %% Rank by meaning tags=["fold"]
 kinds = [(f"K = {k}", k) for k in KS] + [("one cell", "cell")]
@@ -348,8 +348,9 @@ table(
 )  # fmt: skip
 
 # %% [markdown]
-# On so few tables the intervals are wide, and each one in the last column contains zero: the two
-# cannot be told apart here.
+# Counting wins: at each K MiniLM's rows hold the answer less often, by an interval that excludes
+# zero. It was trained on sentences, and a row of a table is none; whether that is why was not
+# measured.
 # A single cell is right far more rarely than its row holds the answer: to find the row is the
 # smaller part of the work.
 
