@@ -50,6 +50,9 @@ LOOK = r"""() => {
     gaps: roots.map(x => `${x.textContent}: ${gap(x).toFixed(2)} em`),
     mute: all("img").filter(x => !x.alt.trim()).map(x => x.src.slice(0, 60)),
     broken: all("img").filter(x => x.checkVisibility() && !x.naturalWidth).map(x => x.alt),
+    wider: all("main :is(.cell_output img, .dd-picture > *)")
+      .filter(x => x.checkVisibility() && x.offsetWidth > x.parentElement.clientWidth + 1)
+      .map(x => `${x.offsetWidth} px in ${x.parentElement.clientWidth}: ${x.alt}`),
   };
 }"""
 
@@ -178,6 +181,10 @@ def test_formulas_have_a_size_and_none_is_left_as_source(facts: dict[str, dict[s
 def test_images_are_shown_and_have_a_text(facts: dict[str, dict[str, Any]]) -> None:
     assert not faults(facts, lambda fact: fact["mute"])
     assert not faults(facts, lambda fact: fact["broken"])
+
+
+def test_a_desk_shows_each_picture_whole(facts: dict[str, dict[str, Any]]) -> None:
+    assert not faults(facts, lambda fact: fact["wider"])
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -220,7 +220,8 @@ def test_what_takes_long_to_parse_is_refused(full: Any, tmp_path: Path) -> None:
     notebook = handed(full, f"import {'a.' * 99_000}a")
     for cell in notebook.cells:
         cell.metadata = {}
-    limits = replace(reader.READING, total_seconds=1, patience=60)
+    # Parsing takes memory as fast as time: with less of it, it would end within the second.
+    limits = replace(reader.READING, total_seconds=1, patience=60, memory=8 << 30)
     with pytest.raises(RefusedError, match="could not be read: it ran longer than 1 s"):
         reader.read(on_disk(tmp_path, notebook), released(full), limits=limits)
 
