@@ -504,13 +504,13 @@ from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
 
-figure = Figure(figsize=(9.6, 2.5))
+figure = Figure(figsize=(7.5, 2.1))
 for axes, (name, found) in zip(figure.subplots(1, 5), ways.items(), strict=True):
     axes.imshow(found, vmin=0, vmax=11)
     for t, s in found.nonzero().tolist():
         number = int(found[t, s])
-        axes.text(s, t, number, ha="center", va="center", size=6, color="w" * (number > 6) or "k")
-    axes.set(title=name, xlabel="word that is read", xticks=[], yticks=[])
+        axes.text(s, t, number, ha="center", va="center", size=7, color="w" * (number > 6) or "k")
+    axes.set(title=name, xlabel="word read", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
 figure.axes[0].set_ylabel("word that reads")
 with_alt(

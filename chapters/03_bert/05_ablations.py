@@ -86,7 +86,7 @@ for axes, title in ((left, "table 8: what a gap becomes"), (right, "table 5: the
     axes.axvline(0, color="#8a8a8a", lw=1)
     axes.set(title=title, xlabel="points against BERT")
     axes.invert_yaxis()
-    axes.legend(fontsize="x-small")
+    axes.legend(fontsize="small")
 alt = "Printed results against BERT's. Left: six maskings within one point, lowest 100/0/0 on "
 alt += "frozen NER. Right: no NSP costs up to 3.5 points, left to right three times as many."
 with_alt(figure, alt)

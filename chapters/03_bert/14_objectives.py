@@ -533,7 +533,7 @@ for axes, judge in zip(figure.subplots(1, 2), ("tags", "films"), strict=True):
                   color=COLOURS[lesson], ms=3, alpha=0.5)  # fmt: skip
         axes.plot(at, values.mean(1), STYLES[lesson], color=COLOURS[lesson], label=lesson, ms=5)
     axes.set(title=judge, xlabel="billions of operations", ylabel="right, %", xscale="log")
-    axes.legend(fontsize="x-small")
+    axes.legend(fontsize="small")
 with_alt(figure, "Right answers of frozen states against operations, tags and films: a line for "
          "each lesson, a mark for each seed, and random weights as a level line.")  # fmt: skip
 

@@ -435,7 +435,7 @@ for kind, axes in enumerate(figure.subplots(1, 3, sharey=True)):
     axes.set(title=KINDS[kind], xlabel="right, %", xlim=(25, 103))
     axes.set_yticks(range(len(MODELS)), MODELS)
 figure.axes[0].invert_yaxis()
-figure.axes[0].legend(fontsize="x-small", loc="lower left")
+figure.axes[0].legend(fontsize="small", loc="lower left")
 with_alt(figure, "Three panels, one a kind of question; a row for each model, a mark for each "
          "seed and length. Each part left away moves one panel's marks to the left.")  # fmt: skip
 

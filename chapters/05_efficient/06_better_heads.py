@@ -606,7 +606,7 @@ for i, layer in enumerate(layers):
 left.set(xlabel="d_shared (384 = plain)", ylabel="relative error of the matrices", ylim=(0, None))
 right.set(xlabel="d_shared", ylabel="attention in the wrong place", ylim=(0, None))
 for axes in (left, right):
-    axes.legend(fontsize=6.5)
+    axes.legend(fontsize=8)
 told = ", ".join(f"{w}: {misplaced['from the rows', layers[0], w]:.2f}" for w in widths)
 with_alt(figure, "Left: error of the matrices against columns, sharing barely below cutting. "
          f"Right: misplaced attention, lower where the rows were read: {told}.")  # fmt: skip

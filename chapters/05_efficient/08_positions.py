@@ -842,7 +842,7 @@ for axes, (kind, rows) in zip(figure.subplots(1, len(runs), squeeze=False)[0], r
         axes.errorbar(range(4), mean, spread / 2, fmt=mark, ms=4, capsize=2, label=name)
     axes.set(xticks=range(4), xticklabels=LENGTHS.values(), xlabel="characters read", title=kind)
     axes.set_ylabel("loss of the last L, nats")
-figure.axes[-1].legend(fontsize=7, bbox_to_anchor=(1.02, 1), loc="upper left")
+figure.axes[-1].legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
 with_alt(
     figure,
     "Loss of the same last L characters by how many characters are read, L to 8L, a line for each "
