@@ -668,7 +668,8 @@ beyond = [row["peak_mb"] - least[row["seed"]] for row in cost_rows]  # the progr
 right.semilogx(n_of, beyond, "o", markersize=4)
 left.set(xlabel="texts", ylabel="seconds of the processor")
 right.set(xlabel="texts", ylabel="memory beyond the least, MB")
-left.legend(fontsize=8)
+left.set_ylim(top=1e6)
+left.legend(fontsize=8, ncol=2, loc="upper left")
 with_alt(figure, f"Left: seconds of UMAP and of HDBSCAN from {SIZES[0]:,} to {SIZES[-1]:,} texts, "
          "both axes logarithmic, with fitted lines. Right: the "
          f"most memory, up to {max(beyond)} MB beyond the least.")  # fmt: skip
