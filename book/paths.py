@@ -344,7 +344,7 @@ def _begin(route: Route) -> str:
 
 def _short(station: Station) -> str:
     """`2.12`, or the whole label of what has no number."""
-    number = re.match(r"\d+\.\d+[a-z]?(?= )", station.label)
+    number = re.match(r"\d+[a-z]?\.\d+[a-z]?(?= )", station.label)
     return number[0] if number else station.label
 
 

@@ -60,7 +60,7 @@ class Stage:
         self.root, self.out = root, out
         pages = library("house.pages")
         self.pages = [page for page in pages.discover(root) if page.notebook.is_file()]
-        every = root.glob("chapters/[0-9][0-9]_*/*.ipynb")
+        every = root.glob(f"{pages.CHAPTERS}/*.ipynb")
         self.exercises = sorted(path for path in every if path.stem in AT_THE_END)
         kept = [path for name in ("ERRATA", "CHANGELOG") if (path := root / f"{name}.md").is_file()]
         self.texts = [*sorted((root / "book").glob("*.md")), *kept]

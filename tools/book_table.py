@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "lib"))
 
-from deepdive.house.pages import Page, discover  # noqa: E402
+from deepdive.house.pages import Page, discover, number_of  # noqa: E402
 
 README = ROOT / "README.md"
 BEGIN = "<!-- book:begin -->"
@@ -21,7 +21,7 @@ def chapter(pages: list[Page]) -> list[str]:
     first = pages[0]
     if first.is_study:
         return ["Case studies", "Whole projects on real data", links(pages)]
-    name = f"{int(first.source.parent.name[:2])} {first.chapter}"
+    name = f"{number_of(first.source.parent.name)} {first.chapter}"
     rest = pages[1:] if first.source.stem.startswith("00_") else pages
     return [f"[{name}]({first.name}.ipynb)", first.summary().question, links(rest)]
 

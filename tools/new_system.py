@@ -147,7 +147,11 @@ def place_of_page(row: Words, page: str | None) -> tuple[str, str]:
         if not source.is_file() or anchor not in {found for _, found in headings(source)}:
             raise click.UsageError(f"no heading {page!r}: PAGE#ANCHOR as in systems.csv, or none")
         return "", page
-    folder = next(ROOT.glob(f"chapters/{int(row['chapter']):02d}_*"), None)
+    folders = sorted(ROOT.glob(f"chapters/{int(row['chapter']):02d}*_*"))
+    if len(folders) > 1:
+        raise click.UsageError(f"chapter {row['chapter']} has {len(folders)} parts: give a page "
+                               "that is there, as PAGE#ANCHOR, or say --page none")  # fmt: skip
+    folder = next(iter(folders), None)
     if folder is None:
         raise click.UsageError(f"chapters/ has no chapter {row['chapter']} yet: say --page none")
     last = max(int(path.name[:2]) for path in folder.glob("[0-9][0-9]_*.py"))

@@ -24,9 +24,10 @@ from typing import Any
 
 import nbformat
 import pytest
+from checkout import ROOT
 
 from deepdive.house import pages
-from deepdive.house.pages import Page, PageError, discover, find, runner, source
+from deepdive.house.pages import Page, PageError, discover, exercise_sources, find, runner, source
 from deepdive.house.pages.address import SETTING, checked, published
 from deepdive.house.pages.execute import Run, execute
 from deepdive.house.pages.progress import Display, Result, report
@@ -101,6 +102,9 @@ def names(tmp_path: Path) -> Path:
         "chapters/02_transformer/03_heads",
         "chapters/03_bert/02_attention_maps",
         "chapters/03_bert/exercises",
+        "chapters/06a_text/01_generation",
+        "chapters/06b_vision/01_patches",
+        "chapters/06b_vision/clinic",
         "casestudies/02_translation",
         "casestudies/02_translation_original",
     ):
@@ -122,6 +126,8 @@ def names(tmp_path: Path) -> Path:
         ("alignment", "chapters/02_transformer/02b_alignment"),
         ("heads", "chapters/02_transformer/03_heads"),
         ("BERT", "chapters/03_bert/02_attention_maps"),
+        ("6a.1", "chapters/06a_text/01_generation"),
+        ("6b.1", "chapters/06b_vision/01_patches"),
         ("translation", "casestudies/02_translation"),
         ("original", "casestudies/02_translation_original"),
     ],
@@ -132,7 +138,31 @@ def test_a_page_is_found_by_number_name_or_part(names: Path, query: str, name: s
 
 def test_pages_come_in_the_books_order_without_exercises(names: Path) -> None:
     numbers = [page.number for page in discover(names)]
-    assert numbers == ["0.1", "2.0", "2.2", "2.2b", "2.3", "3.2", "case 2", "case 2"]
+    expected = ["0.1", "2.0", "2.2", "2.2b", "2.3", "3.2", "6a.1", "6b.1"]
+    assert numbers == [*expected, "case 2", "case 2"]
+
+
+def test_exercises_are_found_in_chapters_and_in_their_parts(names: Path) -> None:
+    found = [path.relative_to(names / "chapters").as_posix() for path in exercise_sources(names)]
+    assert found == ["03_bert/exercises.py", "06b_vision/clinic.py"]
+    assert [page.chapter for page in discover(names)][-3] == "Vision"
+
+
+def undiscovered(root: Path) -> list[str]:
+    """The sources and notebooks in folders of pages that are neither a page nor exercises."""
+    known = {page.source for page in discover(root)} | {*exercise_sources(root)}
+    every = [path for folder in ("chapters", "casestudies") for path in (root / folder).rglob("*")
+             if path.suffix in (".py", ".ipynb") and path.parent.name[0] != "."]  # fmt: skip
+    return sorted(str(p.relative_to(root)) for p in every if p.with_suffix(".py") not in known)
+
+
+def test_every_page_and_exercise_on_disk_is_discovered(names: Path) -> None:
+    assert undiscovered(ROOT) == []
+    (names / "chapters/06b_vision/patches.py").write_text(FIRST)
+    (names / "chapters/6c_speech").mkdir()
+    (names / "chapters/6c_speech/01_sound.ipynb").write_text("{}")
+    assert undiscovered(names) == ["chapters/06b_vision/patches.py",
+                                   "chapters/6c_speech/01_sound.ipynb"]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from deepdive.course.exercises import source as read
 from deepdive.house.pages import PageError
 
 NUMBER = re.compile(r"^## \d+\. ")
-CHAPTER = re.compile(r"(\d\d_\w+)-exercises-\d+$")  # the id that `source` gives to the first cell
+CHAPTER = re.compile(r"(\d\d[a-z]?_\w+)-exercises-\d+$")  # the id of the first cell
 
 
 def overlay(source: Any, folder: Path) -> Any:
@@ -37,7 +37,7 @@ def overlay(source: Any, folder: Path) -> Any:
     if chapter is None:
         raise PageError("the source does not say its chapter: read it with exercises.source")
     where = f"{chapter[1]}/exercises.py"
-    if not list(folder.glob("[0-9][0-9]_*/exercises.py")):
+    if not list(folder.glob("[0-9][0-9]*_*/exercises.py")):
         raise PageError(f"the overlay {folder} has no exercises: {where} is one place for them")
     if not (folder / where).is_file():
         return deepcopy(source)

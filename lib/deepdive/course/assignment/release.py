@@ -10,7 +10,7 @@ from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.forms import released
 from deepdive.course.assignment.overlay import overlay
 from deepdive.course.exercises import source
-from deepdive.house.pages import exercise_sources
+from deepdive.house.pages import exercise_sources, number_of
 from deepdive.house.pages.source import write
 
 
@@ -63,7 +63,7 @@ def assignments(root: Path) -> dict[str, Path]:
 
 
 def chapter_named(word: str, root: Path) -> str:
-    """The assignment that `2`, `02`, `02_transformer`, or `2_clinic` names.
+    """The assignment that `2`, `02`, `02_transformer`, `2_clinic` or `6b` names.
 
     Raises:
         AssignmentError: none has this name.
@@ -73,6 +73,6 @@ def chapter_named(word: str, root: Path) -> str:
     for name, path in names.items():
         if word == name:
             return name
-        if number.isdigit() and int(number) == int(name[:2]) and (kind or NOTEBOOK) == path.stem:
+        if number and number_of(number) == number_of(name) and (kind or NOTEBOOK) == path.stem:
             return name
     raise AssignmentError(f"no chapter {word!r} has exercises; there are: {', '.join(names)}")

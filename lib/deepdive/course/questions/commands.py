@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from deepdive.course.questions import FILES, Item, load
-from deepdive.house.pages import PageError, discover, find, find_root
+from deepdive.house.pages import PageError, discover, find, find_root, number_of
 from deepdive.house.pages.commands import Group, shown
 from deepdive.house.terminal import paragraphs, width
 
@@ -147,8 +147,8 @@ def _chapter(query: str, which: str) -> Path:
     """The folder of the chapter with this number or name, which has this file of questions."""
     found = sorted(path.parent for path in find_root().glob(f"chapters/*/{FILES[which]}"))
     for folder in found:
-        number = folder.name[:2]
-        if query in (folder.name, folder.name[3:], number, number.lstrip("0") or "0"):
+        number, _, name = folder.name.partition("_")
+        if query in (folder.name, name, number, number_of(number)):
             return folder
     there = " and ".join(folder.name for folder in found) or "no chapter"
     verb = "have" if len(found) > 1 else "has"

@@ -13,12 +13,18 @@ from pathlib import Path
 # Seconds that a page may take on two cores: (chapter page, case study).
 BUDGETS = {"ci": (60, 120), "laptop": (90, 900), "gpu": (90, 3600), "experiment": (3600, 3600)}
 
+CHAPTERS = "chapters/[0-9][0-9]*_*"  # folders below the root: `03_bert`, in parts `06b_vision`
 ACRONYMS = {"bert": "BERT"}
+
+
+def number_of(name: str) -> str:
+    """Return the number that a folder or file begins with, as it is said: `6b` of `06b_vision`."""
+    return name.split("_")[0].lstrip("0") or "0"
 
 
 def titled(folder: str) -> str:
     """Return the name of a folder of pages, to be read: `03_bert` is `BERT`."""
-    words = folder.lstrip("0123456789_").split("_")
+    words = re.sub(r"^\d+[a-z]?_", "", folder).split("_")
     named = " ".join(ACRONYMS.get(word, word) for word in words)
     return named[:1].upper() + named[1:]
 
@@ -55,9 +61,8 @@ class Page:
 
     @property
     def number(self) -> str:
-        """`2.2` for a chapter's page (`0.1` before chapter 1, `5.4b` between two), or `case 2`."""
-        own = self.source.name.split("_")[0].lstrip("0") or "0"
-        chapter = self.source.parent.name.split("_")[0].lstrip("0") or "0"
+        """`2.2` for a chapter's page (`5.4b` between two, `6b.1` in a part), or `case 2`."""
+        own, chapter = number_of(self.source.name), number_of(self.source.parent.name)
         return f"case {own}" if self.is_study else f"{chapter}.{own}"
 
     @property
@@ -110,14 +115,14 @@ def find_root(start: Path | None = None) -> Path:
 
 def discover(root: Path) -> list[Page]:
     """All pages in the book's order, chapters first; exercises are not pages."""
-    found = sorted(root.glob("chapters/[0-9][0-9]_*/[0-9][0-9]*_*.py"))
+    found = sorted(root.glob(f"{CHAPTERS}/[0-9][0-9]*_*.py"))
     found += sorted(root.glob("casestudies/[0-9][0-9]*_*.py"))
     return [Page(path, root) for path in found]
 
 
 def exercise_sources(root: Path) -> list[Path]:
     """The sources of the exercises and bug clinics of all chapters, in order."""
-    every = root.glob("chapters/[0-9][0-9]_*/*.py")
+    every = root.glob(f"{CHAPTERS}/*.py")
     return sorted(path for path in every if path.stem in ("clinic", "exercises"))
 
 
