@@ -30,6 +30,7 @@ ROOMS = {
     "models.transformer": "The Transformer",
     "models.bert": "BERT and its family",
     "models.efficient": "Efficient models",
+    "models.vision": "Readers of images",
     "fast": "Fast forms",
     "training": "Training",
 }

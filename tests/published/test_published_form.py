@@ -91,6 +91,14 @@ PERCEIVER = {
     "num_self_attention_heads": 4,
     "num_cross_attention_heads": 2,
 }
+VIT = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 24,
+    "image_size": 12,
+    "patch_size": 4,
+}
 TRANSLATOR = {
     "d_model": 16,
     "encoder_layers": 2,
@@ -130,6 +138,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     ],
     "informer": [INFORMER, {**INFORMER, "distil": False}],
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
+    "vit": [VIT, {**VIT, "num_channels": 1, "hidden_act": "relu"}],
     "xlnet": [XLNET, {**XLNET, "mem_len": None}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
 }

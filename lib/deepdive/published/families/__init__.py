@@ -12,6 +12,7 @@ from deepdive.published.families import (
     mpnet,
     splinter,
     translators,
+    vit,
     xlnet,
 )
 from deepdive.published.form import Family
@@ -31,5 +32,6 @@ FAMILIES: dict[str, Family] = {
         *xlnet.FAMILIES,
         *ibert.FAMILIES,
         *luke.FAMILIES,
+        *vit.FAMILIES,
     )
 }

@@ -1,0 +1,1 @@
+"""Transformers that read images and films. Start with `vit`: an image is a sequence of patches."""

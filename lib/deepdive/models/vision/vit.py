@@ -1,0 +1,102 @@
+"""ViT, BERT's encoder for images: a sequence of patches. Dosovitskiy et al. 2021, "An Image is
+Worth 16x16 Words: Transformers for Image Recognition at Scale".
+
+Long because it holds the record whose parts its whole family exchanges (`VisionConfig`).
+
+What differs from BERT:
+- a token is a square of the image, flattened and projected (`Patches`); there is no vocabulary
+- one learned row stands before them, and its state is the image's (`ImageEmbeddings.special`)
+- positions are learned and count squares line by line; for an image of another size the table is
+  resized as an image would be (`resized`)
+- the norm stands inside the branch, and once more behind the last layer (`PreNorm`); nothing is
+  normalised before the first
+
+Source: Dosovitskiy et al. 2021, section 3.1 and table 1, and their released code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm, gelu
+from deepdive.layers.feed_forward import Activation
+from deepdive.layers.heads import initialise
+from deepdive.layers.stacks import Stack
+from deepdive.models.config import Config
+from deepdive.models.vision.embeddings import ImageEmbeddings
+
+
+class Vit(nn.Module):
+    """Pictures (B, C, H, W) -> states (B, 1 + N, d_model): the image's, then one a patch."""
+
+    def __init__(self, embeddings: nn.Module, stack: Stack, config: VisionConfig) -> None:
+        super().__init__()
+        self.embeddings, self.stack, self.config = embeddings, stack, config
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the states of the images, after the last norm."""
+        return self.stack(self.embeddings(images))
+
+
+def full_attention(config: VisionConfig, layer: int) -> nn.Module:
+    """Return the attention of a layer: every patch meets every patch."""
+    return MultiHeadAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)
+
+
+def block(config: VisionConfig, layer: int) -> Block:
+    """Return one layer, with its norms inside the branches."""
+    return Block(
+        config.attention(config, layer),
+        FeedForward(config.d_model, config.d_ff, config.activation),
+        residual=partial(PreNorm, norm=partial(LayerNorm, eps=config.eps), dropout=config.dropout),
+    )
+
+
+@dataclass(frozen=True)
+class VisionConfig(Config):
+    """The numbers of an encoder of images, and the parts that its family exchanges.
+
+    image_size  side in pixels of the images that the positions are counted for
+    n_special       learned rows before the patches
+    """
+
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*Config.MAY_BE_ZERO, "n_special")
+    image_size: int = 224
+    patch_size: int = 16
+    channels: int = 3
+    d_model: int = 768
+    n_heads: int = 12
+    n_layers: int = 12
+    d_ff: int = 3072
+    n_special: int = 1
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    eps: float = 1e-12
+    activation: Activation = gelu
+    attention: Callable[[Any, int], nn.Module] = full_attention
+    block: Callable[[Any, int], Block] = block
+    embeddings: Callable[[Any], nn.Module] = ImageEmbeddings
+    model: type[Vit] = Vit
+    family: str = "vit"
+
+
+BASE = VisionConfig()
+LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
+HUGE = BASE.but(d_model=1280, n_heads=16, n_layers=32, d_ff=5120, patch_size=14)
+TINY = BASE.but(image_size=8, patch_size=2, channels=1, d_model=32, n_heads=4, n_layers=2, d_ff=64)
+
+
+def vit(config: VisionConfig = BASE, **changes: Any) -> Vit:
+    """Build an encoder of images; defaults are the paper's base model. Raises as `bert` does."""
+    config = VisionConfig.given(config, changes)
+    norm = LayerNorm(config.d_model, config.eps)
+    stack = Stack(lambda layer: config.block(config, layer), config.n_layers, norm)
+    model = config.model(config.embeddings(config), stack, config)
+    initialise(model)
+    return model

@@ -1,0 +1,65 @@
+"""ViT: settings, names of weights."""
+
+from typing import Any
+
+from torch import Tensor
+
+from deepdive.models.vision import vit
+from deepdive.published.families.encoders import LAYER, layer
+from deepdive.published.form import Family, Setting, activation
+from deepdive.published.names import Names
+
+SETTINGS: dict[str, str | Setting] = {
+    "image_size": "image_size",
+    "patch_size": "patch_size",
+    "channels": "num_channels",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_layers": "num_hidden_layers",
+    "d_ff": "intermediate_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "eps": "layer_norm_eps",
+    "activation": activation("hidden_act"),
+}
+LAYERS = layer(
+    LAYER,
+    "attention.attention.query attention.attention.key attention.attention.value "
+    "attention.output.dense layernorm_before intermediate.dense output.dense layernorm_after",
+)
+
+
+def embeddings(config: Any) -> Names:
+    """Their names for what enters: a kernel in four axes, tables with an axis for the batch."""
+
+    def kernel(weight: Tensor) -> Tensor:
+        return weight.unflatten(1, (config.channels, config.patch_size, config.patch_size))
+
+    table = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
+    return Names(
+        {
+            "embeddings.cls_token": "embeddings.special",
+            "embeddings.position_embeddings": "embeddings.positions",
+            "embeddings.patch_embeddings.projection.weight": "embeddings.patches.project.weight",
+            "embeddings.patch_embeddings.projection.bias": "embeddings.patches.project.bias",
+        },
+        {
+            "embeddings.special": table,
+            "embeddings.positions": table,
+            "embeddings.patches.project.weight": (lambda weight: weight.flatten(1), kernel),
+        },
+    )
+
+
+VIT = Family(
+    model_type="vit",
+    architecture="ViTModel",
+    build=vit.vit,
+    base=vit.BASE,
+    settings=SETTINGS,
+    names=lambda config: embeddings(config) | LAYERS | Names({"layernorm": "stack.norm"}),
+    prefix="vit.",
+    expected={"qkv_bias": True},
+    unused=("pooler.", "classifier."),
+)
+FAMILIES = (VIT,)

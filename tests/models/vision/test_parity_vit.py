@@ -1,0 +1,114 @@
+"""ViT against transformers in float64, at its own size and at others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import pytest
+import torch
+import torch.nn.functional as F
+from parity_bert import reference, saved_and_loaded
+from parity_proofs import alike, rows
+from parity_registry import equal, parity
+from torch import Tensor
+from transformers import ViTConfig, ViTModel
+
+from deepdive.layers import patches
+from deepdive.models.vision import vit
+from deepdive.models.vision.embeddings import ImageEmbeddings
+from deepdive.published import family, from_config, load
+
+SETTINGS: dict[str, Any] = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
+    "image_size": 12, "patch_size": 4, "num_channels": 3,
+}  # fmt: skip
+WITHOUT_POOLER: Any = partial(ViTModel, add_pooling_layer=False)
+# In memory the package calls the parts of a layer otherwise than in its files.
+IN_MEMORY = (
+    (r"attention\.q_proj", "attention.attention.query"),
+    (r"attention\.k_proj", "attention.attention.key"),
+    (r"attention\.v_proj", "attention.attention.value"),
+    (r"attention\.o_proj", "attention.output.dense"),
+    (r"mlp\.fc1", "intermediate.dense"),
+    (r"mlp\.fc2", "output.dense"),
+    (r"^layers\.", "encoder.layer."),
+)
+
+
+@parity(vit.Vit, patches.Patches, ImageEmbeddings)
+def vit_agrees() -> None:
+    theirs = reference(WITHOUT_POOLER, ViTConfig, **SETTINGS)
+    ours = saved_and_loaded(theirs, load)
+    image, wide = rows(2, 3, 12, 12), rows(2, 3, 8, 20, seed=1)
+    names = family("vit").table(config=ours.config)
+    output = ours(image)
+    alike(ours, theirs, output, theirs(image).last_hidden_state, [*IN_MEMORY, names])
+    equal(ours(wide), theirs(wide, interpolate_pos_encoding=True).last_hidden_state)
+
+
+def test_published_sizes() -> None:
+    """Dosovitskiy et al. 2021, table 1: 86, 307 and 632 million, with the head for 21,843 kinds
+    of image left out.
+    """
+    for config, d_model, heads, layers, patch, millions in (
+        (vit.BASE, 768, 12, 12, 16, 86),
+        (vit.LARGE, 1024, 16, 24, 16, 303),
+        (vit.HUGE, 1280, 16, 32, 14, 631),
+    ):
+        with torch.device("meta"):
+            theirs = ViTModel(
+                ViTConfig(
+                    hidden_size=d_model, num_attention_heads=heads, num_hidden_layers=layers,
+                    intermediate_size=4 * d_model, patch_size=patch,
+                ),
+                add_pooling_layer=False,
+            )  # fmt: skip
+            ours = vit.vit(config)
+        number = sum(p.numel() for p in ours.parameters())
+        assert number == theirs.num_parameters()
+        assert round(number / 1e6) == millions
+
+
+def test_settings_that_are_not_built_are_refused() -> None:
+    good = ViTConfig(**SETTINGS).to_dict()
+    for changes, message in (
+        ({"qkv_bias": False}, "qkv_bias=False"),
+        ({"hidden_act": "swoosh"}, "swoosh"),
+        ({"image_size": [12, 12]}, "image_size"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            from_config({**good, **changes})
+
+
+def by_columns(images: Tensor, size: int) -> Tensor:
+    return KEPT(images.transpose(2, 3), size)
+
+
+KEPT = patches.cut
+MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
+    "patches counted down the columns": (vit_agrees, "deepdive.layers.patches.cut", by_columns),
+    "positions of another size in a straight line": (
+        vit_agrees, "deepdive.models.vision.embeddings.resized",
+        lambda table, old, new: table if old == new else F.interpolate(
+            table.t()[None], new[0] * new[1], mode="linear")[0].t()),
+    "a norm behind the sum": (
+        vit_agrees, "deepdive.layers.residual.PreNorm.forward",
+        lambda self, x, sublayer: self.norm(x + sublayer(x))),
+    "the wrong epsilon": (
+        vit_agrees, "deepdive.layers.LayerNorm.forward",
+        lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
+}  # fmt: skip
+
+
+def test_the_proof_is_green() -> None:
+    vit_agrees()
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutation_is_seen(name: str) -> None:
+    proof, target, wrong = MUTATIONS[name]
+    with mock.patch(target, wrong), pytest.raises(AssertionError):
+        proof()
