@@ -66,7 +66,7 @@ from deepdive.data.trees import treebank
 
 
 def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> None:
-    assert len(registry()) == 28
+    assert len(registry()) == 29
     for name, data in registry().items():
         assert data.name == name
         for field in ("title", "licence", "licence_evidence", "citation", "columns", "made"):
