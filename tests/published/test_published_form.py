@@ -138,6 +138,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     ],
     "informer": [INFORMER, {**INFORMER, "distil": False}],
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
+    "deit": [VIT],
     "vit": [VIT, {**VIT, "num_channels": 1, "hidden_act": "relu"}],
     "xlnet": [XLNET, {**XLNET, "mem_len": None}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],

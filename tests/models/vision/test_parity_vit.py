@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from parity_bert import reference, saved_and_loaded
 from parity_proofs import alike, rows
 from parity_registry import equal, parity
+from parity_vision import IN_MEMORY, SETTINGS
 from torch import Tensor
 from transformers import ViTConfig, ViTModel
 
@@ -21,21 +22,7 @@ from deepdive.models.vision import vit
 from deepdive.models.vision.embeddings import ImageEmbeddings
 from deepdive.published import family, from_config, load
 
-SETTINGS: dict[str, Any] = {
-    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
-    "image_size": 12, "patch_size": 4, "num_channels": 3,
-}  # fmt: skip
 WITHOUT_POOLER: Any = partial(ViTModel, add_pooling_layer=False)
-# In memory the package calls the parts of a layer otherwise than in its files.
-IN_MEMORY = (
-    (r"attention\.q_proj", "attention.attention.query"),
-    (r"attention\.k_proj", "attention.attention.key"),
-    (r"attention\.v_proj", "attention.attention.value"),
-    (r"attention\.o_proj", "attention.output.dense"),
-    (r"mlp\.fc1", "intermediate.dense"),
-    (r"mlp\.fc2", "output.dense"),
-    (r"^layers\.", "encoder.layer."),
-)
 
 
 @parity(vit.Vit, patches.Patches, ImageEmbeddings)

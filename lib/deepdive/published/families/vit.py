@@ -1,10 +1,11 @@
-"""ViT: settings, names of weights."""
+"""ViT and DeiT: settings, names of weights."""
 
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
 
-from deepdive.models.vision import vit
+from deepdive.models.vision import deit, vit
 from deepdive.published.families.encoders import LAYER, layer
 from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names
@@ -36,15 +37,18 @@ def embeddings(config: Any) -> Names:
         return weight.unflatten(1, (config.channels, config.patch_size, config.patch_size))
 
     table = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
+    tokens = (lambda numbers: numbers.squeeze(1), lambda numbers: numbers.unsqueeze(1))
+    first, second = "embeddings.cls_token", "embeddings.distillation_token"
+    special = first if config.n_special == 1 else (first, second)
     return Names(
         {
-            "embeddings.cls_token": "embeddings.special",
+            special: "embeddings.special",
             "embeddings.position_embeddings": "embeddings.positions",
             "embeddings.patch_embeddings.projection.weight": "embeddings.patches.project.weight",
             "embeddings.patch_embeddings.projection.bias": "embeddings.patches.project.bias",
         },
         {
-            "embeddings.special": table,
+            "embeddings.special": tokens,
             "embeddings.positions": table,
             "embeddings.patches.project.weight": (lambda weight: weight.flatten(1), kernel),
         },
@@ -62,4 +66,13 @@ VIT = Family(
     expected={"qkv_bias": True},
     unused=("pooler.", "classifier."),
 )
-FAMILIES = (VIT,)
+DEIT = replace(
+    VIT,
+    model_type="deit",
+    architecture="DeiTModel",
+    build=deit.deit,
+    base=deit.BASE,
+    prefix="deit.",
+    unused=("pooler.", "classifier.", "cls_classifier.", "distillation_classifier."),
+)
+FAMILIES = (VIT, DEIT)

@@ -7,7 +7,7 @@
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
 `recurring`     Splinter's: words that stand twice, cut out once, and found again
-`distillation`  DistilBERT's triple loss: a small model learns from a large one
+`distillation`  DistilBERT's triple loss, DeiT's: a small model learns from a large one
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
@@ -16,6 +16,7 @@
 
 from deepdive.training.objectives.distillation import (
     distillation_loss,
+    hard_distillation,
     hidden_cosine,
     soft_cross_entropy,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "electra_loss",
     "electra_losses",
     "fill_gaps",
+    "hard_distillation",
     "hidden_cosine",
     "keep_probability",
     "mask_entities",

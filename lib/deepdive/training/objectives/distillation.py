@@ -99,3 +99,12 @@ def _rows(
     if not mask.any():
         raise ValueError("mask: no row counts; leave such batches out")
     return student[mask], teacher.detach()[mask]
+
+
+def hard_distillation(both: tuple[Tensor, Tensor], labels: Tensor, teacher: Tensor) -> Tensor:
+    """loss = (CE(label head, labels) + CE(taught head, argmax teacher)) / 2, in nats an image.
+
+    labels (B,), teacher's logits (B, n_classes). Source: Touvron et al. 2021, equation 3.
+    """
+    label, taught = both
+    return (F.cross_entropy(label, labels) + F.cross_entropy(taught, teacher.argmax(-1))) / 2

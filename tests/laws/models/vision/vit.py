@@ -1,4 +1,4 @@
-"""Cases of ViT and of what enters it."""
+"""Cases of ViT, of what enters it, and of DeiT."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.layers.patches import Patches, cut, joined, resized
-from deepdive.models.vision import vit
+from deepdive.models.vision import deit, vit
+from deepdive.models.vision.deit import Distilled
 from deepdive.models.vision.embeddings import ImageEmbeddings
 from deepdive.models.vision.vit import Vit
-from laws import ORDERED, TWO_SIDED, Case, NotApplicable, Pair, case, random_rows
+from laws import ONE_ROW, ORDERED, TWO_SIDED, Case, NotApplicable, Pair, case, random_rows
 
 ORACLE = "transformers ViTModel"
 WHOLE = NotApplicable("an image has no padding: all its patches are there")
@@ -136,4 +137,31 @@ def _() -> Case:
             "padding": WHOLE,
             "hooks": NotApplicable("no attention"),
         },
+    )
+
+
+@case("vit/Distilled", Distilled)
+def _() -> Case:
+    def make() -> Distilled:
+        return Distilled(deit.deit(deit.TINY), 5)
+
+    def run(module: Distilled, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        return module(joined(x, 2, 2, 2 * x.shape[1]))[:, None]
+
+    def heads_alike() -> tuple[Tensor, Tensor]:
+        """One head twice over one token twice: what ViT says, but that its token stands twice."""
+        model = make().double().eval()
+        model.taught.load_state_dict(model.label.state_dict())
+        for table in (model.encoder.embeddings.special, model.encoder.embeddings.positions):
+            table.data[1] = table.data[0]
+        return model(images()), model.label(model.encoder(images())[:, 0])
+
+    return Case(
+        make=make,
+        run=run,
+        d_model=4,
+        parity="transformers DeiTForImageClassificationWithTeacher",
+        limits={"both tokens and heads alike: one": heads_alike},
+        refusals={"one special token": lambda: Distilled(vit.vit(vit.TINY), 3)},
+        laws=ONE_ROW,
     )

@@ -1,0 +1,58 @@
+"""DeiT, a ViT that a trained model teaches. Touvron et al. 2021, "Training data-efficient image
+transformers & distillation through attention".
+
+What differs from ViT:
+- a second special token stands before the patches; its state learns what a teacher says of the
+  image, while the first learns what the label says (`n_special`, `Distilled`)
+- the teacher's answer is a label, its most probable kind
+  (`deepdive.training.objectives.hard_distillation`)
+- what the model says is the mean of both heads
+
+Source: Touvron et al. 2021, section 4 and table 1, and their released code.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.layers.heads import initialise
+from deepdive.models.vision.vit import BASE as VIT
+from deepdive.models.vision.vit import TINY as TINY_VIT
+from deepdive.models.vision.vit import VisionConfig, Vit, vit
+
+BASE = VIT.but(n_special=2, family="deit")
+SMALL = BASE.but(d_model=384, n_heads=6, d_ff=1536)
+PUBLISHED_TINY = BASE.but(d_model=192, n_heads=3, d_ff=768)
+TINY = TINY_VIT.but(n_special=2, family="deit")  # for tests and toys
+
+
+def deit(config: VisionConfig = BASE, **changes: Any) -> Vit:
+    """Build an encoder of images with two special tokens; defaults are the paper's base model."""
+    return vit(config, **changes)
+
+
+class Distilled(nn.Module):
+    """logits = (W_1 x_0 + b_1, W_2 x_1 + b_2): one head reads the class token, one the token that
+    is taught.
+    """
+
+    def __init__(self, encoder: Vit, n_classes: int) -> None:
+        super().__init__()
+        positive(n_classes=n_classes)
+        if encoder.config.n_special != 2:
+            raise ValueError(f"n_special={encoder.config.n_special}: two heads need two tokens")
+        self.encoder = encoder
+        self.label, self.taught = (nn.Linear(encoder.config.d_model, n_classes) for _ in range(2))
+        initialise(self.label)
+        initialise(self.taught)
+
+    def both(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logits (B, n_classes) of the label's head, and of the teacher's."""
+        states = self.encoder(images)
+        return self.label(states[:, 0]), self.taught(states[:, 1])
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the mean of both, (B, n_classes)."""
+        label, taught = self.both(images)
+        return (label + taught) / 2
