@@ -91,6 +91,7 @@ ZERO_SAYS_SOMETHING = {
     "n_decoder_layers",
     "n_vertical",
     "n_segments",
+    "n_special",
     "n_random",
     "n_highway",
     "pad",
