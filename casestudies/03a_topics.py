@@ -349,9 +349,9 @@ with_alt(
 # texts come back in every one.
 #
 # **A last digit does as much as a seed**: with it 44 to 51 topics come back, and there are 58 to 69
-# of them. Another computer rounds its sums otherwise, too: the map above has 66 topics, and the
-# first run here, kept from another day, 64, with the same seed and texts. A seed lets one computer
-# repeat itself. It does not make the list true.
+# of them. Sums are rounded otherwise on another computer, or in larger batches, so this needs no
+# hand: the map above has 66 topics, and the first run here, kept from another day, 64, with the
+# same seed and texts. A seed lets one program repeat itself. It does not make the list true.
 
 # %% Name those that return, and those that do not tags=["fold"]
 from scipy.stats import spearmanr

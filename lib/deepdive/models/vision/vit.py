@@ -62,8 +62,12 @@ def block(config: VisionConfig, layer: int) -> Block:
 class VisionConfig(Config):
     """The numbers of an encoder of images, and the parts that its family exchanges.
 
-    image_size  side in pixels of the images that the positions are counted for
-    n_special       learned rows before the patches
+    image_size        side in pixels of the images that the positions are counted for
+    n_special         learned rows before the patches; the state of the first is the image's
+    attention, block  (config, layer) -> one layer's attention, one layer
+    embeddings        config -> what makes rows of images
+    model             the class that joins embeddings and layers
+    family            how its published form is called (`deepdive.published`)
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*Config.MAY_BE_ZERO, "n_special")
