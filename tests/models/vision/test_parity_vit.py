@@ -15,12 +15,14 @@ from parity_proofs import alike, rows
 from parity_registry import equal, parity
 from parity_vision import IN_MEMORY, SETTINGS
 from torch import Tensor
-from transformers import ViTConfig, ViTModel
+from transformers import ViTConfig, ViTForImageClassification, ViTModel
 
 from deepdive.layers import patches
+from deepdive.layers.heads import ImageClassifier
 from deepdive.models.vision import vit
 from deepdive.models.vision.embeddings import ImageEmbeddings
 from deepdive.published import family, from_config, load
+from deepdive.published.names import Names
 
 WITHOUT_POOLER: Any = partial(ViTModel, add_pooling_layer=False)
 
@@ -34,6 +36,18 @@ def vit_agrees() -> None:
     output = ours(image)
     alike(ours, theirs, output, theirs(image).last_hidden_state, [*IN_MEMORY, names])
     equal(ours(wide), theirs(wide, interpolate_pos_encoding=True).last_hidden_state)
+
+
+@parity(ImageClassifier)
+def classifier_agrees() -> None:
+    theirs = reference(ViTForImageClassification, ViTConfig, num_labels=5, **SETTINGS)
+    encoder: Any = saved_and_loaded(theirs, load)
+    ours = ImageClassifier(encoder, 16, 5).double().eval()
+    ours.out.load_state_dict(theirs.classifier.state_dict())
+    image = rows(2, 3, 12, 12)
+    names = family("vit").table(config=encoder.config).within("vit.", "encoder.")
+    table = [*IN_MEMORY, names | Names({"classifier": "out"})]
+    alike(ours, theirs, ours(image), theirs(image).logits, table)
 
 
 def test_published_sizes() -> None:
@@ -87,11 +101,15 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "the wrong epsilon": (
         vit_agrees, "deepdive.layers.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
+    "a kind from the mean of the patches": (
+        classifier_agrees, "deepdive.layers.heads.ImageClassifier.forward",
+        lambda self, images: self.out(self.encoder(images).mean(1))),
 }  # fmt: skip
 
 
 def test_the_proof_is_green() -> None:
     vit_agrees()
+    classifier_agrees()
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

@@ -2,11 +2,12 @@
 
 from deepdive.layers.heads.pretraining import MaskedHead, Pooler, initialise
 from deepdive.layers.heads.spans import Span, SpanReader, best_span
-from deepdive.layers.heads.tasks import Chooser, Classifier, Tagger
+from deepdive.layers.heads.tasks import Chooser, Classifier, ImageClassifier, Tagger
 
 __all__ = [
     "Chooser",
     "Classifier",
+    "ImageClassifier",
     "MaskedHead",
     "Pooler",
     "Span",

@@ -46,6 +46,23 @@ class Classifier(nn.Module):
         return self.out(self.dropout(self.pooler(self.encoder(tokens, mask, segments))))
 
 
+class ImageClassifier(nn.Module):
+    """logits = W x_0 + b, from the state x_0 of the first special token, (B, n_classes).
+
+    Source: Dosovitskiy et al. 2021, section 3.1, with one layer, as for fine-tuning.
+    """
+
+    def __init__(self, encoder: nn.Module, d_model: int, n_classes: int) -> None:
+        super().__init__()
+        positive(d_model=d_model, n_classes=n_classes)
+        self.encoder, self.out = encoder, nn.Linear(d_model, n_classes)
+        initialise(self.out)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return logits (B, n_classes) for images (B, C, H, W)."""
+        return self.out(self.encoder(images)[:, 0])
+
+
 class Tagger(nn.Module):
     """logits = out(dropout(encoder(tokens))), shape (B, T, n_tags): a label for every token."""
 

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive.layers.heads import ImageClassifier
 from deepdive.layers.patches import Patches, cut, joined, resized
 from deepdive.models.vision import deit, vit
 from deepdive.models.vision.deit import Distilled
@@ -163,5 +164,31 @@ def _() -> Case:
         parity="transformers DeiTForImageClassificationWithTeacher",
         limits={"both tokens and heads alike: one": heads_alike},
         refusals={"one special token": lambda: Distilled(vit.vit(vit.TINY), 3)},
+        laws=ONE_ROW,
+    )
+
+
+@case("vit/ImageClassifier", ImageClassifier)
+def _() -> Case:
+    def make() -> ImageClassifier:
+        return ImageClassifier(vit.vit(vit.TINY), vit.TINY.d_model, 5)
+
+    def run(module: ImageClassifier, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+        return module(joined(x, 2, 2, 2 * x.shape[1]))[:, None]
+
+    def one_for_all() -> tuple[Tensor, Tensor]:
+        """A weight of zeros: the bias alone, whatever the image."""
+        model = make().double()
+        model.out.weight.data.zero_()
+        model.out.bias.data = random_rows(5)
+        return model(images()), model.out.bias.expand(2, 5)
+
+    return Case(
+        make=make,
+        run=run,
+        d_model=4,
+        parity="transformers ViTForImageClassification",
+        limits={"no weight: the bias": one_for_all},
+        refusals={"no kinds": lambda: ImageClassifier(vit.vit(vit.TINY), 32, 0)},
         laws=ONE_ROW,
     )
