@@ -1,0 +1,91 @@
+# %% [markdown] tags=["slide"]
+# # Chapter 6b: A picture is a sentence of patches
+#
+# A Transformer reads a row of words. A photograph has neither words nor a row. What do you hand it,
+# so that the block of chapter 2 can stay as it is? And what must it learn from examples that a
+# network for images has built in?
+#
+# <small>Book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR) · before this
+# page: [the encoder](../02_transformer/11_encoder.ipynb),
+# [convolution](../01_before/03_convolution.ipynb) · 2 min to read ·
+# all its pages together: 1 hour</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% tags=["fold"]
+from deepdive.data.images import generated_shapes
+from deepdive.layers.patches import cut
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
+
+SIDE, PATCH, DOT = 16, 4, 9
+image = generated_shapes(1, SIDE, seed=6).pixels[0, 0] / 255
+
+
+def square(x, y, grey, dot):
+    """One pixel."""
+    shade = f"rgb({round(255 * grey)},{round(255 * grey)},{round(255 * grey)})"
+    return f'<rect x="{x:g}" y="{y:g}" width="{dot + 0.3:g}" height="{dot + 0.3:g}" fill="{shade}"/>'
+
+
+def frame(x, y, side, role="query"):
+    """The border of a patch."""
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{side:g}" height="{side:g}" fill="none" '
+        f'stroke="{ROLES[role]}" stroke-width="2"/>'
+    )
+
+
+# %% tags=["slide", "fold", "nbval-check-output"]
+import torch
+
+body, small, gap = [], 6, 41.5
+for y in range(SIDE):
+    body += [square(20 + DOT * x, 30 + DOT * y, image[y, x], DOT) for x in range(SIDE)]
+body += [frame(20 + 36 * x, 30 + 36 * y, 36) for y in range(4) for x in range(4)]
+body.append(text(92, 18, "16 x 16 pixels, 16 patches", 13))
+rows = cut(torch.from_numpy(image)[None, None], PATCH)[0]
+for n, row in enumerate(rows.tolist()):
+    left, top = 215 + gap * (n % 8), 40 + 74 * (n // 8)
+    for k, grey in enumerate(row):
+        body.append(square(left + small * (k % 4), top + small * (k // 4), grey, small))
+    body += [frame(left, top, 24), text(left + 12, top + 38, str(n + 1), 11)]
+body.append(text(375, 18, "the same as a row of 16 tokens", 13))
+show(
+    svg(560, 185, body),
+    "Left: a small grey image with one bright shape, cut by a grid into four times four patches. "
+    "Right: the same sixteen patches in a row, numbered line by line as words in a sentence.",
+)
+
+# %% [markdown]
+# *A generated image of 16 pixels a side, cut into 16 patches: a row that a Transformer can read.
+# Nothing in the row says that patch 5 stands below patch 1.*
+#
+# The block stays as it is. What changes from page to page is what a token is, who meets whom, and
+# what is asked of the states: a kind, hidden pixels, boxes, a mask, an action in a film. Each page
+# runs on real photographs or on scenes that are plainly generated, and says which.
+#
+# ## The map
+#
+# | page | about | question | minutes to read |
+# |---|---|---|---|
+#
+# In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.
