@@ -70,6 +70,8 @@ SMALL: dict[str, Any] = {
     "block_size": 2,
     "kernel": 3,
     "d_embedding": 8,
+    "depths": (2, 1),
+    "heads": (2, 4),
     "n_buckets": 4,
 }
 # A model of one vocabulary hands its size on as the source's.

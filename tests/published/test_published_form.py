@@ -99,6 +99,15 @@ VIT = {
     "image_size": 12,
     "patch_size": 4,
 }
+SWIN = {
+    "image_size": 16,
+    "patch_size": 2,
+    "embed_dim": 8,
+    "depths": [2, 1],
+    "num_heads": [2, 4],
+    "window_size": 4,
+    "mlp_ratio": 2.0,
+}
 TRANSLATOR = {
     "d_model": 16,
     "encoder_layers": 2,
@@ -140,6 +149,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
     "deit": [VIT],
     "vit": [VIT, {**VIT, "num_channels": 1, "hidden_act": "relu"}],
+    "swin": [SWIN, {**SWIN, "num_channels": 1, "depths": [1, 2, 2], "num_heads": [2, 2, 8]}],
     "xlnet": [XLNET, {**XLNET, "mem_len": None}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
 }

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from deepdive.positions.alibi import ALiBi
 from deepdive.positions.disentangled import DisentangledPosition, RelativeRows
+from deepdive.positions.grid import GridBias
 from deepdive.positions.music import MusicPosition
 from deepdive.positions.rotary import RotaryPosition
 from deepdive.positions.shaw import ShawPosition
@@ -196,6 +197,46 @@ def t5_case(make: type[T5Bias]) -> Case:
 
 case("T5Bias", T5Bias)(partial(t5_case, T5Bias))
 case("CausalT5Bias", CausalT5Bias)(partial(t5_case, CausalT5Bias))
+
+
+@case("GridBias", GridBias)
+def _() -> Case:
+    rows = *_, q_at, k_at = queries_and_keys(5, 9)
+
+    def pair_by_pair() -> tuple[Tensor, Tensor]:
+        """Five offsets each way in lines and in columns, of which the table has 25 rows."""
+        scheme, by_hand = GridBias(3, 3).double(), torch.zeros(3, 5, 9).double()
+        numbers = scheme.table.weight.unflatten(0, (5, 5))
+        for t, asking in enumerate(q_at.tolist()):
+            for s, there in enumerate(k_at.tolist()):
+                (i, j), (m, n) = divmod(asking, 3), divmod(there, 3)
+                by_hand[:, t, s] = numbers[i - m + 2, j - n + 2]
+        return scheme.bias(*rows), by_hand[None]
+
+    def all_alike() -> tuple[Tensor, Tensor]:
+        scheme = GridBias(3, 3)
+        set_weights(scheme, table__weight=0.5)
+        return scheme.bias(*rows), torch.full((1, 3, 5, 9), 0.5).double()
+
+    def one_batch_each() -> tuple[Tensor, Tensor]:
+        scheme, (q, k, q_at, k_at) = GridBias(3, 3).double(), rows
+        both = scheme.bias(q, k, q_at.expand(2, -1), k_at.expand(2, -1))
+        return both, scheme.bias(*rows).expand_as(both)
+
+    return Case(
+        place="position",
+        make=lambda: GridBias(4, 3),
+        parity="transformers SwinModel",
+        limits={
+            "a row of the table for each pair": pair_by_pair,
+            "a table of one number: no position": all_alike,
+            "positions for each of a batch": one_batch_each,
+        },
+        refusals={
+            "a position below the grid": lambda: GridBias(3, 2).bias(*rows),
+            "other heads": lambda: GridBias(2, 3).bias(*rows),
+        },
+    )
 
 
 @case("XLPosition", XLPosition)

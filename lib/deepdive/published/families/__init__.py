@@ -11,6 +11,7 @@ from deepdive.published.families import (
     luke,
     mpnet,
     splinter,
+    swin,
     translators,
     vit,
     xlnet,
@@ -33,5 +34,6 @@ FAMILIES: dict[str, Family] = {
         *ibert.FAMILIES,
         *luke.FAMILIES,
         *vit.FAMILIES,
+        *swin.FAMILIES,
     )
 }

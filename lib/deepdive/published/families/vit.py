@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from torch import Tensor
-
 from deepdive.models.vision import deit, vit
 from deepdive.published.families.encoders import LAYER, layer
 from deepdive.published.form import Family, Setting, activation
@@ -30,27 +28,30 @@ LAYERS = layer(
 )
 
 
+def kernel_of(ours: str, config: Any) -> Names:
+    """The layout of patches' matrix in their files: a kernel in four axes."""
+    sides = config.channels, config.patch_size, config.patch_size
+    both = (lambda weight: weight.flatten(1), lambda weight: weight.unflatten(1, sides))
+    return Names({}, {ours: both})
+
+
 def embeddings(config: Any) -> Names:
     """Their names for what enters: a kernel in four axes, tables with an axis for the batch."""
-
-    def kernel(weight: Tensor) -> Tensor:
-        return weight.unflatten(1, (config.channels, config.patch_size, config.patch_size))
-
+    matrix = "embeddings.patches.project.weight"
     table = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
     tokens = (lambda numbers: numbers.squeeze(1), lambda numbers: numbers.unsqueeze(1))
     first, second = "embeddings.cls_token", "embeddings.distillation_token"
     special = first if config.n_special == 1 else (first, second)
-    return Names(
+    return kernel_of(matrix, config) | Names(
         {
             special: "embeddings.special",
             "embeddings.position_embeddings": "embeddings.positions",
-            "embeddings.patch_embeddings.projection.weight": "embeddings.patches.project.weight",
+            "embeddings.patch_embeddings.projection.weight": matrix,
             "embeddings.patch_embeddings.projection.bias": "embeddings.patches.project.bias",
         },
         {
             "embeddings.special": tokens,
             "embeddings.positions": table,
-            "embeddings.patches.project.weight": (lambda weight: weight.flatten(1), kernel),
         },
     )
 

@@ -1,0 +1,84 @@
+"""A grid of patches in windows, each a sequence of its own, and four patches merged into one."""
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.layers.norms import LayerNorm
+from deepdive.masks import Segments
+
+EPS = 1e-5  # of the norms that no setting names
+
+
+def folded(grid: Tensor, side: int) -> Tensor:
+    """Return the squares of a grid (B, h, w, d) as rows (B * h/side * w/side, side^2, d)."""
+    squares = grid.unflatten(2, (-1, side)).unflatten(1, (-1, side))  # (B, h/s, s, w/s, s, d)
+    return squares.transpose(2, 3).reshape(-1, side * side, grid.shape[-1])
+
+
+def unfolded(rows: Tensor, side: int, height: int, width: int) -> Tensor:
+    """Return the grids (B, height, width, d) that `folded` made `rows` of."""
+    squares = rows.reshape(-1, height // side, width // side, side, side, rows.shape[-1])
+    return squares.transpose(2, 3).reshape(-1, height, width, rows.shape[-1])
+
+
+def sides(height: int, width: int, shift: int, device: torch.device) -> Tensor:
+    """Return for each place of a grid that was rolled by `shift` from which side of the edges it
+    comes, integers (1, height, width, 1): only what has one number stands side by side.
+    """
+    down, right = (torch.arange(n, device=device) >= n - shift for n in (height, width))
+    return (2 * down[:, None] + right[None, :]).long()[None, :, :, None]
+
+
+class Windows(nn.Module):
+    """A block inside windows: each window of a grid is a sequence of the batch.
+
+        rows = folded(roll(grid, -shift))                         # (B * windows, window^2, d)
+        grid = roll(unfolded(block(rows, Segments(sides))), shift)            # (B, h, w, d)
+
+    A grid whose shorter side is one window is not shifted. Raises ValueError for a grid that no
+    whole windows fill.
+    """
+
+    def __init__(self, block: nn.Module, window: int, shift: int = 0) -> None:
+        super().__init__()
+        positive(window=window)
+        if not 0 <= shift < window:
+            raise ValueError(f"shift={shift}, window={window}: expected 0 <= shift < window")
+        self.block, self.window, self.shift = block, window, shift
+
+    def forward(self, grid: Tensor) -> Tensor:
+        """Return the grid (B, h, w, d) after the block."""
+        height, width = grid.shape[1:3]
+        if wrong := [side for side in (height, width) if side % self.window]:
+            raise ValueError(
+                f"a grid of {height} x {width} patches has no whole windows of {self.window} in "
+                f"{wrong[0]}: resize the image, or choose another window"
+            )
+        shift = self.shift if min(height, width) > self.window else 0
+        if not shift:
+            rows = self.block(folded(grid, self.window))
+            return unfolded(rows, self.window, height, width)
+        rows = folded(grid.roll((-shift, -shift), (1, 2)), self.window)
+        apart = folded(sides(height, width, shift, grid.device), self.window)[..., 0]
+        rows = self.block(rows, mask=Segments(apart.repeat(len(grid), 1)))
+        return unfolded(rows, self.window, height, width).roll((shift, shift), (1, 2))
+
+
+class Merging(nn.Module):
+    """y = W norm([x_00; x_10; x_01; x_11]): two lines and two columns of patches become one patch,
+    from d to 2 d numbers. Source: Liu et al. 2021, section 3.1.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.norm = LayerNorm(4 * d_model, EPS)
+        self.reduce = nn.Linear(4 * d_model, 2 * d_model, bias=False)
+
+    def forward(self, grid: Tensor) -> Tensor:
+        """Return (B, h/2, w/2, 2 d) for a grid (B, h, w, d)."""
+        if grid.shape[1] % 2 or grid.shape[2] % 2:
+            raise ValueError(f"a grid of {tuple(grid.shape[1:3])} patches has no whole fours")
+        four = grid.unflatten(2, (-1, 2)).unflatten(1, (-1, 2))  # (B, h/2, line, w/2, column, d)
+        return self.reduce(self.norm(four.permute(0, 1, 3, 4, 2, 5).flatten(3)))

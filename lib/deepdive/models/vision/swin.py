@@ -1,0 +1,151 @@
+"""Swin, a ViT whose attention stays inside windows that move from layer to layer. Liu et al. 2021,
+"Swin Transformer: Hierarchical Vision Transformer using Shifted Windows".
+
+Long because it holds the record whose stages have widths of their own (`SwinConfig`).
+
+What differs from ViT:
+- attention stays inside windows of window x window patches, folded into the batch (`Windows`)
+- in every second layer the windows stand half a window further down and to the right
+  (`Windows.shift`); what the roll brings together from opposite edges does not meet (`sides`)
+- places enter the scores, as a number for each offset in lines and columns (`GridBias`): there is
+  no table of positions, and no special token
+- between stages four neighbours become one patch, twice as wide (`Merging`)
+
+Stochastic depth, which acts in training alone, is left out.
+Source: Liu et al. 2021, section 3 and table 7, and their released code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.checks import divides, each_at_least
+from deepdive.inspect import HookPoint
+from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PreNorm, gelu
+from deepdive.layers.feed_forward import Activation
+from deepdive.layers.heads import initialise
+from deepdive.layers.patches import Patches
+from deepdive.layers.windows import EPS, Merging, Windows
+from deepdive.models.config import Config
+from deepdive.positions import GridBias
+
+
+class Swin(nn.Module):
+    """Images (B, C, H, W) -> states (B, N, 2^(stages - 1) d_model) of what patches are at the end.
+
+    Hook point: `embedded` (B, h, w, d_model).
+    """
+
+    def __init__(self, config: SwinConfig) -> None:
+        super().__init__()
+        self.patches = Patches(config.patch_size, config.channels, config.d_model)
+        self.patch_norm = LayerNorm(config.d_model, EPS)
+        self.dropout, self.embedded = Dropout(config.dropout), HookPoint()
+        self.stages = nn.ModuleList(stage(config, i) for i in range(len(config.depths)))
+        self.merges = nn.ModuleList(Merging(width) for width in config.widths[:-1])
+        self.norm, self.config = LayerNorm(config.widths[-1], config.eps), config
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the states of the images, after the last norm."""
+        return self.norm(self.grids(images)[-1].flatten(1, 2))
+
+    def grids(self, images: Tensor) -> list[Tensor]:
+        """Return what each stage makes, (B, h, w, d) with h, w halved and d doubled in each."""
+        rows = self.patch_norm(self.patches(images))
+        lines = images.shape[2] // self.config.patch_size
+        grid = self.embedded(self.dropout(rows.unflatten(1, (lines, -1))))
+        found = [self.stages[0](grid)]
+        for merge, stage in zip(self.merges, self.stages[1:], strict=True):
+            found.append(stage(merge(found[-1])))
+        return found
+
+
+def stage(config: SwinConfig, i: int) -> nn.Sequential:
+    """Return the layers of stage i: every second one has its windows shifted."""
+    shifts = (layer % 2 * config.shift(config.window) for layer in range(config.depths[i]))
+    return nn.Sequential(*(Windows(block(config, i), config.window, shift) for shift in shifts))
+
+
+def block(config: SwinConfig, stage: int) -> Block:
+    """Return one layer of a stage, which knows nothing of windows but their offsets."""
+    width, heads = config.widths[stage], config.heads[stage]
+    return Block(
+        MultiHeadAttention(
+            width, heads, dropout=config.attention_dropout, position=config.position(heads, config)
+        ),
+        FeedForward(width, int(config.ratio * width), config.activation),
+        residual=partial(PreNorm, norm=partial(LayerNorm, eps=config.eps), dropout=config.dropout),
+    )
+
+
+def offsets(heads: int, config: SwinConfig) -> GridBias:
+    """Return the position of a layer: a number for each offset in its windows."""
+    return GridBias(heads, config.window)
+
+
+@dataclass(frozen=True)
+class SwinConfig(Config):
+    """The numbers of a Swin, and the parts that are exchanged.
+
+    image_size  side in pixels of the images that it was made for; others of whole windows will do
+    d_model     width of the first stage; each other stage is twice as wide as the one before
+    depths      layers of each stage
+    heads       heads of each stage
+    window      side of a window in patches
+    ratio       width of a feed-forward layer for each of its stage's
+    shift       window -> how far the windows of every second layer are shifted
+    position    (heads, config) -> the position of one layer
+    """
+
+    image_size: int = 224
+    patch_size: int = 4
+    channels: int = 3
+    d_model: int = 96
+    depths: tuple[int, ...] = (2, 2, 6, 2)
+    heads: tuple[int, ...] = (3, 6, 12, 24)
+    window: int = 7
+    ratio: float = 4.0
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    eps: float = EPS
+    activation: Activation = gelu
+    shift: Callable[[int], int] = lambda window: window // 2
+    position: Callable[[int, Any], Any] = offsets
+    family: str = "swin"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        each_at_least(1, "depths", self.depths)
+        each_at_least(1, "heads", self.heads)
+        if len(self.depths) != len(self.heads):
+            raise ValueError(f"depths={self.depths}, heads={self.heads}: one of each for a stage")
+        for width, heads in zip(self.widths, self.heads, strict=True):
+            divides(heads=heads, d_model=width)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The width of each stage."""
+        return tuple(self.d_model * 2**stage for stage in range(len(self.depths)))
+
+
+SMALLEST = SwinConfig()
+SMALL = SMALLEST.but(depths=(2, 2, 18, 2))
+BASE = SMALL.but(d_model=128, heads=(4, 8, 16, 32))
+LARGE = BASE.but(d_model=192, heads=(6, 12, 24, 48))
+TINY = SMALLEST.but(
+    image_size=16, patch_size=2, channels=1, d_model=16, depths=(2, 1), heads=(2, 4), window=4
+)  # for tests and toys; the paper's Swin-T is `SMALLEST`
+
+
+def swin(config: SwinConfig = SMALLEST, **changes: Any) -> Swin:
+    """Build an encoder of images; defaults are the paper's Swin-T. Raises as `vit` does."""
+    config = SwinConfig.given(config, changes)
+    model = Swin(config)
+    initialise(model)
+    return model
