@@ -21,6 +21,7 @@ from deepdive.attention.by_position.dilated import DilatedAttention
 from deepdive.attention.by_position.factorised import FixedAttention, StridedAttention
 from deepdive.attention.by_position.global_window import GlobalTokens, GlobalWindowAttention
 from deepdive.attention.by_position.longformer import LongformerAttention
+from deepdive.attention.by_position.shifted import ShiftedAttention, Sides
 from deepdive.attention.by_position.window import WindowAttention
 from deepdive.attention.cache import DecodingState, KVCache, Slot
 from deepdive.attention.heads.channel import ChannelAttention
@@ -98,6 +99,8 @@ __all__ = [
     "SharedQKAttention",
     "SharedQKMultiHeadAttention",
     "ShawAttention",
+    "ShiftedAttention",
+    "Sides",
     "SinkhornAttention",
     "Slot",
     "SoftmaxAttention",

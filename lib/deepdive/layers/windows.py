@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from deepdive.attention.by_position.shifted import Sides
 from deepdive.checks import positive
 from deepdive.layers.norms import LayerNorm
-from deepdive.masks import Segments
 
 EPS = 1e-5  # of the norms that no setting names
 
@@ -34,7 +34,7 @@ class Windows(nn.Module):
     """A block inside windows: each window of a grid is a sequence of the batch.
 
         rows = folded(roll(grid, -shift))                         # (B * windows, window^2, d)
-        grid = roll(unfolded(block(rows, Segments(sides))), shift)            # (B, h, w, d)
+        grid = roll(unfolded(block(rows, Sides(sides))), shift)            # (B, h, w, d)
 
     A grid whose shorter side is one window is not shifted. Raises ValueError for a grid that no
     whole windows fill.
@@ -61,7 +61,7 @@ class Windows(nn.Module):
             return unfolded(rows, self.window, height, width)
         rows = folded(grid.roll((-shift, -shift), (1, 2)), self.window)
         apart = folded(sides(height, width, shift, grid.device), self.window)[..., 0]
-        rows = self.block(rows, mask=Segments(apart.repeat(len(grid), 1)))
+        rows = self.block(rows, mask=Sides(apart, len(grid)))
         return unfolded(rows, self.window, height, width).roll((shift, shift), (1, 2))
 
 

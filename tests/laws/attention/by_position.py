@@ -14,6 +14,7 @@ from deepdive.attention.by_position.dilated import DilatedAttention
 from deepdive.attention.by_position.factorised import FixedAttention, StridedAttention
 from deepdive.attention.by_position.global_window import GlobalTokens, GlobalWindowAttention
 from deepdive.attention.by_position.longformer import LongformerAttention
+from deepdive.attention.by_position.shifted import ShiftedAttention, Sides
 from deepdive.attention.by_position.window import WindowAttention
 from deepdive.attention.cache import Slot
 from deepdive.attention.multi_head import MultiHeadAttention
@@ -261,4 +262,36 @@ def _() -> Case:
         },
         refusals={"a window to the wrong side": lambda: WindowAttention(-1)},
         laws=NEAR,
+    )
+
+
+@case("ShiftedAttention", ShiftedAttention)
+def _() -> Case:
+    ids = torch.tensor([[0, 0, 0, 0, 0], [0, 0, 1, 1, 1], [0, 2, 0, 2, 2]])
+
+    def biased(mask: Mask | None) -> Pair:
+        """Two images of three windows, and a bias that is learned: as the mask is written out."""
+
+        def pair() -> tuple[Tensor, Tensor]:
+            rows = [random_rows(6, 2, 5, 4, seed=seed) for seed in range(3)]
+            bias = random_rows(1, 2, 5, 5, seed=4).requires_grad_()
+            ways = ((ShiftedAttention(), mask), (SoftmaxAttention(), mask and mask.dense(5)))
+            said = [mechanism(*rows, way, bias) for mechanism, way in ways]
+            slopes = [torch.autograd.grad(one.square().sum(), bias)[0] for one in said]
+            ours, theirs = (
+                torch.cat([a.flatten(), b.flatten()]) for a, b in zip(said, slopes, strict=True)
+            )
+            return ours, theirs
+
+        return pair
+
+    return mechanism_case(
+        ShiftedAttention,
+        parity="transformers SwinModel",
+        limits={
+            "one side: SoftmaxAttention": biased(None),
+            "two sides: the mask written out": biased(Sides(ids, 2)),
+            "no bias: SoftmaxAttention": same(ShiftedAttention(), heads(9), Causal()),
+        },
+        refusals={"windows of other images": lambda: ShiftedAttention()(*THREE, Sides(ids, 2))},
     )

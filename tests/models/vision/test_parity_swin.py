@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import SwinConfig, SwinModel
 
+from deepdive.attention import ShiftedAttention
 from deepdive.layers.windows import Merging, Windows
 from deepdive.models.vision import swin
 from deepdive.positions import GridBias
@@ -39,7 +40,7 @@ IN_MEMORY = (
 WITHOUT_POOLER: Any = partial(SwinModel, add_pooling_layer=False)
 
 
-@parity("swin", swin.Swin, Windows, Merging, GridBias)
+@parity("swin", swin.Swin, Windows, Merging, GridBias, ShiftedAttention)
 def swin_agrees() -> None:
     theirs = reference(WITHOUT_POOLER, SwinConfig, **SETTINGS)
     ours = saved_and_loaded(theirs, load)

@@ -24,7 +24,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.attention import MultiHeadAttention, ShiftedAttention
 from deepdive.checks import divides, each_at_least
 from deepdive.inspect import HookPoint
 from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PreNorm, gelu
@@ -77,7 +77,10 @@ def block(config: SwinConfig, stage: int) -> Block:
     width, heads = config.widths[stage], config.heads[stage]
     return Block(
         MultiHeadAttention(
-            width, heads, dropout=config.attention_dropout, position=config.position(heads, config)
+            width,
+            heads,
+            mechanism=ShiftedAttention(config.attention_dropout),
+            position=config.position(heads, config),
         ),
         FeedForward(width, int(config.ratio * width), config.activation),
         residual=partial(PreNorm, norm=partial(LayerNorm, eps=config.eps), dropout=config.dropout),
