@@ -97,6 +97,7 @@ ZERO_SAYS_SOMETHING = {
     "n_random",
     "n_highway",
     "pad",
+    "shift",
     "start",
     "end",
     "left",

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from deepdive.published.form import Family
 from deepdive.published.weights import Sources, translate
 
-REPEATED = ("n_layers", "n_decoder_layers", "layers", "n_blocks")  # fields that repeat a layer
+REPEATED = ("n_layers", "n_decoder_layers", "layers", "n_blocks", "depths")  # that repeat a layer
 SHARED = 100  # layers that may share one set of weights, as ALBERT's do
 
 
@@ -22,7 +22,8 @@ def plan(kind: Family, config: Any, tensors: Mapping[str, Tensor]) -> nn.Module:
     most = max(len(tensors), SHARED)
     for field, key in kind.keys(REPEATED):
         value = getattr(config, field)
-        count = value if isinstance(value, int) else len(value)
+        parts = [value] if isinstance(value, int) else value  # for each stage, or each layer
+        count = sum(one if isinstance(one, int) else 1 for one in parts)
         if count > most:
             raise ValueError(
                 f"config has {key} for {count:,} layers; the file's {len(tensors):,} tensors are "

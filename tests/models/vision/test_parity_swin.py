@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -88,6 +89,14 @@ def test_older_files_hold_the_rows_of_the_table_too(tmp_path: Any) -> None:
     at = "encoder.layers.0.blocks.0.attention.self.relative_position_index"
     save_file({**load_file(file), at: torch.zeros(16, 16, dtype=torch.int64)}, file)
     assert load(tmp_path).config.window == 4
+
+
+def test_more_layers_than_the_file_has_are_refused_at_once(tmp_path: Any) -> None:
+    reference(WITHOUT_POOLER, SwinConfig, **SETTINGS).save_pretrained(tmp_path)
+    settings = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(settings | {"depths": [2, 10**12]}))
+    with pytest.raises(ValueError, match=r"depths for 1,000,000,000,002 layers"):
+        load(tmp_path)
 
 
 def test_settings_that_are_not_built_are_refused() -> None:

@@ -27,7 +27,7 @@ def as_grid(x: Tensor) -> Tensor:
     return torch.stack([x, -x, 2 * x, x / 2], 1)
 
 
-@case("vit/Swin", Swin)
+@case("swin/Swin", Swin)
 def _() -> Case:
     def make(**changes: Any) -> Swin:
         return swin.swin(swin.TINY, **changes).double().eval()
@@ -83,7 +83,7 @@ def _() -> Case:
     )
 
 
-@case("vit/Windows", Windows)
+@case("swin/Windows", Windows)
 def _() -> Case:
     def make(window: int = 2, shift: int = 1) -> Windows:
         block = Block(MultiHeadAttention(16, 4), FeedForward(16, 32))
@@ -135,7 +135,7 @@ def _() -> Case:
     )
 
 
-@case("vit/Merging", Merging)
+@case("swin/Merging", Merging)
 def _() -> Case:
     def in_their_order() -> tuple[Tensor, Tensor]:
         """The upper left, the lower left, the upper right, the lower right."""
