@@ -22,6 +22,7 @@ from deepdive.data.fetch import fetch
 from deepdive.data.generated import whole
 
 Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
 CLOTHES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker",
            "Bag", "Ankle boot")  # fmt: skip
 SHAPES = ("disc", "square", "diamond", "cross")
@@ -183,6 +184,16 @@ def small_digits(part: str = "train") -> Images:
     return Images(pixels, labels, tuple("0123456789"), f"digits of scikit-learn, {part} (real)")
 
 
+def shape(kind: int, y: Floats, x: Floats, radius: float) -> NDArray[np.bool_]:
+    """Which places, counted from its middle, are inside a shape of this kind (of `SHAPES`)."""
+    y, x, r = np.abs(y), np.abs(x), radius
+    if kind == 0:
+        return x**2 + y**2 <= r**2
+    if kind == 1:
+        return np.maximum(x, y) <= 0.8 * r
+    return x + y <= r if kind == 2 else (np.minimum(x, y) <= r / 4) & (np.maximum(x, y) <= r)
+
+
 def generated_shapes(n: int, size: int = 16, seed: int = 0) -> Images:
     """n images of one shape each, grey, on a dark ground with noise: its kind, place, width and
     brightness are drawn. size: 8 pixels at least.
@@ -194,9 +205,8 @@ def generated_shapes(n: int, size: int = 16, seed: int = 0) -> Images:
     images = []
     for _ in range(n):
         kind, r = int(rng.integers(4)), rng.uniform(size / 6, size / 3)
-        y, x = (np.abs(axis - rng.uniform(r, size - 1 - r)) for axis in (lines, columns))
-        inside = [x**2 + y**2 <= r**2, np.maximum(x, y) <= 0.8 * r, x + y <= r,
-                  (np.minimum(x, y) <= r / 4) & (np.maximum(x, y) <= r)][kind]  # fmt: skip
+        y, x = (axis - rng.uniform(r, size - 1 - r) for axis in (lines, columns))
+        inside = shape(kind, y, x, r)
         light = np.where(inside, rng.uniform(140, 230), 30) + rng.normal(0, 12, (size, size))
         images.append((light.clip(0, 255).astype(np.uint8)[None], kind))
     return _drawn(images, SHAPES, f"generated_shapes({n}, size={size}, seed={seed}) (generated)")
