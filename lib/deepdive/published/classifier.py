@@ -5,73 +5,118 @@
     save(model, "tuned", like=minilm(), names=("negative", "positive"))
     pipeline("text-classification", model="tuned")       # transformers reads it; so does `load`
 
-The form is that of BertForSequenceClassification, or RobertaForSequenceClassification: a folder
-with config.json (which names the classes), model.safetensors, and the tokeniser's files.
+The form is that of BertForSequenceClassification, or RobertaForSequenceClassification, and for
+images that of ViTForImageClassification, DeiTForImageClassification or
+DeiTForImageClassificationWithTeacher: a folder with config.json (which names the classes),
+model.safetensors, and the tokeniser's files, or what says how images are prepared.
 """
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from deepdive.layers.heads import Classifier
+from deepdive.layers.heads import Classifier, ImageClassifier
+from deepdive.models.vision.deit import Distilled
 from deepdive.published.folders import family, from_config
 from deepdive.published.names import Names
 from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import write_tensors
 
-TOKENIZER = (
+BESIDE = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
     "vocab.txt",
     "vocab.json",
     "merges.txt",
+    "preprocessor_config.json",
 )
 
 
 @dataclass(frozen=True)
 class Form:
-    """How one family publishes a classifier: its class, the names of what stands on the encoder,
-    and which of our parts an encoder's folder lacks.
+    """How one family publishes a classifier.
+
+    architecture  the class of transformers that is both
+    head          the names of what stands on the encoder
+    new           which of our parts an encoder's folder lacks
+    kind          our class
+    last          our last layer, which has a row a class
+    build         (encoder, width, n_classes, dropout) -> both
     """
 
     architecture: str
     head: Names
     new: tuple[str, ...]
+    kind: type[nn.Module] = Classifier
+    last: str = "out"
+    build: Callable[..., nn.Module] = Classifier
 
 
+def _on_first(encoder: nn.Module, d_model: int, n_classes: int, dropout: float) -> nn.Module:
+    return ImageClassifier(encoder, d_model, n_classes)
+
+
+def _on_both(encoder: Any, d_model: int, n_classes: int, dropout: float) -> nn.Module:
+    return Distilled(encoder, n_classes)
+
+
+OUT = Names({"classifier": "out"})
+TAUGHT = Names({"cls_classifier": "label", "distillation_classifier": "taught"})
 FORMS = {
-    "bert": Form(
-        "BertForSequenceClassification",
-        Names({"bert.pooler": "pooler", "classifier": "out"}),
-        ("out.",),
+    "bert": (
+        Form(
+            "BertForSequenceClassification",
+            Names({"bert.pooler": "pooler", "classifier": "out"}),
+            ("out.",),
+        ),
     ),
-    "roberta": Form(
-        "RobertaForSequenceClassification",
-        Names({"classifier.dense": "pooler.dense", "classifier.out_proj": "out"}),
-        ("out.", "pooler."),
+    "roberta": (
+        Form(
+            "RobertaForSequenceClassification",
+            Names({"classifier.dense": "pooler.dense", "classifier.out_proj": "out"}),
+            ("out.", "pooler."),
+        ),
+    ),
+    "vit": (Form("ViTForImageClassification", OUT, ("out.",), ImageClassifier, build=_on_first),),
+    "deit": (
+        Form(
+            "DeiTForImageClassificationWithTeacher",
+            TAUGHT,
+            ("label.", "taught."),
+            Distilled,
+            "label",
+            _on_both,
+        ),
+        Form("DeiTForImageClassification", OUT, ("out.",), ImageClassifier, build=_on_first),
     ),
 }
 
 
-def begin(folder: str | Path, n_classes: int, dropout: float = 0.1) -> Classifier:
+def begin(
+    folder: str | Path, n_classes: int, dropout: float = 0.1, architecture: str | None = None
+) -> Any:
     """Return a classifier in training mode: encoder and pooler from `folder`, the last layer new.
 
-    RoBERTa was trained without a pooler, so there the pooler is new too. Raises ValueError for
-    tensors that are unknown or missing, by name, and for a model that is neither.
+    RoBERTa was trained without a pooler, so there the pooler is new too. A reader of images has
+    none, and no dropout before its last layer. `architecture`: one of the family's, where it has
+    several; by default that of `folder`, or the family's first. Raises ValueError for tensors that
+    are unknown or missing, by name, and for a model of another family.
     """
     config = read_config(folder)
+    config = config if architecture is None else {**config, "architectures": [architecture]}
     form, kind, tensors = form_of(config), family(config["model_type"]), read(folder)
-    plan(kind, kind.config(config), tensors)
+    record = kind.config(config)
+    plan(kind, record, tensors)
     model = _empty(config, n_classes, dropout)
     fresh = {name: x for name, x in model.state_dict().items() if name.startswith(form.new)}
-    table = _table(kind.model_type)
+    table = _table(config)
     if not any(name.startswith(kind.prefix) for name in tensors):
         tensors = {kind.prefix + name: tensor for name, tensor in tensors.items()}
     given = {
@@ -84,7 +129,7 @@ def begin(folder: str | Path, n_classes: int, dropout: float = 0.1) -> Classifie
     return model.train()
 
 
-def load(folder: str | Path) -> Classifier:
+def load(folder: str | Path) -> Any:
     """Return the classifier that `save`, or transformers' `save_pretrained`, put into `folder`, in
     evaluation mode.
     """
@@ -98,11 +143,11 @@ def load(folder: str | Path) -> Classifier:
     plan(kind, record, tensors)
     model = _empty(config, len(labels), record.dropout)
     counted = [f"{prefix}embeddings.position_ids" for prefix in ("", kind.prefix)]
-    adopt(model, tensors, [_table(kind.model_type)], leave_out=counted)
+    adopt(model, tensors, [_table(config)], leave_out=counted)
     return model.eval()
 
 
-def save(model: Classifier, folder: str | Path, *, like: str | Path, names: Sequence[str]) -> Path:
+def save(model: nn.Module, folder: str | Path, *, like: str | Path, names: Sequence[str]) -> Path:
     """Write `model` as a folder that transformers and `load` read; return the folder.
 
     like: the folder that it was begun from: its config and tokeniser files are taken over.
@@ -111,51 +156,71 @@ def save(model: Classifier, folder: str | Path, *, like: str | Path, names: Sequ
     `like`; then nothing is written.
     """
     config, target = read_config(like), Path(folder)
-    if len(names) != model.out.out_features or len(set(names)) != len(names):
-        raise ValueError(f"names: came as {list(names)} for {model.out.out_features} classes")
-    tensors = published(model, config["model_type"])
+    form = _form_for(model, config["model_type"])
+    config["architectures"] = [form.architecture]
+    n_classes = model.get_submodule(form.last).out_features
+    if len(names) != n_classes or len(set(names)) != len(names):
+        raise ValueError(f"names: came as {list(names)} for {n_classes} classes")
+    tensors = _table(config).theirs(model.state_dict())
     _check_sizes(config, tensors, len(names), Path(like))
     target.mkdir(parents=True, exist_ok=True)
     write_tensors(tensors, target / "model.safetensors")
-    for name in TOKENIZER:
+    for name in BESIDE:
         if (Path(like) / name).is_file():
             shutil.copyfile(Path(like) / name, target / name)
-    config["architectures"] = [form_of(config).architecture]
     config["id2label"] = {str(k): name for k, name in enumerate(names)}
     config["label2id"] = {name: k for k, name in enumerate(names)}
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     return target
 
 
-def published(model: Classifier, model_type: str = "bert") -> dict[str, Tensor]:
+def published(model: nn.Module, model_type: str = "bert") -> dict[str, Tensor]:
     """Return the weights under their published names, keys and values apart."""
-    return _table(model_type).theirs(model.state_dict())
+    form = _form_for(model, model_type)
+    record = getattr(model.encoder, "config", None)
+    config = {"model_type": model_type, "architectures": [form.architecture]}
+    return _table(config, record).theirs(model.state_dict())
 
 
-def _table(model_type: str) -> Names:
-    """Return the names of encoder and head."""
-    kind = family(model_type)
-    return kind.table().within(kind.prefix, "encoder.") | form_of({"model_type": model_type}).head
+def _table(config: Mapping[str, Any], record: Any = None) -> Names:
+    """Return the names of encoder and head; `record` is ours, where the config is not whole."""
+    kind = family(config["model_type"])
+    record = kind.config(config) if record is None else record
+    return kind.table(config=record).within(kind.prefix, "encoder.") | form_of(config).head
 
 
 def form_of(config: Mapping[str, Any]) -> Form:
-    """Return how the model of a config.json is published; raises ValueError for another family."""
+    """Return how the model of a config.json is published: as it says, or in its family's first
+    form. Raises ValueError for another family.
+    """
     kind = config.get("model_type")
     if kind not in FORMS:
         raise ValueError(f"config is of a model of type {kind!r}; expected {' or '.join(FORMS)}")
-    return FORMS[kind]
+    said = config.get("architectures") or ()
+    return next((form for form in FORMS[kind] if form.architecture in said), FORMS[kind][0])
 
 
-def _empty(config: Mapping[str, Any], n_classes: int, dropout: float) -> Classifier:
-    form_of(config)  # it refuses another family
+def _form_for(model: nn.Module, model_type: str) -> Form:
+    """Return the form in which a family publishes this model of ours."""
+    form_of({"model_type": model_type})  # it refuses another family
+    for form in FORMS[model_type]:
+        if type(model) is form.kind:
+            return form
+    known = " or ".join(form.kind.__name__ for form in FORMS[model_type])
+    raise ValueError(f"model: came as {type(model).__name__}; {model_type} publishes {known}")
+
+
+def _empty(config: Mapping[str, Any], n_classes: int, dropout: float) -> nn.Module:
+    form = form_of(config)  # it refuses another family
     record = family(config["model_type"]).config(config)
-    return Classifier(from_config(config), record.d_model, n_classes, dropout)
+    return form.build(from_config(config), record.d_model, n_classes, dropout)
 
 
 def _check_sizes(
     config: Mapping[str, Any], tensors: Mapping[str, Tensor], n_classes: int, like: Path
 ) -> None:
-    for name, tensor in published(_empty(config, n_classes, 0.0), config["model_type"]).items():
+    expected = _table(config).theirs(_empty(config, n_classes, 0.0).state_dict())
+    for name, tensor in expected.items():
         if name not in tensors or tensors[name].shape != tensor.shape:
             found = tuple(tensors[name].shape) if name in tensors else "none"
             raise ValueError(
