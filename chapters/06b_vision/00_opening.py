@@ -43,7 +43,8 @@ image = generated_shapes(1, SIDE, seed=6).pixels[0, 0] / 255
 def square(x, y, grey, dot):
     """One pixel."""
     shade = f"rgb({round(255 * grey)},{round(255 * grey)},{round(255 * grey)})"
-    return f'<rect x="{x:g}" y="{y:g}" width="{dot + 0.3:g}" height="{dot + 0.3:g}" fill="{shade}"/>'
+    side = f"{dot + 0.3:g}"
+    return f'<rect x="{x:g}" y="{y:g}" width="{side}" height="{side}" fill="{shade}"/>'
 
 
 def frame(x, y, side, role="query"):

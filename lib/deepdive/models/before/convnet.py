@@ -1,5 +1,4 @@
-"""A small convolutional network as it is built since about 2015, to put beside other readers of
-images.
+"""A small convolutional network of today's kind, to put beside other readers of images.
 
     maps = pool(relu(norm(conv(maps))))  a layer, then  logits = W mean over places of maps + b
 
@@ -7,8 +6,7 @@ What differs from LeNet:
 - a unit has no bias of its own, only its map has one: a moved image gives moved maps (`Layer`)
 - each map is normalised over batch and places (Ioffe and Szegedy 2015), then ReLU (`Layer`)
 - maps become coarser by the largest of each two by two places (`Layer`, `halve`)
-- no layer of units knows places: the maps' means are what is classified (Lin et al. 2014,
-  section 3.2; `ConvNet`)
+- no layer knows places: the maps' means are classified (Lin et al. 2014, section 3.2; `ConvNet`)
 """
 
 from collections.abc import Sequence
@@ -42,20 +40,15 @@ class ConvNet(nn.Module):
     """
 
     def __init__(
-        self,
-        maps: Sequence[int] = (16, 32, 64, 64),
-        n_classes: int = 10,
-        channels: int = 1,
-        kernel: int = 3,
+        self, maps: Sequence[int], n_classes: int = 10, *, channels: int = 1, kernel: int = 3,
         halve: int = 2,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         positive(n_classes=n_classes, layers=len(maps))
         not_negative(halve=halve)
         below = [channels, *maps]
-        self.layers = nn.Sequential(
-            *(Layer(below[i], n, kernel, halve=i < halve) for i, n in enumerate(maps))
-        )
+        layers = [Layer(below[i], n, kernel, halve=i < halve) for i, n in enumerate(maps)]
+        self.layers = nn.Sequential(*layers)
         self.out = nn.Linear(maps[-1], n_classes)
 
     def forward(self, images: Tensor) -> Tensor:
