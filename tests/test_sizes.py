@@ -72,6 +72,11 @@ SMALL: dict[str, Any] = {
     "d_embedding": 8,
     "depths": (2, 1),
     "heads": (2, 4),
+    "widths": (16, 32),
+    "sizes": (3, 3),
+    "strides": (2, 2),
+    "rates": (2, 1),
+    "ratios": (2, 2),
     "n_buckets": 4,
 }
 # A model of one vocabulary hands its size on as the source's.

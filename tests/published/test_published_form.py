@@ -108,6 +108,19 @@ SWIN = {
     "window_size": 4,
     "mlp_ratio": 2.0,
 }
+SEGFORMER = {
+    "num_encoder_blocks": 2,
+    "depths": [1, 2],
+    "hidden_sizes": [8, 16],
+    "num_attention_heads": [1, 2],
+    "patch_sizes": [7, 3],
+    "strides": [4, 2],
+    "sr_ratios": [2, 1],
+    "mlp_ratios": [2, 3],
+    "decoder_hidden_size": 12,
+    "classifier_dropout_prob": 0.2,
+    "num_labels": 5,
+}
 TRANSLATOR = {
     "d_model": 16,
     "encoder_layers": 2,
@@ -149,6 +162,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
     "deit": [VIT],
     "vit": [VIT, {**VIT, "num_channels": 1, "hidden_act": "relu"}],
+    "segformer": [SEGFORMER],
     "swin": [SWIN, {**SWIN, "num_channels": 1, "depths": [1, 2, 2], "num_heads": [2, 2, 8]}],
     "xlnet": [XLNET, {**XLNET, "mem_len": None}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],

@@ -10,6 +10,7 @@ from deepdive.published.families import (
     ibert,
     luke,
     mpnet,
+    segformer,
     splinter,
     swin,
     translators,
@@ -35,5 +36,6 @@ FAMILIES: dict[str, Family] = {
         *luke.FAMILIES,
         *vit.FAMILIES,
         *swin.FAMILIES,
+        *segformer.FAMILIES,
     )
 }
