@@ -4,6 +4,7 @@ from deepdive.published.families import (
     convbert,
     deberta,
     deberta_v2,
+    detr,
     efficient,
     electra,
     encoders,
@@ -37,5 +38,6 @@ FAMILIES: dict[str, Family] = {
         *vit.FAMILIES,
         *swin.FAMILIES,
         *segformer.FAMILIES,
+        *detr.FAMILIES,
     )
 }

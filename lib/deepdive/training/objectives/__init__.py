@@ -9,6 +9,7 @@
 `recurring`     Splinter's: words that stand twice, cut out once, and found again
 `distillation`  DistilBERT's triple loss, DeiT's: a small model learns from a large one
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
+`sets`          DETR's: a set of boxes, matched with the things of a scene
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `skip_gram`     word2vec's: words that meet against words drawn at random
@@ -43,6 +44,15 @@ from deepdive.training.objectives.sentences import (
     pair_features,
     triplet,
 )
+from deepdive.training.objectives.sets import (
+    SetLosses,
+    Truth,
+    by_order,
+    costs,
+    hungarian,
+    set_loss,
+    set_losses,
+)
 from deepdive.training.objectives.skip_gram import (
     keep_probability,
     negative_sampling_loss,
@@ -62,12 +72,16 @@ __all__ = [
     "PAD",
     "Permuted",
     "Questions",
+    "SetLosses",
+    "Truth",
     "ask_recurring",
     "bilm_loss",
+    "by_order",
     "cell_loss",
     "choose_columns",
     "column_loss",
     "cosine_regression",
+    "costs",
     "cross_entropy",
     "distillation_loss",
     "electra_loss",
@@ -75,6 +89,7 @@ __all__ = [
     "fill_gaps",
     "hard_distillation",
     "hidden_cosine",
+    "hungarian",
     "keep_probability",
     "mask_entities",
     "mask_id",
@@ -91,6 +106,8 @@ __all__ = [
     "replaced_loss",
     "seen_in",
     "sentence_order_pairs",
+    "set_loss",
+    "set_losses",
     "skip_gram_pairs",
     "soft_cross_entropy",
     "span_selection_loss",

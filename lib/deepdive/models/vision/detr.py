@@ -1,0 +1,155 @@
+"""DETR: a Transformer that reads an image and writes a set of boxes. Carion et al. 2020,
+"End-to-End Object Detection with Transformers".
+
+Long because it holds its record, and says how padded images are read.
+
+What differs from Transformer:
+- what is read are the places of a map that a convolutional network makes (`ResNet`, `project`)
+- positions are rows that each layer adds anew to queries and keys, not to values
+  (`PlacedAttention`); those of the map are sines of two axes (`grid_sines`)
+- the decoder reads no words: it begins with zeros, and learned rows, the object queries, tell its
+  rows apart (`Detr.queries`); all are decoded at once, and none is masked
+- of each query's state one map makes a kind, or "nothing", another a box (`Detr.kinds`, `boxes`)
+- queries are matched with things, then taught (`deepdive.training.objectives.set_loss`)
+
+Source: Carion et al. 2020, section 3 and appendix A.4, and their released code.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.inspect import HookPoint
+from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, relu
+from deepdive.layers.feed_forward import Activation
+from deepdive.layers.placed_attention import PlacedAttention
+from deepdive.layers.stacks import Stack
+from deepdive.masks import Padding
+from deepdive.models.config import Config
+from deepdive.models.vision.resnet import RESNET_50, ResNetConfig, resnet
+from deepdive.models.vision.resnet import TINY as TINY_RESNET
+from deepdive.positions import SinusoidalPosition
+
+
+class Found(NamedTuple):
+    """What the queries say: logits (..., N, n_kinds + 1), the last of them "nothing", and boxes
+    (..., N, 4): the middle's column and line, width and height, in parts of the image's sides.
+    """
+
+    logits: Tensor
+    boxes: Tensor
+
+
+@dataclass(frozen=True)
+class DetrConfig(Config):
+    """The numbers of a DETR, and its backbone. `n_layers` counts those of the encoder, and as many
+    of the decoder; `n_kinds` leaves "nothing" out.
+    """
+
+    n_kinds: int = 91
+    n_queries: int = 100
+    d_model: int = 256
+    n_heads: int = 8
+    n_layers: int = 6
+    d_ff: int = 2048
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation: Activation = relu
+    backbone: ResNetConfig = field(default=RESNET_50)
+    family: str = "detr"
+
+
+BASE = DetrConfig()
+TINY = DetrConfig(  # for tests and toys
+    n_kinds=4, n_queries=5, d_model=16, n_heads=4, n_layers=2, d_ff=24, dropout=0.0,
+    backbone=TINY_RESNET,
+)  # fmt: skip
+
+
+def grid_sines(real: Tensor, d_model: int) -> Tensor:
+    """Rows (B, h * w, d_model) for the places of a map, real (B, h, w): half of a row are sines of
+    the line, half of the column, each counted from 1 and stretched to 2 pi at the last real one.
+    """
+    waves = SinusoidalPosition(d_model // 2)
+    places = [real.double().cumsum(axis) for axis in (1, 2)]
+    lines, columns = places[0], places[1]
+    ends = lines[:, -1:, :], columns[:, :, -1:]
+    turns = [2 * math.pi * place / (end + 1e-6) for place, end in zip(places, ends, strict=True)]
+    return torch.cat([waves.table(turn) for turn in turns], -1).flatten(1, 2)
+
+
+class Detr(nn.Module):
+    """Pictures (B, C, H, W) -> `Found`: for each query a kind or nothing, and a box."""
+
+    def __init__(
+        self, backbone: nn.Module, encoder: Stack, decoder: Stack, config: DetrConfig
+    ) -> None:
+        super().__init__()
+        self.backbone, self.encoder, self.decoder, self.config = backbone, encoder, decoder, config
+        d_model = config.d_model
+        self.project = nn.Conv2d(config.backbone.widths[-1], d_model, 1)
+        self.queries = nn.Parameter(torch.randn(config.n_queries, d_model))
+        self.kinds = nn.Linear(d_model, config.n_kinds + 1)
+        self.boxes = nn.ModuleList(nn.Linear(d_model, d) for d in (d_model, d_model, 4))
+        self.states = HookPoint()
+
+    def forward(self, images: Tensor, real: Tensor | None = None) -> Found:
+        """Return what the queries say after the last layer; `real` bool (B, H, W), False where a
+        pixel is padding, none of the image's.
+        """
+        return Found(*(said[-1] for said in self.layers(images, real)))
+
+    def layers(self, images: Tensor, real: Tensor | None = None) -> Found:
+        """Return what the queries say after each layer of the decoder, on a first axis more."""
+        states = self.states(self.decode(images, real))
+        boxes = states
+        for layer in self.boxes[:-1]:
+            boxes = F.relu(layer(boxes))
+        return Found(self.kinds(states), self.boxes[-1](boxes).sigmoid())
+
+    def decode(self, images: Tensor, real: Tensor | None = None) -> Tensor:
+        """Return the states (n_layers, B, N, d_model) of the queries, each after the last norm."""
+        seen = self.project(self.backbone(images))  # (B, d_model, h, w)
+        there = torch.ones_like(seen[:, 0], dtype=torch.bool)
+        if real is not None:
+            if real.shape != (len(images), *images.shape[2:]) or real.dtype != torch.bool:
+                raise ValueError(
+                    f"real: came {real.dtype} {tuple(real.shape)}, expected bool (B, H, W) for the "
+                    f"images {tuple(images.shape)}: True is a pixel of the image"
+                )
+            there = F.interpolate(real[:, None].to(seen.dtype), there.shape[1:])[:, 0] > 0
+        at = grid_sines(there, self.config.d_model).to(seen.dtype)
+        mask = None if real is None else Padding(there.flatten(1))
+        memory = self.encoder(seen.flatten(2).mT, mask=mask, positions=at)
+        rows, said = self.queries.new_zeros(len(images), *self.queries.shape), []
+        for block in self.decoder.blocks:
+            rows = block(rows, memory, None, mask, self.queries, memory_positions=at)
+            said.append(self.decoder.norm(rows))  # type: ignore[misc]
+        return torch.stack(said)
+
+
+def detr(config: DetrConfig = BASE, **changes: Any) -> Detr:
+    """Build a DETR; defaults are the paper's with ResNet-50. Raises ValueError for a width that is
+    no multiple of 4, and as `MultiHeadAttention` does.
+    """
+    config = DetrConfig.given(config, changes)
+    if config.d_model % 4:
+        raise ValueError(f"d_model={config.d_model}: sines and cosines of two axes need fours")
+
+    def attention() -> PlacedAttention:
+        return PlacedAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)
+
+    def block(cross: PlacedAttention | None) -> Block:
+        ff = FeedForward(config.d_model, config.d_ff, config.activation, config.dropout)
+        return Block(attention(), ff, cross, partial(PostNorm, dropout=config.dropout))
+
+    encoder = Stack(lambda _: block(None), config.n_layers)
+    decoder = Stack(lambda _: block(attention()), config.n_layers, LayerNorm(config.d_model))
+    return Detr(resnet(config.backbone), encoder, decoder, config)

@@ -1,0 +1,123 @@
+"""DETR's loss: what the queries say is a set, matched with the things of the scene, then taught."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.layers.boxes import generalized_iou
+
+KIND, L1, GIOU, NOTHING = 1.0, 5.0, 2.0, 0.1
+Pairs = tuple[Tensor, Tensor]
+Matching = Callable[[Tensor], Pairs]
+
+
+class Truth(NamedTuple):
+    """The things of one scene: kinds int64 (M,), boxes (M, 4) as middle and sides."""
+
+    kinds: Tensor
+    boxes: Tensor
+
+
+def costs(logits: Tensor, boxes: Tensor, truth: Truth) -> Tensor:
+    """What it costs to match query i with thing j, (N, M).
+
+        cost = -softmax(logits)[i, kind[j]] + 5 |box[i] - box[j]|_1 - 2 giou(box[i], box[j])
+
+    logits (N, n_kinds + 1), boxes (N, 4). Source: Carion et al. 2020, equation 1 and section A.4.
+    """
+    kind = logits.softmax(-1)[:, truth.kinds]
+    far = torch.cdist(boxes, truth.boxes, p=1)
+    return L1 * far - KIND * kind - GIOU * generalized_iou(boxes, truth.boxes)
+
+
+def hungarian(cost: Tensor) -> Pairs:
+    """Return queries and things (min(N, M),) whose costs (N, M) have the least sum of all ways to
+    match one to one. Needs scipy. Source: Kuhn 1955; the solver is Crouse's of 2016.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(cost.detach().cpu().numpy())
+    return torch.as_tensor(rows, device=cost.device), torch.as_tensor(columns, device=cost.device)
+
+
+def by_order(cost: Tensor) -> Pairs:
+    """Return the first query with the first thing, and so on, whatever it costs."""
+    both = torch.arange(min(cost.shape), device=cost.device)
+    return both, both
+
+
+class SetLosses(NamedTuple):
+    """The three terms of one layer, before they are weighed."""
+
+    kinds: Tensor
+    l1: Tensor
+    giou: Tensor
+
+    @property
+    def total(self) -> Tensor:
+        """kinds + 5 l1 + 2 giou."""
+        return KIND * self.kinds + L1 * self.l1 + GIOU * self.giou
+
+
+def set_losses(
+    logits: Tensor,
+    boxes: Tensor,
+    truths: Sequence[Truth],
+    matching: Matching = hungarian,
+    nothing: float = NOTHING,
+) -> SetLosses:
+    """What one layer is taught: logits (B, N, n_kinds + 1), boxes (B, N, 4).
+
+    kinds  cross-entropy of all queries, those without a thing towards "nothing"; each of these
+           counts `nothing` times, in the sum and in what it is divided by
+    l1     |box - its thing's box|_1, summed over the matched and divided by the number of things
+    giou   1 - giou of the same pairs, likewise
+
+    Raises ValueError where there are not as many truths as scenes, or more things than queries.
+    Source: Carion et al. 2020, equation 2 and section A.4.
+    """
+    (B, N, K), device = logits.shape, logits.device
+    if len(truths) != B:
+        raise ValueError(f"truths: came {len(truths)}, expected one for each of {B} scenes")
+    most = max((len(truth.kinds) for truth in truths), default=0)
+    if most > N:
+        raise ValueError(f"truths: a scene has {most} things, which {N} queries cannot all name")
+    wanted = torch.full((B, N), K - 1, device=device)
+    said, true = [], []
+    for b, truth in enumerate(truths):
+        with torch.no_grad():
+            queries, things = matching(costs(logits[b], boxes[b], truth))
+        wanted[b, queries] = truth.kinds[things]
+        said.append(boxes[b, queries])
+        true.append(truth.boxes[things])
+    weights = logits.new_ones(K)
+    weights[-1] = nothing
+    kinds = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), weights)
+    ours, theirs = torch.cat(said), torch.cat(true)
+    number = max(1, len(theirs))
+    return SetLosses(
+        kinds,
+        (ours - theirs).abs().sum() / number,
+        (1 - generalized_iou(ours, theirs).diagonal()).sum() / number,
+    )
+
+
+def set_loss(
+    logits: Tensor,
+    boxes: Tensor,
+    truths: Sequence[Truth],
+    matching: Matching = hungarian,
+    nothing: float = NOTHING,
+) -> Tensor:
+    """The sum over layers of `set_losses(...).total`, each layer matched for itself: logits
+    (n_layers, B, N, n_kinds + 1), boxes (n_layers, B, N, 4), as `Detr.layers` returns them.
+    """
+    layers = zip(logits, boxes, strict=True)
+    return torch.stack(
+        [set_losses(*said, truths, matching, nothing).total for said in layers]
+    ).sum()

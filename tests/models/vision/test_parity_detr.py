@@ -1,0 +1,255 @@
+"""DETR and its ResNet against transformers in float64: from files and back, padded images, and the
+loss. Their `auxiliary_loss` is not compared as a model: it hands the normed rows to the next layer,
+where the released code hands on the rows themselves; as a loss it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import torch
+from parity_bert import double_precision, reference, saved_and_loaded
+from parity_proofs import alike, rows
+from parity_registry import equal, equal_gradients, parity
+from torch import Tensor, nn
+from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
+from transformers.loss.loss_for_object_detection import ForObjectDetectionLoss, HungarianMatcher
+
+from deepdive.layers.placed_attention import PlacedAttention
+from deepdive.models.vision import detr, resnet
+from deepdive.published import family, from_config, load, save
+from deepdive.training.objectives import sets
+
+SETTINGS: dict[str, Any] = {
+    "num_queries": 5, "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "num_labels": 3,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 24, "use_timm_backbone": False, "attn_implementation": "eager",
+}  # fmt: skip
+# In memory the package calls some parts otherwise than in its files.
+IN_MEMORY = (
+    (r"^model\.backbone\.model\.", "model.backbone.conv_encoder.model."),
+    (r"\.o_proj\.", ".out_proj."),
+    (r"\.mlp\.(fc\d)\.", r".\1."),
+)
+IMAGE = (2, 3, 40, 28)
+# The decoder's first rows are zeros, so whoever looks at whom gets the same value.
+SILENT = {"attn.q.weight": ("q_proj.weight",), "attn.q.bias": ("q_proj.bias",),
+          "attn.kv.weight": ("k_proj.weight", "v_proj.weight")}  # fmt: skip
+ALIKE: dict[str, Any] = {
+    "leave_out": [
+        f"model.decoder.layers.0.self_attn.{name}"
+        for several in SILENT.values()
+        for name in several
+    ],
+    "silent": [f"decoder.blocks.0.{name}" for name in SILENT],
+}
+
+
+def body(layer: str = "basic", **changes: Any) -> ResNetConfig:
+    return ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16], depths=[2, 1], layer_type=layer,
+        out_features=["stage2"], **changes,
+    )  # fmt: skip
+
+
+def theirs(layer: str = "basic") -> Any:
+    """Their model with all weights, and the constants of all norms, off their special values; the
+    package freezes all of a ResNet of its own, ours trains its convolutions.
+    """
+    model: Any = reference(DetrForObjectDetection, DetrConfig, backbone_config=body(layer),
+                           **SETTINGS)  # fmt: skip
+    generator = torch.Generator().manual_seed(5)
+    for buffer in model.model.backbone.buffers():
+        moved = 0.3 * torch.randn(buffer.shape, generator=generator, dtype=torch.float64)
+        buffer.copy_((buffer + moved).abs() + 0.1)
+    model.model.unfreeze_backbone()
+    return model
+
+
+def padded(b: int = 2) -> Tensor:
+    """The second image is smaller: 24 x 17 of its pixels are real."""
+    real = torch.ones(b, *IMAGE[2:], dtype=torch.bool)
+    real[1, 24:], real[1, :, 17:] = False, False
+    return real
+
+
+@parity(detr.Detr, PlacedAttention, resnet.ResNet)
+def detr_agrees() -> None:
+    for layer in ("basic", "bottleneck"):
+        model = theirs(layer)
+        ours = saved_and_loaded(model, load)
+        image = rows(*IMAGE)
+        names = [*IN_MEMORY, family("detr").table()]
+        said, expected = ours(image), model(image)
+        equal(said.boxes, expected.pred_boxes)
+        both = torch.cat([said.logits, said.boxes], -1)
+        alike(
+            ours, model, both, torch.cat([expected.logits, expected.pred_boxes], -1), names, **ALIKE
+        )
+        said, expected = ours(image, padded()), model(image, pixel_mask=padded())
+        both = torch.cat([said.logits, said.boxes], -1)
+        alike(
+            ours, model, both, torch.cat([expected.logits, expected.pred_boxes], -1), names, **ALIKE
+        )
+
+
+def truths(sizes: tuple[int, ...] = (3, 1, 0)) -> list[sets.Truth]:
+    generator = torch.Generator().manual_seed(2)
+    return [
+        sets.Truth(
+            torch.randint(0, 3, (n,), generator=generator),
+            0.2 + 0.3 * torch.rand(n, 4, generator=generator, dtype=torch.float64),
+        )
+        for n in sizes
+    ]
+
+
+def loss_agrees() -> None:
+    """Three layers of five queries; three scenes, one of them empty."""
+    logits = rows(3, 3, 5, 4)
+    raw = rows(3, 3, 5, 4, seed=1)
+    boxes, again = (0.1 + 0.4 * raw.sigmoid() for _ in range(2))
+    config = DetrConfig(**{**SETTINGS, "backbone_config": body()}, auxiliary_loss=True)
+    config.decoder_layers = 3
+    labels = [{"class_labels": t.kinds, "boxes": t.boxes} for t in truths()]
+    with double_precision():
+        total, terms, _ = ForObjectDetectionLoss(
+            logits[-1], labels, "cpu", again[-1], config, outputs_class=logits, outputs_coord=again
+        )
+    ours = sets.set_loss(logits, boxes, truths())
+    one = sets.set_losses(logits[-1], boxes[-1], truths())
+    for mine, name in zip(one, ("loss_ce", "loss_bbox", "loss_giou"), strict=True):
+        equal(mine, terms[name])
+    equal(ours, total)
+    equal_gradients(ours, total, {"logits": (logits, logits), "boxes": (raw, raw)})
+
+
+def matching_agrees() -> None:
+    logits, boxes = rows(3, 5, 4).detach(), 0.1 + 0.4 * rows(3, 5, 4, seed=1).sigmoid().detach()
+    labels = [{"class_labels": t.kinds, "boxes": t.boxes} for t in truths()]
+    expected = HungarianMatcher(1, 5, 2)({"logits": logits, "pred_boxes": boxes}, labels)
+    for b, truth in enumerate(truths()):
+        found = sets.hungarian(sets.costs(logits[b], boxes[b], truth))
+        assert [part.tolist() for part in found] == [part.tolist() for part in expected[b]]
+
+
+def test_published_sizes() -> None:
+    """Carion et al. 2020, table 1: 41 million with ResNet-50; its norms' constants not counted."""
+    with torch.device("meta"):
+        ours = detr.detr()
+        model = DetrForObjectDetection(
+            DetrConfig(
+                backbone_config=ResNetConfig(out_features=["stage4"]), use_timm_backbone=False,
+                num_labels=91,
+            )
+        )  # fmt: skip
+    number = sum(p.numel() for p in ours.parameters())
+    assert number == sum(p.numel() for p in model.parameters())
+    assert 41.0e6 < number < 42.0e6
+    with torch.device("meta"):
+        eighteen = resnet.resnet(resnet.RESNET_18)
+    norms = sum(b.numel() for n, b in eighteen.named_buffers() if n.endswith(("weight", "bias")))
+    classifier = 512 * 1000 + 1000
+    assert sum(p.numel() for p in eighteen.parameters()) + norms + classifier == 11_689_512
+
+
+def test_saved_and_read_by_both(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    ours = detr.detr(detr.TINY, n_queries=7).eval()
+    resnet.settle(ours.backbone, torch.rand(4, 3, 16, 16))
+    save(ours, tmp_path)
+    image = torch.rand(2, 3, 24, 24)
+    again, model = load(tmp_path), DetrForObjectDetection.from_pretrained(tmp_path).eval()
+    assert again.config == ours.config
+    with torch.no_grad():
+        assert torch.equal(again(image).boxes, ours(image).boxes)
+        assert torch.allclose(model(image).pred_boxes, ours(image).boxes, atol=1e-5)
+        assert torch.allclose(model(image).logits, ours(image).logits, atol=1e-4)
+    assert model.config.num_labels == 4
+
+
+def test_settings_that_are_not_built_are_refused() -> None:
+    good = json.loads(DetrConfig(backbone_config=body(), **SETTINGS).to_json_string())
+    from_config(good)
+    timm = {"model_type": "timm_backbone"}
+    early = {**good["backbone_config"], "downsample_in_first_stage": True}
+    for changes, message in (
+        ({"decoder_layers": 3}, "encoder_layers=2, decoder_layers=3"),
+        ({"position_embedding_type": "learned"}, "position_embedding_type=learned"),
+        ({"backbone_config": timm}, "revision no_timm"),
+        ({"backbone_config": early}, "halves elsewhere"),
+        ({"activation_function": "swoosh"}, "swoosh"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            from_config({**good, **changes})
+
+
+def test_norms_settle_on_what_reaches_them() -> None:
+    network = resnet.resnet(resnet.TINY).double()
+    images = 3 + 2 * rows(6, 3, 20, 20).detach()
+    resnet.settle(network, images)
+    seen: list[Tensor] = []
+    norms = [module for module in network.modules() if isinstance(module, resnet.FrozenBatchNorm)]
+    for norm in norms:
+        norm.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    network(images)
+    assert len(seen) == len(norms) == 6
+    for output in seen:
+        assert output.mean((0, 2, 3)).abs().max() < 1e-9
+        assert (output.std((0, 2, 3), correction=0) - 1).abs().max() < 1e-3
+    before = [buffer.clone() for buffer in network.buffers()]
+    network.train()(images + 1)
+    assert all(map(torch.equal, before, network.buffers()))
+
+
+def without_values_apart(self: Any, x: Tensor, context: Any = None, **given: Any) -> Tensor:
+    """Positions added to the values too, as at a Transformer's beginning."""
+    at, there = given["positions"], given.get("context_positions")
+    rows = x if at is None else x + at
+    context = context if there is None else context + there
+    return super(PlacedAttention, self).forward(rows, context, mask=given.get("mask"))
+
+
+KEPT = detr.grid_sines
+GIOU, LOSSES = sets.generalized_iou, sets.set_losses
+MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
+    "values know their places": (
+        detr_agrees, "deepdive.layers.placed_attention.PlacedAttention.forward",
+        without_values_apart),
+    "lines and columns changed over": (
+        detr_agrees, "deepdive.models.vision.detr.grid_sines",
+        lambda real, d: KEPT(real, d).roll(d // 2, -1)),
+    "padding counted as places": (
+        detr_agrees, "deepdive.models.vision.detr.grid_sines",
+        lambda real, d: KEPT(torch.ones_like(real), d)),
+    "no shortcut": (
+        detr_agrees, "deepdive.models.vision.resnet.Basic.forward",
+        lambda self, x: nn.Sequential(*self.convs)(x).relu()),
+    "another epsilon in the frozen norms": (
+        detr_agrees, "deepdive.models.vision.resnet.EPS", 1e-3),
+    "nothing weighs as much as things": (
+        loss_agrees, "deepdive.training.objectives.sets.set_losses",
+        lambda logits, boxes, truths, *_: LOSSES(logits, boxes, truths, nothing=1.0)),
+    "things overlap by plain IoU": (
+        loss_agrees, "deepdive.training.objectives.sets.generalized_iou",
+        lambda a, b: GIOU(a, b).clamp(min=0)),
+    "matched in order": (
+        matching_agrees, "deepdive.training.objectives.sets.hungarian", sets.by_order),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("proof", [detr_agrees, loss_agrees, matching_agrees])
+def test_the_proof_is_green(proof: Callable[[], None]) -> None:
+    proof()
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutation_is_seen(name: str) -> None:
+    proof, target, wrong = MUTATIONS[name]
+    with mock.patch(target, wrong), pytest.raises(AssertionError):
+        proof()
