@@ -53,6 +53,10 @@ WITHIN = {
     "IntegerBert": "rounded, with no gradient: tests/models/bert/test_parity_ibert.py",
     "Alone": "one part of `IntegerBert` among floats, rounded: the same tests",
     "IntegerWeights": "softmax of whole numbers among floats, rounded: the same tests",
+    "FrozenBatchNorm": "a part of `ResNet`",
+    "ConvNorm": "a part of `ResNet`",
+    "Basic": "a part of `ResNet`",
+    "Bottleneck": "a part of `ResNet`: beside transformers in test_parity_detr.py",
     "TapasEmbeddings": "beside transformers in tests/models/bert/test_parity_tabert.py",
 }
 

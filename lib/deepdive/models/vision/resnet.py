@@ -4,6 +4,8 @@ Learning for Image Recognition"; its norms are frozen, as DETR has them.
     image -> 7 x 7, every second pixel -> the largest of 3 x 3, every second -> stages of layers
 
 Each stage but the first halves the map. Bottlenecks halve in their 3 x 3 convolution.
+
+Long because it holds both kinds of layer, the record, and what measures the norms' constants.
 """
 
 from collections.abc import Callable
