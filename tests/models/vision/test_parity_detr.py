@@ -21,6 +21,7 @@ from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
 from transformers.loss.loss_for_object_detection import ForObjectDetectionLoss, HungarianMatcher
 
 from deepdive.layers.placed_attention import PlacedAttention
+from deepdive.layers.residual_conv import FrozenBatchNorm, settle
 from deepdive.models.vision import detr, resnet
 from deepdive.published import family, from_config, load, save
 from deepdive.training.objectives import sets
@@ -161,7 +162,7 @@ def test_published_sizes() -> None:
 def test_saved_and_read_by_both(tmp_path: Path) -> None:
     torch.manual_seed(0)
     ours = detr.detr(detr.TINY, n_queries=7).eval()
-    resnet.settle(ours.backbone, torch.rand(4, 3, 16, 16))
+    settle(ours.backbone, torch.rand(4, 3, 16, 16))
     save(ours, tmp_path)
     image = torch.rand(2, 3, 24, 24)
     again, model = load(tmp_path), DetrForObjectDetection.from_pretrained(tmp_path).eval()
@@ -192,9 +193,9 @@ def test_settings_that_are_not_built_are_refused() -> None:
 def test_norms_settle_on_what_reaches_them() -> None:
     network = resnet.resnet(resnet.TINY).double()
     images = 3 + 2 * rows(6, 3, 20, 20).detach()
-    resnet.settle(network, images)
+    settle(network, images)
     seen: list[Tensor] = []
-    norms = [module for module in network.modules() if isinstance(module, resnet.FrozenBatchNorm)]
+    norms = [module for module in network.modules() if isinstance(module, FrozenBatchNorm)]
     for norm in norms:
         norm.register_forward_hook(lambda module, inputs, output: seen.append(output))
     network(images)
@@ -228,10 +229,10 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
         detr_agrees, "deepdive.models.vision.detr.grid_sines",
         lambda real, d: KEPT(torch.ones_like(real), d)),
     "no shortcut": (
-        detr_agrees, "deepdive.models.vision.resnet.Basic.forward",
+        detr_agrees, "deepdive.layers.residual_conv.Basic.forward",
         lambda self, x: nn.Sequential(*self.convs)(x).relu()),
     "another epsilon in the frozen norms": (
-        detr_agrees, "deepdive.models.vision.resnet.EPS", 1e-3),
+        detr_agrees, "deepdive.layers.residual_conv.EPS", 1e-3),
     "nothing weighs as much as things": (
         loss_agrees, "deepdive.training.objectives.sets.set_losses",
         lambda logits, boxes, truths, *_: LOSSES(logits, boxes, truths, nothing=1.0)),

@@ -1,7 +1,7 @@
 """DETR: a Transformer that reads an image and writes a set of boxes. Carion et al. 2020,
 "End-to-End Object Detection with Transformers".
 
-Long because it holds its record, and says how padded images are read.
+Long because it reads padded images too, and says what its queries say after each layer.
 
 What differs from Transformer:
 - what is read are the places of a map that a convolutional network makes (`ResNet`, `project`)
@@ -18,7 +18,6 @@ Source: Carion et al. 2020, section 3 and appendix A.4, and their released code.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,15 +26,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.inspect import HookPoint
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, relu
-from deepdive.layers.feed_forward import Activation
+from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm
 from deepdive.layers.placed_attention import PlacedAttention
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Padding
-from deepdive.models.config import Config
-from deepdive.models.vision.resnet import RESNET_50, ResNetConfig, resnet
-from deepdive.models.vision.resnet import TINY as TINY_RESNET
+from deepdive.models.vision.detr_config import BASE, TINY, DetrConfig
+from deepdive.models.vision.resnet import resnet
 from deepdive.positions import SinusoidalPosition
+
+__all__ = ["BASE", "TINY", "Detr", "DetrConfig", "Found", "detr", "grid_sines"]
 
 
 class Found(NamedTuple):
@@ -45,32 +44,6 @@ class Found(NamedTuple):
 
     logits: Tensor
     boxes: Tensor
-
-
-@dataclass(frozen=True)
-class DetrConfig(Config):
-    """The numbers of a DETR, and its backbone. `n_layers` counts those of the encoder, and as many
-    of the decoder; `n_kinds` leaves "nothing" out.
-    """
-
-    n_kinds: int = 91
-    n_queries: int = 100
-    d_model: int = 256
-    n_heads: int = 8
-    n_layers: int = 6
-    d_ff: int = 2048
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation: Activation = relu
-    backbone: ResNetConfig = field(default=RESNET_50)
-    family: str = "detr"
-
-
-BASE = DetrConfig()
-TINY = DetrConfig(  # for tests and toys
-    n_kinds=4, n_queries=5, d_model=16, n_heads=4, n_layers=2, d_ff=24, dropout=0.0,
-    backbone=TINY_RESNET,
-)  # fmt: skip
 
 
 def grid_sines(real: Tensor, d_model: int) -> Tensor:

@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
+from deepdive.layers.residual_conv import Basic, Bottleneck
 from deepdive.models.vision import detr, resnet
 from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names, Pairs
@@ -20,7 +21,7 @@ SETTINGS: dict[str, str | Setting] = {
     "activation": activation("activation_function"),
 }
 TWICE = ("attention_heads", "layers", "ffn_dim")  # the decoder's are the encoder's
-LAYERS: dict[str, Any] = {"basic": resnet.Basic, "bottleneck": resnet.Bottleneck}
+LAYERS: dict[str, Any] = {"basic": Basic, "bottleneck": Bottleneck}
 BODY = "model.backbone.conv_encoder.model."
 HEAD = "class_labels_classifier"
 

@@ -1,0 +1,37 @@
+"""The numbers of a ResNet, and the kind of its layers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from deepdive.layers.residual_conv import Basic, Bottleneck
+from deepdive.models.config import Config
+
+
+@dataclass(frozen=True)
+class ResNetConfig(Config):
+    """The numbers of a ResNet: channels of the image, of the stem and of each stage, layers of each
+    stage, and the kind of layer.
+    """
+
+    channels: int = 3
+    d_stem: int = 64
+    widths: tuple[int, ...] = (256, 512, 1024, 2048)
+    depths: tuple[int, ...] = (3, 4, 6, 3)
+    layer: Callable[[int, int, int], nn.Module] = Bottleneck
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for stages without width, depth, or layers."""
+        super().__post_init__()
+        wrong = len(self.widths) != len(self.depths) or min((0, *self.widths, *self.depths)) < 0
+        if wrong or not self.widths or 0 in (*self.widths, *self.depths):
+            raise ValueError(
+                f"widths={self.widths}, depths={self.depths}: expected one number above 0 for each "
+                "stage, in both"
+            )
+
+
+RESNET_18 = ResNetConfig(widths=(64, 128, 256, 512), depths=(2, 2, 2, 2), layer=Basic)
+RESNET_50 = ResNetConfig()
+TINY = ResNetConfig(d_stem=8, widths=(8, 16), depths=(1, 1), layer=Basic)  # for tests and toys
