@@ -23,7 +23,7 @@ import nbformat
 import yaml
 from front import cards, live
 from paths import Paths
-from pictures import embedded, figure, letters
+from pictures import embedded, figure, letters, panels
 
 BOOK = Path(__file__).resolve().parent
 LIBRARY = BOOK.parent / "lib"
@@ -168,8 +168,9 @@ class Stage:
                 cell.metadata["tags"] = [*tags, *(TAGS[tag] for tag in tags if tag in TAGS)]
                 if name := cell.metadata.get("title"):  # what the fold is called
                     cell.metadata["mystnb"] = {f"code_prompt_{way}": name for way in WAYS}
-                size = letters(cell.source, code)
-                cell.outputs = [self._output(out, path, size) for out in cell.outputs]
+                size, beside = letters(cell.source, code), panels(cell.source, code)
+                cell.outputs = [self._output(out, path, size, beside) for out in cell.outputs]
+        notebook.cells = in_one_fold(notebook.cells)
         first = notebook.cells[0]
         first.source = re.sub(
             r"^# .+$",
@@ -206,10 +207,11 @@ class Stage:
             )
         return f'<p class="page-line">{" ".join(parts)}</p>'
 
-    def _output(self, out: Any, path: Path, size: float) -> Any:
+    def _output(self, out: Any, path: Path, size: float, beside: int) -> Any:
         """An output with its links placed; an image becomes HTML, with its alternative text.
 
-        `size` is what the code of the cell says of the letters of its plots.
+        `size` is what the code of the cell says of the letters of its plots, and `beside` how many
+        panels it draws side by side.
         """
         data = out.get("data", {})
         kind = next((kind for kind in IMAGES if kind in data), "")
@@ -222,7 +224,7 @@ class Stage:
         elif kind:
             about = out.metadata.get(kind, {})
             size = about.get("letters", size)
-            data["text/html"] = figure(kind, data[kind], about.get("alt", ""), size)
+            data["text/html"] = figure(kind, data[kind], about.get("alt", ""), size, beside)
         return out
 
     # -- links
@@ -255,6 +257,41 @@ class Stage:
 def is_answer(cell: Any) -> bool:
     """Whether a cell is the heading that hides an answer in JupyterLab; the book does it by CSS."""
     return "answer" in cell.metadata.get("tags", [])
+
+
+def in_one_fold(cells: list[Any]) -> list[Any]:
+    """The cells, with a row of folds that show nothing but lines of text as one fold.
+
+    A reader who looks for the first picture meets one closed line instead of six. The joined fold
+    has the names of all; what they print stands below it.
+    """
+    found: list[Any] = []
+    for cell in cells:
+        if found and all(map(is_fold, (found[-1], cell))) and only_lines(found[-1]):
+            before = found[-1]
+            before.source = f"{before.source.rstrip()}\n\n\n{cell.source.lstrip()}"
+            before.outputs = [*before.outputs, *cell.outputs]
+            names = [each.metadata.get("title") or "code" for each in (before, cell)]
+            before.metadata["title"] = " · ".join(names)
+            before.metadata["tags"] = list(
+                dict.fromkeys([*before.metadata["tags"], *cell.metadata["tags"]])
+            )
+            before.metadata["mystnb"] = {
+                f"code_prompt_{way}": before.metadata["title"] for way in WAYS
+            }
+        else:
+            found.append(cell)
+    return found
+
+
+def is_fold(cell: Any) -> bool:
+    """Whether a cell's code is folded; the setup cell is a fold of its own."""
+    return cell.cell_type == "code" and "fold" in cell.metadata.get("tags", [])
+
+
+def only_lines(cell: Any) -> bool:
+    """Whether all that a cell shows are lines of text, if anything."""
+    return all(out.output_type == "stream" for out in cell.outputs)
 
 
 def launchers(name: str) -> list[str]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import sys
 
+import numpy as np
 import pytest
 from checkout import ROOT
+from matplotlib.figure import Figure
 from PIL import Image
+
+from deepdive.page.plotting import png
 
 sys.path.append(str(ROOT / "book"))
 
 from coded import coloured
-from pictures import POINT, embedded, figure, letters
+from pictures import POINT, columns, embedded, figure, letters, panels
 
 DRAWING = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 90" width="800" role="img">'
@@ -42,6 +47,60 @@ def test_a_plot_is_as_wide_as_its_letters_ask_and_no_wider_than_it_is() -> None:
     assert "--least:700px" in figure("image/png", plot(700), "x", 4)
     inside = f'<p><img alt="x" src="data:image/png;base64,{plot(700)}"></p>'
     assert '<img style="--wide:700px;--least:644px" alt="x"' in embedded(inside, 10)
+
+
+def drawn(beside: int, *, title: str = "", narrow: bool = False) -> str:
+    """A plot as a page makes one, with panels side by side."""
+    about = {"width_ratios": [1] * (beside - 1) + [3]} if narrow else {}
+    both = Figure(figsize=(7.5, 2.0), layout="constrained")
+    for axes in both.subplots(1, beside, gridspec_kw=about):
+        axes.plot([0, 1], [0, 1])
+        axes.set(xlabel="texts", ylabel="seconds, of the processor")
+    both.suptitle(title)
+    return base64.b64encode(png(both)).decode()
+
+
+@pytest.mark.parametrize("beside", [2, 3, 4])
+def test_panels_side_by_side_are_cut_and_nothing_is_lost(beside: int) -> None:
+    data = drawn(beside)
+    whole = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("L"))
+    parts = [np.asarray(Image.open(io.BytesIO(p)).convert("L")) for p in columns(data, beside)]
+    assert len(parts) == beside
+    assert (np.concatenate(parts, axis=1) == whole).all()
+    for part in parts:
+        assert (part[:, [0, -1]] > 250).all(), "the cut runs through white"
+        axis = np.flatnonzero((part < 128).sum(0) > part.shape[0] / 2)[0]
+        assert 30 < axis < part.shape[1] / 2, "its upright axis stands behind its name"
+    shown = figure("image/png", data, "two lines", 15, beside)
+    assert shown.startswith('<div class="dd-picture dd-row"><img style="--wide:')
+    assert shown.count("--share:") == beside
+    assert 'alt="two lines"' in shown
+    assert f'alt="the same picture, part {beside} of {beside}"' in shown
+    assert sum(float(x) for x in re.findall(r"--share:([\d.]+)%", shown)) < 100
+
+
+def test_a_plot_whose_panels_cannot_be_told_apart_stays_whole() -> None:
+    assert columns(drawn(2), 1) == []
+    assert columns(drawn(2), 3) == []
+    assert columns(drawn(2, narrow=True), 2) == []
+    assert columns(drawn(2, title="A title that reaches across " * 2), 2) == []
+    assert "dd-row" not in figure("image/png", plot(700), "x", 10, 2)
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("left, right = figure.subplots(1, 2)", 2),
+        ("grid = figure.subplots(1, 3, sharex=True)", 3),
+        ("both = figure.subplots(1, 2, sharey=True)", 1),
+        ("figure.subplots(1, 2)\nfigure.colorbar(image)", 1),
+        ("figure.subplots(2, 2)", 1),
+        ("pair(figure)", 2),
+    ],
+)
+def test_code_says_how_many_panels_stand_side_by_side(code: str, count: int) -> None:
+    page = f"def pair(figure):\n    return figure.subplots(1, 2)\n\n{code}\n"
+    assert panels(code, page) == count
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,86 @@ def test_search_marks_whole_words(reader: Reader) -> None:
     assert box.input_value() == "state-of-the-art", "a topic's word is looked for"
     box.fill("")
     assert state(page)["lit"] == 16
+    box.fill("tax")
+    assert pressed(page) == ["all 1 of 64"], "no document of the topic has it, so all are asked"
+    page.locator(".tm-list button").nth(0).click()
+    assert said.inner_text() == (
+        "1 of 24 documents in topic 5 have “tax” in the first 300 letters; 1 of all 64."
+    )
+    box.fill("number 11")
+    assert pressed(page)[0].startswith("5"), "a document of the topic has it, so the topic stays"
+
+
+def test_the_next_document_that_is_marked_comes_into_the_window(reader: Reader) -> None:
+    page = reader.open(MAP.html)
+    page.get_by_role("searchbox").fill("number 63")
+    for _ in range(4):
+        page.get_by_role("button", name="zoom in").click()
+    box = page.locator("canvas").bounding_box()
+    assert box
+    assert spot(page, 63)[0] > box["x"] + box["width"], "it lies outside"
+    page.get_by_role("button", name="next").click()
+    assert read(page) == TEXTS[63]
+    x, y = spot(page, 63)
+    assert box["x"] < x < box["x"] + box["width"]
+    assert box["y"] < y < box["y"] + box["height"]
+
+
+def test_what_is_read_stands_beside_the_map(reader: Reader) -> None:
+    page = reader.open(MAP.html)
+    point(page, 12)
+    at, doc = (page.locator(f".tm {what}").bounding_box() for what in ("canvas", ".tm-doc"))
+    assert at
+    assert doc
+    assert at["x"] + at["width"] < doc["x"]
+    assert at["y"] <= doc["y"] + 1
+    assert doc["y"] + doc["height"] < at["y"] + at["height"]
+
+
+def test_numbers_never_lie_on_each_other_and_come_with_room(reader: Reader) -> None:
+    at = [(0, 0), (1, 0), (0.2, 0), (0, 1), (0.01, 1)]
+    of = [0, 1, 2, 3, 4]
+    words = {t: [f"word{t}"] for t in of}
+    near_ones = topic_map(at, of, ["text"] * 5, words, caption="near")
+    page = reader.open(near_ones.html)
+    assert state(page)["numbers"] == [0, 1, 2, 3]
+    page.locator(".tm-list button", has_text="word4").click()
+    assert state(page)["numbers"] == [4, 0, 1, 2], "the chosen topic's is always there"
+    page.locator(".tm-list button", has_text="word4").click()
+    for _ in range(6):
+        page.get_by_role("button", name="zoom in").click()
+    page.locator("canvas").focus()
+    for _ in range(60):
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowUp")
+    assert {3, 4} <= set(state(page)["numbers"])
+    still = re.findall(r"<text [^>]*>(\d+)</text>", near_ones.html)
+    assert still == ["0", "1", "2", "3"], "nor on paper"
+
+
+def test_groups_give_topics_their_colour_and_a_line_that_says_so(reader: Reader) -> None:
+    groups = {"comes <back>": [5, 0], "does not": [9]}
+    page = reader.open(topic_map(AT, OF, TEXTS, WORDS, groups=groups, caption="back?").html)
+    told = page.locator(".tm-legend").inner_text().split(")")
+    assert [part.strip() for part in told] == ["comes <back> (2", "does not (1", ""]
+    shown = page.locator(".tm-list i").evaluate_all("x => x.map(e => e.style.background)")
+    legend = page.locator(".tm-legend i").evaluate_all("x => x.map(e => e.style.background)")
+    assert shown == [legend[0], legend[0], legend[1]]
+    assert ".tm-legend" in MAP.html
+    assert 'class="tm-legend"' not in MAP.html
+    for wrong in ({"a": [5, 0]}, {"a": [5, 0, 9], "b": [9]}, {"a": [5, 0, 9, 1]}):
+        with pytest.raises(ValueError, match="groups: expected each of the 3 topics once"):
+            topic_map(AT, OF, TEXTS, WORDS, groups=wrong, caption="back?")
+
+
+def test_texts_are_cut_where_the_page_says_and_the_search_says_it_too(reader: Reader) -> None:
+    short = topic_map(AT, OF, ["four words stand here"] * 64, WORDS, cut=12, caption="cut")
+    page = reader.open(short.html)
+    point(page, 0)
+    assert read(page) == "four words\u2026"
+    page.get_by_role("searchbox").fill("here")
+    said = page.locator("[role=status]").inner_text()
+    assert said == "0 of 64 documents have “here” in the first 12 letters."
 
 
 def test_texts_are_shown_as_texts(reader: Reader) -> None:

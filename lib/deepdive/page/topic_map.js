@@ -18,7 +18,7 @@ const make = (tag, name = "", text = "", more = {}) => {
 // What is seen: the middle of the window in the map's own numbers, and how many times enlarged;
 // the topic that is chosen, the word that is looked for, the document that is read, and the one kept.
 const at = { x: 0, y: 0, k: 1, topic: null, word: "", read: -1, kept: -1 };
-let pattern = null, wide = 0, high = 0, base = 1, hits = texts.map(() => true);
+let pattern = null, wide = 0, high = 0, base = 1, drawn = [], hits = texts.map(() => true);
 const lit = i => (at.topic === null || topic[i] === at.topic) && hits[i];
 const lits = () => texts.flatMap((_, i) => lit(i) ? [i] : []);
 const place = ([x, y]) => [wide / 2 + (x - at.x) * base * at.k, high / 2 - (y - at.y) * base * at.k];
@@ -60,8 +60,12 @@ const draw = () => {
       if (bright && pattern) pen.stroke();
     }
   Object.assign(pen, { font: "700 14px system-ui, sans-serif", textAlign: "center", textBaseline: "middle" });
-  for (const one of listed) {
+  drawn = [];
+  const chosen = one => one.id === at.topic; // its number is drawn in any case, then the largest topics'
+  for (const one of [...listed].sort((a, b) => chosen(b) - chosen(a))) {
     const [x, y] = place(one.at);
+    if (drawn.some(other => Math.abs(x - other.x) < given.apart[0] && Math.abs(y - other.y) < given.apart[1])) continue;
+    drawn.push({ id: one.id, x, y });
     pen.globalAlpha = at.topic === null || at.topic === one.id ? 1 : 0.35;
     Object.assign(pen, { lineWidth: 4, strokeStyle: page });
     pen.strokeText(one.id, x, y);
@@ -72,8 +76,9 @@ const draw = () => {
   if (at.read >= 0) dot(at.read, size + 4);
   Object.assign(pen, { globalAlpha: 1, lineWidth: 2.5, strokeStyle: ink });
   pen.stroke();
+  box.classList.toggle("tm-near", at.k > 1);
   canvas.style.touchAction = at.k > 1 ? "none" : "pan-y"; // the whole map lets a finger scroll the page
-  box.dataset.state = JSON.stringify({ ...at, base, lit: lits().length }); // for those who check
+  box.dataset.state = JSON.stringify({ ...at, base, lit: lits().length, numbers: drawn.map(one => one.id) }); // for those who check
 };
 const move = (dx, dy) => { // by pixels; the window stays within the first one
   const room = side => side / (2 * base) * (1 - 1 / at.k);
@@ -115,7 +120,10 @@ const read = (i, keep) => {
 };
 const step = by => { // to the next document of those that are marked
   const all = lits(), here = all.indexOf(at.read);
-  if (all.length) read(all[here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length], true);
+  if (!all.length) return;
+  read(all[here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length], true);
+  const [x, y] = spot(at.read); // the map follows to a document that lies outside the window
+  if (x < 0 || y < 0 || x > wide || y > high) move(wide / 2 - x, high / 2 - y);
 };
 for (const [name, by] of [["\u2190 previous", -1], ["next \u2192", 1]])
   steps.append(make("button", "", name, { onclick: () => step(by) }));
@@ -139,7 +147,7 @@ const show = () => {
   const where = !chosen ? "" : chosen.id === NONE ? " in no topic" : ` in topic ${chosen.id}`;
   find(".tm-said").textContent = pattern
     ? `${grouped(count(at.topic))} of ${grouped(own)} documents${where} have \u201c${at.word}\u201d ` +
-      `in the first ${given.cut} letters.`
+      `in the first ${given.cut} letters` + (chosen ? `; ${grouped(count(null))} of all ${grouped(n)}.` : ".")
     : `${grouped(own)}${chosen ? ` of ${grouped(n)}` : ""} documents${where || `, ${listed.length} topics`}.`;
   const bars = make("div", "tm-bars");
   for (const [word, share] of chosen ? chosen.words : []) {
@@ -153,8 +161,8 @@ const show = () => {
     bars.append(one);
   }
   const named = chosen && (chosen.id === NONE ? "In no topic" : `Topic ${chosen.id}: ${chosen.name}`);
-  const told = !chosen ? "Press a topic, its number on the map, or a document. Drag the map; + and \u2212 zoom, " +
-    "or two fingers, or the wheel with Ctrl. By key: Tab to the map, then the arrows, +, \u2212 and Enter."
+  const told = !chosen ? "Press a topic, its number on the map, or a document. + and \u2212 zoom, or two fingers, or " +
+    "the wheel with Ctrl; then drag the map, and more numbers have room. By key: Tab to the map, then the arrows, +, \u2212 and Enter."
     : chosen.id === NONE ? "These documents lie in no group that is dense enough, or were left out." : "";
   words.replaceChildren(make("p", "tm-head", named || "Choose a topic"), ...(told ? [make("p", "", told)] : [bars]));
   read(at.read);
@@ -169,7 +177,10 @@ const look = () => {
   hits = texts.map(text => !pattern || text.search(pattern) >= 0);
   show();
 };
-search.oninput = look;
+search.oninput = () => {
+  look();
+  if (at.topic !== null && !count(at.topic) && count(null)) choose(null); // it stands elsewhere
+};
 const entry = (id, into, number, name) => {
   const button = make("button"), dot = make("i"), size = make("span");
   if (number !== "") {
@@ -205,7 +216,7 @@ const near = (x, y, far) => { // the nearest document, one that is pale only if 
   return best;
 };
 const pressed = (x, y, far) => {
-  const number = listed.find(one => apart(place(one.at), [x, y]) < 10);
+  const number = drawn.find(one => apart([one.x, one.y], [x, y]) < 10);
   if (number) return choose(number.id);
   const i = near(x, y, far);
   if (i < 0) return choose(null);

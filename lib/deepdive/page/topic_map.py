@@ -26,6 +26,7 @@ from deepdive.page.palette import PALETTE, painted
 LARGEST = 600_000  # bytes of HTML
 CUT = 300  # letters of a text
 WIDTH, HEIGHT, PAD = 460, 430, 16  # of the map at first, in pixels
+APART = (20, 15)  # pixels between the numbers of two topics, across and down
 NONE = -1  # the topic of a document that is in none
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _COLOURS = PALETTE[:-1]  # black is for letters
@@ -39,6 +40,8 @@ def topic_map(
     words: Mapping[int, Sequence[Word]],
     *,
     names: Mapping[int, str] | None = None,
+    groups: Mapping[str, Sequence[int]] | None = None,
+    cut: int = CUT,
     caption: str,
 ) -> Html:
     """Return the map, the list of its topics, and a place for the document that is read.
@@ -46,13 +49,16 @@ def topic_map(
     Args:
         points: (n, 2), where each document lies, n >= 1.
         topics: (n,), the topic of each; -1 where it is in none.
-        texts: of each document; what is past 300 letters is cut.
+        texts: of each document; what is past `cut` letters, by default 300, is cut.
         words: of each topic, the foremost first; or pairs of a word and its weight, for bars.
         names: of topics; by default the first three words.
+        groups: a name -> its topics, each topic in one; then a colour is a group, as a line above
+            the map says, and no longer tells neighbours apart.
         caption: what is shown, in words.
 
     Raises:
-        ValueError: shapes or topics do not agree, a point is not finite, or the map is too large.
+        ValueError: shapes, topics or groups do not agree, a point is not finite, or the map is too
+            large.
     """
     at, of = _places(points, topics, texts)
     held = sorted({int(t) for t in of} - {NONE})
@@ -63,8 +69,9 @@ def topic_map(
         )
     if odd := sorted(set(names or {}) - set(held)):
         raise ValueError(f"names has the topics {odd}, in which no document is; leave them out")
-    short = [_cut(text) for text in texts]
+    short = [_cut(text, cut) for text in texts]
     listed = _listed(at, of, words, dict(names or {}))
+    legend = _grouped(listed, groups) if groups is not None else ""
     values = json.dumps({"texts": short, "listed": listed}, ensure_ascii=False)
     places, numbers = _packed(at.astype("<i2")), _packed(of.astype("<i2"))
     name = f"tm{hashlib.sha256((values + places + numbers).encode()).hexdigest()[:10]}"
@@ -73,9 +80,11 @@ def topic_map(
     said = f"{size}, {len(listed)} topic{'s' if len(listed) != 1 else ''}, {none:,} in none."
     html = _PAGE.format(
         id=name, style=painted(_STYLE), map=drawn, said=said, caption=escape(caption), size=size,
+        legend=legend,
         rows="".join(map(_row, listed)),
         script=script(
-            _SCRIPT, id=name, values=values, points=places, topics=numbers, pad=PAD, cut=CUT
+            _SCRIPT, id=name, values=values, points=places, topics=numbers, pad=PAD, cut=cut,
+            apart=APART,
         ),
     )  # fmt: skip
     if len(html.encode()) > LARGEST:
@@ -112,9 +121,9 @@ def _places(
     return np.rint(at / (np.abs(at).max() or 1.0) * 32_767), of
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, most: int) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= CUT else text[: CUT - 1].rstrip() + "\u2026"
+    return text if len(text) <= most else text[: most - 1].rstrip() + "\u2026"
 
 
 def _packed(numbers: np.ndarray[Any, Any]) -> str:
@@ -149,6 +158,24 @@ def _listed(
     return rows
 
 
+def _grouped(listed: list[dict[str, Any]], groups: Mapping[str, Sequence[int]]) -> str:
+    """Give each topic its group's colour, and return the line that says which is which."""
+    named = [int(t) for some in groups.values() for t in some]
+    if sorted(named) != sorted(row["id"] for row in listed) or len(groups) > len(_COLOURS):
+        raise ValueError(
+            f"groups: expected each of the {len(listed)} topics once, in at most {len(_COLOURS)} "
+            f"groups; got {len(named)} in {len(groups)}"
+        )
+    colours = dict(zip(groups, _COLOURS, strict=False))
+    for row in listed:
+        row["colour"] = next(colours[name] for name, some in groups.items() if row["id"] in some)
+    parts = (
+        f'<span><i style="background:{colour}"></i> {escape(name)} ({len(groups[name])})</span>'
+        for name, colour in colours.items()
+    )
+    return f'<p class="tm-legend">{" ".join(parts)}</p>'
+
+
 def _map(at: np.ndarray[Any, Any], of: np.ndarray[Any, Any], listed: list[dict[str, Any]]) -> str:
     """The whole map: the documents of a topic are one path of dots; its number stands in them."""
     reach = np.abs(at).max(axis=0)
@@ -164,11 +191,14 @@ def _map(at: np.ndarray[Any, Any], of: np.ndarray[Any, Any], listed: list[dict[s
         + '"/>'
         for t, colour in colours
     )
-    numbers = "".join(
-        f'<text x="{WIDTH / 2 + scale * row["at"][0]:.0f}" '
-        f'y="{HEIGHT / 2 - scale * row["at"][1]:.0f}">{row["id"]}</text>'
-        for row in listed
-    )
+    free: list[
+        tuple[float, float, int]
+    ] = []  # places of numbers: what would lie on one is left out
+    for row in listed:
+        x, y = WIDTH / 2 + scale * row["at"][0], HEIGHT / 2 - scale * row["at"][1]
+        if all(abs(x - a) >= APART[0] or abs(y - b) >= APART[1] for a, b, _ in free):
+            free.append((x, y, row["id"]))
+    numbers = "".join(f'<text x="{x:.0f}" y="{y:.0f}">{t}</text>' for x, y, t in free)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
         f'style="max-width:100%;height:auto;{FONT}" class="tm-still" role="img" '
@@ -191,6 +221,8 @@ _STYLE = """
   --line: color-mix(in srgb, currentColor 32%, transparent); }
 .tm p { margin: .3em 0; }
 .tm .tm-caption { font-weight: 600; }
+.tm-legend { display: flex; flex-wrap: wrap; gap: .2em 1.2em; }
+.tm-legend i { display: inline-block; width: .8em; height: .8em; border-radius: 50%; }
 .tm-find { display: flex; flex-wrap: wrap; gap: .4em .8em; align-items: center; margin: .4em 0; }
 .tm-find input { font: inherit; color: inherit; background: transparent;
   border: 1px solid currentColor; border-radius: .3em; padding: .25em .5em; margin: 0;
@@ -205,25 +237,26 @@ _STYLE = """
 .tm-both { display: grid; grid-template-columns: minmax(0, 1fr); gap: .8em; }
 .tm-on .tm-both { grid-template-columns: minmax(0, 58fr) minmax(0, 42fr); }
 .tm-left, .tm-right { min-width: 0; }
-.tm canvas { display: block; width: 100%; aspect-ratio: 15 / 14; cursor: grab;
+.tm canvas { display: block; width: 100%; aspect-ratio: 15 / 14;
   box-shadow: 0 0 0 1px var(--line); }
-.tm canvas:active { cursor: grabbing; }
+.tm-near canvas { cursor: grab; }
+.tm-near canvas:active { cursor: grabbing; }
 .tm-under { display: flex; gap: .6em; align-items: start; justify-content: space-between;
   margin-top: .4em; }
 .tm-zoom { display: flex; gap: .3em; }
 .tm .tm-zoom button { min-width: 2.2rem; min-height: 2.2rem; text-align: center; }
-.tm-doc { min-height: 9.6em; border-left: 3px solid var(--topic, @score); padding-left: .7em;
-  margin-top: .5em; overflow-wrap: anywhere; }
+.tm-doc { min-height: 13em; border-left: 3px solid var(--topic, @score); padding-left: .7em;
+  overflow-wrap: anywhere; }
 .tm .tm-said { min-height: 2.8em; }
 .tm .tm-head { font-weight: 600; }
-.tm-steps { display: flex; gap: .4em; margin-top: .4em; }
+.tm-steps { display: flex; gap: .4em; margin: .4em 0 .6em; }
 .tm-words { min-height: 7em; }
 .tm-bars { display: grid; gap: 2px; margin-top: .3em; }
 .tm-bars.tm-plain { display: flex; flex-wrap: wrap; gap: .3em; }
 .tm .tm-bars button { padding: .05em .5em; min-height: 1.7rem; overflow-wrap: anywhere; }
 .tm ul { list-style: none; margin: 0 !important; padding: 0 !important; }
 .tm li { margin: 0 0 2px !important; padding: 0; overflow-wrap: anywhere; }
-.tm-on .tm-list { max-height: 17rem; overflow-y: auto; border-top: 1px solid var(--line);
+.tm-on .tm-list { max-height: 13rem; overflow-y: auto; border-top: 1px solid var(--line);
   border-bottom: 1px solid var(--line); padding: 2px !important; margin-bottom: .6em !important; }
 .tm .tm-list button { display: grid; grid-template-columns: .9em 1.6em minmax(0, 1fr) max-content;
   gap: .4em; width: 100%; border-color: transparent; align-items: baseline;
@@ -246,11 +279,11 @@ _STYLE = """
 _PAGE = """\
 <style>{style}</style>
 <div class="tm" id="{id}" role="group" aria-label="A map of {size}">
-<p class="tm-caption">{caption}</p>
+<p class="tm-caption">{caption}</p>{legend}
 <div class="tm-find" hidden></div>
 <div class="tm-both"><div class="tm-left">{map}
-<div class="tm-under"><p class="tm-said" role="status" aria-live="polite">{said}</p></div>
-<div class="tm-doc" aria-live="polite" hidden></div></div>
-<div class="tm-right"><ul class="tm-list">{rows}</ul><div class="tm-words" hidden></div></div></div>
+<div class="tm-under"><p class="tm-said" role="status" aria-live="polite">{said}</p></div></div>
+<div class="tm-right"><div class="tm-doc" aria-live="polite" hidden></div>
+<ul class="tm-list">{rows}</ul><div class="tm-words" hidden></div></div></div>
 </div>
 {script}"""
