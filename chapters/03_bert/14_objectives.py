@@ -51,7 +51,7 @@ def lesson_drawn(changed, asked):
         if i in asked:
             parts += [
                 arrow(x, y - 21, x, y - 45, "output"),
-                text(x, y - 60, asked[i], 14, "output"),
+                text(x, y - 60, asked[i], 15, "output"),
             ]
     return svg(540, 225, parts)
 
