@@ -28,6 +28,7 @@ LEAST = 9.2  # pixels, of a letter on the screen: 9, with room for a drawing in 
 POINT = 110 / 72  # pixels of plots, which have 110 to the inch
 NAMED = {"xx-small": 5.79, "x-small": 6.94, "small": 8.33}  # in points, as matplotlib has them
 GUTTER = 4  # pixels of white between two panels, at least
+STEPS = (0, 1), (1, 0)  # where columns with ink begin and end
 BESIDE = re.compile(r"\bsubplots\(\s*1,\s*([234])\b([^()]*)\)")
 ACROSS = re.compile(r"sharey|colorbar|suptitle|supxlabel|supylabel|figure\.legend")
 SIZE = re.compile(r"""\b(?:font|label)?size=(?:"([a-z-]+)"|([5-9](?:\.\d+)?)\b)""")
@@ -71,21 +72,22 @@ def columns(data: str, panels: int) -> list[bytes]:
     """
     if panels < 2:
         return []
-    import numpy as np
     from PIL import Image
 
     image = Image.open(io.BytesIO(base64.b64decode("".join(data.split()))))
     image.load()
-    ink = (np.asarray(image.convert("L")) < 250).any(axis=0).astype(np.int8)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], ink, [0]])))
-    runs = edges.reshape(-1, 2)  # (runs, where each begins and ends)
-    wide = np.sort(runs[:, 1] - runs[:, 0])[::-1]
+    ink, _ = image.convert("L").point([255] * 250 + [0] * 6).getprojection()  # by column, 0 or 1
+    steps = list(pairwise([0, *ink, 0]))
+    runs = list(
+        zip(*([x for x, step in enumerate(steps) if step == way] for way in STEPS), strict=True)
+    )
+    wide = sorted((b - a for a, b in runs), reverse=True)
     if len(wide) < panels or wide[panels - 1] < 0.8 * wide[0]:
         return []
     if len(wide) > panels and wide[panels] > 0.5 * wide[panels - 1]:
         return []
     last = [i for i, (a, b) in enumerate(runs) if b - a >= wide[panels - 1]][: panels - 1]
-    gaps = [(int(runs[i, 1]), int(runs[i + 1, 0])) for i in last]
+    gaps = [(runs[i][1], runs[i + 1][0]) for i in last]
     if any(b - a < GUTTER for a, b in gaps):
         return []
     cuts = [0, *((a + b) // 2 for a, b in gaps), image.width]
