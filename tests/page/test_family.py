@@ -14,7 +14,7 @@ MEMBERS = [
     Member("t", "Transformer", "", "2017", "around", ["no recurrence"]),
     Member("b", "BERT", "t", "2019", "around", ["reads both ways (`Bert`)"], "82.1, table 1", "b!"),
     Member("d", "DeBERTa", "b", "2021", "head", ["three parts"], section="deberta"),
-    Member("c", "ConvBERT", "b", "2020", "layer", ["a convolution & half the heads"]),
+    Member("c", "ConvBERT", "b", "2020", "layer around", ["a convolution & half the heads"]),
 ]
 
 
@@ -55,6 +55,10 @@ def test_a_place_turns_the_others_pale(reader: Reader) -> None:
     page.get_by_label("in a head", exact=True).check()
     pale = page.locator(".fm-pale").evaluate_all("all => all.map(x => x.dataset.id)")
     assert pale == ["t", "b", "c"]
+    assert page.locator(".fm-card:visible .fm-name").inner_text() == "DeBERTa"  # no pale one's
+    for place in ("in a layer", "around the stack"):  # a member may differ in several places
+        page.get_by_label(place, exact=True).check()
+        assert "fm-pale" not in str(page.locator(".fm-row[data-id=c]").get_attribute("class"))
     page.get_by_label("anywhere", exact=True).check()
     assert page.locator(".fm-pale").count() == 0
 
@@ -86,5 +90,6 @@ def test_what_it_cannot_show_is_refused() -> None:
         family(MEMBERS[1:], chosen="b")
     with pytest.raises(ValueError, match=r"'t' stands there twice"):
         family([*MEMBERS, MEMBERS[0]], chosen="b")
-    with pytest.raises(ValueError, match=r"place of 'q' is 'nowhere'; expected head, layer"):
-        family([*MEMBERS, Member("q", "Q", "b", "2020", "nowhere", [])], chosen="b")
+    for place in ("nowhere", "head nowhere", ""):
+        with pytest.raises(ValueError, match=f"place of 'q' is '{place}'; expected head, layer"):
+            family([*MEMBERS, Member("q", "Q", "b", "2020", place, [])], chosen="b")

@@ -26,7 +26,13 @@ rows.forEach((row, i) => {
 });
 places.onchange = event => {
   const place = event.target.value;
-  for (const row of rows) row.classList.toggle("fm-pale", place && row.dataset.place !== place);
+  for (const row of rows) {
+    row.classList.toggle("fm-pale", place && !row.dataset.place.split(" ").includes(place));
+  }
+  const shown = rows.filter(row => !row.classList.contains("fm-pale"));
+  if (shown.length && !shown.some(row => row.getAttribute("aria-checked") === "true")) {
+    choose(shown[0].dataset.id);
+  }
 };
 places.hidden = false;
 box.classList.add("fm-live");

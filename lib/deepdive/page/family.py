@@ -4,8 +4,8 @@
     family([bert, Member("roberta", "RoBERTa", "bert", ...)], chosen="roberta")
 
 One row a member, its children below it and further right. The places where a member can differ are
-those of the atlas: one of them can be chosen, and the other members turn pale. Without scripts all
-cards stand below the tree.
+those of the atlas, and it may differ in several: one can be chosen, and the members that differ
+nowhere there turn pale. Without scripts all cards stand below the tree.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 class Member:
     """One member; `parent` is the id of another, or "". `backticks` become code in the sentences.
 
-    place    a key of `PLACES`
+    place    keys of `PLACES`, the most important first, with spaces between: "head around"
     differs  what it changed, a sentence each
     printed  what its paper reports, with the table
     held     what was proved of it here
@@ -67,7 +67,7 @@ def family(members: Sequence[Member], *, chosen: str) -> Html:
             raise ValueError(f"members: {one.id!r} stands there twice")
         if one.parent and one.parent not in depth:
             raise ValueError(f"members: {one.parent!r}, parent of {one.id!r}, must stand before it")
-        if one.place not in PLACES:
+        if not one.place or not set(one.place.split()) <= set(PLACES):
             raise ValueError(f"place of {one.id!r} is {one.place!r}; expected {', '.join(PLACES)}")
         depth[one.id] = depth[one.parent] + 1 if one.parent else 0
     if chosen not in depth:
@@ -91,8 +91,13 @@ def family(members: Sequence[Member], *, chosen: str) -> Html:
     return Html(html, "\n".join(lines), [Picture([drawn], alt, ["who has whom as parent"])])
 
 
+def where(one: Member) -> str:
+    """The places where a member differs, in words: "in a head, in a layer"."""
+    return ", ".join(PLACES[place][0] for place in one.place.split())
+
+
 def _first(one: Member) -> str:
-    return unmarked(one.differs[0]) if one.differs else PLACES[one.place][0]
+    return unmarked(one.differs[0]) if one.differs else where(one)
 
 
 def _line(one: Member, names: dict[str, str]) -> str:
@@ -105,13 +110,14 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
     lines, body = [], []
     for one in members:
         x, y = 12 + INDENT * depth[one.id], HIGH * (rows[one.id] + 0.5)
-        words, role = PLACES[one.place]
+        role = PLACES[one.place.split()[0]][1]
+        words = where(one)
         if one.parent:
             top = HIGH * (rows[one.parent] + 0.5) + 7
             lines.append(f'<path d="M{x - INDENT:g} {top:g}V{y:g}H{x - 7:g}"/>')
         # a root differs from nobody who is shown
         label = escape(f"{one.name}, {one.year}" + f", differs {words}" * bool(one.parent))
-        where = f" · {words}" * bool(one.parent)
+        at = f" · {', '.join(one.place.split())}" * bool(one.parent)  # short: it shares a line
         place = one.place * bool(one.parent)
         colour = ROLES[role] if one.parent else "currentColor"
         body.append(
@@ -125,7 +131,7 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
             f'fill="currentColor">{escape(one.name)}</text>'
             f'<text x="{WIDE - 6:g}" y="{y:g}" font-size="12" text-anchor="end" class="fm-when" '
             'dominant-baseline="central" fill="currentColor">'
-            f"{escape(one.year)}{where}</text></g>"
+            f"{escape(one.year)}{at}</text></g>"
         )
     high = HIGH * len(members)
     # opacity of the whole: where lines lie on each other they are no darker
@@ -139,7 +145,7 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
 
 def _card(one: Member, parent: str) -> str:
     of = f", child of {escape(parent)}" if parent else ""
-    what = f"What differs, {PLACES[one.place][0]}:" if parent else "What is new:"
+    what = f"What differs, {where(one)}:" if parent else "What is new:"
     said = "".join(f"<li>{marked(each)}</li>" for each in one.differs)
     more = "".join(
         f"<p><b>{title}</b> {marked(words)}</p>"
@@ -180,7 +186,11 @@ _PAGE = """\
   font-weight: 600; width: auto; }}
 .fm-places label {{ display: inline-flex; gap: .35em; align-items: center; margin: 0; }}
 .fm-places input {{ margin: 0; accent-color: {output}; }}
-@media (max-width: 700px) {{ .fm-both {{ grid-template-columns: minmax(0, 1fr); }} }}
+@media (max-width: 700px) {{
+  .fm-both {{ grid-template-columns: minmax(0, 1fr); }}
+  .fm.fm-live .fm-cards {{ position: sticky; bottom: 0; max-height: 45vh; overflow: auto;
+    padding: .3em 0; border-top: 1px solid; background: var(--pst-color-background, Canvas); }}
+}}
 @media print {{ .fm-places {{ display: none; }} }}
 </style>
 <div class="fm" id="{id}" role="group" aria-label="A family of models">

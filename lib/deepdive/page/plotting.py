@@ -89,6 +89,7 @@ def heads(
     *,
     names: Sequence[str] | None = None,
     limits: tuple[float, float] | None = None,
+    across: int = 4,
     alt: str = "",
 ) -> Figure:
     """Small multiples, one map a head, all on one scale.
@@ -97,15 +98,18 @@ def heads(
         weights: (H, T, S), tensor or array.
         rows, cols, limits, alt: as in `heatmap`.
         names: the H titles; by default "head 0", "head 1", ...
+        across: how many stand side by side at most; a phone shows two small ones.
 
     Raises:
-        ValueError: `weights` is not (H, T, S).
+        ValueError: `weights` is not (H, T, S), or `across` is below 1.
     """
+    if across < 1:
+        raise ValueError(f"across is {across}; expected how many maps stand side by side")
     values = _array(weights)
     count = len(names) if names is not None else len(values)
     _check("weights", values, (count, len(rows), len(cols)))
     titles = names or [f"head {i}" for i in range(count)]
-    tall = -(-count // 4)
+    tall = -(-count // across)
     wide = -(-count // tall)
     size = (0.8 + wide * max(1.8, 0.28 * len(cols)), 0.6 + tall * max(1.6, 0.28 * len(rows)))
     figure = Figure(figsize=(min(size[0], 11), min(size[1], 12)))

@@ -4,8 +4,8 @@ BERT with Span-based Dynamic Convolution".
 System: convbert
 Parent: bert
 What differs:
-- of the heads a `ratio`-th is left, half as wide as the stream together; a convolution makes the
-  other half, whose kernel the query and the tokens around it choose (`MixedAttention`, `kernel`)
+- some heads are left, together half as wide as the stream (`ratio`); a convolution makes the other
+  half, whose kernel the query and the tokens around it choose (`MixedAttention`, `kernel`)
 - in the middle size the feed-forward layer maps parts of a row alone (`groups`)
 - rows of the embedding may be narrower than the stream (`d_embedding`); trained as ELECTRA is
 Source: Jiang et al. 2020, sections 3 and 4, and their released code.

@@ -1,0 +1,86 @@
+"""A small TaBERT that points at the cell of a snapshot that answers: its upper layers are trained,
+and below them stands an encoder that is only read.
+
+    rows = read(encoder, tokenizer, question, snapshot)  # (R, 1 + C, d + 5), once
+    model = CellPicker(rows.shape[-1], down=True)
+    scores = model(rows[None], real[None])  # (1, R, C)
+
+After Yin et al. 2020, who train all layers, and first on 26 million tables.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.data.wikitables import Table
+from deepdive.masks import Padding
+from deepdive.models.bert.tabert import linearised, overlap, pooled, tabert
+from deepdive.tokenizers.base import Tokenizer
+
+MATCHES = 5  # how many numbers `matches` gives
+
+
+def matches(question: str, snapshot: Table) -> Tensor:
+    """Return what counting knows of each cell, (R, 1 + C, 5), zeros for the question (slot 0).
+
+    Of n-grams in common with the question: the share of the row's, the column name's, the cell's;
+    whether the cell has any; whether its column holds numbers.
+    """
+    found = torch.zeros(len(snapshot.rows), 1 + len(snapshot.columns), MATCHES)
+    names = [overlap(question, name) for name in snapshot.columns]
+    for r, row in enumerate(snapshot.rows):
+        whole = overlap(question, " ".join(row))
+        for c, cell in enumerate(row):
+            own = overlap(question, cell)
+            number = float(snapshot.types[c] == "real")
+            found[r, 1 + c] = torch.tensor([whole, names[c], own, float(own > 0), number])
+    return found
+
+
+@torch.no_grad()
+def read(encoder: nn.Module, tokenizer: Tokenizer, question: str, snapshot: Table) -> Tensor:
+    """Return what a frozen encoder and counting say of a snapshot, (R, 1 + C, d + 5).
+
+    Slot 0 of a row is the mean of the question's states beside this row, slot 1 + c that of the
+    cell of column c, its name and type included.
+    """
+    tokens, slots, mask = (x[0] for x in linearised(question, snapshot, tokenizer))  # (R, T)
+    asked = len(tokenizer.encode(question))
+    merged = torch.where(slots < 0, slots, (slots - asked + 1).clamp(min=0))
+    return torch.cat([pooled(encoder(tokens, mask), merged), matches(question, snapshot)], -1)
+
+
+class CellPicker(nn.Module):
+    """Scores of the cells: layers along each row, then down the columns, then question . cell."""
+
+    def __init__(
+        self, d_in: int, *, down: bool = True, d_model: int = 64, n_along: int = 1, n_down: int = 1,
+        dropout: float = 0.2,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        upper = tabert(
+            vocab_size=2, d_model=d_model, n_heads=4, d_ff=2 * d_model, dropout=dropout,
+            n_layers=n_along, n_vertical=n_down,
+        )  # fmt: skip
+        self.enter, self.drop = nn.Linear(d_in, d_model), nn.Dropout(dropout)
+        self.along, self.above = upper.bert.stack, upper.vertical
+        self.ask, self.alone, self.down = nn.Linear(d_model, d_model), nn.Linear(d_model, 1), down
+
+    def forward(self, rows: Tensor, real: Tensor) -> Tensor:
+        """Return the scores of the cells (B, R, C), -inf for padding.
+
+        rows (B, R, 1 + C, d_in), slot 0 the question; real bool (B, R, 1 + C).
+        """
+        B, R, N, _ = rows.shape
+        x = self.drop(self.enter(rows))
+        seen = real | ~real.any(-1, keepdim=True)  # a row of padding may see itself
+        x = self.along(x.flatten(0, 1), mask=Padding(seen.flatten(0, 1))).unflatten(0, (B, R))
+        if self.down:
+            some = real.transpose(1, 2).flatten(0, 1)  # (B N, R)
+            some = some | ~some.any(-1, keepdim=True)
+            x = self.above(x.transpose(1, 2).flatten(0, 1), mask=Padding(some))
+            x = x.unflatten(0, (B, N)).transpose(1, 2)
+        else:
+            x = self.above(x.flatten(0, 1), mask=Padding(seen.flatten(0, 1))).unflatten(0, (B, R))
+        question, cells = self.ask(x[:, :, :1]), x[:, :, 1:]
+        scores = (question * cells).sum(-1) / x.shape[-1] ** 0.5 + self.alone(cells)[..., 0]
+        return scores.masked_fill(~real[:, :, 1:], -torch.inf)
