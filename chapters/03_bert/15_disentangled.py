@@ -1,14 +1,26 @@
 # %% [markdown] tags=["slide"]
 # # Content and position, apart
 #
-# Ten people stand in line at a bakery. The first, with a red cap, says *rye*; the second, *tea, and
-# the fourth behind me gets it too*; the seventh, *what the third before me has*. So a word itself
-# names the place to look at. Which attention learns this from examples, and what does it do in a
-# queue twice as long as any that it has seen?
+# Ten people stand in line at a bakery. The first, in a red cap, says *rye*. The second says *tea,
+# and the fourth behind me gets it too*; so the sixth only nods. The seventh says *what the third
+# before me has*, and the ninth *what the other red cap has*. In words:
+#
+# | word | it means | who tells where to look |
+# |---|---|---|
+# | `tea` | tea | |
+# | `<3` | the same as the third before me | the one who asks |
+# | `tea>4` | tea, and the fourth behind me gets it too | |
+# | `?` | what somebody before me ordered for me | the one who is asked: `tea>4` |
+# | `rye+red` | rye; my cap is red | |
+# | `=red` | the same as the other red cap | both: the caps are equal |
+#
+# So words name the place to look at. Which attention learns this from examples, and what does it do
+# in a queue twice as long as any that it has seen?
 #
 # <small>Book 3.2, and the list of models in the transformers library · before this page:
-# [relative positions](../05_efficient/08_positions.ipynb), [the family](17_family.ipynb) · 20 min
-# to read · a laptop is enough; the long runs are kept beside the page</small>
+# [positions](../02_transformer/08_positions.ipynb), [multi-head
+# attention](../02_transformer/06_multi_head.ipynb) · 20 min to read · a laptop is enough; the long
+# runs are kept beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -187,15 +199,21 @@ def right(model, length, far):
 
 
 # %% [markdown]
-# | said | means | where the answer stands |
-# |---|---|---|
-# | `tea` | an order | |
-# | `<3` | what the third before me has | where **the one who asks** says |
-# | `tea>4`, `?` | tea, for the fourth behind too; what I am given | where **the one asked** says |
-# | `rye+red`, `=red` | rye, red cap; what the other red cap has | anywhere: both words tell |
+# DeBERTa is BERT with another attention. It adds up three scores for each pair of words:
 #
-# A small DeBERTa of one layer has learned from generated queues of 24 to say what those get who
-# name no order. Here it reads the ten people:
+# - **content to content**: the word that asks with the word that is asked, as in BERT;
+# - **content to position**: the word that asks with the distance between the two;
+# - **position to content**: the word that is asked with that distance.
+#
+# A small one, of one layer, has learned from generated queues of 24 to say what those get who name
+# no order. Here it reads the ten people. *Press a row: now this one asks. The three bars of a row
+# are the parts of its score, to the right where above zero; the last bar is the weight that softmax
+# makes of their sum. Choose one of four heads, and switch parts off.*
+#
+# 1. `<3` asks. Which part points to `egg`? Switch it off.
+# 2. Let `=red` ask. Which part finds the other red cap?
+# 3. Let `?` ask, number 6 and number 10, and go through the heads. Is there one part that finds
+#    `tea>4` for the first and `oil>7` for the second?
 
 
 # %% Take a score apart tags=["fold"]
@@ -223,44 +241,58 @@ with record(trained, "*.weights") as seen, torch.no_grad():
 weights = parts.sum(1).softmax(-1)  # (H, T, S)
 assert torch.allclose(weights, next(iter(seen.values()))[0], atol=1e-5)
 order = weights[:, 6, 3].argsort(descending=True).tolist()  # `<3` asks, and `egg` is asked
+told = [ORDERS[gets[t]] for t in (5, 6, 8, 9)]
+assert profile() == "ci" or told == ["tea", "egg", "rye", "oil"]  # all four are right
 score_parts(people, {f"1-{h}": parts[h] for h in order}, asks=6)
 
-# %% What does each one get? tags=["fold"]
+# %% [markdown]
+# <details><summary>Answers to the three tasks</summary>
+#
+# 1. Content to position, in all four heads of the run that is printed here. 2. Content to content,
+# in all four. 3. No: in head 1-3 content to content finds `tea>4` for both, rightly for number 6
+# and wrongly for number 10; in 1-1 position to content is the largest part for number 6; in 1-0 two
+# parts add up. The four heads together get both right.
+#
+# </details>
+#
+# One picture is one queue. Over new queues, with a part off in all heads of this model:
+
+# %% Switch a part off in all heads tags=["fold"]
 from deepdive.page.tables import table
 
-told = {5: "tea", 6: "egg", 8: "rye", 9: "oil"}
-table([[f"{t + 1}: {people[t]}", ORDERS[gets[t]], told[t]] for t in told],
-      ["who", "the model says", "right is"])  # fmt: skip
+PARTS = ["content to content", "content to position", "position to content"]
+place, switched = trained["encoder"].stack.blocks[0].attn, []
+whole = place.position
+for part in ["", *PARTS]:
+    place.position = Without(whole, part) if part else whole
+    switched.append([part or "nothing", *right(trained, SHORT, FAR)])
+place.position = whole
+table(switched, ["switched off", *(f"`{kind}`" for kind in KINDS)],
+      caption=f"right in %, one model of {steps} steps, new queues of {SHORT}")  # fmt: skip
 
 # %% [markdown]
-# *Press a row: now this one asks, and each row shows what it thinks of the word there: three bars,
-# the parts of the score, to the right where they are above zero; yellow is the weight that is made
-# of their sum. Choose a head (named layer-head), and switch parts off.*
-#
-# 1. `<3` asks. Which part points to `egg`? Switch it off.
-# 2. Let the first `?` ask. Its word says nothing of a place. Go through the heads: which part
-#    finds `tea>4`?
-# 3. Let `=red` ask. Which part does it need?
+# `<k` lives on content to position, `=cap` on content to content. `?` loses by each of the three:
+# its answer is put together.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: three scores
 #
-# BERT adds a row for the place to the row of the word, and no layer can part them again. DeBERTa
-# has one vector for what a word **is** and one for each **distance**. A word that asks is compared
-# with a word ($q \cdot k$) and with a distance; and the word that is asked is compared with the
-# distance too.
+# BERT adds a vector for the place to the vector of the word, and no layer can part them again.
+# DeBERTa has a vector for what a word **is** and one for each **distance**.
 #
 # Three words of two numbers: `tea` $= (1, 0)$, `rye` $= (1, 1)$, `<2` $= (0, 2)$. The distance *two
-# before* has the vector $(0, 3)$, *one before* $(0, 1)$, all others $(0, 0)$. For once queries and
-# keys are the words themselves. The third word asks:
+# before* has the vector $(0, 3)$, *one before* $(0, 1)$, all others $(0, 0)$; before the one who
+# asks, that is. The third word asks. For once queries and keys are the vectors themselves, so for
+# `tea` the parts are $(0,2)\cdot(1,0) = 0$, $(0,2)\cdot(0,3) = 6$ and $(1,0)\cdot(0,3) = 0$.
 #
-# | asked | word with word | word with distance | distance with the asked word | sum |
-# |---|---|---|---|---|
-# | `tea`, two before | $(0,2)\cdot(1,0) = 0$ | $(0,2)\cdot(0,3) = 6$ | $(1,0)\cdot(0,3) = 0$ | 6 |
-# | `rye`, one before | $(0,2)\cdot(1,1) = 2$ | $(0,2)\cdot(0,1) = 2$ | $(1,1)\cdot(0,1) = 1$ | 5 |
-# | itself | $(0,2)\cdot(0,2) = 4$ | 0 | 0 | 4 |
+# | is asked | `tea` | `rye` | itself |
+# |---|---|---|---|
+# | asking word with asked word | 0 | 2 | 4 |
+# | asking word with distance | 6 | 2 | 0 |
+# | asked word with distance | 0 | 1 | 0 |
+# | **sum** | **6** | **5** | **4** |
 #
-# `tea` wins by the middle part. Without it the sums are 0, 3, 4, and the word looks at itself.
+# `tea` wins by the second part. Without it the sums are 0, 3, 4, and the word looks at itself.
 # Each sum is divided by $\sqrt{3 d} = \sqrt 6$: three parts of $d = 2$ products each.
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
@@ -285,19 +317,21 @@ assert sums.T.tolist() == [[0, 6, 0], [2, 2, 1], [4, 0, 0]]
 # %% [markdown]
 # ## The equation
 #
-# With $r = t - s$, the distance from the word that is asked to the one that asks, and rows
-# $P_r$ that all layers share,
+# Word $t$ asks, word $s$ is asked, $r = t - s$ says how far before $t$ it stands. $P_r$ is the
+# vector of this distance, one table for all layers; $W_k$ and $W_q$ make a key and a query of it.
 #
-# $$\text{score}_{ts} = \frac{q_t \cdot k_s + q_t \cdot W_k P_r + k_s \cdot W_q P_r}{\sqrt{3d}}$$
+# $$\begin{aligned} \text{score}_{ts} = (&q_t \cdot k_s + q_t \cdot W_k P_r \\
+# &+ k_s \cdot W_q P_r) / \sqrt{3d} \end{aligned}$$
 #
 # - **Content to content** is attention as you know it.
 # - **Content to position**: the one who asks wishes for a distance.
 # - **Position to content**: the one who is asked says at which distance it wants to be heard.
 # - *Position to position* would be a number for each distance, whoever asks: T5's bias. He et al.
-#   leave it away.
+#   leave it out.
 #
-# So T5 has the first part and the one that is left away here. Each of its heads adds one number a
-# distance, and no word changes it.
+# So T5 has the first part and the one that is left out here. (He et al. print $-r$ in the third
+# part; their code, which made the published weights, has $r$, and so has the library:
+# [the family](17_family.ipynb#deberta).)
 
 # %% The same in six lines tags=["nbval-check-output"]
 attn = trained["encoder"].stack.blocks[0].attn
@@ -322,9 +356,10 @@ print("scores of", tuple(mine.shape), "are the library's")
 from deepdive.page.predictions import predict
 
 predict(
-    "T5's bias has one number a distance in each of four heads, so a head can hold one distance. "
-    "If the words `<k` name only 2 distances, or 4, does T5 answer them as DeBERTa answers 8?",
-    ["with 2 and with 4", "with 2 only", "not even with 2"],
+    "T5 adds one number for each head and distance, whatever the word says. DeBERTa learns to "
+    "answer the eight words `<1` to `<8`. Give T5, with four heads, queues in which only `<1` and "
+    "`<2` occur, or `<1` to `<4`: does it answer these as well?",
+    ["two and four", "two, but not four", "not even two"],
     answer=2,
     explain="Heads that hold a distance each fetch several orders, and the feed-forward layer must "
     "then take out the one that the word meant. In as many steps it learns this only in part.",
@@ -341,7 +376,6 @@ def measure(model, far, layers, steps, seed):
     return {"short": right(trained, SHORT, far), "long": right(trained, LONG, far)}
 
 
-PARTS = ["content to content", "content to position", "position to content"]
 WITHOUT = [f"without {part}" for part in PARTS]
 MODELS = ["absolute", "absolute, moved", "T5", "DeBERTa", *WITHOUT, "ConvBERT"]
 asked = [(name, FAR, 1, seed) for seed in (1, 2, 3) for name in MODELS]
@@ -354,9 +388,12 @@ points = [dict(zip(names, each, strict=True), steps=steps) for each in asked]
 file = kept("03_bert", "disentangled")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data="generated", minutes=60)
-heading = ["live, one run each", *(f"`{kind}`{more}" for more in ("", ", long") for kind in KINDS)]
-table([[row["model"], *row["short"], *row["long"]] for row in measured], heading,
-      caption=f"{steps} steps: right in % in new queues of {SHORT}, and of {LONG}")  # fmt: skip
+heading = [f"`{kind}`" for kind in KINDS]
+both = f"queues of {SHORT} → of {LONG}"
+lines = [[row["model"], *(f"{a} → {b}" for a, b in zip(row["short"], row["long"], strict=True))]
+         for row in measured]  # fmt: skip
+table(lines, ["live, one run each", *heading],
+      caption=f"right in % after {steps} steps, {both}")  # fmt: skip
 
 # %% Read what was kept tags=["fold"]
 import json
@@ -379,14 +416,23 @@ def spread(runs, kind):
     return f"{mean(one):.1f} ({min(one):.1f} to {max(one):.1f})" if one else ""
 
 
+def two(model, kind, layers=1):
+    """Means of the seeds, in queues as long as those of the training and in longer ones."""
+    return " → ".join(
+        f"{mean(run[kind] for run in of(model, length, layers=layers)):.1f}"
+        for length in ("short", "long")
+        if of(model, length, layers=layers)
+    )
+
+
 print(
     "the kept runs" if kept_runs else "live, too short to judge by", f"of {rows[0]['steps']} steps"
 )
 
 # %% One head, one distance tags=["surprise", "fold"]
-lines = [["T5", far, *(spread(of("T5", far=far), kind) for kind in range(3))] for far in (2, 4, 8)]
-lines.append(["DeBERTa", 8, *(spread(of("DeBERTa"), kind) for kind in range(3))])
-table(lines, ["model", "distances", *(f"`{kind}`" for kind in KINDS)],
+lines = [["T5", far, spread(of("T5", far=far), 0)] for far in (2, 4, 8)]
+lines.append(["DeBERTa", 8, spread(of("DeBERTa"), 0)])
+table(lines, ["model", "distances", "`<k`"],
       caption="right in %, queues of 24: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
@@ -398,9 +444,10 @@ table(lines, ["model", "distances", *(f"`{kind}`" for kind in KINDS)],
 # %% [markdown]
 # ## The experiment
 #
-# Eight models of one layer, 64 wide, four heads, trained on queues of 24 people, asked in new ones
-# of 24 and of 48. BERT, T5 and ConvBERT have wider feed-forward layers than DeBERTa, so that all
-# have the same number of operations:
+# Eight models of one layer, 64 wide, four heads, three seeds each, trained for 600 steps of 32
+# queues of 24 people, and asked in new ones of 24 and of 48. DeBERTa computes more with distances,
+# so BERT, T5 and ConvBERT get wider feed-forward layers; they have up to 5 % more operations than
+# it.
 #
 # - **absolute**: BERT. **Absolute, moved**: BERT again; in training each queue begins at a place
 #   from 0 to 24 by lot, so that all rows for places have been trained.
@@ -415,40 +462,44 @@ from deepdive.page.flops import count_flops
 x = torch.zeros(32, SHORT, dtype=torch.long)
 counted = {name: count_flops(lambda: logits(build(name), x))  # noqa: B023
            for name in ("absolute", "T5", "ConvBERT", "DeBERTa")}  # fmt: skip
-print({name: f"{count / 1e6:.1f} million" for name, count in counted.items()})
+assert max(counted.values()) < 1.05 * counted["DeBERTa"]
 shared = T5Bias(HEADS, 32, SHORT).buckets(-torch.arange(10)).tolist()
-print("bucket of each distance in T5:", shared)
+assert len(set(shared[:9])) == 9
+assert shared[8] == shared[9]  # T5 has one bucket for these two distances
+table([[name, f"{count / 1e6:.1f}"] for name, count in counted.items()],
+      ["model", "million operations, a batch"])  # fmt: skip
 
 # %% Draw all seeds tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
 
-figure = Figure(figsize=(8.6, 3.8))
-for kind, axes in enumerate(figure.subplots(1, 3, sharey=True)):
+figure = Figure(figsize=(5.0, 6.4))
+for kind, axes in enumerate(figure.subplots(3, 1, sharex=True)):
     for y, name in enumerate(MODELS):
-        for length, mark in (("short", "o"), ("long", "x")):
+        for length, mark, up in (("short", "o", -0.15), ("long", "x", 0.15)):
             found = [run[kind] for run in of(name, length)]
             said = f"queues of {SHORT if length == 'short' else LONG}" if y == 3 else None
             colour = "#0072B2" if length == "short" else "#D55E00"
-            axes.plot(found, [y] * len(found), mark, color=colour, alpha=0.7, label=said)
-    axes.set(title=KINDS[kind], xlabel="right, %", xlim=(25, 103))
+            at = [y + up] * len(found)
+            axes.plot(found, at, mark, color=colour, label=said, fillstyle="none")
+    axes.set(ylabel=KINDS[kind], xlim=(25, 103))
     axes.set_yticks(range(len(MODELS)), MODELS)
-figure.axes[0].invert_yaxis()
-figure.axes[0].legend(fontsize="small", loc="lower left")
+    axes.invert_yaxis()
+    axes.grid(axis="y", alpha=0.3)
+axes.set_xlabel("right, %")
+handles, labels = axes.get_legend_handles_labels()
+figure.legend(handles, labels, loc="outside upper center", ncols=2)
 with_alt(figure, "Three panels, one a kind of question; a row for each model, a mark for each "
-         "seed and length. Each part left away moves one panel's marks to the left.")  # fmt: skip
+         "seed and length. Left of DeBERTa's stand: without content to content =cap, without "
+         "content to position <k and ?, without position to content ?.")  # fmt: skip
 
 # %% [markdown]
 # *A mark is one seed: circles are queues as long as those of the training, crosses twice as long.*
 
 # %% The same in numbers tags=["fold"]
-lines = []
-for name in MODELS:
-    found = [of(name, length) for length in ("short", "long")]
-    lines.append([name, *(spread(runs, kind) for runs in found for kind in range(3))])
-table(lines, ["model", *(f"`{kind}`{more}" for more in ("", ", long") for kind in KINDS)],
-      caption="right in %: mean of the seeds (lowest to highest)")  # fmt: skip
+lines = [[name, *(two(name, kind) for kind in range(3))] for name in MODELS]
+table(lines, ["model", *heading], caption=f"right in %, means of the seeds, {both}")
 
 # %% What the seeds carry tags=["fold"]
 if kept_runs:
@@ -466,20 +517,36 @@ if kept_runs:
             assert after < (1 - lost) * before
     deep = [run for name in ("absolute, moved", "T5") for run in of(name, layers=2)]
     assert all(run[0] < low["DeBERTa"][0] - 3 for run in deep)
-    print("each part is needed for one kind of question, in all seeds")
+    lost = {part: [low["DeBERTa"][kind] - high[f"without {part}"][kind] for kind in range(3)]
+            for part in PARTS}  # fmt: skip
+    assert all(lost[part][1] > 4 for part in PARTS[1:])  # `?` loses by two parts
+    print("in every seed: =cap needs its part, <k needs its part, and ? loses by two")
 
 # %% [markdown]
-# - **Each part has its kind of question.** Without content to content the caps cannot be compared,
-#   without content to position `<k` finds no place, without position to content `?` does worse. In
-#   all seeds the loss is larger than any spread between them. The other two kinds stay, with one
-#   exception: without content to position `?` loses too; why, we have not measured.
+# - **Two kinds have a part of their own.** A model that is trained without content to content
+#   cannot compare caps, and one without content to position gets little more than half of `<k`; the
+#   other parts do without these two. In all seeds this loss is larger than any spread.
+# - **`?` is put together.** It loses without content to position (85.5 on average, seeds far apart)
+#   and without position to content (88.7). Neither part has it alone.
+# - **A convolution does it too.** ConvBERT misses nothing, as far as its kernel reaches: we gave it
+#   8 places to each side, as far as our words name.
 # - **Absolute places do not carry over.** In longer queues BERT loses more than a third of its
 #   right answers to `<k` and `?`. Its rows for late places were never trained; but moved about in
-#   training, when all are, it learns less and still loses a quarter of them.
-# - **T5 carries over, but knows too little**: it falls by a few points only, from less than half.
-# - **Chance is not zero.** One order in eight is right by luck; and where few stand near, the next
-#   word that gives is a fair guess for `?`.
-#
+#   training, when all are, it learns less in 600 steps and still loses a quarter of them.
+# - **T5 carries over, but knows too little**: it loses a few points of `<k` and hardly any of `?`,
+#   from less than half and from two thirds. And two thirds are what guessing brings: few who stand
+#   before a `?` can have ordered for it.
+
+# %% How far does guessing get with `?` tags=["nbval-check-output", "fold"]
+draw, luck = random.Random(0), []
+for _ in range(300):
+    says, asks = queue(SHORT, FAR, draw)
+    for t in (t for t, (kind, _) in asks.items() if kind == 1):
+        near_by = [s for s in range(max(0, t - FAR), t) if ">" in says[s]]
+        luck.append(sum(ORDERS[asks[t][1]] == says[s][:3] for s in near_by) / len(near_by))
+print(f"one of those who name a number and stand near enough: {100 * sum(luck) / len(luck):.0f} %")
+
+# %% [markdown]
 # ### Do more layers replace the part?
 #
 # With two layers, and so twice the operations:
@@ -493,17 +560,16 @@ for name, n in (
     ("T5", 2),
     ("DeBERTa", 1),
 ):
-    found = [of(name, length, layers=n) for length in ("short", "long")]
-    cells = [spread(runs, kind) for runs in found for kind in (0, 1)]
-    lines += [[name, n, len(found[0]), *cells]] if found[0] else []
-table(lines, ["model", "layers", "seeds", "`<k`", "`?`", "`<k`, long", "`?`, long"],
-      caption="right in %: mean of the seeds (lowest to highest)")  # fmt: skip
+    found = of(name, layers=n)
+    lines += [[name, n, two(name, 0, n), two(name, 1, n)]] if found else []
+table(lines, ["model", "layers", *heading[:2]],
+      caption=f"right in %, means of three seeds, {both}")  # fmt: skip
 
 # %% [markdown]
-# In part: a first layer can work out *my place less three*, and a second one ask for it. All three
-# runs of BERT with two layers get further than any of its runs with one, in each column, and none
-# as far as one layer of DeBERTa. T5's second layer helps with `?` in every run, and hardly with
-# `<k`.
+# In part. With places moved, each run of BERT with two layers gets further than each with one, and
+# none as far as one layer of DeBERTa. (A first layer could work out *my place less three*, and a
+# second ask for it; whether that is what they do was not looked at.) T5's second layer helps with
+# `?` in every run, and hardly with `<k`.
 #
 # ## Far away is one row
 #
@@ -514,11 +580,11 @@ table(lines, ["model", "layers", "seeds", "`<k`", "`?`", "`<k`, long", "`?`, lon
 # %% Which row has which distance? tags=["nbval-check-output", "fold"]
 distances = [-40, -17, -16, -1, 0, 3, 14, 15, 16, 40]
 found = RelativeRows(D, REACH).index(torch.tensor(distances))
-print(dict(zip(distances, found.tolist(), strict=True)))
+table(list(zip(distances, found.tolist(), strict=True)), ["distance", "row of the table"])
 
 # %% [markdown]
-# DeBERTa's first version has 512 such distances to each side. The second has buckets that widen
-# ([the family](17_family.ipynb#deberta-v2)).
+# DeBERTa's first version has 512 such distances to each side; in the second, rows for far distances
+# are [shared more widely](17_family.ipynb#deberta-v2).
 #
 # ### Common mistake: no absolute place at all
 #
@@ -541,9 +607,9 @@ assert apart == [False, True]
 # %% [markdown]
 # **Symptom:** gaps that only their place tells apart get one guess. He et al. give *a new store
 # opened beside the new mall*: both gaps follow *new*, and which is the subject depends on the order
-# in the sentence. **Fix:** the *enhanced mask decoder*. The last layer runs twice to fill gaps, and
-# its queries begin as the states with rows for absolute places added; its keys and values stay as
-# they are. It belongs to pre-training: what is fine-tuned later is the encoder without it.
+# in the sentence. **Fix:** the *enhanced mask decoder*. While gaps are filled in pre-training, the
+# vectors of absolute places are added once more, late: to what asks in the last layer. The encoder
+# that is fine-tuned later does without it.
 
 # %% [markdown] tags=["aside"]
 # ## ConvBERT: a kernel that words make
@@ -571,16 +637,17 @@ said, kernels = (torch.cat(part) for part in zip(*made, strict=True))
 asks = [f"<{k}" for k in near]
 maps = torch.stack([kernels[said == ID[word]].mean(0) for word in asks], 1)  # (2, 8, 17)
 peak = (maps.sum(0).argmax(-1) - FAR).tolist()
-heads(maps, asks, [str(k) for k in range(-FAR, FAR + 1)],
-      names=["convolution 0", "convolution 1"])  # fmt: skip
+heads(maps, asks, [str(-k) if k % 4 == 0 else "" for k in range(-FAR, FAR + 1)],
+      names=["convolution 0", "convolution 1"], across=1,
+      alt="Two maps: the words from <1 to <8 ask; a slanting line of full cells.")  # fmt: skip
 
 # %% [markdown] tags=["aside"]
-# *Mean kernels of the words `<1` to `<8`, a row each, in both convolutions; columns are places
-# before (below zero) and behind. A slanting line is the peak that moves with the word.*
+# *Mean kernels of the words `<1` to `<8`, a row each, in both convolutions; columns are distances,
+# above zero before the word, below zero behind it. A slanting line is a peak that moves with the
+# word.*
 #
-# In the kept runs ConvBERT answers all three kinds: `<k` and `?` by kernels, caps by the heads that
-# are left. It has no rows for places at all. What it cannot do is reach beyond its kernel, where
-# DeBERTa has a row for all that is far.
+# ConvBERT has no rows for places at all. Its kernel ends after 8 places, where DeBERTa has a row
+# for all that is far; a queue with `<9` was not tried.
 
 # %% [markdown]
 # ## In practice
@@ -588,8 +655,8 @@ heads(maps, asks, [str(k) for k in range(-FAR, FAR + 1)],
 # - Take DeBERTa where the task turns on order and words together. In the ablation study of He et
 #   al. each part, taken away, costs a pre-trained model something on each task, but far less than
 #   here: our queue was built to need them, and their models have twelve layers.
-# - Each layer pays for it: two more products with the rows of all distances. Beside BERT of the
-#   same width this is what our wider feed-forward layers paid out.
+# - Each layer pays for it: two more products with the rows of all distances. In the comparison
+#   above the rivals got wider feed-forward layers for as many operations.
 # - Keep a table's reach below the longest training text, or some rows are never trained.
 #
 # ## Five questions
@@ -600,7 +667,7 @@ heads(maps, asks, [str(k) for k in range(-FAR, FAR + 1)],
 #
 #    <details><summary>Answer</summary>
 #
-#    Content to content; its bias is the fourth, position to position, which DeBERTa leaves away.
+#    Content to content; its bias is the fourth, position to position, which DeBERTa leaves out.
 #
 #    </details>
 # 2. `tea>4` and `?`: why does content to position not find the giver?
@@ -672,11 +739,10 @@ print((c @ c[1] + both).round().int().tolist(), RelativeRows(768, 512).table.wei
 # DeBERTa keeps what a word is and where it stands in vectors of their own, and a score has three
 # parts: word with word, the wish of the one who asks for a distance, and that of the one who is
 # asked. Distances beyond a reach are one, so longer texts bring nothing new; absolute places are
-# added only where gaps are filled. Back to the bakery: the attention that learned from examples to
-# look where a word says is the one in which words meet distances, and in a queue twice as long it
-# answers as before, while BERT, at the same number of operations, had learned less and lost more
-# than a third of that. (A convolution whose kernel the words make learned it too, as far as it
-# reaches.)
+# added only where gaps are filled. Back to the bakery: two learned from examples to look where a
+# word says, DeBERTa, in which words meet distances, and ConvBERT, whose kernels words make. In a
+# queue twice as long both answer as before, while BERT, at about as many operations, had learned
+# less and lost more than a third of that.
 #
 # ## Further reading
 #

@@ -443,8 +443,8 @@ print(f"base {base:,}, large {large:,}")
 # ## Was it the change that won?
 #
 # A new model is often compared with BERT as BERT was published, and may have read more. Two papers
-# print a fairer pair. XLNet, on BERT's text, reaches 77.4 on RACE, the best of three BERTs 75.1. And
-# ELECTRA's authors switched their change off, in the base size, with all else equal: asked at the
+# print a fairer pair. XLNet on the text of BERT reaches 77.4 on RACE, the best of three BERTs 75.1.
+# And ELECTRA's authors switched their change off, in the base size, all else equal: asked at the
 # gaps only it reaches 82.4 on GLUE, asked everywhere 85.0. They also trained BERT once more, large,
 # on ELECTRA's text and with ELECTRA's computation, and printed it beside the others.
 

@@ -2,12 +2,17 @@ const spec = JSON.parse(given.values), box = document.getElementById(given.id);
 const asker = box.querySelector(".sp-asker"), head = box.querySelector(".sp-head");
 const switches = [...box.querySelectorAll("input[type=checkbox]")];
 const rows = [...box.querySelectorAll(".sp-row")], said = box.querySelector(".sp-said");
-const one = x => x.toFixed(1).replace("-", "−");
+const ends = ["low", "high"].map(end => box.querySelector(`.sp-${end}`));
+const summed = parts => parts.map(part => {
+  const shown = Math.abs(part).toFixed(1);
+  return `${part < 0 && shown !== "0.0" ? "−" : "+"} ${shown}`;
+}).join(" ").replace(/^\+ /, "");
 const draw = () => {
   const t = +asker.value, tables = spec.tables[head.value];
   const parts = tables.map((part, p) => part[t].map(x => (switches[p].checked ? x : 0)));
   const all = tables.flatMap(part => part[t].map(Math.abs));  // one scale, whatever is off
-  const unit = spec.half / Math.max(...all, 1e-9);
+  const most = Math.max(...all, 1e-9), unit = spec.half / most;
+  ends.forEach((end, i) => { end.textContent = (i ? "" : "−") + most.toFixed(1); });
   const sums = spec.words.map((_, s) => parts.reduce((sum, part) => sum + part[s], 0));
   const top = Math.max(...sums), raised = sums.map(x => Math.exp(x - top));
   const total = raised.reduce((a, b) => a + b), weights = raised.map(x => x / total);
@@ -22,7 +27,7 @@ const draw = () => {
   });
   const best = weights.indexOf(Math.max(...weights)), called = s => `${s + 1}: ${spec.words[s]}`;
   const even = weights[best] < 1.5 / weights.length;
-  const scores = parts.map(part => one(part[best])).join(" + ");
+  const scores = summed(parts.map(part => part[best]));
   const to = `goes to ${called(best)}, whose parts are ${scores}`;
   said.textContent = `${called(t)} asks. ` +
     (even ? "All weights are nearly the same." : `The largest weight, ${weights[best].toFixed(2)}, ${to}.`);

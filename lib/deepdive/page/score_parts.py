@@ -25,6 +25,7 @@ PARTS = (
     ("position to content", "key"),
 )  # fmt: skip
 WIDE, HIGH, MIDDLE, HALF, WEIGHT = 400.0, 30.0, 190.0, 92.0, 300.0  # where bars begin, how long
+HEAD = 20.0  # of the line above the rows, with the ends of both scales
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -88,10 +89,21 @@ def softmax(scores: Any) -> Any:
 def told(words: Sequence[str], asks: int, parts: Any, weights: Any) -> str:
     """The state in words, for parts (3, T) and weights (T,) of one that asks."""
     best = int(weights.argmax())
-    scores = " + ".join(f"{part:.1f}" for part in parts[:, best]).replace("-", "−")
+    scores = summed(parts[:, best])
     return (
         f"{asks + 1}: {words[asks]} asks. The largest weight, {weights[best]:.2f}, goes to "
         f"{best + 1}: {words[best]}, whose parts are {scores}."
+    )
+
+
+def summed(parts: Any) -> str:
+    """A sum in words, without a minus before zero: "2.5 + 0.0 − 0.1"."""
+    shown = [f"{abs(part):.1f}" for part in parts]
+    signs = [
+        "−" if part < 0 and text != "0.0" else "+" for part, text in zip(parts, shown, strict=True)
+    ]
+    return " ".join(f"{sign} {text}" for sign, text in zip(signs, shown, strict=True)).removeprefix(
+        "+ "
     )
 
 
@@ -100,9 +112,18 @@ def _plain(values: Any) -> Any:
 
 
 def _bars(words: Sequence[str], parts: Any, weights: Any) -> str:
-    unit, body = HALF / max(float(np.abs(parts).max()), 1e-9), []
+    most = float(np.abs(parts).max())
+    unit, body = HALF / max(most, 1e-9), []
+    for kind, x, said in (
+        ("sp-low", MIDDLE - HALF, f"−{most:.1f}"), ("", MIDDLE, "0"),
+        ("sp-high", MIDDLE + HALF, f"{most:.1f}"), ("", WIDE - 26, "weight 1"),
+    ):  # fmt: skip
+        body.append(
+            f'<text class="{kind}" x="{x:g}" y="10" font-size="12" text-anchor="middle" '
+            f'dominant-baseline="central" fill="currentColor">{said}</text>'
+        )
     for i, word in enumerate(words):
-        top = HIGH * i
+        top = HEAD + HIGH * i
         body.append(
             f'<g class="sp-row" data-at="{i}"><rect class="sp-field" x="0" y="{top:g}" '
             f'width="{WIDE:g}" height="{HIGH:g}" fill="currentColor" fill-opacity="0"/>'
@@ -120,9 +141,9 @@ def _bars(words: Sequence[str], parts: Any, weights: Any) -> str:
             f'<rect class="sp-weight" x="{WEIGHT:g}" y="{top + 8:g}" height="14" '
             f'width="{(WIDE - WEIGHT - 4) * weights[i]:.2f}" fill="{ROLES["weight"]}"/></g>'
         )
-    high = HIGH * len(words)
+    high = HEAD + HIGH * len(words)
     lines = "".join(
-        f'<path d="M{x:g} 0V{high:g}" stroke="currentColor" stroke-opacity=".4"/>'
+        f'<path d="M{x:g} {HEAD:g}V{high:g}" stroke="currentColor" stroke-opacity=".4"/>'
         for x in (MIDDLE, WEIGHT)
     )
     return (
