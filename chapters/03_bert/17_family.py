@@ -152,8 +152,8 @@ assert tokens.tolist() == [17, 18, 19]
 assert known.tolist() == [20, 20, 20]
 xlnet = tokens + 1  # without masks: what it has read, and the word that it is to guess
 assert xlnet.tolist() == [18, 19, 20]
-print(f"tokens seen, one guess after another: {tokens.tolist()}, mean {tokens.double().mean():.0f}")
-print(f"positions that XLNet knows: {xlnet.tolist()}, mean {xlnet.double().mean():.0f}")
+print(f"tokens seen: {tokens.tolist()}, mean {tokens.double().mean():.0f}")
+print(f"positions, XLNet: {xlnet.tolist()}, mean {xlnet.double().mean():.0f}")
 
 # %% [markdown] tags=["slide"]
 # ## ELECTRA
@@ -284,7 +284,7 @@ with torch.no_grad():
     place, at = DisentangledPosition(rows, torch.nn.Identity(), torch.nn.Identity(), 1, 2), range(3)
     bias = place.bias(c[None, None], c[None, None], torch.tensor(at), torch.tensor(at))[0, 0]
 assert torch.allclose(bias, (wishes + heard) * place.scale)
-print("the library's sum for the third word and the second:", round(bias[2, 1].item() * 6**0.5) + 1)
+print("sum, by the library:", round(bias[2, 1].item() * 6**0.5) + 1)
 
 # %% [markdown] tags=["aside"]
 # ### The paper's index, and the code's

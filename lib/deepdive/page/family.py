@@ -24,7 +24,7 @@ PLACES = {
     "between": ("between layers", "key"),
     "around": ("around the stack", "output"),
 }
-WIDE, HIGH, INDENT = 340.0, 30.0, 22.0  # of the tree, of a row, of a generation
+WIDE, HIGH, INDENT = 364.0, 30.0, 22.0  # of the tree, of a row, of a generation
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -164,7 +164,7 @@ _PAGE = """\
 <style>
 .fm {{ max-width: 52rem; font: 1rem/1.4 system-ui, sans-serif; margin: .4em 0; }}
 .fm p {{ margin: .35em 0; }}
-.fm-both {{ display: grid; grid-template-columns: minmax(0, 340px) minmax(0, 1fr); gap: 1.2em; }}
+.fm-both {{ display: grid; grid-template-columns: minmax(0, 364px) minmax(0, 1fr); gap: 1.2em; }}
 .fm-tree {{ display: block; }}
 .fm.fm-live .fm-row {{ cursor: pointer; }}
 .fm-row:focus {{ outline: none; }}

@@ -3,10 +3,10 @@ const asker = box.querySelector(".sp-asker"), head = box.querySelector(".sp-head
 const switches = [...box.querySelectorAll("input[type=checkbox]")];
 const rows = [...box.querySelectorAll(".sp-row")], said = box.querySelector(".sp-said");
 const ends = ["low", "high"].map(end => box.querySelector(`.sp-${end}`));
-const summed = parts => parts.map(part => {
-  const shown = Math.abs(part).toFixed(1);
-  return `${part < 0 && shown !== "0.0" ? "−" : "+"} ${shown}`;
-}).join(" ").replace(/^\+ /, "");
+const summed = parts => parts.map((part, p) => {
+  const shown = Math.abs(part).toFixed(1), minus = part < 0 && shown !== "0.0";
+  return p ? `${minus ? "−" : "+"} ${shown}` : (minus ? "−" : "") + shown;
+}).join(" ");
 const draw = () => {
   const t = +asker.value, tables = spec.tables[head.value];
   const parts = tables.map((part, p) => part[t].map(x => (switches[p].checked ? x : 0)));

@@ -99,12 +99,11 @@ def told(words: Sequence[str], asks: int, parts: Any, weights: Any) -> str:
 def summed(parts: Any) -> str:
     """A sum in words, without a minus before zero: "2.5 + 0.0 − 0.1"."""
     shown = [f"{abs(part):.1f}" for part in parts]
-    signs = [
-        "−" if part < 0 and text != "0.0" else "+" for part, text in zip(parts, shown, strict=True)
-    ]
-    return " ".join(f"{sign} {text}" for sign, text in zip(signs, shown, strict=True)).removeprefix(
-        "+ "
+    below = [part < 0 and text != "0.0" for part, text in zip(parts, shown, strict=True)]
+    rest = (
+        f" {'−' if minus else '+'} {text}" for minus, text in zip(below[1:], shown[1:], strict=True)
     )
+    return "−" * bool(below[0]) + shown[0] + "".join(rest)
 
 
 def _plain(values: Any) -> Any:

@@ -8,6 +8,8 @@ and below them stands an encoder that is only read.
 After Yin et al. 2020, who train all layers, and first on 26 million tables.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -49,8 +51,23 @@ def read(encoder: nn.Module, tokenizer: Tokenizer, question: str, snapshot: Tabl
     return torch.cat([pooled(encoder(tokens, mask), merged), matches(question, snapshot)], -1)
 
 
+def batched(read: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return what was read of several snapshots as one (B, R, N, d), and what is real (B, R, N)."""
+    R, N = (max(x.shape[axis] for x in read) for axis in (0, 1))
+    rows = torch.zeros(len(read), R, N, read[0].shape[-1])
+    real = torch.zeros(rows.shape[:-1], dtype=torch.bool)
+    for i, x in enumerate(read):
+        rows[i, : x.shape[0], : x.shape[1]] = x
+        real[i, : x.shape[0], : x.shape[1]] = True
+    return rows, real
+
+
 class CellPicker(nn.Module):
-    """Scores of the cells: layers along each row, then down the columns, then question . cell."""
+    """Scores of the cells: layers along each row, then down the columns, then question . cell.
+
+    down    False: the upper layers look along the rows once more; as many parameters
+    n_along, n_down    with 0 and 0 the scores are those of the frozen vectors, projected
+    """
 
     def __init__(
         self, d_in: int, *, down: bool = True, d_model: int = 64, n_along: int = 1, n_down: int = 1,
