@@ -385,8 +385,8 @@ assert (numbers.value - whole).abs().max() < 2e-3
 print(f"farthest apart: {(whole - exact).abs().max():.3f}")
 
 # %% [markdown]
-# So little is lost there. [The page before](16_beyond_words.ipynb#whole-numbers-only) measures where
-# more is.
+# So little is lost there. [The page before](16_beyond_words.ipynb#whole-numbers-only) measures
+# where more is.
 
 # %% [markdown]
 # ## TaBERT
