@@ -6,6 +6,8 @@ and below them stands an encoder that is only read.
     scores = model(rows[None], real[None])  # (1, R, C)
 
 After Yin et al. 2020, who train all layers, and first on 26 million tables.
+
+Long because what is read of a snapshot stands beside the layers that are trained on it.
 """
 
 from collections.abc import Sequence
