@@ -16,6 +16,8 @@ from deepdive.attention import MultiHeadAttention, SoftmaxAttention
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, gelu, relu
 from deepdive.layers.embeddings import TiedHead
 from deepdive.layers.feed_forward import Activation
+from deepdive.layers.heads import ImageClassifier
+from deepdive.layers.patches import Patches
 from deepdive.layers.stacks import Stack
 from deepdive.positions import LearnedPosition, SinusoidalPosition
 
@@ -105,6 +107,41 @@ def described_encoder(model: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     spec["layers"] = {"encoder": len(encoder.stack.blocks)}
     spec["shapes"] = [[name, *_rows(tensor)] for name, tensor in weights.items()]
     return spec, weights
+
+
+def described_viewer(model: Any) -> dict[str, Any]:
+    """Return what `vision.js` must know of a ViT with its classifier, beside its weights.
+
+    Raises TypeError for another model, ValueError for one with a part that the page cannot run.
+    """
+    parts = ("embeddings", "stack", "config")
+    if type(model) is not ImageClassifier or not all(hasattr(model.encoder, p) for p in parts):
+        raise TypeError(
+            f"model: came as {type(model).__name__}; the page runs a deepdive.layers.heads."
+            "ImageClassifier on what deepdive.models.vision.vit builds"
+        )
+    encoder: Any = model.encoder
+    config, rows = encoder.config, encoder.embeddings
+    plain = type(getattr(rows, "patches", None)) is Patches
+    plain = plain and all(hasattr(rows, p) for p in ("special", "positions"))
+    _be(plain, "encoder.embeddings", "ViT's: patches, a special row, positions", rows)
+    _be(type(encoder.stack) is Stack, "encoder.stack", "a plain Stack", encoder.stack)
+    found: dict[str, set[Any]] = {"width": set(), "heads": set(), "eps": set(), "post": set()}
+    for i, block in enumerate(encoder.stack.blocks):
+        for key, value in _block(f"encoder.stack.blocks.{i}", block, False, gelu):
+            found[key].add(value)
+    _be(found["post"] == {False}, "encoder.stack", "with the norm inside the branch", "post-norm")
+    found["eps"] |= {_norm("encoder.stack.norm", encoder.stack.norm)}
+    for key, values in found.items():
+        _be(len(values) == 1, key, "one number in all blocks", sorted(values))
+    return {
+        **{key: values.pop() for key, values in found.items()},
+        "layers": {"encoder": len(encoder.stack.blocks)},
+        "side": config.image_size,
+        "patch": config.patch_size,
+        "channels": config.channels,
+        "shapes": [[name, *_rows(tensor)] for name, tensor in model.state_dict().items()],
+    }
 
 
 def half(state: Tensors) -> str:

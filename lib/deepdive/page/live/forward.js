@@ -140,8 +140,8 @@ const transformer = (spec, weights) => {
     return linear(weights["decoder.embedding.weight"], null, x);
   };
 
-  // An encoder alone: its rows, embedded elsewhere -> their states.
-  const read = rows => run("encoder", rows, blank("encoder"), new Set(), {});
+  // An encoder alone: its rows, embedded elsewhere -> their states; its weights go into `maps`.
+  const read = (rows, maps = {}) => run("encoder", rows, blank("encoder"), new Set(), maps);
 
   return { begin, step, read, norm, project };
 };

@@ -1,8 +1,8 @@
 """Our own toy models, trained and small enough to be kept here: a page reads one in a second.
 
 `number_words` reads French number words and writes digits; `gap_words` fills gaps in English
-sentences. `tools/train_number_words.py` and `tools/train_gap_words.py` made their weights; a test
-holds their hashes.
+sentences; `drawn_digits` reads a digit that is drawn. `tools/train_number_words.py` and its like
+made their weights; a test holds their hashes.
 """
 
 import json
@@ -14,9 +14,12 @@ import torch
 from torch import Tensor
 
 from deepdive.layers import PreNorm
+from deepdive.layers.heads import ImageClassifier
 from deepdive.models.bert.bert import bert
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive.models.transformer.transformer import Transformer, transformer
+from deepdive.models.vision.vit import TINY as SMALL_IMAGES
+from deepdive.models.vision.vit import vit
 from deepdive.page.live.export import restored
 from deepdive.published.weights import adopt, read
 from deepdive.tokenizers import CharTokenizer, WordTokenizer
@@ -98,3 +101,31 @@ def gap_words() -> GapToy:
     like = {name: t for name, t in model.state_dict().items() if name != GAP_TIED[0]}
     model.load_state_dict(restored(kept["codes"], kept["scales"], like, tied=GAP_TIED))
     return GapToy(model.eval(), tokenizer, about["sentences"], about["tested"], about["right"])
+
+
+class DrawnToy(NamedTuple):
+    """A trained model that reads drawn digits of 8 x 8 pixels; how many it learned from and was
+    tested with; and name -> share of right ones in the test, and the ends of its 95 % interval.
+    """
+
+    model: ImageClassifier
+    learned: int
+    tested: int
+    right: dict[str, list[float]]
+
+
+def build_drawn_digits() -> ImageClassifier:
+    """Return the model of `drawn_digits`, untrained: 3 layers, 48 wide, 4 heads, patches of 2 x 2
+    pixels.
+    """
+    torch.manual_seed(0)
+    config = SMALL_IMAGES.but(d_model=48, n_layers=3, d_ff=96)
+    return ImageClassifier(vit(config), config.d_model, 10)
+
+
+def drawn_digits() -> DrawnToy:
+    """Return the model that reads a drawn digit (`deepdive.page.live.drawing`)."""
+    about = json.loads((FOLDER / "drawn_digits.json").read_text(encoding="utf-8"))
+    model = build_drawn_digits()
+    adopt(model, read(FOLDER / "drawn_digits.safetensors"))
+    return DrawnToy(model.eval(), about["learned"], about["tested"], about["right"])
