@@ -172,6 +172,10 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
     "deit": [VIT],
     "detr": [DETR],
+    "timesformer": [
+        {**VIT, "num_frames": 3, "attention_type": scheme}
+        for scheme in ("divided_space_time", "space_only", "joint_space_time")
+    ],
     "vit": [VIT, {**VIT, "num_channels": 1, "hidden_act": "relu"}],
     "segformer": [SEGFORMER],
     "swin": [SWIN, {**SWIN, "num_channels": 1, "depths": [1, 2, 2], "num_heads": [2, 2, 8]}],

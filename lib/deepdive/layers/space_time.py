@@ -1,0 +1,181 @@
+"""Who meets whom in a film: attention among some of its patches, and one step after another.
+
+A film's rows are (B, n_special + F * N, d_model): special rows, then the N = h * w patches of the
+first frame, line by line, then those of the next. A rule is a function of (F, h, w): `time`,
+`space`, `width`, `height` and `everything` give groups (G, L) of the numbers of patches, `near` and
+`strided` give pairs, bool (F * N, F * N). `meets` writes either out as pairs.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.layers import Block
+from deepdive.layers.block import Residual
+from deepdive.layers.residual import PreNorm
+
+Rule = Callable[[int, int, int], Tensor]
+Grid = tuple[int, int]
+
+
+def everything(frames: int, h: int, w: int) -> Tensor:
+    """All patches of all frames, one group."""
+    return torch.arange(frames * h * w)[None]
+
+
+def space(frames: int, h: int, w: int) -> Tensor:
+    """The patches of one frame."""
+    return torch.arange(frames * h * w).view(frames, h * w)
+
+
+def time(frames: int, h: int, w: int) -> Tensor:
+    """The patches at one place, through all frames."""
+    return space(frames, h, w).t()
+
+
+def width(frames: int, h: int, w: int) -> Tensor:
+    """One line of one frame."""
+    return torch.arange(frames * h * w).view(frames * h, w)
+
+
+def height(frames: int, h: int, w: int) -> Tensor:
+    """One column of one frame."""
+    return torch.arange(frames * h * w).view(frames, h, w).transpose(1, 2).reshape(-1, h)
+
+
+def _distances(frames: int, h: int, w: int) -> Tensor:
+    """From each patch to each other: frames, lines, columns, (3, T, T)."""
+    at = torch.cartesian_prod(torch.arange(frames), torch.arange(h), torch.arange(w)).t()
+    return at.view(3, 1, -1) - at.view(3, -1, 1)
+
+
+def near(frames: int, h: int, w: int) -> Tensor:
+    """The h/2 times w/2 places around a patch, through all frames; fewer at an edge."""
+    _, lines, columns = _distances(frames, h, w)
+    return (-h <= 4 * lines) & (4 * lines < h) & (-w <= 4 * columns) & (4 * columns < w)
+
+
+def strided(frames: int, h: int, w: int) -> Tensor:
+    """Every second frame, line and column, counted from the patch itself."""
+    return (_distances(frames, h, w) % 2 == 0).all(0)
+
+
+def meets(rule: Rule, frames: int, h: int, w: int) -> Tensor:
+    """Return who meets whom by a rule, bool (F * N, F * N), the one who asks first."""
+    found = rule(frames, h, w)
+    if found.dtype == torch.bool:
+        return found
+    group = torch.empty(found.numel(), dtype=torch.long)
+    group[found] = torch.arange(len(found))[:, None]
+    return group[:, None] == group
+
+
+class _Some(nn.Module):
+    """Attention among some patches. Raises ValueError for a mask, positions or a cache, and for
+    rows that are no whole frames.
+    """
+
+    def __init__(self, attn: nn.Module, rule: Rule, grid: Grid, n_special: int = 0) -> None:
+        super().__init__()
+        self.attn, self.rule, self.grid, self.n_special = attn, rule, grid, n_special
+        self.d_model = int(attn.d_model)  # type: ignore[arg-type]
+
+    def extra_repr(self) -> str:
+        return f"{self.rule.__name__}, grid={self.grid}, n_special={self.n_special}"
+
+    def ruled(self, x: Tensor, given: Sequence[Any]) -> Tensor:
+        """Return the rule for as many frames as the rows (B, n_special + F * N, d_model) have."""
+        refuse(given)
+        patches, (h, w) = x.shape[1] - self.n_special, self.grid
+        if patches % (h * w):
+            raise ValueError(f"{patches} patches are no whole frames of {h} x {w}")
+        return self.rule(patches // (h * w), h, w).to(x.device)
+
+
+def refuse(given: Sequence[Any]) -> None:
+    """Raise ValueError where a block hands on a mask, positions or a cache."""
+    if any(part is not None for part in given):
+        raise ValueError("mask, positions, cache: a film comes whole; leave them None")
+
+
+class Folded(_Some):
+    """Attention inside groups of patches, which fold into the batch; what is left is plain
+    attention.
+
+        rows = [special; x[groups]]              # (B * G, n_special + L, d_model)
+        x[groups] = attn(rows)                   # special rows: the mean over the groups
+
+    Source: Bertasius et al. 2021, section 3.
+    """
+
+    def forward(
+        self, x: Tensor, mask: Any = None, positions: Any = None, cache: Any = None
+    ) -> Tensor:
+        """Return (B, n_special + F * N, d_model) for rows of this shape."""
+        groups, n = self.ruled(x, (mask, positions, cache)), self.n_special
+        special = x[:, None, :n].expand(-1, len(groups), -1, -1)
+        rows = torch.cat([special, x[:, n:][:, groups]], 2)  # (B, G, n + L, d)
+        mixed = self.attn(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
+        patches = mixed[:, :, n:].flatten(1, 2)[:, groups.flatten().argsort()]
+        return torch.cat([mixed[:, :, :n].mean(1), patches], 1)
+
+
+class Masked(_Some):
+    """Attention under a mask of pairs, for rules that make no groups; special rows meet all, and
+    are met by all. The mask is written out, so the pairs that are left out save nothing.
+    """
+
+    def forward(
+        self, x: Tensor, mask: Any = None, positions: Any = None, cache: Any = None
+    ) -> Tensor:
+        """Return (B, n_special + F * N, d_model) for rows of this shape."""
+        n = self.n_special
+        pairs = F.pad(self.ruled(x, (mask, positions, cache)), (n, 0, n, 0), value=True)
+        return self.attn(x, mask=pairs)
+
+
+class Before(nn.Module):
+    """A step before a layer's last: patches alone meet, and a matrix stands behind their answer.
+
+    x_patches = dense(step(x_patches)); special rows get 0
+    """
+
+    def __init__(self, step: nn.Module, n_special: int) -> None:
+        super().__init__()
+        self.step, self.n_special = step, n_special
+        self.d_model = int(step.d_model)  # type: ignore[arg-type]
+        self.dense = nn.Linear(self.d_model, self.d_model)
+
+    def forward(
+        self, x: Tensor, mask: Any = None, positions: Any = None, cache: Any = None
+    ) -> Tensor:
+        """Return what is added to rows (B, n_special + F * N, d_model)."""
+        refuse((mask, positions, cache))
+        return F.pad(self.dense(self.step(x[:, self.n_special :])), (0, 0, self.n_special, 0))
+
+
+class StepwiseBlock(Block):
+    """A layer with steps before its attention, each with a norm and a sum of its own:
+
+    x = residual(x, first(x)) for each of `firsts`; then as in `Block`
+    """
+
+    def __init__(
+        self,
+        firsts: Sequence[nn.Module],
+        attn: nn.Module,
+        ff: nn.Module,
+        residual: Residual = PreNorm,
+    ) -> None:
+        super().__init__(attn, ff, residual=residual)
+        self.firsts = nn.ModuleList(firsts)
+        self.first_residuals = nn.ModuleList(residual(self.attn.d_model) for _ in firsts)  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor, *given: Any, **named: Any) -> Tensor:
+        """Return the stream (B, n_special + F * N, d_model) after the layer."""
+        for first, residual in zip(self.firsts, self.first_residuals, strict=True):
+            x = residual(x, first)
+        return super().forward(x, *given, **named)

@@ -1,0 +1,75 @@
+"""Video Action Transformer: what is the person in this box doing? Girdhar, Carreira, Doersch and
+Zisserman 2019, "Video Action Transformer Network".
+
+What differs from the Transformer:
+- there is no source sentence: a network for films has made features, and each is a key and a value;
+  where and when it stands is joined to it, not added (`Located`)
+- a query is a region of the middle frame, so one film answers as many as there are boxes
+  (`Region`)
+- queries do not meet one another: a layer is attention to the film and a feed-forward layer, each
+  followed by a sum and a norm (`ActionUnit`)
+- the last state of a query says the kinds of action, several at once (`VideoAction.out`)
+
+Source: Girdhar et al. 2019, section 3. Their features come from an I3D network, their boxes from a
+network for regions; both are given here. Our attention has matrices for queries and behind the
+heads, as its parent's; the paper's equations leave them away.
+"""
+
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.checks import width
+from deepdive.layers import FeedForward, PostNorm
+from deepdive.layers.heads import initialise
+from deepdive.layers.regions import Located, Region
+from deepdive.models.vision.video_action_config import BASE, VideoActionConfig
+
+
+class ActionUnit(nn.Module):
+    """Q' = norm(Q + dropout(softmax(Q K^T / sqrt(d)) V));  Q'' = norm(Q' + dropout(FFN(Q')))."""
+
+    def __init__(self, config: VideoActionConfig, d_rows: int) -> None:
+        super().__init__()
+        d = config.d_model
+        self.attn = MultiHeadAttention(d, config.n_heads, d_context=d_rows)
+        self.ff = FeedForward(d, config.d_ff)
+        joint = partial(PostNorm, dropout=config.dropout)
+        self.attn_residual, self.ff_residual = joint(d), joint(d)
+
+    def forward(self, queries: Tensor, film: Tensor) -> Tensor:
+        """Return queries (B, R, d_model) that have asked the film's rows (B, F * h * w, d_rows)."""
+        queries = self.attn_residual(queries, lambda q: self.attn(q, film))
+        return self.ff_residual(queries, self.ff)
+
+
+class VideoAction(nn.Module):
+    """Features of a film (B, F, h, w, d_features) and boxes in its middle frame (B, R, 4) -> logits
+    (B, R, n_classes), one a kind of action.
+    """
+
+    def __init__(self, config: VideoActionConfig) -> None:
+        super().__init__()
+        d_rows = config.d_features + 2 * config.d_place
+        self.config, self.located = config, Located(config.d_place)
+        self.region = Region(d_rows, config.d_model, config.bins)
+        self.units = nn.ModuleList(ActionUnit(config, d_rows) for _ in range(config.n_layers))
+        self.out = nn.Linear(config.d_model, config.n_classes)
+
+    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Return the logits of each box."""
+        width("features", features, self.config.d_features)
+        film = self.located(features)
+        queries = self.region(film[:, film.shape[1] // 2], boxes)
+        for unit in self.units:
+            queries = unit(queries, film.flatten(1, 3))
+        return self.out(queries)
+
+
+def video_action(config: VideoActionConfig = BASE, **changes: Any) -> VideoAction:
+    """Build what reads actions of features and boxes. Raises as `vit` does."""
+    model = VideoAction(VideoActionConfig.given(config, changes))
+    initialise(model)
+    return model
