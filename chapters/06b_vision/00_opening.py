@@ -88,5 +88,6 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
+# | 6b.2 | [Against convolution](02_convolution.ipynb) | What must it learn that convolution knows? | 15 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.

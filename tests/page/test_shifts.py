@@ -61,7 +61,7 @@ def test_each_move_tells_what_each_model_said(reader: Reader) -> None:
             assert np.allclose(full, rows[..., image.kind].ravel(), atol=6e-3)
             right = int((rows.argmax(-1) == image.kind).sum())
             share = page.locator(".sh-share").nth(m).text_content()
-            assert share == f"right at {right} of 25 places"
+            assert share == f"right at {right} of 25"
             crosses = page.locator(".sh-crosses").nth(m).get_attribute("d") or ""
             assert crosses.count("M") == 2 * (25 - right)
     assert not reader.complaints

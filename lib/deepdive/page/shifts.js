@@ -49,7 +49,7 @@ const draw = () => {  // another image
       else crosses += cross(left + c * cell, spec.top + r * cell);
     });
     map.querySelector(".sh-crosses").setAttribute("d", crosses);
-    map.querySelector(".sh-share").textContent = `right at ${right} of ${n * n} places`;
+    map.querySelector(".sh-share").textContent = `right at ${right} of ${n * n}`;
   });
   move(0, 0);
 };

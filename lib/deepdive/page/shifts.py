@@ -148,7 +148,7 @@ def _drawing(
                 )
                 if says["top"][r][c] != image["kind"]:
                     crosses.append(cross(x, y, cell))
-        share = f"right at {right(says, image['kind'])} of {n * n} places"
+        share = f"right at {right(says, image['kind'])} of {n * n}"
         body.append(
             f'<g class="sh-map"><text x="{left:g}" y="15" font-size="14" font-weight="600" '
             f'fill="{COLOURS[m]}">{escape(model)}</text>{"".join(cells)}'
@@ -167,7 +167,7 @@ def _drawing(
     high = TOP + MAP + 40
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:g} {high:g}" width="{WIDE:g}" '
-        f'style="max-width:100%;height:auto;{FONT}" class="sh-all" role="img" '
+        f'style="width:100%;max-width:34rem;height:auto;{FONT}" class="sh-all" role="img" '
         'aria-label="An image, and for each model a map of its moves">'
         '<text x="2" y="15" font-size="14" fill="currentColor">the image</text>'
         f'<svg x="2" y="{TOP:g}" width="{SIDE:g}" height="{SIDE:g}" viewBox="0 0 {image["side"]} '
