@@ -153,6 +153,14 @@ XLNET = {
 FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
 MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
 APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
+MAE = VIT | {
+    "decoder_hidden_size": 8,
+    "decoder_num_attention_heads": 2,
+    "decoder_num_hidden_layers": 1,
+    "decoder_intermediate_size": 12,
+    "mask_ratio": 0.5,
+    "norm_pix_loss": True,
+}
 # The sizes with which a family is tried, where they are not BERT's.
 TRIED: dict[str, list[dict[str, Any]]] = {
     "distilbert": [DISTIL],
@@ -168,6 +176,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
         {**REFORMER, "axial_pos_shape": [4, 6], "axial_pos_embds_dim": [6, 10]},
         {**REFORMER, "axial_pos_embds": False, "attn_layers": ["lsh"], "is_decoder": True},
     ],
+    "vit_mae": [MAE],
     "informer": [INFORMER, {**INFORMER, "distil": False}],
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
     "deit": [VIT],

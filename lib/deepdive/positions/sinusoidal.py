@@ -80,3 +80,18 @@ class BlockedSinusoidalPosition(SinusoidalPosition):
         places = (positions + self.offset).double().unsqueeze(-1)
         angles = places * self.base ** -(waves / self.steps)  # (..., d_model / 2)
         return torch.cat((angles.sin(), angles.cos()), dim=-1)
+
+
+def plane(lines: int, columns: int, d_model: int) -> Tensor:
+    """Return fixed waves for a grid, (lines * columns, d_model), line by line: half of a row is
+    `BlockedSinusoidalPosition`'s row for the column, half that for the line.
+
+    Raises ValueError unless 4 divides d_model.
+    Source: the released code of He et al. 2022 (MAE).
+    """
+    if d_model % 4:
+        raise ValueError(f"d_model={d_model}: sines and cosines of two axes need fours")
+    waves = BlockedSinusoidalPosition(d_model // 2)
+    down, across = waves.table(torch.arange(lines)), waves.table(torch.arange(columns))
+    halves = across.repeat(lines, 1), down.repeat_interleave(columns, 0)
+    return torch.cat(halves, -1).to(torch.get_default_dtype())

@@ -11,6 +11,7 @@
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sets`          DETR's: a set of boxes, matched with the things of a scene
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
+`pixels`        MAE's: the pixels of hidden patches
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
@@ -26,6 +27,7 @@ from deepdive.training.objectives.masking import mask_id, mask_tokens, special_i
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
+from deepdive.training.objectives.pixels import hidden_patches, hide_and_say, pixel_loss
 from deepdive.training.objectives.recurring import (
     Questions,
     ask_recurring,
@@ -90,6 +92,8 @@ __all__ = [
     "hard_distillation",
     "hidden_cosine",
     "hungarian",
+    "hidden_patches",
+    "hide_and_say",
     "keep_probability",
     "mask_entities",
     "mask_id",
@@ -102,6 +106,7 @@ __all__ = [
     "pair_features",
     "permute",
     "perplexity",
+    "pixel_loss",
     "recurring_spans",
     "replaced_loss",
     "seen_in",

@@ -1,0 +1,142 @@
+"""MAE, a ViT that learns from what it does not see. He et al. 2022, "Masked Autoencoders Are
+Scalable Vision Learners".
+
+What differs from ViT:
+- most patches are hidden by lot, and the encoder reads the others only (`Mae.seen`)
+- a narrower stack, the decoder, reads their states and one learned row for each hidden patch, and
+  says the pixels of all (`Mae.forward`); after the training it is thrown away
+- positions are fixed sines of columns and lines (`plane`), in both
+- what is learned: the pixels of hidden patches, each patch normalised
+  (`deepdive.training.objectives.pixel_loss`)
+
+Source: He et al. 2022, section 3 and appendix A.1, and their released code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.layers import LayerNorm
+from deepdive.layers.heads import initialise
+from deepdive.layers.patches import resized
+from deepdive.layers.stacks import Stack
+from deepdive.models.vision.embeddings import ImageEmbeddings
+from deepdive.models.vision.vit import VisionConfig, Vit, vit
+from deepdive.positions.sinusoidal import plane
+
+
+def placed(special: int, grid: tuple[int, int], d_model: int) -> Tensor:
+    """Return zeros for the special rows, then `plane`: (special + N, d_model)."""
+    return torch.cat([torch.zeros(special, d_model), plane(*grid, d_model)])
+
+
+class PlacedBySines(ImageEmbeddings):
+    """ViT's rows, with fixed sines for positions; the special rows have none."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        del self.positions
+        self.register_buffer("positions", placed(config.n_special, self.grid, config.d_model))
+
+
+@dataclass(frozen=True)
+class MaeConfig(VisionConfig):
+    """ViT's record, and the decoder's.
+
+    decoder_d_model ...  the decoder's sizes
+    share                of the patches is hidden in training
+    normalised           whether the pixels to be said are those of a patch less their mean,
+                         divided by their deviation
+    """
+
+    decoder_d_model: int = 512
+    decoder_n_heads: int = 16
+    decoder_n_layers: int = 8
+    decoder_d_ff: int = 2048
+    share: float = 0.75
+    normalised: bool = True
+    embeddings: Callable[[Any], nn.Module] = PlacedBySines
+    family: str = "vit_mae"
+
+    def decoder(self) -> MaeConfig:
+        """The record of a ViT of the decoder's sizes."""
+        return self.but(
+            d_model=self.decoder_d_model,
+            n_heads=self.decoder_n_heads,
+            n_layers=self.decoder_n_layers,
+            d_ff=self.decoder_d_ff,
+        )
+
+
+class Mae(nn.Module):
+    """pixels = out(decoder([x_0; W x_seen + b, or the mask's row, by place] + positions)).
+
+    images (B, C, H, W) -> (B, N, C * patch_size^2), the pixels of all patches as `cut` lays them.
+    """
+
+    decoder_positions: Tensor
+
+    def __init__(self, encoder: Vit, stack: Stack, config: MaeConfig) -> None:
+        super().__init__()
+        width = config.decoder_d_model
+        self.encoder, self.decoder, self.config = encoder, stack, config
+        self.narrow = nn.Linear(config.d_model, width)
+        self.mask = nn.Parameter(torch.zeros(width))
+        self.grid = (config.image_size // config.patch_size,) * 2
+        self.register_buffer("decoder_positions", placed(config.n_special, self.grid, width))
+        self.out = nn.Linear(width, config.channels * config.patch_size**2)
+        nn.init.normal_(self.mask, std=0.02)
+
+    def seen(self, images: Tensor, hidden: Tensor) -> Tensor:
+        """Return the encoder's states of the special rows and of the patches that are not hidden,
+        (B, 1 + seen, d_model); `hidden` is bool (B, N), as many in each image.
+        """
+        rows, special = self.encoder.embeddings(images), self.config.n_special
+        if hidden.shape != (len(rows), rows.shape[1] - special):
+            raise ValueError(
+                f"hidden: came {tuple(hidden.shape)}, expected (B, N) = "
+                f"{(len(rows), rows.shape[1] - special)}"
+            )
+        if len(set(hidden.sum(1).tolist())) > 1:
+            raise ValueError("hidden: as many patches of each image must be hidden")
+        patches = rows[:, special:][~hidden].reshape(len(rows), -1, rows.shape[2])
+        return self.encoder.stack(torch.cat([rows[:, :special], patches], 1))
+
+    def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
+        """Return what it says of every patch; with `hidden` None it sees all."""
+        sides = [side // self.config.patch_size for side in images.shape[2:]]
+        if hidden is None:
+            shape = len(images), sides[0] * sides[1]
+            hidden = torch.zeros(shape, dtype=torch.bool, device=images.device)
+        states, special = self.narrow(self.seen(images, hidden)), self.config.n_special
+        rows = self.mask.expand(*hidden.shape, -1).clone()
+        rows[~hidden] = states[:, special:].flatten(0, 1)
+        first, table = self.decoder_positions[:special], self.decoder_positions[special:]
+        places = torch.cat([first, resized(table, self.grid, (sides[0], sides[1]))])
+        rows = torch.cat([states[:, :special], rows], 1) + places
+        return self.out(self.decoder(rows)[:, special:])
+
+
+BASE = MaeConfig()
+LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
+HUGE = BASE.but(d_model=1280, n_heads=16, n_layers=32, d_ff=5120, patch_size=14)
+TINY = BASE.but(
+    image_size=8, patch_size=2, channels=1, d_model=32, n_heads=4, n_layers=2,
+    d_ff=64, decoder_d_model=16, decoder_n_heads=2, decoder_n_layers=1, decoder_d_ff=32,
+)  # fmt: skip
+
+
+def mae(config: MaeConfig = BASE, **changes: Any) -> Mae:
+    """Build encoder and decoder; defaults are the paper's base model."""
+    config = MaeConfig.given(config, changes)
+    small = config.decoder()
+    norm = LayerNorm(small.d_model, small.eps)
+    stack = Stack(lambda layer: small.block(small, layer), small.n_layers, norm)
+    model = Mae(vit(config), stack, config)
+    initialise(model)
+    return model
