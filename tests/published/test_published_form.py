@@ -161,6 +161,16 @@ MAE = VIT | {
     "mask_ratio": 0.5,
     "norm_pix_loss": True,
 }
+DATA2VEC = VIT | {
+    "use_mask_token": True,
+    "use_shared_relative_position_bias": True,
+    "layer_scale_init_value": 0.01,
+}
+LIKE_FINE_TUNED = {
+    "use_mask_token": False,
+    "use_shared_relative_position_bias": False,
+    "use_relative_position_bias": True,
+}
 # The sizes with which a family is tried, where they are not BERT's.
 TRIED: dict[str, list[dict[str, Any]]] = {
     "distilbert": [DISTIL],
@@ -177,6 +187,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
         {**REFORMER, "axial_pos_embds": False, "attn_layers": ["lsh"], "is_decoder": True},
     ],
     "vit_mae": [MAE],
+    "data2vec-vision": [DATA2VEC, {**DATA2VEC, **LIKE_FINE_TUNED}],
     "informer": [INFORMER, {**INFORMER, "distil": False}],
     "perceiver": [PERCEIVER, {**PERCEIVER, "qk_channels": 8, "v_channels": 16}],
     "deit": [VIT],

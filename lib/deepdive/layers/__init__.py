@@ -14,7 +14,7 @@ from deepdive.layers.feed_forward import (
 )
 from deepdive.layers.fourier import FourierMixing
 from deepdive.layers.norms import LayerNorm, RMSNorm
-from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
+from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm, ScaledPreNorm
 
 __all__ = [
     "Block",
@@ -29,6 +29,7 @@ __all__ = [
     "PreNorm",
     "RMSNorm",
     "SandwichNorm",
+    "ScaledPreNorm",
     "gelu",
     "gelu_sigmoid",
     "gelu_tanh",

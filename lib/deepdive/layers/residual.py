@@ -12,6 +12,7 @@ Book: 2.4.3
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 from deepdive.fast.dropout import Dropout
@@ -38,6 +39,24 @@ class PreNorm(nn.Module):
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after the sublayer."""
         return x + self.dropout(sublayer(self.norm(x)))
+
+
+class ScaledPreNorm(PreNorm):
+    """x + gain * dropout(sublayer(norm(x))): each number of a branch has a gain of its own, which
+    begins small, so that a deep stack begins near the identity.
+
+    Source: Touvron et al. 2021, "Going Deeper with Image Transformers" (LayerScale), section 2.
+    """
+
+    def __init__(
+        self, d_model: int, norm: Norm = LayerNorm, dropout: float = 0.0, gain: float = 1e-4
+    ) -> None:
+        super().__init__(d_model, norm, dropout)
+        self.gain = nn.Parameter(torch.full((d_model,), gain))
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after the sublayer."""
+        return x + self.gain * self.dropout(sublayer(self.norm(x)))
 
 
 class PostNorm(nn.Module):

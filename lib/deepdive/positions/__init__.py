@@ -6,7 +6,7 @@ from deepdive.positions.alibi import ALiBi, slopes
 from deepdive.positions.axial import AxialPosition
 from deepdive.positions.base import Position
 from deepdive.positions.disentangled import BucketedRows, DisentangledPosition, RelativeRows
-from deepdive.positions.grid import GridBias
+from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.positions.learned import LearnedPosition
 from deepdive.positions.music import MusicPosition
 from deepdive.positions.relative import RelativePosition, skew
@@ -33,6 +33,7 @@ __all__ = [
     "RotaryPosition",
     "ShawPosition",
     "SinusoidalPosition",
+    "SpecialGridBias",
     "StructuralPosition",
     "T5Bias",
     "XLPosition",

@@ -21,7 +21,7 @@ class GridBias(Position):
     def __init__(self, n_heads: int, side: int) -> None:
         super().__init__()
         positive(n_heads=n_heads, side=side)
-        self.n_heads, self.side = n_heads, side
+        self.n_heads, self.side, self.length = n_heads, side, side**2
         self.table = nn.Embedding((2 * side - 1) ** 2, n_heads)
         nn.init.trunc_normal_(self.table.weight, std=0.02, a=-0.04, b=0.04)
 
@@ -38,7 +38,7 @@ class GridBias(Position):
         """Return the number of each pair's offset, (B or 1, H, T, S)."""
         self.check_pairs(q, k, q_positions, k_positions)
         for positions in (q_positions, k_positions):
-            if (wrong := outside(positions, self.side**2)) is not None:
+            if (wrong := outside(positions, self.length)) is not None:
                 fix = "build it with a larger side"
                 raise ValueError(
                     f"position {wrong} is outside a grid of {self.side} x {self.side}: "
@@ -47,3 +47,26 @@ class GridBias(Position):
         numbers = F.embedding(self.offsets(q_positions, k_positions), self.table.weight)
         numbers = numbers if numbers.ndim == 4 else numbers.unsqueeze(0)
         return numbers.permute(0, 3, 1, 2)
+
+
+class SpecialGridBias(GridBias):
+    """`GridBias` behind one special row, at position 0: the grid's positions count from 1. Each
+    head has three more numbers, for the special row that asks a place, for a place that asks it,
+    and for itself.
+
+    Source: Bao et al. 2022 (BEiT), their released code.
+    """
+
+    def __init__(self, n_heads: int, side: int) -> None:
+        super().__init__(n_heads, side)
+        self.length = side**2 + 1
+        self.table = nn.Embedding((2 * side - 1) ** 2 + 3, n_heads)
+        nn.init.trunc_normal_(self.table.weight, std=0.02, a=-0.04, b=0.04)
+
+    def offsets(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return the row of the table for each pair, (T, S) or (B, T, S)."""
+        places = super().offsets((q_positions - 1).clamp(min=0), (k_positions - 1).clamp(min=0))
+        asks, asked = (q_positions == 0).unsqueeze(-1), (k_positions == 0).unsqueeze(-2)
+        first = self.table.num_embeddings - 3
+        row = places.masked_fill(asks, first).masked_fill(asked, first + 1)
+        return row.masked_fill(asks & asked, first + 2)

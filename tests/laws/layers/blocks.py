@@ -9,7 +9,7 @@ from deepdive.attention import ChannelAttention, MultiHeadAttention, Slot
 from deepdive.layers.block import Block
 from deepdive.layers.feed_forward import FeedForward
 from deepdive.layers.latent import LatentLayer
-from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm
+from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm, ScaledPreNorm
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.layers.stacks import Stack
 from laws import Case, NotApplicable, case, random_rows, set_weights
@@ -36,6 +36,26 @@ def _() -> Case:
         limits={"no norm: a plain residual": lambda: (without_norm(PreNorm), X + torch.sin(X))},
         laws={"refusal": FITS},
     )
+
+
+@case("residual_norm/ScaledPreNorm", ScaledPreNorm)
+def _() -> Case:
+    def gain_of_one() -> tuple[Tensor, Tensor]:
+        return ScaledPreNorm(16, gain=1.0).double()(X, torch.sin), PreNorm(16).double()(
+            X, torch.sin
+        )
+
+    return Case(
+        place="residual",
+        make=lambda: ScaledPreNorm(16, gain=0.5),
+        parity="transformers Data2VecVisionModel",
+        limits={
+            "a gain of one: PreNorm": gain_of_one,
+            "a gain of zero: the stream": lambda: (
+                ScaledPreNorm(16, gain=0.0).double()(X, torch.sin), X),
+        },
+        laws={"refusal": FITS},
+    )  # fmt: skip
 
 
 @case("residual_norm/PostNorm", PostNorm)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from deepdive.positions.alibi import ALiBi
 from deepdive.positions.disentangled import DisentangledPosition, RelativeRows
-from deepdive.positions.grid import GridBias
+from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.positions.music import MusicPosition
 from deepdive.positions.rotary import RotaryPosition
 from deepdive.positions.shaw import ShawPosition
@@ -272,4 +272,35 @@ def _() -> Case:
             "shifted: the same": shifted(drawn),
         },
         refusals={"heads that do not divide": lambda: XLPosition(10, 4)},
+    )
+
+
+@case("SpecialGridBias", SpecialGridBias)
+def _() -> Case:
+    q, k, q_at, k_at = queries_and_keys(5, 9)
+
+    def behind_the_special_row() -> tuple[Tensor, Tensor]:
+        """One position later, where the grid begins: `GridBias`."""
+        scheme, plain = SpecialGridBias(3, 3).double(), GridBias(3, 3).double()
+        plain.table.weight = nn.Parameter(scheme.table.weight[:25])
+        return scheme.bias(q, k, q_at + 1, k_at + 1), plain.bias(q, k, q_at, k_at)
+
+    def three_numbers() -> tuple[Tensor, Tensor]:
+        scheme, at = SpecialGridBias(3, 3).double(), torch.tensor([0, 4])
+        found = scheme.bias(q[:, :, :2], k[:, :, :2], at, at)[0]
+        middle, asks, asked, itself = scheme.table.weight[[12, 25, 26, 27]]
+        return found, torch.stack([itself, asks, asked, middle], 1).unflatten(1, (2, 2))
+
+    return Case(
+        place="position",
+        make=lambda: SpecialGridBias(4, 3),
+        parity="transformers Data2VecVisionModel",
+        limits={
+            "behind the special row: GridBias": behind_the_special_row,
+            "three numbers more, and an offset of none": three_numbers,
+        },
+        refusals={
+            "a position below the grid": lambda: SpecialGridBias(3, 2).bias(q, k, q_at, k_at),
+            "other heads": lambda: SpecialGridBias(2, 3).bias(q, k, q_at, k_at),
+        },
     )

@@ -1,14 +1,15 @@
-"""ViT, DeiT and MAE: settings, names of weights."""
+"""ViT, DeiT, MAE and Data2Vec: settings, names of weights."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
 
-from deepdive.models.vision import deit, mae, vit
+from deepdive.models.vision import data2vec, deit, mae, vit
 from deepdive.published.families.encoders import LAYER, layer
 from deepdive.published.form import Family, Setting, activation
-from deepdive.published.names import Names
+from deepdive.published.names import Names, Pairs
 
 SETTINGS: dict[str, str | Setting] = {
     "image_size": "image_size",
@@ -115,6 +116,31 @@ DEIT = replace(
     prefix="deit.",
     unused=("pooler.", "classifier.", "cls_classifier.", "distillation_classifier."),
 )
+
+
+def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
+    """Their names; keys have no bias."""
+    ours, theirs = "stack.blocks.{}.attn.kv", LAYER + ".attention.attention"
+    each = f"{theirs}.relative_position_bias", "stack.blocks.{}"
+    bias_of = ("encoder.relative_position_bias", "stack.blocks.0") if config.shared else each
+    lone = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
+    special = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
+    own: Pairs = {
+        "embeddings.cls_token": "embeddings.special",
+        "embeddings.mask_token": "embeddings.mask",
+        "embeddings.patch_embeddings.projection": "embeddings.patches.project",
+        (f"{theirs}.key.weight", f"{theirs}.value.weight"): f"{ours}.weight",
+        f"{theirs}.value.bias": "stack.blocks.{}.attn.v_bias",
+        f"{LAYER}.lambda_1": "stack.blocks.{}.attn_residual.gain",
+        f"{LAYER}.lambda_2": "stack.blocks.{}.ff_residual.gain",
+        bias_of[0] + ".relative_position_bias_table": bias_of[1] + ".attn.position.table.weight",
+    }  # fmt: skip
+    layers = {t: o for t, o in LAYERS.pairs.items() if not o.endswith(".attn.kv")}
+    layouts = {"embeddings.special": special, "embeddings.mask": lone}
+    kernel = kernel_of("embeddings.patches.project.weight", config)
+    return Names({**layers, **own}, layouts) | kernel
+
+
 MAE = replace(
     VIT,
     model_type="vit_mae",
@@ -134,4 +160,34 @@ MAE = replace(
     prefix="",
     unused=(),
 )
-FAMILIES = (VIT, DEIT, MAE)
+
+
+def one_bias(config: data2vec.Data2VecConfig, theirs: Mapping[str, Any]) -> Any:
+    """Return our record. Raises ValueError unless a bias is there, once or in each layer."""
+    if bool(theirs.get("use_relative_position_bias")) == config.shared:
+        raise ValueError(
+            "config has use_relative_position_bias and use_shared_relative_position_bias both or "
+            "neither; only one of them is built here"
+        )
+    return config
+
+
+DATA2VEC = replace(
+    VIT,
+    model_type="data2vec-vision",
+    architecture="Data2VecVisionModel",
+    build=data2vec.data2vec,
+    base=data2vec.BASE,
+    settings=SETTINGS
+    | {
+        "gain": "layer_scale_init_value",
+        "shared": "use_shared_relative_position_bias",
+        "masked": "use_mask_token",
+    },
+    names=data2vec_names,
+    prefix="data2vec_vision.",
+    expected={"use_absolute_position_embeddings": False, "use_mean_pooling": True},
+    finish=one_bias,
+    derived=lambda config: {"use_relative_position_bias": not config.shared},
+)
+FAMILIES = (VIT, DEIT, MAE, DATA2VEC)

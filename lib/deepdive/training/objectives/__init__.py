@@ -12,6 +12,7 @@
 `sets`          DETR's: a set of boxes, matched with the things of a scene
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `pixels`        MAE's: the pixels of hidden patches
+`states`        data2vec's: the states of a teacher that is the student's moving average
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
@@ -61,6 +62,7 @@ from deepdive.training.objectives.skip_gram import (
     noise,
     skip_gram_pairs,
 )
+from deepdive.training.objectives.states import averaged_states, decay_at, follow, state_loss
 from deepdive.training.objectives.tables import cell_loss, choose_columns, column_loss
 from deepdive.training.objectives.token import (
     PAD,
@@ -77,6 +79,7 @@ __all__ = [
     "SetLosses",
     "Truth",
     "ask_recurring",
+    "averaged_states",
     "bilm_loss",
     "by_order",
     "cell_loss",
@@ -85,10 +88,12 @@ __all__ = [
     "cosine_regression",
     "costs",
     "cross_entropy",
+    "decay_at",
     "distillation_loss",
     "electra_loss",
     "electra_losses",
     "fill_gaps",
+    "follow",
     "hard_distillation",
     "hidden_cosine",
     "hungarian",
@@ -117,6 +122,7 @@ __all__ = [
     "soft_cross_entropy",
     "span_selection_loss",
     "special_ids",
+    "state_loss",
     "token_count",
     "triplet",
     "two_streams",

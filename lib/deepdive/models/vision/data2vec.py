@@ -1,0 +1,153 @@
+"""Data2Vec for images: the encoder whose states are learned as
+`deepdive.training.objectives.states` has it. Baevski et al. 2022, "data2vec: A General Framework
+for Self-supervised Learning in Speech, Vision and Language".
+
+What differs from ViT:
+- a hidden patch stays in the sequence: one learned row stands in its place (`Gaps`)
+- no position is added to the rows: each head learns a number for each offset in lines and columns
+  (`SpecialGridBias`), once for all layers, or in the published fine-tuned form in each (`shared`)
+- each number of a branch has a gain of its own, small at first (`ScaledPreNorm`); keys have no bias
+  (`KeysWithoutBias`)
+- no norm behind the last layer (`data2vec`)
+
+Stochastic depth, which acts in training alone, is left out.
+
+Source: Baevski et al. 2022, sections 3.1 to 3.4; the layer is that of Bao et al. 2022 (BEiT); their
+released code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.fast.linear import Linear
+from deepdive.layers import Block, Dropout, FeedForward, LayerNorm
+from deepdive.layers.heads import initialise
+from deepdive.layers.patches import Patches
+from deepdive.layers.residual import ScaledPreNorm
+from deepdive.layers.stacks import Stack
+from deepdive.models.vision.vit import VisionConfig, Vit
+from deepdive.positions.grid import SpecialGridBias
+
+
+class Gaps(nn.Module):
+    """rows = [special; patches(images), or the mask's row where hidden], (B, 1 + N, d_model)."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.patches = Patches(config.patch_size, config.channels, config.d_model)
+        self.special = nn.Parameter(torch.zeros(1, config.d_model))
+        nn.init.trunc_normal_(self.special, std=0.02, a=-0.04, b=0.04)
+        row = torch.randn(config.d_model).clamp(-2, 2) * 0.02
+        self.mask = nn.Parameter(row) if config.masked else None
+        self.side, self.dropout = config.image_size, Dropout(config.dropout)
+
+    def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
+        """Return what enters the stack; `hidden` is bool (B, N), None: nothing is."""
+        if images.shape[2:] != (self.side, self.side):
+            raise ValueError(
+                f"images of {tuple(images.shape[2:])} pixels: offsets are counted for squares of "
+                f"{self.side}; resize them"
+            )
+        rows = self.patches(images)
+        if hidden is not None:
+            if self.mask is None:
+                raise ValueError(
+                    "hidden: this encoder has no row for a gap; build it with masked=True"
+                )
+            if hidden.shape != rows.shape[:2]:
+                shape = tuple(rows.shape[:2])
+                raise ValueError(f"hidden: came {tuple(hidden.shape)}, expected (B, N) = {shape}")
+            rows = torch.where(hidden[..., None], self.mask, rows)
+        return self.dropout(torch.cat([self.special.expand(len(rows), -1, -1), rows], 1))
+
+
+class Data2VecVision(Vit):
+    """Pictures (B, C, H, W), some of their patches hidden -> states (B, 1 + N, d_model)."""
+
+    def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
+        """Return the states of the last layer, before any norm."""
+        return self.stack(self.embeddings(images, hidden))
+
+
+class KeysWithoutBias(MultiHeadAttention):
+    """k = x W_k, v = x W_v + b: a bias of the keys would add the same to all scores of a query."""
+
+    def __init__(self, d_model: int, n_heads: int, **settings: Any) -> None:
+        super().__init__(d_model, n_heads, **settings)
+        self.kv = Linear(d_model, 2 * d_model, bias=False)
+        self.v_bias = nn.Parameter(torch.zeros(d_model))
+        nn.init.xavier_uniform_(self.kv.weight[:d_model])
+        nn.init.xavier_uniform_(self.kv.weight[d_model:])
+
+    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return keys and values, two of (B, H, S, d_head), for rows (B, S, d_model)."""
+        k, v = super().keys_and_values(rows)
+        return k, v + self.v_bias.unflatten(0, (self.n_heads, 1, -1))
+
+
+def by_offset(config: Data2VecConfig, layer: int) -> nn.Module:
+    """Return the attention of a layer, with its own bias for each offset."""
+    bias = SpecialGridBias(config.n_heads, config.image_size // config.patch_size)
+    return KeysWithoutBias(
+        config.d_model, config.n_heads, dropout=config.attention_dropout, position=bias
+    )
+
+
+def scaled(config: Data2VecConfig, layer: int) -> Block:
+    """Return one layer, with a gain behind each branch."""
+    return Block(
+        config.attention(config, layer),
+        FeedForward(config.d_model, config.d_ff, config.activation),
+        residual=partial(
+            ScaledPreNorm,
+            norm=partial(LayerNorm, eps=config.eps),
+            dropout=config.dropout,
+            gain=config.gain,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Data2VecConfig(VisionConfig):
+    """ViT's record, and three facts more.
+
+    gain     that of all branches at first
+    shared   whether all layers have one bias
+    masked   whether there is a row for gaps; what was fine-tuned for images without any has none
+    """
+
+    gain: float = 1e-4
+    shared: bool = True
+    masked: bool = True
+    attention: Callable[[Any, int], nn.Module] = by_offset
+    block: Callable[[Any, int], Block] = scaled
+    embeddings: Callable[[Any], nn.Module] = Gaps
+    model: type[Vit] = Data2VecVision
+    family: str = "data2vec-vision"
+
+
+BASE = Data2VecConfig()
+LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096, gain=1e-5)
+TINY = BASE.but(
+    image_size=8, patch_size=2, channels=1, d_model=32, n_heads=4, n_layers=2, d_ff=64, gain=0.1
+)
+
+
+def data2vec(config: Data2VecConfig = BASE, **changes: Any) -> Vit:
+    """Build the encoder of images; defaults are the paper's base model."""
+    config = Data2VecConfig.given(config, changes)
+    stack = Stack(lambda layer: config.block(config, layer), config.n_layers)
+    if config.shared:
+        for block in stack.blocks[1:]:
+            block.attn.position = stack.blocks[0].attn.position  # type: ignore[union-attr]
+    model = config.model(config.embeddings(config), stack, config)
+    initialise(model)
+    return model
