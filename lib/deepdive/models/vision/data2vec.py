@@ -2,6 +2,8 @@
 `deepdive.training.objectives.states` has it. Baevski et al. 2022, "data2vec: A General Framework
 for Self-supervised Learning in Speech, Vision and Language".
 
+Long because rows, keys and branches differ at once, and its record (`Data2VecConfig`) is here.
+
 What differs from ViT:
 - a hidden patch stays in the sequence: one learned row stands in its place (`Gaps`)
 - no position is added to the rows: each head learns a number for each offset in lines and columns

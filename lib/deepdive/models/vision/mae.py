@@ -1,6 +1,8 @@
 """MAE, a ViT that learns from what it does not see. He et al. 2022, "Masked Autoencoders Are
 Scalable Vision Learners".
 
+Long because it holds two stacks, and the record of both (`MaeConfig`).
+
 What differs from ViT:
 - most patches are hidden by lot, and the encoder reads the others only (`Mae.seen`)
 - a narrower stack, the decoder, reads their states and one learned row for each hidden patch, and

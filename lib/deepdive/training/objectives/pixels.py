@@ -1,10 +1,11 @@
 """Masked images: which patches are hidden, and how well their pixels are said."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from deepdive.layers.patches import cut
-from deepdive.models.vision.mae import Mae
 
 
 def hidden_patches(noise: Tensor, share: float) -> Tensor:
@@ -43,8 +44,8 @@ def pixel_loss(
     return (predicted[hidden] - (normalised(target) if normal else target)).square().mean()
 
 
-def hide_and_say(model: Mae, images: Tensor, draw: torch.Generator | None = None) -> Tensor:
-    """Return the loss of a model whose patches are hidden by lot, `config.share` of them."""
+def hide_and_say(model: Any, images: Tensor, draw: torch.Generator | None = None) -> Tensor:
+    """Return the loss of a `deepdive.models.vision.mae.Mae` whose patches are hidden by lot."""
     config = model.config
     n = (images.shape[2] // config.patch_size) * (images.shape[3] // config.patch_size)
     hidden = hidden_patches(torch.rand(len(images), n, generator=draw), config.share)
