@@ -18,7 +18,8 @@ from transformers import Data2VecVisionConfig, Data2VecVisionModel
 
 from deepdive.layers.residual import PreNorm, ScaledPreNorm
 from deepdive.models.vision import data2vec
-from deepdive.models.vision.data2vec import Data2VecVision, Gaps, KeysWithoutBias
+from deepdive.models.vision.data2vec import Data2VecVision, KeysWithoutBias
+from deepdive.models.vision.gaps import Gaps
 from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.published import family, from_config, load
 from deepdive.training.objectives import averaged_states, decay_at, follow, state_loss
@@ -136,7 +137,7 @@ MUTATIONS: dict[str, tuple[str, Any]] = {
         lambda self, q, k: GridBias.offsets(self, (q - 1).clamp(min=0), (k - 1).clamp(min=0))),
     "no gain": ("deepdive.layers.residual.ScaledPreNorm.forward", PreNorm.forward),
     "what is hidden is read": (
-        "deepdive.models.vision.data2vec.Gaps.forward",
+        "deepdive.models.vision.gaps.Gaps.forward",
         lambda self, images, hidden=None: torch.cat(
             [self.special.expand(len(images), -1, -1), self.patches(images)], 1)),
     "the wrong epsilon": (

@@ -10,7 +10,8 @@ from torch import Tensor
 from deepdive.attention import MultiHeadAttention
 from deepdive.layers.patches import joined
 from deepdive.models.vision import data2vec, vit
-from deepdive.models.vision.data2vec import Data2VecVision, Gaps, KeysWithoutBias
+from deepdive.models.vision.data2vec import Data2VecVision, KeysWithoutBias
+from deepdive.models.vision.gaps import Gaps
 from deepdive.positions import Position
 from laws import TWO_SIDED, Case, NotApplicable, case, random_rows
 from laws.models.vision.mae import WHOLE, images
