@@ -81,7 +81,7 @@ const shade = () => {
   frames.forEach((rect, t) => {
     const mine = result && t === asks;
     rect.setAttribute("fill", "@weight"); rect.setAttribute("fill-opacity", look ? 0.7 * look[t + 1] / most : 0);
-    rect.setAttribute("stroke", mine ? "@query" : "#888"); rect.setAttribute("stroke-width", mine ? 4 : 1);
+    rect.setAttribute("stroke", mine ? "@query" : "gray"); rect.setAttribute("stroke-width", mine ? 4 : 1);
   });
 };
 
