@@ -89,5 +89,6 @@ show(
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 6b.2 | [Against convolution](02_convolution.ipynb) | What must it learn that convolution knows? | 15 |
+# | 6b.4 | [Hidden patches: learning from what one does not see](04_mae.ipynb) | Can it fill in what is hidden? | 18 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.

@@ -6,7 +6,7 @@
 # names, and six hundred with: is filling in what is hidden a lesson that helps to name?
 #
 # <small>Straka's lectures (MAE), and the list of models in the transformers library · before this
-# page: [BERT](../03_bert/01_bert.ipynb) hides words · 18 min to read · a laptop is enough; the long
+# page: [BERT](../03_bert/03_masking.ipynb) hides words · 18 min to read · a laptop is enough; the long
 # runs are kept beside the page</small>
 
 # %% tags=["setup"]
