@@ -88,6 +88,7 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
+# | 6b.1 | [From pixels to tokens](01_patches.ipynb) | What is a word of an image? | 20 |
 # | 6b.2 | [Against convolution](02_convolution.ipynb) | What must it learn that convolution knows? | 15 |
 # | 6b.4 | [Hidden patches: learning from what one does not see](04_mae.ipynb) | Can it fill in what is hidden? | 18 |
 #

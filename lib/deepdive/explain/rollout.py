@@ -6,12 +6,16 @@ residual connection were all; and how far heads look on a grid of patches.
     rolled = rollout(seen)                  # (L + 1, B, T, T)
     rolled[-1, 0, 0, 1:]                    # the class token's share of each patch
 
+System: attention_rollout
+Parent: none
+What differs:
 - one layer's weights say which states are mixed, not which inputs: the layers' matrices are
   multiplied, with half of each row left where it was for the residual connection (`rollout`)
 - heads count alike: their mean is taken (`mixing`); values, feed-forward layers and norms are left
   out, so it is a picture of where information could come from, not of what was used
 - on a grid of patches a head's reach is a distance in the plane (`distance`)
 Source: Abnar and Zuidema 2020, section 3; Dosovitskiy et al. 2021, section 4.5 and figure 7.
+Book: 7.5.2
 """
 
 from collections.abc import Mapping, Sequence

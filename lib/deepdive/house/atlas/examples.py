@@ -18,6 +18,7 @@ from deepdive.attention import MultiHeadAttention
 from deepdive.layers import FeedForward, GatedFeedForward, SandwichNorm, gelu
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.heads import Chooser
+from deepdive.layers.patches import joined
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.masks import Causal
 from deepdive.models.before import boltzmann, elmo, hopfield, lenet, mlp, word2vec
@@ -54,6 +55,7 @@ from deepdive.models.efficient import (
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
+from deepdive.models.vision import vit
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
 
@@ -100,6 +102,11 @@ def _named(model: Any, x: Tensor) -> Tensor:
     mentions = (words == torch.arange(2)[:, None]).expand(len(x), -1, -1)
     states = model.joint(x, entities, mentions)
     return states[:, : x.shape[1]] + states[:, x.shape[1] :].mean(1, keepdim=True)
+
+
+def _in_patches(model: Any, x: Tensor) -> Tensor:
+    """Call a reader of images on rows (B, T, 16): a line of T patches of 4 x 4 grey pixels."""
+    return model(joined(x, 4, 4, 4 * x.shape[1]))[:, model.config.n_special :]
 
 
 def _stored(rows: int) -> Tensor:
@@ -226,6 +233,7 @@ EXAMPLES: dict[str, Example] = {
     "deberta_v2": _tokens(
         lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
     ),
+    "vit": Example(lambda: vit.vit(vit.TINY, patch_size=4), _in_patches),
     "luke": Example(lambda: luke.luke(luke.TINY), _named, 32),
     "splinter": Example(
         lambda: splinter.Splinter(splinter.splinter(splinter.TINY)),

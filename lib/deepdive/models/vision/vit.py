@@ -3,15 +3,17 @@ Worth 16x16 Words: Transformers for Image Recognition at Scale".
 
 Long because it holds the record whose parts its whole family exchanges (`VisionConfig`).
 
-What differs from BERT:
+System: vit
+Parent: bert
+What differs:
 - a token is a square of the image, flattened and projected (`Patches`); there is no vocabulary
 - one learned row stands before them, and its state is the image's (`ImageEmbeddings.special`)
 - positions are learned and count squares line by line; for an image of another size the table is
   resized as an image would be (`resized`)
 - the norm stands inside the branch, and once more behind the last layer (`PreNorm`); nothing is
   normalised before the first
-
 Source: Dosovitskiy et al. 2021, section 3.1 and table 1, and their released code.
+Book: 6.2.1
 """
 
 from __future__ import annotations
