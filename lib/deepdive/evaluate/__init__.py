@@ -1,12 +1,13 @@
 """How good is a classifier, how sure of that are we, and how far can its own sureness be trusted?
 
 Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `mcnemar`. Trust: `reliability`,
-`temperature`. Everything takes arrays, lists or tensors, and gives numbers or numpy arrays.
+`temperature`. Masks: `mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or numpy arrays.
 """
 
 from deepdive.evaluate.calibration import Reliability, reliability, temperature
 from deepdive.evaluate.counts import accuracy, confusion, macro_f1
 from deepdive.evaluate.doubt import Interval, bootstrap, mcnemar
+from deepdive.evaluate.masks import intersection_over_union, mean_iou
 
 __all__ = [
     "Interval",
@@ -14,8 +15,10 @@ __all__ = [
     "accuracy",
     "bootstrap",
     "confusion",
+    "intersection_over_union",
     "macro_f1",
     "mcnemar",
+    "mean_iou",
     "reliability",
     "temperature",
 ]
