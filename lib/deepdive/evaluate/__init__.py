@@ -1,7 +1,8 @@
 """How good is a classifier, how sure of that are we, and how far can its own sureness be trusted?
 
 Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `mcnemar`. Trust: `reliability`,
-`temperature`. Masks: `mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or numpy arrays.
+`temperature`. Masks: `mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or
+numpy arrays.
 """
 
 from deepdive.evaluate.calibration import Reliability, reliability, temperature
