@@ -56,6 +56,7 @@ from deepdive.models.efficient import (
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import vit
+from deepdive.models.vision import segformer, swin
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
 
@@ -123,6 +124,11 @@ def _reversible() -> ReversibleStack:
 
 def _linformer() -> attention.LinformerAttention:
     return attention.LinformerAttention(*(attention.LengthProjection(4, 8, 3) for _ in range(2)))
+
+
+def _of_image(model: Any, x: Tensor) -> Tensor:
+    """Call a reader of images on 16 x 16 pixels made of four rows (B, T, 16), a square each."""
+    return model(joined(x[:, :4], 4, 4, 16).repeat(1, 1, 4, 1))
 
 
 def _mechanism(make: Make) -> Example:
@@ -278,4 +284,7 @@ EXAMPLES: dict[str, Example] = {
     "set_transformer": Example(
         set_transformer.tiny, lambda model, x: model(x)[:, :1].expand(-1, x.shape[1], -1)
     ),
+    # images
+    "swin": Example(lambda: swin.swin(swin.TINY), _of_image),
+    "segformer": Example(lambda: segformer.segformer(segformer.TINY), _of_image),
 }

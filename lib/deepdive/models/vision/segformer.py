@@ -1,18 +1,20 @@
 """SegFormer, a ViT that paints a mask: what is at each pixel? Xie et al. 2021, "SegFormer: Simple
 and Efficient Design for Semantic Segmentation with Transformers".
 
-Long because it has a decoder, and the record whose stages have sizes of their own.
+Long because it has a decoder, and the record whose stages have sizes of their own. Stochastic
+depth, which acts in training alone, is left out.
 
-What differs from ViT:
+System: segformer
+Parent: vit
+What differs:
 - patches overlap, and each of four stages begins by halving the grid (`OverlappingPatches`)
 - `rate` x `rate` rows of the grid become one key and one value (`ReducedAttention`)
 - there is no position: zeros beyond the edges, which a convolution in the feed-forward layer sees,
   tell where the edge is (`ConvolvedFeedForward`); so any size will do
 - no special token: a decoder brings the grids of all stages to one size, and joins them
   (`Decoder`)
-
-Stochastic depth, which acts in training alone, is left out.
 Source: Xie et al. 2021, section 3 and table 6 of its appendix, and their released code.
+Book: blog
 """
 
 from __future__ import annotations

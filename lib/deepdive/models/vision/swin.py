@@ -1,18 +1,20 @@
 """Swin, a ViT whose attention stays inside windows that move from layer to layer. Liu et al. 2021,
 "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows".
 
-Long because it holds the record whose stages have widths of their own (`SwinConfig`).
+Long because it holds the record whose stages have widths of their own (`SwinConfig`). Stochastic
+depth, which acts in training alone, is left out.
 
-What differs from ViT:
+System: swin
+Parent: vit
+What differs:
 - attention stays inside windows of window x window patches, folded into the batch (`Windows`)
 - in every second layer the windows stand half a window further down and to the right
   (`Windows.shift`); what the roll brings together from opposite edges does not meet (`sides`)
 - places enter the scores, as a number for each offset in lines and columns (`GridBias`): there is
   no table of positions, and no special token
 - between stages four neighbours become one patch, twice as wide (`Merging`)
-
-Stochastic depth, which acts in training alone, is left out.
 Source: Liu et al. 2021, section 3 and table 7, and their released code.
+Book: fleuret
 """
 
 from __future__ import annotations

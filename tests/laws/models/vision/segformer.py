@@ -32,7 +32,7 @@ def as_image(x: Tensor) -> Tensor:
     return joined(x[:, :4], 2, 2, 8).repeat(1, 1, 4, 1)
 
 
-@case("segformer/Segformer", Segformer)
+@case("segformer", Segformer)
 def _() -> Case:
     def make(**changes: Any) -> Segformer:
         return segformer.segformer(segformer.TINY, **changes).double().eval()

@@ -27,7 +27,7 @@ def as_grid(x: Tensor) -> Tensor:
     return torch.stack([x, -x, 2 * x, x / 2], 1)
 
 
-@case("swin/Swin", Swin)
+@case("swin", Swin)
 def _() -> Case:
     def make(**changes: Any) -> Swin:
         return swin.swin(swin.TINY, **changes).double().eval()
