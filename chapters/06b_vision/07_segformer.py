@@ -382,8 +382,8 @@ table([[name, *(ends(of((4, 2, 1), edges, what)) for what in ("miou", "larger"))
       caption="mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# Nor do places matter here: a cross is a cross wherever it stands. All three lie within the spread of
-# the seeds, and all keep their share on images four times as large, the resized table too. On
+# Nor do places matter here: a cross is a cross wherever it stands. All three lie within the spread
+# of the seeds, and all keep their share on images four times as large, the resized table too. On
 # photographs of streets, where the sky is above, the paper finds a difference; there the resized
 # table loses more than three points on the larger image, the convolution less than one:
 
