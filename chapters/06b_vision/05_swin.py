@@ -361,7 +361,8 @@ with_alt(figure, "Five maps of 12 by 12 patches. Without a shift the corner's wi
 
 # %% [markdown]
 # *Right answers of each patch, from guessing (blue) to all (yellow), first seed.*
-#
+
+# %% [markdown]
 # ## What it costs, measured
 #
 # ViT and Swin, two layers each, 64 wide, windows of 8 x 8, patches of 2 x 2 pixels; neither merges

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from deepdive.page.markup import Html, script
+from deepdive.page.palette import ROLES
 
 LARGEST = 200_000  # bytes of HTML
 PANELS = ("the image", "painted by the network", "right")
@@ -55,7 +56,7 @@ def hiding(things: Sequence[str], frames: Mapping[tuple[bool, ...], Frame]) -> H
         f'<button type="button" aria-pressed="true">{escape(thing)}</button>' for thing in things
     )
     html = _PAGE.format(id=name, panels=panels, buttons=buttons, says=escape(says[0]),
-                        script=script(_JS, id=name, data=given))  # fmt: skip
+                        score=ROLES["score"], script=script(_JS, id=name, data=given))  # fmt: skip
     if len(html.encode()) > LARGEST:
         raise ValueError(f"the picture has {len(html.encode())} bytes, at most {LARGEST}")
     return Html(html, f"[things to hide: {', '.join(things)}. {says[0]}]")
@@ -75,7 +76,8 @@ _PAGE = """\
 .hd {{ font: 1rem/1.4 system-ui, sans-serif; max-width: 44rem; margin: .4em 0; }}
 .hd-panels {{ display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: .6em; }}
 .hd figure {{ margin: 0; }}
-.hd img {{ width: 100%; image-rendering: pixelated; display: block; border: 1px solid #8a8a8a; }}
+.hd img {{ width: 100%; image-rendering: pixelated; display: block;
+  border: 1px solid {score}; }}
 .hd figcaption {{ font-size: .85rem; text-align: center; }}
 .hd .controls {{ display: flex; flex-wrap: wrap; gap: .5em; margin: .6em 0; }}
 .hd .controls[hidden] {{ display: none; }}
