@@ -376,8 +376,8 @@ long = [{"name": name, "side": side, "rounds": 5} for side in (16, 24, 32, 48, 6
         for name in ("ViT", "Swin")]  # fmt: skip
 costs = sweep(cost, long if there else sizes, cost_file if there else None)
 here = {name: min(cost(name, 16, 2)["spent"]) for name in ("ViT", "Swin")}
-print("the kept measurements" if there else "live and small;",
-      "256 patches here, in ms:", {name: round(1e3 * spent) for name, spent in here.items()})
+print("kept;" if there else "live and small;", "256 patches here, ms:",
+      {name: round(1e3 * spent) for name, spent in here.items()})  # fmt: skip
 
 # %% Slopes tags=["fold"]
 import numpy as np
@@ -419,6 +419,8 @@ for axis, (title, what, unit, label) in zip([*axes, axes[-1]], panels, strict=Tr
                     [np.median(row[what]) / unit for row in mine], mark + line, color=colour,
                     label=name + more)  # fmt: skip
     axis.set(title=title, xlabel="patches", ylabel=label)
+    axis.set_xticks([256, 1024, 4096], ["256", "1,024", "4,096"])
+    axis.minorticks_off()
 axes[-1].legend(fontsize="x-small")
 with_alt(figure, "Three panels over the number of patches: operations, seconds, bytes kept. Swin's "
          "lines rise in proportion; ViT's operations and seconds rise faster.")  # fmt: skip

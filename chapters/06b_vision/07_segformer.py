@@ -368,8 +368,8 @@ table([[str(rates), ends(of(rates, "zeros", "miou")), counted(rates, 32), counte
       caption="generated scenes; mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# The three seeds lie so far apart that no rate is better here: 300 steps, and not even one key for
-# the whole grid, the last row, does worse. We take it that this task asks little of attention: what
+# The three seeds lie so far apart that no rate is better here after 300 steps; not even one key for
+# the whole grid, the last row, is worse. We take it that this task asks little of attention: what
 # a shape is, its surroundings tell, and those the convolutions see. What a rate saves shows on
 # larger images: at 128 pixels the second row makes about a sixth of the multiplications.
 
@@ -395,7 +395,7 @@ table([["table of positions", 77.3, 74.0], ["convolution, no positions", 80.5, 7
 # %% [markdown]
 # ### Common mistake: a batch of one
 #
-# The decoder has the one batch norm of this chapter. In training it normalises by the batch's own
+# The decoder has a batch norm. In training it normalises by the batch's own
 # mean and spread, later by what it has kept. Who forgets `model.eval()` gets masks that depend on
 # the other images of the batch.
 
