@@ -8,7 +8,7 @@
 # <small>Book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR) · before this
 # page: [the encoder](../02_transformer/11_encoder.ipynb),
 # [convolution](../01_before/03_convolution.ipynb) · 2 min to read ·
-# all its pages together: 1 and a half hours</small>
+# all its pages together: 2 hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -92,6 +92,7 @@ show(
 # | 6b.2 | [Against convolution](02_convolution.ipynb) | What must it learn that convolution knows? | 15 |
 # | 6b.4 | [Hidden patches: learning from what one does not see](04_mae.ipynb) | Can it fill in what is hidden? | 18 |
 # | 6b.5 | [Swin: windows that shift](05_swin.ipynb) | Who meets whom, and when? | 18 |
+# | 6b.6 | [DETR: how do you ask for a set?](06_detr.ipynb) | How do you ask for a set? | 20 |
 # | 6b.7 | [SegFormer: a name for every pixel](07_segformer.ipynb) | Which pixel belongs to what? | 16 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.

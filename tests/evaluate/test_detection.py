@@ -15,6 +15,7 @@ from deepdive.evaluate.detection import (
     ap_interval,
     average_precision,
     mark,
+    mark_all,
     precisions,
 )
 from deepdive.layers.boxes import iou
@@ -113,6 +114,16 @@ def test_as_pycocotools_counts() -> None:
         found = average_precision(marked(scenes(number, seed)))
         assert (found.mean(), found[0].mean(), found[5].mean()) == pytest.approx(whole, abs=1e-6)
         assert found[0].tolist() == pytest.approx(kinds, abs=1e-6)
+
+
+def test_a_query_says_its_most_probable_kind_never_nothing() -> None:
+    logits = torch.tensor([[[0.0, 2, 3], [1, 0, -5]]])
+    boxes = torch.tensor([[[0.5, 0.5, 0.4, 0.4], [0.2, 0.2, 0.1, 0.1]]])
+    (found,) = mark_all(logits, boxes, [(torch.tensor([1]), boxes[0, :1])])
+    assert found.kinds.tolist() == [0, 1]
+    share = logits[0].softmax(-1)
+    assert found.scores.tolist() == pytest.approx([share[1, 0].item(), share[0, 1].item()])
+    assert found.right[0].tolist() == [False, True]
 
 
 def test_the_interval_holds_the_value() -> None:

@@ -20,7 +20,9 @@ from torch import Tensor, nn
 
 from book.check import check
 from deepdive.data.generated import number_words
+from deepdive.data.scenes import generated_scenes
 from deepdive.decoding import forbid, greedy
+from deepdive.evaluate.detection import average_precision, mark_all
 from deepdive.inspect import ablate, record
 from deepdive.layers import PostNorm, PreNorm, RMSNorm, gelu
 from deepdive.layers.embeddings import TiedHead
@@ -28,6 +30,7 @@ from deepdive.models.transformer.transformer import Transformer, tiny, transform
 from deepdive.page import toys
 from deepdive.page.live import export, live
 from deepdive.page.toys import FOLDER, Toy
+from deepdive.page.toys.tray_runs import pixels, truths
 from deepdive.positions import LearnedPosition
 from deepdive.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
 from deepdive.training.translation import translate
@@ -223,11 +226,15 @@ def test_it_writes_as_the_library_does_and_draws_by_probability(reader: Reader) 
 # --- the toy ------------------------------------------------------------------------------------
 
 HASHES = {
+    "drawn_digits.json": "63206c87c7669106",
+    "drawn_digits.safetensors": "7c511c14ea7b8482",
     "gap_words.json": "3876ed07d33938ed",
     "gap_words.safetensors": "d51ca34e0b2fcad1",
     "number_words.json": "806be84e3b567b34",
     "number_words.safetensors": "e10ed8187210b0f9",
     "number_words_steps.safetensors": "0beddadc0cf79a3d",
+    "trays.json": "569fc331f2c2df93",
+    "trays.safetensors": "9d5cc554a42e869a",
 }
 
 
@@ -236,8 +243,8 @@ def test_the_toy_s_files_are_small_and_the_ones_that_were_made() -> None:
         body = (FOLDER / name).read_bytes()
         assert len(body) < 300_000
         assert sha256(body).hexdigest()[:16] == digest, f"{name}: not what the script made"
-    assert set(HASHES) == {path.name for path in FOLDER.iterdir() if path.is_file()} - {
-        "__init__.py"
+    assert set(HASHES) == {
+        path.name for path in FOLDER.iterdir() if path.is_file() and path.suffix != ".py"
     }
 
 
@@ -255,6 +262,14 @@ def test_the_toy_reads_numbers_and_did_not_always() -> None:
     ids = greedy(model, torch.tensor([source.encode(TEXT, eos=True)]), max_length=9)[0]
     assert target.decode(ids) != "397"
     assert len(snapshots) == 9
+
+
+def test_the_toy_of_trays_finds_boxes_in_new_scenes() -> None:
+    scenes = generated_scenes(60, most=3, seed=4)
+    said = toys.trays()(pixels(scenes))
+    ap = average_precision(mark_all(said.logits, said.boxes, truths(scenes)))
+    assert ap[0].mean() > 0.65
+    assert ap.mean() > 0.3
 
 
 def test_the_toy_is_right_on_numbers_drawn_afresh() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from deepdive.evaluate.doubt import Interval
@@ -65,6 +66,18 @@ def mark(
             if best >= 0 and shared[n, best] >= min(threshold, 1 - 1e-10):
                 taken[best] = right[t, d] = True
     return Marked(sure[order], said[order], right, np.bincount(theirs, minlength=n_kinds))
+
+
+def mark_all(logits: Any, boxes: Any, truths: Sequence[Any]) -> list[Marked]:
+    """Mark what a DETR says of scenes: logits (B, N, n_kinds + 1), boxes (B, N, 4), and of each
+    scene (true kinds, true boxes). Every query says its most probable kind, never "nothing", and is
+    as sure of it as the softmax over all says, "nothing" among them.
+    """
+    shares = torch.as_tensor(logits).detach().softmax(-1)[..., :-1]
+    scores, kinds = shares.max(-1)
+    said = zip(scores, kinds, torch.as_tensor(boxes).detach(), truths, strict=True)
+    n_kinds = shares.shape[-1]
+    return [mark(s, k, b, truth[0], truth[1], n_kinds) for s, k, b, truth in said]
 
 
 def _iou(a: Real, b: Real) -> Real:

@@ -57,6 +57,7 @@ from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import vit
 from deepdive.models.vision import segformer, swin
+from deepdive.models.vision import detr
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
 
@@ -108,6 +109,10 @@ def _named(model: Any, x: Tensor) -> Tensor:
 def _in_patches(model: Any, x: Tensor) -> Tensor:
     """Call a reader of images on rows (B, T, 16): a line of T patches of 4 x 4 grey pixels."""
     return model(joined(x, 4, 4, 4 * x.shape[1]))[:, model.config.n_special :]
+def _of_squares(model: Any, x: Tensor) -> Tensor:
+    """Call a DETR on an image of 8 x 8 squares; the mean of its queries stands for each square."""
+    found = torch.cat(list(model(joined(x, 8, 8, 8 * x.shape[1]))), -1)
+    return found.mean(1, keepdim=True).expand(-1, x.shape[1], -1)
 
 
 def _stored(rows: int) -> Tensor:
@@ -211,6 +216,7 @@ EXAMPLES: dict[str, Example] = {
     # the Transformer
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
     "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
+    "detr": Example(lambda: detr.detr(detr.TINY), _of_squares, width=192),
     # BERT
     "bert": _tokens(lambda: for_pretraining(bert.bert(bert.TINY))),
     "bert_finetune": Example(

@@ -3,7 +3,9 @@
 
 Long because it reads padded images too, and says what its queries say after each layer.
 
-What differs from Transformer:
+System: detr
+Parent: transformer
+What differs:
 - what is read are the places of a map that a convolutional network makes (`ResNet`, `project`)
 - positions are rows that each layer adds anew to queries and keys, not to values
   (`PlacedAttention`); those of the map are sines of two axes (`grid_sines`)
@@ -11,8 +13,8 @@ What differs from Transformer:
   rows apart (`Detr.queries`); all are decoded at once, and none is masked
 - of each query's state one map makes a kind, or "nothing", another a box (`Detr.kinds`, `boxes`)
 - queries are matched with things, then taught (`deepdive.training.objectives.set_loss`)
-
 Source: Carion et al. 2020, section 3 and appendix A.4, and their released code.
+Book: Fleuret, the DETR algorithm; Straka
 """
 
 from __future__ import annotations

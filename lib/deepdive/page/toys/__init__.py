@@ -1,8 +1,8 @@
 """Our own toy models, trained and small enough to be kept here: a page reads one in a second.
 
 `number_words` reads French number words and writes digits; `gap_words` fills gaps in English
-sentences; `drawn_digits` reads a digit that is drawn. `tools/train_number_words.py` and its like
-made their weights; a test holds their hashes.
+sentences; `drawn_digits` reads a digit that is drawn; `trays` finds shapes in generated scenes. The
+scripts `tools/train_*.py` of these names made their weights; a test holds their hashes.
 """
 
 import json
@@ -18,9 +18,11 @@ from deepdive.layers.heads import ImageClassifier
 from deepdive.models.bert.bert import bert
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive.models.transformer.transformer import Transformer, transformer
+from deepdive.models.vision.detr import Detr, detr
 from deepdive.models.vision.vit import TINY as SMALL_IMAGES
 from deepdive.models.vision.vit import vit
 from deepdive.page.live.export import restored
+from deepdive.page.toys.tray_runs import SMALL
 from deepdive.published.weights import adopt, read
 from deepdive.tokenizers import CharTokenizer, WordTokenizer
 
@@ -129,3 +131,10 @@ def drawn_digits() -> DrawnToy:
     model = build_drawn_digits()
     adopt(model, read(FOLDER / "drawn_digits.safetensors"))
     return DrawnToy(model.eval(), about["learned"], about["tested"], about["right"])
+
+
+def trays() -> Detr:
+    """Return the DETR that finds up to three things in generated scenes of 32 x 32 pixels."""
+    model = detr(SMALL)
+    adopt(model, read(FOLDER / "trays.safetensors"))
+    return model.eval()

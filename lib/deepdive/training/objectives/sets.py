@@ -88,10 +88,13 @@ def set_losses(
     if most > N:
         raise ValueError(f"truths: a scene has {most} things, which {N} queries cannot all name")
     wanted = torch.full((B, N), K - 1, device=device)
+    every = Truth(*(torch.cat(parts) for parts in zip(*truths, strict=True)))
+    with torch.no_grad():  # all pairs of the batch at once; each scene takes its own
+        cost = costs(logits.flatten(0, 1), boxes.flatten(0, 1), every).view(B, N, -1).cpu()
+    scenes = cost.split([len(truth.kinds) for truth in truths], -1)
     said, true = [], []
     for b, truth in enumerate(truths):
-        with torch.no_grad():
-            queries, things = matching(costs(logits[b], boxes[b], truth))
+        queries, things = (found.to(device) for found in matching(scenes[b][b]))
         wanted[b, queries] = truth.kinds[things]
         said.append(boxes[b, queries])
         true.append(truth.boxes[things])

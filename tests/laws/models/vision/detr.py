@@ -42,7 +42,7 @@ def images(size: int = 16, channels: int = 3) -> Tensor:
     return random_rows(2, channels, size, size)
 
 
-@case("detr/Detr", Detr)
+@case("detr", Detr)
 def _() -> Case:
     def make(**changes: Any) -> Detr:
         return detr.detr(detr.TINY, **changes).double().eval()
