@@ -1,12 +1,12 @@
 # %% [markdown] tags=["slide"]
-# # Hidden patches: learning from what one does not see
+# # Hidden patches
 #
 # Lay your hand on a photograph of a boot, so that only the toe and the heel look out. You know what
 # lies beneath, and nobody had to tell you that it is called a boot. Sixty thousand pictures without
 # names, and six hundred with: is filling in what is hidden a lesson that helps to name?
 #
 # <small>Straka's lectures (MAE), and the list of models in the transformers library · before this
-# page: [BERT](../03_bert/03_masking.ipynb) hides words · 18 min to read · a laptop is enough; the long
+# page: [hidden words](../03_bert/03_masking.ipynb) · 18 min to read · a laptop is enough; the long
 # runs are kept beside the page</small>
 
 # %% tags=["setup"]
