@@ -323,7 +323,8 @@ from deepdive.page.plotting import with_alt
 
 helps = sorted({row["augment"] for row in rows})
 figure = Figure(figsize=(4.5 * len(helps), 3.6))
-for augment, axes in zip(helps, figure.subplots(1, len(helps), squeeze=False)[0], strict=True):
+panels = figure.subplots(1, len(helps), squeeze=False, sharey=True)[0]
+for augment, axes in zip(helps, panels, strict=True):
     for name, colour, mark in (("CNN", "#0072B2", "o"), ("ViT", "#D55E00", "s")):
         found = {n: runs for n in sizes if (runs := shares(name, n, augment))}
         axes.plot([*found], [mean(runs) for runs in found.values()], color=colour, label=name)
@@ -407,6 +408,7 @@ if kept_runs:
 # - **The order stays.** Here, too, the CNN leads at each size, and its lead does not even shrink.
 #
 # How much the ViT lacked is seen when new images are moved, too, by up to four pixels:
+
 
 # %% When the images are moved tags=["fold"]
 def spread(runs):
