@@ -58,6 +58,7 @@ from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import vit
 from deepdive.models.vision import segformer, swin
 from deepdive.models.vision import detr
+from deepdive.models.vision.sagan import MapAttention
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
 
@@ -182,6 +183,10 @@ EXAMPLES: dict[str, Example] = {
     "scaled_dot_attention": _mechanism(attention.SoftmaxAttention),
     "flash_attention": _mechanism(lambda: attention.TiledAttention(4)),
     "self_attention": Example(lambda: MultiHeadAttention(16, 1)),
+    "sagan": Example(
+        lambda: MapAttention(16),
+        lambda layer, x: layer(x.transpose(1, 2)[:, :, None]).flatten(2).transpose(1, 2),
+    ),
     "multi_head": Example(lambda: MultiHeadAttention(16, 4)),
     "multi_query": Example(lambda: MultiHeadAttention(16, 4, n_kv_heads=1)),
     "cross_attention": Example(

@@ -14,9 +14,11 @@
 `pixels`        MAE's: the pixels of hidden patches
 `states`        data2vec's: the states of a teacher that is the student's moving average
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
+`adversarial`   SAGAN's: one makes images, the other tells them from real ones
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
+from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
 from deepdive.training.objectives.distillation import (
     distillation_loss,
     hard_distillation,
@@ -74,10 +76,12 @@ from deepdive.training.objectives.token import (
 
 __all__ = [
     "PAD",
+    "Adversaries",
     "Permuted",
     "Questions",
     "SetLosses",
     "Truth",
+    "adversarial_loss",
     "ask_recurring",
     "averaged_states",
     "bilm_loss",
@@ -98,6 +102,7 @@ __all__ = [
     "hidden_cosine",
     "hidden_patches",
     "hide_and_say",
+    "hinge_losses",
     "hungarian",
     "keep_probability",
     "mask_entities",
