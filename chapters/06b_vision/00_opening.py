@@ -89,10 +89,11 @@ show(
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 6b.1 | [From pixels to tokens](01_patches.ipynb) | What is a word of an image? | 20 |
-# | 6b.2 | [Against convolution](02_convolution.ipynb) | What must it learn that convolution knows? | 15 |
+# | 6b.2 | [Against convolution](02_convolution.ipynb) | What does convolution know? | 15 |
 # | 6b.4 | [Hidden patches](04_mae.ipynb) | Can it fill in what is hidden? | 18 |
 # | 6b.5 | [Swin: windows that shift](05_swin.ipynb) | Who meets whom, and when? | 18 |
-# | 6b.6 | [DETR: how do you ask for a set?](06_detr.ipynb) | How do you ask for a set? | 20 |
-# | 6b.7 | [SegFormer: a name for every pixel](07_segformer.ipynb) | Which pixel belongs to what? | 16 |
+# | 6b.6 | [DETR: how do you ask for a set?](06_detr.ipynb) | Which boxes, in no order? | 20 |
+# | 6b.7 | [SegFormer: a name for every pixel](07_segformer.ipynb) | What is each pixel? | 16 |
+# | 6b.8 | [Does attention help to paint?](08_sagan.ipynb) | Who sees both socks? | 15 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.

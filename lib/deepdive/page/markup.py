@@ -52,7 +52,7 @@ def unmarked(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"\1", FORMULA.sub(r"\1", text))
 
 
-def script(body: str, **values: str | int) -> str:
+def script(body: str, **values: str | int | Sequence[int]) -> str:
     """Return a script element whose body reads the values as `given.name`."""
     # "<" escaped, so that no text can close the script element
     given = json.dumps(values).replace("<", "\\u003c")

@@ -55,9 +55,7 @@ from deepdive.models.efficient import (
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
-from deepdive.models.vision import vit
-from deepdive.models.vision import segformer, swin
-from deepdive.models.vision import detr
+from deepdive.models.vision import detr, segformer, swin, vit
 from deepdive.models.vision.sagan import MapAttention
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
@@ -110,6 +108,8 @@ def _named(model: Any, x: Tensor) -> Tensor:
 def _in_patches(model: Any, x: Tensor) -> Tensor:
     """Call a reader of images on rows (B, T, 16): a line of T patches of 4 x 4 grey pixels."""
     return model(joined(x, 4, 4, 4 * x.shape[1]))[:, model.config.n_special :]
+
+
 def _of_squares(model: Any, x: Tensor) -> Tensor:
     """Call a DETR on an image of 8 x 8 squares; the mean of its queries stands for each square."""
     found = torch.cat(list(model(joined(x, 8, 8, 8 * x.shape[1]))), -1)
