@@ -109,9 +109,8 @@ class Stage:
         """Label, notebook and summary of each page under its chapter's name, case studies last."""
         groups: dict[str, list[tuple[str, Path, Any]]] = {}
         for page in self.pages:
-            chapter = page.source.parent.name
-            number = int(chapter[:2]) if chapter[:2].isdigit() else 0
-            named = f"{number} {page.chapter}" if number else page.chapter
+            number = page.number.split(".")[0]
+            named = page.chapter if number == "0" else f"{number} {page.chapter}"
             title = "Case studies" if page.is_study else named
             about = page.summary()
             label = about.title if page.is_study else f"{page.number} {about.title}"

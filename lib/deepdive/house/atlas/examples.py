@@ -55,7 +55,7 @@ from deepdive.models.efficient import (
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
-from deepdive.models.vision import detr, segformer, swin, vit
+from deepdive.models.vision import detr, mae, segformer, swin, vit
 from deepdive.models.vision.sagan import MapAttention
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
@@ -251,6 +251,10 @@ EXAMPLES: dict[str, Example] = {
         lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
     ),
     "vit": Example(lambda: vit.vit(vit.TINY, patch_size=4), _in_patches),
+    "mae": Example(
+        lambda: mae.mae(mae.TINY, patch_size=4),
+        lambda model, x: model(joined(x, 4, 4, 4 * x.shape[1])),
+    ),
     "luke": Example(lambda: luke.luke(luke.TINY), _named, 32),
     "splinter": Example(
         lambda: splinter.Splinter(splinter.splinter(splinter.TINY)),

@@ -3,15 +3,17 @@ Scalable Vision Learners".
 
 Long because it holds two stacks, and the record of both (`MaeConfig`).
 
-What differs from ViT:
+System: mae
+Parent: vit
+What differs:
 - most patches are hidden by lot, and the encoder reads the others only (`Mae.seen`)
 - a narrower stack, the decoder, reads their states and one learned row for each hidden patch, and
   says the pixels of all (`Mae.forward`); after the training it is thrown away
 - positions are fixed sines of columns and lines (`plane`), in both
 - what is learned: the pixels of hidden patches, each patch normalised
   (`deepdive.training.objectives.pixel_loss`)
-
 Source: He et al. 2022, section 3 and appendix A.1, and their released code.
+Book: straka
 """
 
 from __future__ import annotations

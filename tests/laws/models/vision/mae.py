@@ -24,7 +24,7 @@ def joined_row(x: Tensor) -> Tensor:
     return x.unflatten(2, (1, 2, 2)).movedim(1, 3).flatten(3)
 
 
-@case("vit/PlacedBySines", PlacedBySines)
+@case("mae/PlacedBySines", PlacedBySines)
 def _() -> Case:
     def run(module: PlacedBySines, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(joined_row(x))[:, 1:]
@@ -53,7 +53,7 @@ def _() -> Case:
     )
 
 
-@case("vit/Mae", Mae)
+@case("mae", Mae)
 def _() -> Case:
     def make() -> Mae:
         return mae.mae(mae.TINY)
