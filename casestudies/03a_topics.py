@@ -844,7 +844,11 @@ if not file and profile() != "experiment":
 # <small>Book 3.5.</small>
 #
 # <!--
-# System: cs_topics Parent: bertopic What differs:
+# System: cs_topics
+# Parent: bertopic
+# What differs:
 # - the same texts eleven times: which topics come back (`deepdive.evaluate.topics.best_overlap`)
 # - rivals with as many topics, judged on texts held out (`deepdive.models.bert.topic_rivals`)
-#   Source: Kamath, Graham and Emara 2022, section 3.5. Book: 3.5 -->
+# Source: Kamath, Graham and Emara 2022, section 3.5.
+# Book: 3.5
+# -->

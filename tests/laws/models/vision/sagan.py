@@ -15,7 +15,7 @@ NO_ATTENTION = NotApplicable("no attention, unless one is put into its middle")
 OURS = "none: a small network of torch's own layers, and not SAGAN's"
 
 
-@case("sagan/MapAttention", MapAttention)
+@case("sagan", MapAttention)
 def _() -> Case:
     def run(module: MapAttention, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(x.transpose(1, 2)[:, :, None]).flatten(2).transpose(1, 2)
