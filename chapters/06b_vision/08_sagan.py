@@ -204,7 +204,7 @@ few = torch.tensor([[-1.0], [0.0], [1.0]])  # mean 0, variance 1
 print(round(frechet(few, 2 * few + 3), 6))
 
 # %% [markdown]
-# Published numbers use 2,048 features of a network called Inception. Ours are the 32 of a small
+# Published numbers use the features of a network called Inception. Ours are the 32 of a small
 # network that tells clothes apart, so **our distances compare with each other only**.
 
 # %% Train what gives the features tags=["fold"]
