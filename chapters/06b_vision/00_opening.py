@@ -8,7 +8,7 @@
 # <small>Book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR) · before this
 # page: [the encoder](../02_transformer/11_encoder.ipynb),
 # [convolution](../01_before/03_convolution.ipynb) · 2 min to read ·
-# all its pages together: 2 hours</small>
+# all its pages together: 2 and a half hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -95,5 +95,6 @@ show(
 # | 6b.6 | [DETR: how do you ask for a set?](06_detr.ipynb) | Which boxes, in no order? | 20 |
 # | 6b.7 | [SegFormer: a name for every pixel](07_segformer.ipynb) | What is each pixel? | 16 |
 # | 6b.8 | [Does attention help to paint?](08_sagan.ipynb) | Who sees both socks? | 15 |
+# | 6b.9 | [Video: which pairs see motion?](09_video.ipynb) | Who sees motion? | 20 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.

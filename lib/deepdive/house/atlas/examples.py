@@ -55,7 +55,16 @@ from deepdive.models.efficient import (
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
-from deepdive.models.vision import detr, mae, segformer, swin, vit
+from deepdive.models.vision import (
+    detr,
+    mae,
+    segformer,
+    swin,
+    timesformer,
+    video_action,
+    video_action_config,
+    vit,
+)
 from deepdive.models.vision.sagan import MapAttention
 from deepdive.recurrent import GRU, LSTM, RNN, Bidirectional, stacked
 from deepdive.recurrent.grid import GridLSTM
@@ -95,6 +104,17 @@ def _structural(layer: Any, x: Tensor) -> Tensor:
     """Call attention on rows of one chain: each token's head is the one before it."""
     heads = torch.tensor([1, 2, 3, 3, 3, 4, 5, 6])[: x.shape[1]]
     return layer(layer.position.embed(x, heads), positions=heads)
+
+
+def _frames(model: Any, x: Tensor) -> Tensor:
+    """Call a reader of films on rows (B, T, 16): T frames of one patch of 4 x 4 grey pixels."""
+    return model(x.unflatten(-1, (1, 4, 4)))[:, model.config.n_special :]
+
+
+def _boxes(model: Any, x: Tensor) -> Tensor:
+    """Call what asks for boxes on a film of T frames of one place, a box for each frame."""
+    box = torch.tensor([0.0, 0.0, 1.0, 1.0], dtype=x.dtype)
+    return model(x[:, :, None, None], box.expand(*x.shape[:2], 4))
 
 
 def _named(model: Any, x: Tensor) -> Tensor:
@@ -302,4 +322,8 @@ EXAMPLES: dict[str, Example] = {
     # images
     "swin": Example(lambda: swin.swin(swin.TINY), _of_image),
     "segformer": Example(lambda: segformer.segformer(segformer.TINY), _of_image),
+    "timesformer": Example(
+        lambda: timesformer.timesformer(timesformer.TINY, image_size=4, patch_size=4), _frames
+    ),
+    "video_action": Example(lambda: video_action.video_action(video_action_config.TINY), _boxes),
 }

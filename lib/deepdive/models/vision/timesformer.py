@@ -3,7 +3,9 @@
 
 Long because it holds five schemes.
 
-What differs from ViT:
+System: timesformer
+Parent: vit
+What differs:
 - a token is a patch of a frame; a row for the number of its frame is added (`FilmEmbeddings`)
 - who meets whom is a scheme of steps (`RULES`): a frame alone (`SPACE_ONLY`), all with all
   (`JOINT`), a place through time and then a frame (`DIVIDED`), a neighbourhood and then every
@@ -12,10 +14,13 @@ What differs from ViT:
   (`StepwiseBlock`, `Before`); beyond the first layer the matrix begins at 0, so that a ViT's
   weights go on saying what they said
 - in `SPACE_ONLY` frames meet only in a mean behind the last layer (`FrameByFrame`)
+Source: Bertasius et al. 2021, section 3, figures 1 and 2, table 1, and the released code.
+Book: 6.5
 
-Source: Bertasius et al. 2021, section 3, figures 1 and 2, table 1, and the released code, which has
-three of the schemes. There the special row stands out of the first steps, and in the last one in
-every group, where the answers to it are averaged; in the other two schemes it is so here too.
+The released code has three of the schemes. In `DIVIDED` the special row stands out of the first
+step, and in every group of the last one, where the answers to it are averaged; in the two schemes
+that were not released it is so here too. What the paper calls neighbouring is here half of the
+lines and columns around a patch, fewer at an edge.
 """
 
 from dataclasses import dataclass

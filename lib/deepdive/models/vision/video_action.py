@@ -1,7 +1,9 @@
 """Video Action Transformer: what is the person in this box doing? Girdhar, Carreira, Doersch and
 Zisserman 2019, "Video Action Transformer Network".
 
-What differs from the Transformer:
+System: video_action
+Parent: transformer
+What differs:
 - there is no source sentence: a network for films has made features, and each is a key and a value;
   where and when it stands is joined to it, not added (`Located`)
 - a query is a region of the middle frame, so one film answers as many as there are boxes
@@ -9,10 +11,12 @@ What differs from the Transformer:
 - queries do not meet one another: a layer is attention to the film and a feed-forward layer, each
   followed by a sum and a norm (`ActionUnit`)
 - the last state of a query says the kinds of action, several at once (`VideoAction.out`)
+Source: Girdhar et al. 2019, section 3.
+Book: references
 
-Source: Girdhar et al. 2019, section 3. Their features come from an I3D network, their boxes from a
-network for regions; both are given here. Our attention has matrices for queries and behind the
-heads, as its parent's; the paper's equations leave them away.
+Their features come from an I3D network, their boxes from a network for regions; both are given
+here. Our attention has matrices for queries and behind the heads, as its parent's; the paper's
+equations leave them away.
 """
 
 from functools import partial
