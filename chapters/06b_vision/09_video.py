@@ -327,7 +327,7 @@ from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
 
-figure = Figure(figsize=(4.8, 5.4), layout="constrained")
+figure = Figure(figsize=(3.7, 5.0), layout="constrained")
 for part, axes in zip(("motion", "digit"), figure.subplots(2, 1, sharex=True), strict=True):
     for y, name in enumerate(RULES):
         for kind, mark, colour in ((part, "o", "#0072B2"), (f"{part}, shuffled", "x", "#D55E00")):
