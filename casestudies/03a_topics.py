@@ -335,8 +335,8 @@ predict(
     key="03a/come-back",
 )
 
-# %% [markdown] tags=["slide"]
-# ## Which of them came back
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
 #
 # Here is the map again. Now a topic's colour says how often it came back.
 
@@ -363,7 +363,9 @@ def counted(kind, back):
 table([counted("seed", back[:more]), counted("order of the texts", back[more:]),
        counted("seed or order", back), counted("last digit", back_rounded)])  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
+# ## Which of them came back
+#
 # **Only 25 of the 64 topics come back in all ten runs** with another seed or order, although the
 # order says nothing about any text. One run brings back 42 to 52 of them. And **a last digit does
 # as much as a seed**: with it 44 to 51 topics come back.

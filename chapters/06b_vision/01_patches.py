@@ -331,7 +331,8 @@ assert same
 # the same answers. What would harm is an order that is new for each photograph: the numbers of the
 # places would mean nothing, and what is left is a bag of patches. (Large ViTs can live with a bag:
 # Dosovitskiy et al., table 8, report 61.4 % without positions and 64.2 % with them, on ImageNet.)
-#
+
+# %% [markdown]
 # ## The experiment: how large may a patch be?
 #
 # The same ViT is trained on 1,642 photographs and tested on 420 of other students' hands, with
@@ -403,7 +404,8 @@ print(f"patches of {P}, one run: {known:.1f} % of the training's own photographs
 # patches of 16 pixels and 75.9 % with patches of 32 (Torchvision's table of weights, 2022). So a
 # small patch is a promise: more detail and more places to look, if there is enough training to
 # learn where to look.
-#
+
+# %% [markdown]
 # ## What the positions learned
 #
 # Nobody told the model where a patch lies; its table began as random rows. Here each small map

@@ -40,7 +40,8 @@ from deepdive.page.profile import pick, profile
 from deepdive.training import fit
 from deepdive.training.objectives import Adversaries, adversarial_loss
 from deepdive.training.settings import Update
-from deepdive.training.tasks.images import ImageBatches, accuracy, loss, predict, tensors
+from deepdive.training.tasks import images as tasks
+from deepdive.training.tasks.images import ImageBatches, accuracy, loss, tensors
 
 WIDTH, NOISE, RATE, SIZE = 24, 32, 2e-4, 32
 COUNT = pick(ci=600, laptop=20_000, gpu=60_000)
@@ -217,15 +218,15 @@ sorter = nn.Sequential(
 fit(sorter, ImageBatches(*images, 64), loss, steps=pick(ci=30, laptop=900, gpu=2000))
 features = sorter[:-1].eval()
 AMONG = pick(ci=300, laptop=2000, gpu=5000)  # images on each side
-real = predict(features, unseen[0][:AMONG], progress=False)
-floor = frechet(real, predict(features, images[0][: len(real)], progress=False))
+real = tasks.predict(features, unseen[0][:AMONG], progress=False)
+floor = frechet(real, tasks.predict(features, images[0][: len(real)], progress=False))
 print(f"the sorter is right for {accuracy(sorter, *unseen):.0%} of unseen images; "
       f"real against real: {floor:.2f}")  # fmt: skip
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict as ask
+from deepdive.page.predictions import predict
 
-ask(
+predict(
     "Three forgers, each with a judge of its own kind: convolutions alone; with one more block of "
     "convolutions in the middle; with attention there. As many steps, three seeds. What happens to "
     "the distance with attention?",
@@ -251,7 +252,7 @@ def measure(middle, seed, steps):
     torch.manual_seed(100 + seed)
     model.eval()
     with torch.no_grad():
-        far = frechet(real, predict(features, model(AMONG), progress=False))
+        far = frechet(real, tasks.predict(features, model(AMONG), progress=False))
     learned = [float(p.detach()) for name, p in model.named_parameters() if name.endswith("gamma")]
     return {"distance": round(far, 3), "gammas": [round(g, 3) for g in learned]}
 
@@ -329,7 +330,8 @@ with_alt(
 
 # %% [markdown]
 # *Above real images, below what the forger with attention made, whom you saw at the top.*
-#
+
+# %% [markdown]
 # ## What attention costs here
 #
 # In a map of 14 x 14 places the layer compares $196^2 = 38{,}416$ pairs. Counted in products that

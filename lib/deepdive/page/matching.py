@@ -28,7 +28,7 @@ from deepdive.page.palette import PALETTE, painted
 from deepdive.training.objectives.sets import GIOU, KIND, L1, Truth, costs
 
 SIDE = 320.0  # of the scene, in pixels of the picture
-COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#CC79A7", "#E69F00", "#0072B2")
+COLOURS = tuple(PALETTE[i] for i in (1, 5, 2, 3, 4, 0))
 _SCRIPT = (Path(__file__).parent / "matching.js").read_text(encoding="utf-8")
 
 
