@@ -905,6 +905,8 @@ part = {
     "seconds": round(time.perf_counter() - began, 1), "metrics": metrics,
     "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
 }  # fmt: skip
+
+# %%
 if not file and profile() != "experiment":
     print("written:", update(results_file("03a_topics"), part, page="03a_topics")["study"])
 

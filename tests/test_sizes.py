@@ -109,6 +109,7 @@ ZERO_SAYS_SOMETHING = {
     "right",
     "padding",
     "unused_positions",
+    "halve",  # how many of the layers are halved: maybe none
 }
 
 
@@ -289,7 +290,11 @@ def case_arguments(part: type[nn.Module]) -> dict[str, Any]:
         if type(self) is part:
             told = inspect.signature(init).bind(self, *given, **named)
             told.apply_defaults()
-            seen.append(dict([*told.arguments.items()][1:]))
+            found = dict([*told.arguments.items()][1:])
+            for name, parameter in inspect.signature(init).parameters.items():
+                if parameter.kind is parameter.VAR_KEYWORD:  # handed on by their own names
+                    found |= found.pop(name)
+            seen.append(found)
         init(self, *given, **named)
 
     with mock.patch.object(part, "__init__", spy):

@@ -1,9 +1,13 @@
 # %% [markdown] tags=["slide"]
 # # Content and position, apart
 #
-# Ten people stand in line at a bakery. The first, in a red cap, says *rye*. The second says *tea,
-# and the fourth behind me gets it too*; so the sixth only nods. The seventh says *what the third
-# before me has*, and the ninth *what the other red cap has*. In words:
+# Ten people stand in line at a bakery, and what some of them say names a place in the line. Which
+# attention learns from examples to look there, and what does it do in a queue twice as long as any
+# that it has seen?
+#
+# The first, in a red cap, says *rye*. The second says *tea, and the fourth behind me gets it too*;
+# so the sixth only nods. The seventh says *what the third before me has*, and the ninth *what the
+# other red cap has*. In words:
 #
 # | what&nbsp;is&nbsp;said | it means | who tells where to look |
 # |---|---|---|
@@ -13,9 +17,6 @@
 # | `?` | what somebody before me ordered for me | the one who is asked: `tea>4` |
 # | `rye+red` | rye; my cap is red | |
 # | `=red` | the same as the other red cap | both: the caps are equal |
-#
-# So words name the place to look at. Which attention learns this from examples, and what does it do
-# in a queue twice as long as any that it has seen?
 #
 # <small>Book 3.2, and the list of models in the transformers library · before this page:
 # [positions](../02_transformer/08_positions.ipynb), [multi-head
@@ -416,7 +417,7 @@ def spread(runs, kind):
     one = [run[kind] for run in runs]
     return f"{mean(one):.1f} ({min(one):.1f} to {max(one):.1f})" if one else ""
 
-
+# %% Read what was kept, continued tags=["fold"]
 def two(model, kind, layers=1):
     """Means of the seeds, in queues as long as those of the training and in longer ones."""
     return " → ".join(

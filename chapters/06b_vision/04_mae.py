@@ -77,7 +77,7 @@ def train(model, batches, loss, steps, lr, seed):
         schedule=linear(lr, max(1, steps // 10), steps), progress=False)  # fmt: skip
     return model
 
-
+# %% Build and pre-train, continued tags=["fold"]
 @cache
 def pretrained(share, normalised, steps, seed):
     """A MAE that has looked at pictures without their kinds."""
@@ -109,7 +109,7 @@ def probe(encoder, seed):
     line = LogisticRegression(max_iter=1000).fit((rows - middle) / width, kinds)
     return round(100 * line.score((new - middle) / width, data()[3]), 2)
 
-
+# %% Ask an encoder about kinds, continued tags=["fold"]
 def tuned(encoder, steps, seed):
     """Right on new pictures in %, after all weights have been trained on the few kinds."""
     torch.manual_seed(seed)
@@ -328,7 +328,7 @@ def between(percent):
     half = 1.96 * (percent * (100 - percent) / len(new)) ** 0.5
     return f"{percent:.1f} ({percent - half:.1f} to {percent + half:.1f})"
 
-
+# %% Read what was kept, continued tags=["fold"]
 def shown(settings):
     """A table of the runs that are there."""
     lines = [[called, times * first_tuning, between(run["probe"]), between(run["tuned"])]

@@ -30,6 +30,13 @@ def joined(rows: Tensor, size: int, height: int, width: int) -> Tensor:
     return squares.permute(0, 3, 1, 4, 2, 5).reshape(b, -1, height, width)
 
 
+def per_side(image_size: int, patch_size: int) -> int:
+    """Return how many patches a side of the image has. Raises ValueError where none fits."""
+    if image_size < patch_size:
+        raise ValueError(f"image_size={image_size}: no patch of patch_size={patch_size} fits")
+    return image_size // patch_size
+
+
 class Patches(nn.Module):
     """rows = cut(images) W^T + b: each square of `size` pixels becomes one row of d_model numbers.
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import width
+from deepdive.checks import positive, width
 
 
 class Located(nn.Module):
@@ -14,6 +14,7 @@ class Located(nn.Module):
 
     def __init__(self, d_place: int) -> None:
         super().__init__()
+        positive(d_place=d_place)
         self.place = nn.Sequential(nn.Linear(2, d_place), nn.ReLU(), nn.Linear(d_place, d_place))
         self.time = nn.Sequential(nn.Linear(1, d_place), nn.ReLU(), nn.Linear(d_place, d_place))
 
@@ -53,6 +54,7 @@ class Region(nn.Module):
 
     def __init__(self, d_rows: int, d_model: int, bins: int) -> None:
         super().__init__()
+        positive(d_rows=d_rows, d_model=d_model, bins=bins)
         self.bins = bins
         self.narrow = nn.Linear(d_rows, d_model // 2)
         self.join = nn.Linear(bins * bins * (d_model // 2), d_model)

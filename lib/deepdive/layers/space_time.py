@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import each_at_least, not_negative
 from deepdive.layers import Block
 from deepdive.layers.block import Residual
 from deepdive.layers.residual import PreNorm
@@ -80,6 +81,8 @@ class _Some(nn.Module):
 
     def __init__(self, attn: nn.Module, rule: Rule, grid: Grid, n_special: int = 0) -> None:
         super().__init__()
+        each_at_least(1, "grid", grid)
+        not_negative(n_special=n_special)
         self.attn, self.rule, self.grid, self.n_special = attn, rule, grid, n_special
         self.d_model = int(attn.d_model)  # type: ignore[arg-type]
 
@@ -145,6 +148,7 @@ class Before(nn.Module):
 
     def __init__(self, step: nn.Module, n_special: int) -> None:
         super().__init__()
+        not_negative(n_special=n_special)
         self.step, self.n_special = step, n_special
         self.d_model = int(step.d_model)  # type: ignore[arg-type]
         self.dense = nn.Linear(self.d_model, self.d_model)

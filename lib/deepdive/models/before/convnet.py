@@ -44,7 +44,7 @@ class ConvNet(nn.Module):
         halve: int = 2,
     ) -> None:  # fmt: skip
         super().__init__()
-        positive(n_classes=n_classes, layers=len(maps))
+        positive(n_classes=n_classes, channels=channels, layers=len(maps))
         not_negative(halve=halve)
         below = [channels, *maps]
         layers = [Layer(below[i], n, kernel, halve=i < halve) for i, n in enumerate(maps)]

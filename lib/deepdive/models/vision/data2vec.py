@@ -32,6 +32,7 @@ from deepdive.attention import MultiHeadAttention
 from deepdive.fast.linear import Linear
 from deepdive.layers import Block, FeedForward, LayerNorm
 from deepdive.layers.heads import initialise
+from deepdive.layers.patches import per_side
 from deepdive.layers.residual import ScaledPreNorm
 from deepdive.layers.stacks import Stack
 from deepdive.models.vision.gaps import Gaps
@@ -65,7 +66,7 @@ class KeysWithoutBias(MultiHeadAttention):
 
 def by_offset(config: Data2VecConfig, layer: int) -> nn.Module:
     """Return the attention of a layer, with its own bias for each offset."""
-    bias = SpecialGridBias(config.n_heads, config.image_size // config.patch_size)
+    bias = SpecialGridBias(config.n_heads, per_side(config.image_size, config.patch_size))
     return KeysWithoutBias(
         config.d_model, config.n_heads, dropout=config.attention_dropout, position=bias
     )

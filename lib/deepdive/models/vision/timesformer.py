@@ -30,6 +30,7 @@ from typing import Any
 from torch import nn
 
 from deepdive.layers import FeedForward, LayerNorm, PreNorm, space_time
+from deepdive.layers.patches import per_side
 from deepdive.layers.space_time import Before, Folded, Masked, Rule, StepwiseBlock
 from deepdive.models.vision.films import FilmEmbeddings, FrameByFrame
 from deepdive.models.vision.vit import VisionConfig, Vit, full_attention, vit
@@ -53,7 +54,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 def stepwise(scheme: str, config: VideoConfig, layer: int) -> StepwiseBlock:
     """Return one layer, with the steps of a scheme."""
-    side, n, steps = config.image_size // config.patch_size, config.n_special, []
+    side, n = per_side(config.image_size, config.patch_size), config.n_special
+    steps: list[nn.Module] = []
     *earlier, last = RULES[scheme]
     for rule, special in [*((rule, 0) for rule in earlier), (last, n)]:
         kind = Masked if rule in (space_time.near, space_time.strided) else Folded

@@ -25,7 +25,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.checks import width
+from deepdive.checks import positive, width
 from deepdive.layers import FeedForward, PostNorm
 from deepdive.layers.heads import initialise
 from deepdive.layers.regions import Located, Region
@@ -37,6 +37,7 @@ class ActionUnit(nn.Module):
 
     def __init__(self, config: VideoActionConfig, d_rows: int) -> None:
         super().__init__()
+        positive(d_rows=d_rows)
         d = config.d_model
         self.attn = MultiHeadAttention(d, config.n_heads, d_context=d_rows)
         self.ff = FeedForward(d, config.d_ff)
