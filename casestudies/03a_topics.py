@@ -219,9 +219,9 @@ from deepdive.page.tables import table
 
 
 def opening(text, length=110):
-    """The text's first words; a formula that the end would cut is left out."""
+    """The text's first words, without TeX's signs; no formula is cut."""
     cut = text[:length]
-    return (cut[: cut.rindex("$")] if cut.count("$") % 2 else cut) + " …"
+    return (cut[: cut.rindex("$")] if cut.count("$") % 2 else cut).replace("\\", "") + " …"
 
 
 def typical(topic):

@@ -97,6 +97,8 @@ ZERO_SAYS_SOMETHING = {
     "n_layers",
     "n_decoder_layers",
     "n_vertical",
+    "n_along",
+    "n_down",
     "n_segments",
     "n_special",
     "n_random",

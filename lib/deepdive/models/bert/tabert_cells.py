@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import not_negative, positive
 from deepdive.data.wikitables import Table
 from deepdive.masks import Padding
 from deepdive.models.bert.tabert import linearised, overlap, pooled, tabert
@@ -76,6 +77,8 @@ class CellPicker(nn.Module):
         dropout: float = 0.2,
     ) -> None:  # fmt: skip
         super().__init__()
+        positive(d_in=d_in, d_model=d_model)
+        not_negative(n_along=n_along, n_down=n_down)
         upper = tabert(
             vocab_size=2, d_model=d_model, n_heads=4, d_ff=2 * d_model, dropout=dropout,
             n_layers=n_along, n_vertical=n_down,

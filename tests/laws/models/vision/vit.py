@@ -24,7 +24,7 @@ def images(b: int = 2, size: int = 8, channels: int = 1) -> Tensor:
     return random_rows(b, channels, size, size)
 
 
-@case("vit/Vit", Vit)
+@case("vit", Vit)
 def _() -> Case:
     def make(**changes: Any) -> Vit:
         return vit.vit(vit.TINY, **changes).double().eval()
