@@ -77,6 +77,7 @@ def train(model, batches, loss, steps, lr, seed):
         schedule=linear(lr, max(1, steps // 10), steps), progress=False)  # fmt: skip
     return model
 
+
 # %% Build and pre-train, continued tags=["fold"]
 @cache
 def pretrained(share, normalised, steps, seed):
@@ -108,6 +109,7 @@ def probe(encoder, seed):
     middle, width = rows.mean(0), rows.std(0) + 1e-6
     line = LogisticRegression(max_iter=1000).fit((rows - middle) / width, kinds)
     return round(100 * line.score((new - middle) / width, data()[3]), 2)
+
 
 # %% Ask an encoder about kinds, continued tags=["fold"]
 def tuned(encoder, steps, seed):
@@ -328,11 +330,13 @@ def between(percent):
     half = 1.96 * (percent * (100 - percent) / len(new)) ** 0.5
     return f"{percent:.1f} ({percent - half:.1f} to {percent + half:.1f})"
 
+
 # %% Read what was kept, continued tags=["fold"]
 def shown(settings):
     """A table of the runs that are there."""
     lines = [[called, times * first_tuning, between(run["probe"]), between(run["tuned"])]
              for called, *what, times in settings if (run := of(*what, times))]  # fmt: skip
+    lines = lines or [["none of these was run in this profile", "", "", ""]]
     said = "the kept runs, one of each" if kept_runs else "live, too short to judge by"
     return table(lines, ["encoder", "steps of fine-tuning", "linear probe", "fine-tuned"],
                  caption=f"{said}: right on new pictures in % (95 % interval)")  # fmt: skip

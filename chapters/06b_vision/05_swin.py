@@ -318,8 +318,8 @@ def right(layers, shift, steps=rows[0]["steps"]):
 
 
 here = measure(1, 2, STEPS, 1)["right"]
-print("the kept runs," if kept_runs else "live and short,", f"{rows[0]['steps']} steps;",
-      f"one layer after {STEPS} steps here: {here[0]} % in the corner, {here[-1]} % opposite")
+print("the kept runs," if kept_runs else "live and short,", f"{rows[0]['steps']} steps; one layer",
+      f"after {STEPS} steps here: {here[0]} % in the corner, {here[-1]} % opposite")  # fmt: skip
 
 # %% The opposite corner tags=["surprise", "fold"]
 from deepdive.page.meeting import heard
@@ -408,7 +408,7 @@ table([slopes_of(name) for name in ("ViT", "Swin")],
       "95 % of resampled timings")  # fmt: skip
 
 # %% Draw the costs tags=["slide", "fold"]
-figure = Figure(figsize=(8.6, 3.2))
+figure = Figure(figsize=(7.6, 3.2), layout="constrained")
 panels = (("operations", "flops", 1e9, "10⁹"), ("CPU seconds", "spent", 1, "s"),
           ("kept for the way back", "bytes", 1e6, "MB"),
           ("kept for the way back", "bytes seen", 1e6, "MB"))  # fmt: skip
@@ -423,7 +423,8 @@ for axis, (title, what, unit, label) in zip([*axes, axes[-1]], panels, strict=Tr
     axis.set(title=title, xlabel="patches", ylabel=label)
     axis.set_xticks([256, 1024, 4096], ["256", "1,024", "4,096"])
     axis.minorticks_off()
-axes[-1].legend(fontsize="x-small")
+figure.legend(*axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=4,
+              fontsize="small")  # fmt: skip
 with_alt(figure, "Three panels over the number of patches: operations, seconds, bytes kept. Swin's "
          "lines rise in proportion; ViT's operations and seconds rise faster.")  # fmt: skip
 
