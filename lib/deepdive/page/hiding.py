@@ -78,7 +78,7 @@ _PAGE = """\
 .hd figure {{ margin: 0; }}
 .hd img {{ width: 100%; image-rendering: pixelated; display: block;
   border: 1px solid {score}; }}
-.hd figcaption {{ font-size: .85rem; text-align: center; }}
+.hd figcaption {{ font-size: .9rem; text-align: center; }}
 .hd .controls {{ display: flex; flex-wrap: wrap; gap: .5em; margin: .6em 0; }}
 .hd .controls[hidden] {{ display: none; }}
 .hd button {{ font: inherit; margin: 0; padding: .25em .8em; color: inherit; cursor: pointer;

@@ -206,7 +206,7 @@ _STYLE = """
 .ddm :is(th, td) { border: 0; padding: .12rem .45rem; text-align: left; background: none;
   color: inherit; font-weight: 400; }
 .ddm td { text-align: right; white-space: nowrap; }
-.ddm .ddm-match { background: color-mix(in srgb, @weight 40%, transparent); font-weight: 700;
+.ddm .ddm-match { background: color-mix(in srgb, @weight 30%, transparent); font-weight: 700;
   border-radius: 3px; }
 .ddm button { font: inherit; color: inherit; background: transparent; border: 1px solid transparent;
   border-radius: .3em; padding: .1em .4em; margin: 0; text-align: left; cursor: pointer;
