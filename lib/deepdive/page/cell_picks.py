@@ -138,7 +138,7 @@ _PAGE = """\
 .cp :is(th, td) {{ text-align: left; padding: .15em .4em; overflow-wrap: break-word; }}
 .cp th {{ vertical-align: bottom; }}
 .cp td {{ border: 2px solid transparent; position: relative; background:
-  color-mix(in srgb, {full} calc(30% * var(--share)), transparent); }}
+  color-mix(in srgb, {full} calc(38% * var(--share)), transparent); }}
 .cp .cp-unread td {{ opacity: .8; font-style: italic; }}
 .cp td.cp-right {{ border-color: {right}; opacity: 1; }}
 .cp td.cp-picked {{ font-weight: 700; }}
