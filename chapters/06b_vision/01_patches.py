@@ -693,5 +693,5 @@ print(rows_in.patches.project.weight.numel(), rows_in.positions.shape[0])
 # - Abnar and Zuidema (2020), *Quantifying Attention Flow in Transformers*: rollout, and a flow that
 #   is its other half.
 # - Touvron et al. (2021), *DeiT*: how a ViT learns from ImageNet alone.
-# - Mavi (2020), *A New Dataset and Proposed CNN Architecture for Classification of American Sign
-#   Language Digits*: the photographs.
+# - Mavi (2020), *A New Dataset and Proposed Convolutional Neural Network Architecture for
+#   Classification of American Sign Language Digits*: the photographs.
