@@ -178,7 +178,7 @@ gap = torch.tensor([[i in drawn for i in range(10)]])
 assert fill_gaps(sure, ids, gap)[1].tolist() == [false]
 rows = [[i, word, "[MASK]" if i in drawn else word, read[i],
          "replaced" if false[i] else "real"] for i, word in enumerate(text)]  # fmt: skip
-table(rows, ["", "text", "BERT reads", "ELECTRA reads", "and says"])
+table(rows, ["at", "text", "BERT reads", "ELECTRA reads", "and says"])
 
 # %% [markdown]
 # *A text of ten tokens with both kinds of question. BERT is to say the text's word at three masks;
