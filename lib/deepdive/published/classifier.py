@@ -28,7 +28,7 @@ from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import write_tensors
 
-BESIDE = (
+PREPARATION = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -165,7 +165,7 @@ def save(model: nn.Module, folder: str | Path, *, like: str | Path, names: Seque
     _check_sizes(config, tensors, len(names), Path(like))
     target.mkdir(parents=True, exist_ok=True)
     write_tensors(tensors, target / "model.safetensors")
-    for name in BESIDE:
+    for name in PREPARATION:
         if (Path(like) / name).is_file():
             shutil.copyfile(Path(like) / name, target / name)
     config["id2label"] = {str(k): name for k, name in enumerate(names)}
