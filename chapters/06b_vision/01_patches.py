@@ -682,9 +682,8 @@ print(rows_in.patches.project.weight.numel(), rows_in.positions.shape[0])
 # Nothing in it knows neighbours: one wrong order for all photographs changes nothing, and a model
 # must learn from examples what lies where, and where to look. Back to the bag of squares: one can
 # learn to read hands from it, as long as each square bears the number of its place, whatever number
-# that is. And
-# the squares may be large: in our short trainings four of them, or even one, were read far better
-# than 25 or 100.
+# that is. And the squares may be large: in our short trainings four of them, or even one, were read
+# far better than 25 or 100.
 #
 # ## Further reading
 #

@@ -7,7 +7,7 @@
 # asks every other?
 #
 # <small>Book 6.2.1, Straka (image recognition with Transformers) · before this page:
-# [the chapter's opening](00_opening.ipynb), [convolution](../01_before/03_convolution.ipynb) ·
+# [from pixels to tokens](01_patches.ipynb), [convolution](../01_before/03_convolution.ipynb) ·
 # 15 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]

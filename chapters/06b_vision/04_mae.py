@@ -6,8 +6,8 @@
 # names, and six hundred with: is filling in what is hidden a lesson that helps to name?
 #
 # <small>Straka's lectures (MAE), and the list of models in the transformers library · before this
-# page: [hidden words](../03_bert/03_masking.ipynb) · 18 min to read · a laptop is enough; the long
-# runs are kept beside the page</small>
+# page: [from pixels to tokens](01_patches.ipynb), [hidden words](../03_bert/03_masking.ipynb) ·
+# 18 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -7,7 +7,8 @@
 # guest in the opposite corner still hear the news?
 #
 # <small>Fleuret, part 4; Liu et al. 2021 · before this page:
-# [the opening](00_opening.ipynb), [sparse by position](../05_efficient/02_sparse_by_position.ipynb)
+# [from pixels to tokens](01_patches.ipynb),
+# [sparse by position](../05_efficient/02_sparse_by_position.ipynb)
 # · 18 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
@@ -479,9 +480,10 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
       caption="Liu et al. 2021, table 4; seeds and intervals are not given there")  # fmt: skip
 
 # %% [markdown]
-# Every row has merging, so windows at rest can talk too, four stages later: the loss is small where
-# one name for a whole image is asked, and larger where boxes and masks are. In our hall nothing
-# merges, and without a shift nothing arrives.
+# (These figures are from memory, not read again in the paper.) Every row has merging, so windows at
+# rest can talk too, four stages later: the loss is small where one name for a whole image is asked,
+# and larger where boxes and masks are. In our hall nothing merges, and without a shift nothing
+# arrives.
 #
 # ## In practice
 #

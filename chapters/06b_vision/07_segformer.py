@@ -6,8 +6,8 @@
 # part of another. When is such a colouring good? And can a network do it that is told no place, on
 # paper of any size?
 #
-# <small>Xie et al. 2021 · before this page: [the opening](00_opening.ipynb), [windows that
-# shift](05_swin.ipynb) · 16 min to read · a laptop is enough; the long runs are kept beside the
+# <small>Xie et al. 2021 · before this page: [from pixels to tokens](01_patches.ipynb),
+# [windows that shift](05_swin.ipynb) · 16 min to read · a laptop is enough; the long runs are kept beside the
 # page</small>
 
 # %% tags=["setup"]
@@ -387,7 +387,8 @@ table([[name, *(ends(of((4, 2, 1), edges, what)) for what in ("miou", "larger"))
 # Nor do places matter here: a cross is a cross wherever it stands. All three lie within the spread
 # of the seeds, and all keep their share on images four times as large, the resized table too. On
 # photographs of streets, where the sky is above, the paper finds a difference; there the resized
-# table loses more than three points on the larger image, the convolution less than one:
+# table loses more than three points on the larger image, the convolution less than one (figures
+# from memory, not read again in the paper):
 
 # %% Published, beside it tags=["fold"]
 table([["table of positions", 77.3, 74.0], ["convolution, no positions", 80.5, 79.8]],
