@@ -7,8 +7,8 @@
 # learn?
 #
 # <small>Fleuret (DETR), Straka (DETR) · before this page:
-# [from pixels to tokens](01_patches.ipynb), [the decoder](../02_transformer/12_decoder.ipynb) · 20 min to read · a laptop is enough; the
-# runs are kept beside the page</small>
+# [from pixels to tokens](01_patches.ipynb), [the decoder](../02_transformer/12_decoder.ipynb) ·
+# 20 min to read · a laptop is enough; the runs are kept beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -7,8 +7,8 @@
 # paper of any size?
 #
 # <small>Xie et al. 2021 · before this page: [from pixels to tokens](01_patches.ipynb),
-# [windows that shift](05_swin.ipynb) · 16 min to read · a laptop is enough; the long runs are kept beside the
-# page</small>
+# [windows that shift](05_swin.ipynb) · 16 min to read · a laptop is enough;
+# the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
