@@ -29,7 +29,7 @@ POINT = 110 / 72  # pixels of plots, which have 110 to the inch
 NAMED = {"xx-small": 5.79, "x-small": 6.94, "small": 8.33}  # in points, as matplotlib has them
 GUTTER = 4  # pixels of white between two panels, at least
 STEPS = (0, 1), (1, 0)  # where columns with ink begin and end
-BESIDE = re.compile(r"\bsubplots\(\s*1,\s*([234])\b([^()]*)\)")
+SIDE_BY_SIDE = re.compile(r"\bsubplots\(\s*1,\s*([234])\b([^()]*)\)")
 ACROSS = re.compile(r"sharey|colorbar|suptitle|supxlabel|supylabel|figure\.legend")
 SIZE = re.compile(r"""\b(?:font|label)?size=(?:"([a-z-]+)"|([5-9](?:\.\d+)?)\b)""")
 EMBEDDED = re.compile(r'<img (?=[^>]*src="data:image/(png|svg\+xml);base64,([^"]+)")')
@@ -60,7 +60,7 @@ def _row(parts: list[bytes], alt: str, letters: float) -> str:
 def panels(code: str, page: str) -> int:
     """How many panels the plot that `code` draws has side by side; 1 where they share anything."""
     drawn = _with_its_functions(code, page)
-    found = BESIDE.findall(drawn)
+    found = SIDE_BY_SIDE.findall(drawn)
     return int(found[0][0]) if len(found) == 1 and not ACROSS.search(drawn) else 1
 
 

@@ -417,7 +417,7 @@ def spread(runs, kind):
     one = [run[kind] for run in runs]
     return f"{mean(one):.1f} ({min(one):.1f} to {max(one):.1f})" if one else ""
 
-# %% Read what was kept, continued tags=["fold"]
+# %% From short queues to long ones tags=["fold"]
 def two(model, kind, layers=1):
     """Means of the seeds, in queues as long as those of the training and in longer ones."""
     return " → ".join(

@@ -254,7 +254,7 @@ def hits(n, name, what):
     row = found[n, name]
     return numbers(row["cell"] if what == "cell" else row["held"][str(what)])
 
-# %% What was found, with intervals over tables, continued tags=["fold"]
+# %% Shares and differences tags=["fold"]
 def told(n, name, what, less=None):
     """The share of the questions on n tables, or by how much it is larger than a rival's."""
     rival = 0 if less is None else hits(n, less, what)
@@ -393,7 +393,7 @@ def where(rows, answer):
     return next(((r, c) for r, row in enumerate(rows) for c, cell in enumerate(row)
                  if plain(cell) == answer), None)  # fmt: skip
 
-# %% Questions whose answer is one cell, continued tags=["fold"]
+# %% Questions of each part tags=["fold"]
 @cache
 def one_cell(part, some=SOME):
     """Questions of "train" or "dev" that one cell answers, which they do not name; answers."""
@@ -437,7 +437,7 @@ def examples(part, k):
             tables[id(q.table)].append((seen(part, number, k), at))
     return tables
 
-# %% Read the snapshots, continued tags=["fold"]
+# %% In batches tags=["fold"]
 def batches_of(some, size=64):
     """Rows, real slots and the number of the right cell, padded."""
     for i in range(0, len(some), size):
@@ -454,7 +454,7 @@ from torch.nn.functional import cross_entropy
 
 HOW = {"down": {}, "along": {"down": False}, "linear": {"n_along": 0, "n_down": 0}}
 
-# %% Train a picker, continued tags=["fold"]
+# %% Stop in time tags=["fold"]
 def picker(how, k, seed, rate, epochs):
     """The loss on every eighth table, which teaches nothing, and the picker where it is least."""
     tables = examples("train", k).values()

@@ -98,7 +98,7 @@ def shuffled(x, size, how):
     order = order.expand(rows.shape[:2])[..., None].expand_as(rows)
     return joined(rows.gather(1, order), size, *x.shape[2:])
 
-# %% A ViT that sorts them, continued tags=["fold"]
+# %% A reader of shuffled images tags=["fold"]
 class Reader(ImageClassifier):
     """A ViT and its classifier, to whom images come shuffled or not."""
 
@@ -162,7 +162,7 @@ def covered(x, size, scores, count):
 def right(model, x):
     return round(100 * accuracy(model, x, y_test, progress=False), 1)
 
-# %% What is measured, continued tags=["fold"]
+# %% Measure one tags=["fold"]
 def measure(size, how, seed, steps):
     """Right in % of new hands; how far heads look; and right with a fifth of the patches grey."""
     model, grid = trained(size, how, seed, steps), (SIDE // size,) * 2

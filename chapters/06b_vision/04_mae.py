@@ -78,7 +78,7 @@ def train(model, batches, loss, steps, lr, seed):
     return model
 
 
-# %% Build and pre-train, continued tags=["fold"]
+# %% Look without names tags=["fold"]
 @cache
 def pretrained(share, normalised, steps, seed):
     """A MAE that has looked at pictures without their kinds."""
@@ -111,7 +111,7 @@ def probe(encoder, seed):
     return round(100 * line.score((new - middle) / width, data()[3]), 2)
 
 
-# %% Ask an encoder about kinds, continued tags=["fold"]
+# %% Fine-tune it tags=["fold"]
 def tuned(encoder, steps, seed):
     """Right on new pictures in %, after all weights have been trained on the few kinds."""
     torch.manual_seed(seed)
@@ -331,7 +331,7 @@ def between(percent):
     return f"{percent:.1f} ({percent - half:.1f} to {percent + half:.1f})"
 
 
-# %% Read what was kept, continued tags=["fold"]
+# %% A table of the runs tags=["fold"]
 def shown(settings):
     """A table of the runs that are there."""
     lines = [[called, times * first_tuning, between(run["probe"]), between(run["tuned"])]

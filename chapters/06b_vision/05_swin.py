@@ -171,7 +171,7 @@ SIDES = pick(ci=[8, 16, 24], laptop=[16, 24, 32, 48], gpu=[16, 24, 32, 48, 64, 9
 ROUNDS = pick(ci=2, laptop=3, gpu=5, experiment=5)
 sizes = [{"name": n, "side": s, "rounds": ROUNDS} for s in SIDES for n in ("ViT", "Swin")]
 
-# %% Measure a size, continued tags=["fold"]
+# %% Measure all sizes tags=["fold"]
 if profile() == "experiment":
     costs = sweep(cost, sizes, kept("06b_vision", "swin_cost"), minutes=12)
 

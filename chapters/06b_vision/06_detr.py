@@ -178,7 +178,7 @@ drawn = [part(0, 60, "image", "3, 32, 32", width=76), arrow(78, 82, 96),
          text(284, 30, "+ sines of line and column", 13, "key"),
          text(434, 150, "+ learned rows", 13, "query")]  # fmt: skip
 
-# %% Draw the model, continued tags=["slide", "fold"]
+# %% Show the model tags=["slide", "fold"]
 show(svg(650, 180, drawn), "An image becomes a map of 8 x 8 places by a ResNet; an encoder reads "
      "these 64 places; a decoder of 6 queries reads them; two maps make kinds and boxes of it.")
 
@@ -282,7 +282,7 @@ def of(arm, nothing=0.1, key="ap"):
     """That of each seed, in per cent."""
     return [100 * row[key] for row in rows if (row["arm"], row["nothing"]) == (arm, nothing)]
 
-# %% Three ways, three seeds, continued tags=["fold"]
+# %% Mean, lowest, highest tags=["fold"]
 def spread(values):
     return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
 

@@ -57,7 +57,7 @@ def scenes(n, seed):
     made = generated_scenes(n, SIZE, most=4, seed=seed)
     return torch.tensor(made.pixels).float() / 255 - 0.4, torch.tensor(made.classes())
 
-# %% Scenes and a small SegFormer, continued tags=["fold"]
+# %% Tables of positions, and the model tags=["fold"]
 class Placed(nn.Module):
     """Patches with a trained table of positions, which is resized for other grids, as ViT's is."""
 
@@ -135,7 +135,7 @@ RUNS = [(rates, "zeros") for rates in RATES] + [((4, 2, 1), e) for e in ("repeat
 points = [{"rates": list(rates), "edges": edges, "steps": STEPS, "seed": seed}
           for seed in SEEDS for rates, edges in RUNS]  # fmt: skip
 
-# %% Measure, continued tags=["fold"]
+# %% Measure all tags=["fold"]
 if profile() == "experiment":
     rows = sweep(measure, points, kept("06b_vision", "segformer"), minutes=40)
 

@@ -46,7 +46,7 @@ from deepdive.training.tasks.images import ImageBatches, accuracy, loss, tensors
 WIDTH, NOISE, RATE, SIZE = 24, 32, 2e-4, 32
 COUNT = pick(ci=600, laptop=20_000, gpu=60_000)
 
-# %% The forger and the judge, continued tags=["fold"]
+# %% What stands in the middle tags=["fold"]
 class Convolved(nn.Module):
     """Convolutions in the place of attention, with as many operations or more."""
 

@@ -208,7 +208,7 @@ def loss(model, batch):
     motion, digit = model(x)
     return F.cross_entropy(motion, motions) + F.cross_entropy(digit, digits)
 
-# %% Train it, continued tags=["fold"]
+# %% Train one tags=["fold"]
 @cache
 def train(scheme, steps, seed):
     torch.manual_seed(seed)
