@@ -249,10 +249,11 @@ score_parts(people, {f"1-{h}": parts[h] for h in order}, asks=6)
 # %% [markdown]
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. Content to position, in all four heads of the run that is printed here. 2. Content to content,
-# in all four. 3. No: in head 1-3 content to content finds `tea>4` for both, rightly for number 6
-# and wrongly for number 10; in 1-1 position to content is the largest part for number 6; in 1-0 two
-# parts add up. The four heads together get both right.
+# 1. Content to position, in all four heads of the run that is printed here.
+# 2. Content to content, in all four.
+# 3. No: in head 1-3 content to content finds `tea>4` for both, rightly for number 6 and wrongly for
+#    number 10; in 1-1 position to content is the largest part for number 6; in 1-0 two parts add
+#    up. The four heads together get both right.
 #
 # </details>
 #
@@ -273,12 +274,13 @@ table(switched, ["switched off", *(f"`{kind}`" for kind in KINDS)],
 
 # %% [markdown]
 # `<k` lives on content to position, `=cap` on content to content. `?` loses by each of the three:
-# its answer is put together.
+# its answer is put together. (A model that is *trained* without a part can learn to do without it:
+# that is the experiment below.)
 
 # %% [markdown] tags=["slide"]
 # ## By hand: three scores
 #
-# BERT adds a vector for the place to the vector of the word, and no layer can part them again.
+# BERT adds a vector for the place to the vector of the word, and the next layer is given their sum.
 # DeBERTa has a vector for what a word **is** and one for each **distance**.
 #
 # Three words of two numbers: `tea` $= (1, 0)$, `rye` $= (1, 1)$, `<2` $= (0, 2)$. The distance *two
@@ -535,9 +537,9 @@ if kept_runs:
 # - **Absolute places do not carry over.** In longer queues BERT loses more than a third of its
 #   right answers to `<k` and `?`. Its rows for late places were never trained; but moved about in
 #   training, when all are, it learns less in 600 steps and still loses a quarter of them.
-# - **T5 carries over, but knows too little**: it loses a few points of `<k` and hardly any of `?`,
-#   from less than half and from two thirds. And two thirds are what guessing brings: few who stand
-#   before a `?` can have ordered for it, and to take one of them is right in 67 %.
+# - **T5 carries over, but has learned too little**: it loses a few points of `<k` and hardly any of
+#   `?`, from less than half and from two thirds. And two thirds are what guessing brings: few who
+#   stand before a `?` can have ordered for it, and to take one of them is right in 67 %.
 
 # %% How far does guessing get? tags=["nbval-check-output", "fold"]
 draw, luck = random.Random(0), []

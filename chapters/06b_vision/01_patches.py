@@ -390,15 +390,14 @@ known = 100 * accuracy(model, x_train, y_train, progress=False)
 print(f"patches of {P}, one run: {known:.1f} % of the training's own photographs read")
 
 # %% [markdown]
-# With four tokens the model reads far more hands than with 25 or 100, at a fraction of the
-# operations; and no fewer with one, where attention has nothing to look at but the class token and
-# the model is a few layers on all pixels. The gap is many times that between runs of one size.
-# These hands lie all alike, in the middle before a plain wall, so one matrix can know where a
-# finger is.
+# With four tokens the model reads far more hands than with 25 or 100, with fewer operations; and no
+# fewer with one, where attention has nothing to look at but the class token and the model is a few
+# layers on all pixels. The gap is many times that between runs of one size. These hands lie all
+# alike, in the middle before a plain wall, so one matrix can know where a finger is.
 #
 # Is it that small patches need more photographs? The model with patches of 20 has not even learned
-# those of its training (above). So what it lacks is training: 1,200 steps of 16 photographs. How
-# far more steps would take it we have not measured.
+# those of its training (above). So it seems to lack training: it had 1,200 steps of 16 photographs.
+# How far more steps would take it we have not measured.
 #
 # Models that are trained long say the opposite. Torchvision's ViT-B reads 81.1 % of ImageNet with
 # patches of 16 pixels and 75.9 % with patches of 32 (Torchvision's table of weights, 2022). So a

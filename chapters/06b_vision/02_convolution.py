@@ -398,14 +398,14 @@ if kept_runs:
 #
 # The shop has no more labels, but it knows that a coat is a coat wherever it hangs. So it makes
 # more images from those it has: moved by up to two pixels, mirrored in half of the draws. This is
-# *augmentation*; the right panel above shows it.
+# *augmentation*; the right panel of the figure that opens with your prediction shows it.
 #
 # - **With few images it helps the ViT most**, which learns from it what the CNN has built in. With
 #   250 the CNN gains next to nothing.
 # - **With many it costs both something, and the ViT more.** Changed images are harder to learn, and
 #   at equal operations there are no more batches to learn them in. From 1,000 images on the ViT's
-#   line is nearly flat: what it lacks there is not images, but training.
-# - **The order stays.** Here, too, the CNN leads at each size, and its lead does not even shrink.
+#   line is nearly flat: it may lack training there more than images.
+# - **Does it turn the order round?** Compare the two panels.
 #
 # How much the ViT lacked is seen when new images are moved, too, by up to four pixels:
 
@@ -430,8 +430,9 @@ table([[n, *(spread(shares(name, n, augment, "moved")) for name, augment in pair
 #
 # ## With more time
 #
-# The shop can wait. Larger forms of both, and patches of 4 instead of 7 pixels for the ViT, are
-# trained on all 60,000 images with augmentation:
+# The shop can wait. A CNN of more maps, and the ViT with patches of 4 instead of 7 pixels (so with
+# 49 tokens, and by chance as many weights), may train longer, on all 60,000 images with
+# augmentation. Of these two runs the ViT's is done:
 
 # %% Train for longer tags=["fold"]
 LARGE = {
@@ -738,10 +739,10 @@ print(full["CNN"].layers[1].conv.weight.numel(), below * above)
 #
 # A CNN takes for granted that near pixels belong together and that a thing is the same in another
 # place; a ViT is told neither, beyond its patches, and learns both from examples. Moved and
-# mirrored images are such examples and cost no label, but at equal operations they help only where
-# images are few. Back to the shop and the mail-order house: from nothing, and for equally many
-# operations, both should train the CNN, for its line lies above the ViT's with 250 images and with
-# 60,000, and the two do not cross between.
+# mirrored images are such examples and cost no label: they help with images that are moved, and, at
+# equal operations, with images that stand still only where those are few. Back to the shop and the
+# mail-order house: from nothing, and for equally many operations, both should train the CNN, for
+# its line lies above the ViT's with 250 images and with 60,000, and the two do not cross between.
 #
 # ## Further reading
 #

@@ -245,9 +245,9 @@ with_alt(figure, "Four rows, with 4, 8, 12 and 14 of 16 patches hidden; three pi
 
 # %% [markdown]
 # *Middle grey in the first column of each picture is what is hidden. The fillings keep outline and
-# brightness, and lose prints and seams: the squared error is smallest at the mean of all that could
-# be there, and a mean is blurred. In the last row two black corners are all that is seen of boot
-# and trousers, so that both get the same filling.*
+# brightness while a good part is seen, and lose prints and seams: the squared error is smallest at
+# the mean of all that could be there, and a mean is blurred. In the last row two black corners are
+# all that is seen of boot and trousers, so that both get the same filling.*
 
 # %% [markdown]
 # ## Does it help to name?
@@ -348,11 +348,10 @@ shown([(f"MAE, {hidden:.0%} hidden", "MAE", hidden, 1) for hidden in SHARES]
 
 # %% [markdown]
 # These are one run each, of one seed; the intervals say how far so many new pictures can be
-# trusted, and not what another seed would do. Even so, filling in has helped to name: the probe on
-# states that never saw a name is right more often than the ViT that learned from the 600 names
-# alone, by more than ten points at each share. The shares themselves lie close; only seven eighths
-# is below a half by more than the intervals. To rank them one needs the other seeds, which are not
-# measured yet.
+# trusted, and not what another seed would do. The probe on states that never saw a name is right
+# more often than the ViT that learned from the 600 names alone, in as many steps, by more than ten
+# points at each share. The shares themselves lie close; only seven eighths is below a half by more
+# than the intervals. To rank them one needs the other seeds, which are not measured yet.
 #
 # He et al. (figure 5; ViT-Large, ImageNet, 1.28 million names) have 73.5 % for the probe and 84.9 %
 # fine-tuned with 75 % hidden, and 54.6 % for the probe at the lowest share that they try. Their
@@ -521,10 +520,9 @@ print(1 + int(196 * 0.25), round(197**2 / 50**2, 1), more[0].tolist(), round(fou
 #
 # A masked autoencoder hides most patches of a picture by lot, encodes the rest, and a small decoder
 # says the pixels of what is hidden, the only ones that count. data2vec keeps the gaps and predicts
-# a slow teacher's states instead. Back to the boot: yes, filling in helps to name, for a linear
-# classifier on such states names about as many new pictures from six hundred names as a whole ViT
-# that was trained on those names for a thousand steps; but that ViT, given half of the steps, had
-# only seemed to lag far behind.
+# a slow teacher's states instead. Back to the boot: filling in is a lesson that helps to name, as
+# far as one seed tells, when few steps are left for the names; a ViT without it, given twice those
+# steps, got as far, and had not looked at a hundred thousand pictures before.
 #
 # ## Further reading
 #

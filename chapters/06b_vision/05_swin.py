@@ -369,8 +369,8 @@ with_alt(figure, "Five maps of 12 by 12 patches. Without a shift the corner's wi
 # ## What it costs, measured
 #
 # ViT and Swin, two layers each, 64 wide, windows of 8 x 8, patches of 2 x 2 pixels; neither merges
-# patches here, so they differ in nothing but who meets whom. One forward and backward pass of one
-# image on one thread:
+# patches here, so they differ in who meets whom, and in Swin's trained bias. One forward and
+# backward pass of one image on one thread:
 
 # %% Load the costs tags=["fold"]
 cost_file = kept("06b_vision", "swin_cost")
@@ -481,9 +481,9 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 
 # %% [markdown]
 # (These figures are from memory, not read again in the paper.) Every row has merging, so windows at
-# rest can talk too, four stages later: the loss is small where one name for a whole image is asked,
-# and larger where boxes and masks are. In our hall nothing merges, and without a shift nothing
-# arrives.
+# rest can talk too, after the patches were merged: the loss is small where one name for a whole
+# image is asked, and larger where boxes and masks are. In our hall nothing merges, and without a
+# shift nothing arrives.
 #
 # ## In practice
 #
@@ -576,9 +576,9 @@ print(f"{sum(tables):,}", "| from the middle:", max(heard(12, 4, 2, 6, 78)), "la
 # Swin is ViT's block inside windows: pairs grow like the patches, not like their square. In every
 # second layer the grid is rolled, so that windows stand elsewhere, and a mask keeps apart what only
 # the roll has brought together; a number for each offset says who sits where. Back in the hall:
-# with the tables at rest the news never leaves the first one; with tables that move, a trained
-# network of five layers carries it to the opposite corner, at a ninth of the pairs or fewer in
-# each layer.
+# with the tables at rest the news never leaves the first one; with tables that move, a
+# network of five layers can carry it to the opposite corner, at a ninth of the pairs or fewer in
+# each layer, and learned to in two of three trainings of 300 steps.
 #
 # ## Further reading
 #

@@ -227,7 +227,8 @@ hiding([*THINGS], frames)
 # | Ada | $9 / (12 + 10 - 9) = 9/13$ | $3 / (4 + 6 - 3) = 3/7$ | $51/91 = 0.56$ |
 #
 # That is *intersection over union*, and its mean over the classes is the mIoU of the papers. All
-# pixels of all images are counted together first.
+# pixels of all images are counted together first; a class that is neither there nor painted is left
+# out. (So in the picture above a few wrong pixels of a class that is not there cost much.)
 
 # %% The same from the library tags=["nbval-check-output"]
 right = np.array([1] * 4 + [0] * 12)
@@ -370,10 +371,10 @@ table([[str(rates), ends(of(rates, "zeros", "miou")), counted(rates, 32), counte
       caption="generated scenes; mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# The three seeds lie so far apart that no rate is better here after 300 steps; not even one key for
-# the whole grid, the last row, is worse. We take it that this task asks little of attention: what
-# a shape is, its surroundings tell, and those the convolutions see. What a rate saves shows on
-# larger images: at 128 pixels the second row makes about a sixth of the multiplications.
+# The three seeds lie so far apart that no rate can be ranked here after 300 steps, not even the
+# last row, with one key for the whole grid. This task may ask little of attention: what a shape is,
+# its surroundings tell, and those the convolutions see. What a rate saves shows on larger images:
+# at 128 pixels the second row makes about a sixth of the multiplications.
 
 # %% What places bring tags=["fold"]
 names = {"zeros": "zeros, as published", "repeated": "repeated pixels: no places at all",
@@ -504,8 +505,9 @@ print(mean_iou(better, right, 2), 128**2 * 16**2, 128**4)
 # squares answer, and a light decoder joins the grids of all stages. Intersection over union counts
 # each class for itself, so a large ground cannot hide that nothing else was found. Back to the
 # child: a colouring is good when every pencil's part fits, and a network that is told no place
-# colours paper four times as large as well as before; where the paper ends it can see by the zeros
-# beyond the edge, and that is how places leak in.
+# colours four scenes side by side as well as one, since a cross is a cross wherever it stands.
+# Where the paper ends it can see by the zeros beyond the edge: that is how places leak in, and what
+# it learns of them does not carry over to paper of another size.
 #
 # ## Further reading
 #

@@ -105,6 +105,9 @@ looks({f"made {i + 1}": ((made[i, 0] + 1) / 2, weights[i]) for i in range(4)}, 1
 # *Press a place, or draw a finger over the image: yellow lies where this place looks while the
 # forger paints. Choose another image above it.*
 #
+# 1. Press the thing that was painted, then the empty paper. Do they look at the same places?
+# 2. Go to a neighbour of your place. How far does the look jump?
+#
 # The image was painted by a network that had one layer of attention among its convolutions. All
 # that a convolution puts at a place it has from the neighbours. This layer lets each place read
 # every other.
@@ -114,7 +117,8 @@ looks({f"made {i + 1}": ((made[i, 0] + 1) / 2, weights[i]) for i in range(4)}, 1
 #
 # The forger's judge gives points: many for a real image, few for a forged one. A judge who looks
 # through a tube gives points to each place alone and adds them up. Socks are striped (S) or checked
-# (C). Real pairs are SS and CC; the forger draws SC and CS. Let the judge choose any four numbers:
+# (C). Real pairs are SS and CC; the forger draws SC and CS, one as often as the other. Let the
+# judge choose any four numbers:
 #
 # | | S | C |
 # |---|---|---|
@@ -126,7 +130,8 @@ looks({f"made {i + 1}": ((made[i, 0] + 1) / 2, weights[i]) for i in range(4)}, 1
 #
 # Both sums use each of the four numbers once. So **whatever the numbers are, real and forged pairs
 # get the same points on the mean**, and the forger learns nothing about pairs. A judge has to look
-# at both socks *together* before it adds.
+# at both socks *together* before it adds. Our judge without attention is such a tube: two
+# convolutions see 10 pixels at a time, and one matrix adds up.
 
 # %% Any four numbers tags=["fold", "nbval-check-output"]
 points = torch.tensor([[2, 1], [3, 0]])
@@ -308,7 +313,9 @@ table(lines, ["in the middle", "distance: mean (lowest to highest)", "nearer tha
 # %% [markdown]
 # The seeds do not agree. A seed alone moves the distance by tens, more than what stands in the
 # middle does. So the paper's gain does not show in a small forger after 1,500 steps of 32 images;
-# what many more steps would say, these runs cannot tell.
+# what many more steps would say, these runs cannot tell. (After the 150 steps of the live run the
+# order is another one than after 1,500.) The clothes come singly, and attention stands in forger
+# and judge alike, so this asks about painting as a whole, not about pairs.
 
 # %% Draw what was made tags=["fold"]
 columns = pick(ci=4, laptop=8, gpu=8)
@@ -335,8 +342,8 @@ with_alt(
 # ## What attention costs here
 #
 # In a map of 14 x 14 places the layer compares $196^2 = 38{,}416$ pairs. Counted in products that
-# is little. On a clock it is not: with queries of three numbers a processor spends its time on
-# fetching and writing the weights.
+# is little, since a query has three numbers here. On a clock it is not: each of these pairs is also
+# written, read for the softmax, and read again.
 
 # %% Count and time tags=["fold"]
 import time

@@ -146,7 +146,8 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
 def _card(one: Member, parent: str) -> str:
     of = f", child of {escape(parent)}" if parent else ""
     what = f"What differs, {where(one)}:" if parent else "What is new:"
-    said = "".join(f"<li>{marked(each)}</li>" for each in one.differs)
+    differs = one.differs or ["No code of it stands here yet."]
+    said = "".join(f"<li>{marked(each)}</li>" for each in differs)
     more = "".join(
         f"<p><b>{title}</b> {marked(words)}</p>"
         for title, words in (("Printed:", one.printed), ("Proved here:", one.held))

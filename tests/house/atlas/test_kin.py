@@ -27,7 +27,7 @@ def test_a_proof_names_the_reference_or_says_that_there_is_none() -> None:
     assert proof(known["roberta"]) == "Its numbers equal those of transformers RobertaModel."
     assert proof(known["hebb"]).startswith("There is no reference implementation; ")
     planned = next(row for row in known.values() if not row.built)
-    assert proof(planned) == "Planned: no code here yet."
+    assert proof(planned) == ""
 
 
 def test_an_unknown_or_repeated_system_is_refused() -> None:

@@ -52,9 +52,11 @@ def kin(*systems: str) -> list[Kin]:
 
 
 def proof(row: Row) -> str:
-    """What holds a system, in a sentence: its reference implementation, or why there is none."""
+    """What holds a system, in a sentence: its reference implementation, or why there is none. Empty
+    for one that is planned.
+    """
     if not row.built:
-        return "Planned: no code here yet."
+        return ""
     if row.oracle.startswith("none"):
         return "There is no reference implementation; tests of its laws hold it."
     return f"Its numbers equal those of {row.oracle.split(';')[0]}."
