@@ -150,6 +150,7 @@ def _chapter(query: str, which: str) -> Path:
         number, _, name = folder.name.partition("_")
         if query in (folder.name, name, number, number_of(number)):
             return folder
-    there = " and ".join(folder.name for folder in found) or "no chapter"
+    *others, last = [folder.name for folder in found] or ["no chapter"]
+    there = f"{', '.join(others)} and {last}" if others else last
     verb = "have" if len(found) > 1 else "has"
     raise PageError(f"no {FILES[which]} in a chapter {query!r}: {there} {verb} one")
