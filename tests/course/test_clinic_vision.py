@@ -1,0 +1,153 @@
+"""Chapter 6b's clinic: each patient shows its symptom, a healthy one does not, a proof proves."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from checkout import ROOT
+
+from deepdive.course.clinic.pictures import (
+    BROKEN,
+    DIAGNOSES,
+    HEALTHY,
+    MEAN,
+    PATIENTS,
+    SPREAD,
+    admit,
+    gaps,
+    healthy,
+    meets,
+    misjudged,
+    operate,
+    pictures,
+    unproven,
+)
+from deepdive.course.exercises import parts, source
+from deepdive.layers.patches import Patches, cut
+from deepdive.layers.windows import folded, sides
+from deepdive.page.meeting import pairs
+
+LETTERS = [*PATIENTS]
+CLINIC = ROOT / "chapters" / "06b_vision" / "clinic.py"
+
+
+def across(look: Any) -> torch.Tensor:
+    """Attention from patches at the left edge to those at the right one."""
+    weights: torch.Tensor = look(pictures(64))["weights"].view(64, 4, 4, 4, 4)
+    return weights[:, :, 0, :, 3].mean()
+
+
+def test_skies_are_as_normalised_and_six_patches_are_hidden() -> None:
+    many = pictures(2000)
+    assert many.shape == (2000, 1, 16, 16)
+    assert 0 < many.min() < many.max() < 1
+    assert abs(many.mean().item() - MEAN) < 0.01
+    assert abs(many.std().item() - SPREAD) < 0.01
+    assert (gaps(200).sum(1) == 6).all()
+    assert torch.equal(pictures(3), pictures(3))
+
+
+def test_healthy_parts_are_the_library_s() -> None:
+    image = pictures(2)
+    assert torch.equal(HEALTHY["patches"](image), cut(image, 4))
+    layer = Patches(4, 1, 8)
+    by_hand = HEALTHY["patches"](image) @ layer.project.weight.T + layer.project.bias
+    assert torch.allclose(by_hand, layer(image), atol=1e-5)
+    for side, window, shift in ((4, 2, 1), (6, 3, 1), (12, 4, 2), (12, 4, 0)):
+        assert meets(side, window, shift).sum() == pairs(side, window, shift)
+        grid = torch.arange(side**2).view(1, side, side, 1)
+        inside = folded(grid.roll((-shift, -shift), (1, 2)), window)[..., 0]
+        edge = folded(sides(side, side, shift, grid.device), window)[..., 0]
+        allowed = torch.zeros(side**2, side**2, dtype=torch.bool)
+        for places, of in zip(inside, edge, strict=True):
+            allowed[places[:, None], places] = of[:, None] == of
+        assert torch.equal(meets(side, window, shift), allowed)
+
+
+def test_broken_parts_are_not_the_healthy_ones() -> None:
+    given: dict[str, tuple[Any, ...]] = {
+        "patches": (pictures(2),), "norm": (pictures(2), MEAN, SPREAD), "loss": (gaps(2),),
+        "mask": (4, 2, 1),
+    }  # fmt: skip
+    for name, values in given.items():
+        right, wrong = HEALTHY[name](*values), BROKEN[name](*values)
+        assert right.shape == wrong.shape
+        assert right.dtype == wrong.dtype
+        assert not torch.equal(right, wrong), name
+    assert BROKEN["mask"](4, 2, 1).sum() == 64
+
+
+def test_a_healthy_painter_fills_in_and_is_steady() -> None:
+    assert healthy().off < 2.5
+    assert healthy().curve[-1] < 0.06
+    assert across(healthy().look) == 0
+    assert operate("mask", HEALTHY["mask"]).curve == healthy().curve
+
+
+def test_a_learns_as_fast_and_its_squares_do_not_fit() -> None:
+    assert admit("A").curve[-1] < 1.5 * healthy().curve[-1]
+    assert admit("A").off > 2 * healthy().off
+    image = pictures(1)
+    other = image.clone()
+    other[:, :, :4, :4] += 0.1
+    moved = [
+        ((each.look(image)["rows"] - each.look(other)["rows"]).abs().amax(-1) > 1e-6).sum().item()
+        for each in (healthy(), admit("A"), admit("B"))
+    ]
+    assert moved == [1, 4, 16]
+
+
+def test_b_was_trained_well_and_knows_no_dark_sky() -> None:
+    assert admit("B").curve == healthy().curve
+    assert admit("B").off > 4 * healthy().off
+    dark, light = (admit("B").look(pictures(4) + by)["said"] for by in (-0.2, 0.0))
+    assert torch.allclose(dark, light, atol=1e-3)
+
+
+def test_c_tells_a_lower_loss_and_fills_in_as_well() -> None:
+    assert admit("C").curve[3] < 0.75 * healthy().curve[3]
+    assert admit("C").off < 1.5 * healthy().off
+
+
+def test_d_looks_from_edge_to_edge() -> None:
+    assert across(admit("D").look) > 0.02
+    assert admit("D").off < 2 * healthy().off
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_only_the_right_diagnosis_heals(letter: str) -> None:
+    assert [name for name in DIAGNOSES if not misjudged(letter, name)] == [PATIENTS[letter]]
+    assert "no diagnosis" in misjudged(letter, "flu")
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_what_says_nothing_proves_nothing(letter: str) -> None:
+    assert "healthy models give" in unproven(lambda look: look(pictures(64))["loss"], letter)
+    assert "never calls look" in unproven(lambda look: 1.0, letter)
+
+
+def test_a_proof_of_one_illness_proves_no_other() -> None:
+    assert not unproven(across, "D")
+    assert [bool(unproven(across, letter)) for letter in "ABC"] == [True] * 3
+
+
+def test_the_notebook_lists_the_diagnoses_and_has_a_ward_and_a_theatre_for_each() -> None:
+    rows = re.findall(r"^# \| `(\w+)` \| (.+?) \|$", CLINIC.read_text("utf-8"), re.M)
+    assert {name: words for name, words in rows[::-1] if name in DIAGNOSES} == DIAGNOSES
+    _, *exercises = parts(source(CLINIC, ROOT))
+    assert [part.title[:9] for part in exercises[:4]] == [f"Patient {x}" for x in LETTERS]
+    assert all(part.title.startswith("Theatre: ") for part in exercises[4:])
+    mended = {cell.id.removeprefix("mend-") for part in exercises[4:] for cell in part.solutions}
+    assert mended == {*DIAGNOSES}
+    for part in exercises:
+        assert sum(cell.metadata["nbgrader"]["points"] for cell in part.checks) == 3
+
+
+def test_nobody_else_is_admitted_and_a_chart_says_what_it_shows() -> None:
+    with pytest.raises(ValueError, match="expected one of A B C D"):
+        admit("E")
+    alt = admit("B").chart().alt  # type: ignore[attr-defined]
+    assert f"off by {healthy().off:.1f} % there, the patient by {admit('B').off:.1f} %" in alt
