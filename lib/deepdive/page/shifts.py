@@ -75,7 +75,7 @@ def shifts(images: Sequence[Moved], names: Sequence[str], *, reach: int) -> Html
             }  # fmt: skip
         values.append(
             {"called": image.called, "side": len(pixels), "kind": image.kind, "says": said,
-             "png": _png(pixels)}
+             "png": png(pixels)}
         )  # fmt: skip
     given = json.dumps(
         {"images": values, "names": list(names), "models": models, "reach": reach, "map": MAP,
@@ -118,7 +118,8 @@ def said_of(
     return " ".join(parts)
 
 
-def _png(pixels: Any) -> str:
+def png(pixels: Any) -> str:
+    """Bytes (H, W) as a PNG, in base64."""
     from PIL import Image
 
     file = io.BytesIO()
