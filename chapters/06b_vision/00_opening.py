@@ -96,5 +96,6 @@ show(
 # | 6b.7 | [SegFormer: a name for every pixel](07_segformer.ipynb) | What is each pixel? | 16 |
 # | 6b.8 | [Does attention help to paint?](08_sagan.ipynb) | Who sees both socks? | 15 |
 # | 6b.9 | [Video: which pairs see motion?](09_video.ipynb) | Who sees motion? | 20 |
+# | 6b.10 | [What breaks a reader of images](10_robustness.ipynb) | What breaks which? | 15 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.
