@@ -28,7 +28,6 @@ from deepdive.course.clinic.pictures import (
 from deepdive.course.exercises import parts, source
 from deepdive.layers.patches import Patches, cut
 from deepdive.layers.windows import folded, sides
-from deepdive.page.meeting import pairs
 
 LETTERS = [*PATIENTS]
 CLINIC = ROOT / "chapters" / "06b_vision" / "clinic.py"
@@ -57,7 +56,6 @@ def test_healthy_parts_are_the_library_s() -> None:
     by_hand = HEALTHY["patches"](image) @ layer.project.weight.T + layer.project.bias
     assert torch.allclose(by_hand, layer(image), atol=1e-5)
     for side, window, shift in ((4, 2, 1), (6, 3, 1), (12, 4, 2), (12, 4, 0)):
-        assert meets(side, window, shift).sum() == pairs(side, window, shift)
         grid = torch.arange(side**2).view(1, side, side, 1)
         inside = folded(grid.roll((-shift, -shift), (1, 2)), window)[..., 0]
         edge = folded(sides(side, side, shift, grid.device), window)[..., 0]

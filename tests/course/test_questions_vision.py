@@ -12,6 +12,7 @@ import torch
 from checkout import ROOT
 from torch.nn import functional as F
 
+from deepdive.course.clinic.pictures import meets as in_windows
 from deepdive.course.questions import FILES, Item, load
 from deepdive.evaluate import mean_iou
 from deepdive.evaluate.detection import precisions
@@ -24,7 +25,6 @@ from deepdive.layers.windows import folded, sides
 from deepdive.models.vision import detr, vit
 from deepdive.models.vision.sagan import MapAttention
 from deepdive.models.vision.timesformer import RULES
-from deepdive.page.meeting import heard, pairs
 from deepdive.training.objectives import hidden_patches, pixel_loss
 from deepdive.training.objectives.sets import hungarian
 
@@ -207,6 +207,15 @@ def without_the_mask() -> bool:
     return len(side[2].unique()) == 2 and len(side[0].unique()) == 1
 
 
+def until_heard(side: int, window: int, shift: int) -> int:
+    """Layers until the last patch has heard of the first; each second layer is shifted."""
+    steps = [in_windows(side, window, by).float() for by in (0, shift)]
+    known, layers = torch.eye(side**2)[0], 0
+    while not known[-1]:
+        known, layers = (steps[layers % 2] @ known > 0).float(), layers + 1
+    return layers
+
+
 def rolled_on() -> bool:
     grid = torch.arange(144).view(1, 12, 12, 1)
     twice = grid.roll((-2, -2), (1, 2)).roll((-2, -2), (1, 2))
@@ -296,8 +305,8 @@ def facts() -> dict[str, Callable[[], bool]]:
         ),
         "rows-of-the-encoder": lambda: (~hidden_patches(torch.rand(1, 64), 0.75)).sum() == 16,
         "what-counts": masked_loss,
-        "twice-as-wide": lambda: pairs(16, 4, 0) == 4 * pairs(8, 4, 0),
-        "layers-to-the-corner": lambda: heard(16, 4, 2, 7)[-1] >= 0 and heard(16, 4, 2, 6)[-1] < 0,
+        "twice-as-wide": lambda: in_windows(16, 4, 0).sum() == 4 * in_windows(8, 4, 0).sum(),
+        "layers-to-the-corner": lambda: until_heard(16, 4, 2) == 7,
         "without-the-mask": without_the_mask,
         "rolled-on": rolled_on,
         "boxes-apart": lambda: abs(apart() + 1 / 6) < 1e-6 and 4 / 20 == 1 / 5,
