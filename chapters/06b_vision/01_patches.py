@@ -230,7 +230,7 @@ print("patches:", patches.int().tolist())
 print("times w:", (patches @ w).int().tolist(), "| as a convolution:", moved.int().tolist())
 assert (patches @ w).tolist() == moved.tolist() == [5, 2, 2, 5]
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## ViT from nothing
 #
 # With the rows of all patches $p_1 \ldots p_N$, a learned row $c$ before them (the class token, as
@@ -288,7 +288,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Three orders tags=["surprise", "fold"]
+# %% Three orders of the patches tags=["surprise", "slide", "fold"]
 from statistics import mean
 
 from deepdive.page.tables import table
@@ -357,7 +357,7 @@ from deepdive.page.flops import count_flops
 
 cost = {size: count_flops(lambda: build(size)(x_test[:1])) / 1e6 for size in (5, *SIZES)}  # noqa: B023
 
-# %% Draw all seeds tags=["surprise", "fold"]
+# %% Read right, over the size of a patch tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
@@ -526,7 +526,7 @@ table(lines, ["patches", "runs", "none covered", "most covered", "by lot", "leas
 # weights are in this page, and nothing that you draw leaves it. Draw a digit, and move on over it:
 # the right picture shows where the patch under your pen looks, the left one the rollout.
 
-# %% Load a reader of drawings tags=["slide", "fold"]
+# %% Load a reader of drawings tags=["fold"]
 from deepdive.page.live.drawing import drawing
 from deepdive.page.toys import drawn_digits
 

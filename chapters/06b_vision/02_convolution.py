@@ -208,7 +208,7 @@ for by in range(3):
     print(f"moved by {by}: sums {sums}, largest {max(sums)}, tokens {tokens}")
 assert (sums, tokens) == ([0, 0, 0, 6, 5, 1, 0], [0, 0, 5, 0])
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What is built in
 #
 # So there are three things that a CNN need not learn. They are its *inductive bias*: what it takes
@@ -316,7 +316,7 @@ def shares(model, n, augment, what="accuracy"):
 print("the kept runs" if kept_runs else "live, too short to judge by", f"of {rows[0]['steps']} "
       f"batches of 64, seeds {sorted({row['seed'] for row in rows})}")  # fmt: skip
 
-# %% Draw all runs tags=["surprise", "slide", "fold"]
+# %% Accuracy over the number of images tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
@@ -341,7 +341,7 @@ with_alt(figure, "Accuracy over the number of images. The line of the CNN lies a
 # %% [markdown]
 # *A mark is one run, a line goes through the means of the seeds.*
 
-# %% Paired differences tags=["fold"]
+# %% By how much the CNN is ahead tags=["slide", "fold"]
 from deepdive.evaluate import bootstrap
 
 

@@ -178,7 +178,7 @@ hidden = by_noise(noise, 0.5)
 found = pixel_loss(said[None], image, hidden, 2, normal=False)
 print("hidden:", hidden[0].tolist(), "| loss:", found.item())
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What differs from a ViT
 #
 # - **Most patches are hidden by lot**: each patch draws a number, and the largest are hidden.
@@ -216,7 +216,7 @@ table(lines, ["hidden", "rows of the encoder", "pairs that meet in a head", "enc
 # Below, one model, which was trained with 12 of 16 patches hidden, fills in pictures of the test
 # set with fewer hidden, and with more.
 
-# %% Draw the fillings tags=["slide", "fold"]
+# %% What is filled in tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.layers.patches import cut
@@ -342,7 +342,7 @@ def shown(settings):
                  caption=f"{said}: right on new pictures in % (95 % interval)")  # fmt: skip
 
 
-# %% The four shares tags=["slide"]
+# %% Names read from the states tags=["slide"]
 shown([(f"MAE, {hidden:.0%} hidden", "MAE", hidden, 1) for hidden in SHARES]
       + [("not pre-trained", "nothing", 0.0, 1)])  # fmt: skip
 

@@ -216,7 +216,7 @@ print("pairs in each:", meets.sum((1, 2)).tolist(), "sum", int(meets.sum()))
 assert inside[0].tolist() == [6, 7, 10, 11]
 assert meets.sum((1, 2)).tolist() == [16, 8, 8, 4]
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The block, folded
 #
 # With $\text{fold}$ for *each window becomes a sequence of the batch*, a layer of Swin is
@@ -408,7 +408,7 @@ table([slopes_of(name) for name in ("ViT", "Swin")],
       caption="exponent p of cost = c · patches^p over the three largest sizes; for seconds with "
       "95 % of resampled timings")  # fmt: skip
 
-# %% Draw the costs tags=["slide", "fold"]
+# %% The cost over the number of patches tags=["slide", "fold"]
 figure = Figure(figsize=(7.6, 3.2), layout="constrained")
 panels = (("operations", "flops", 1e9, "10⁹"), ("CPU seconds", "spent", 1, "s"),
           ("kept for the way back", "bytes", 1e6, "MB"),

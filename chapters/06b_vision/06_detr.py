@@ -152,7 +152,7 @@ assert torch.allclose(paid[1], torch.tensor(-0.5 + 5 * 0.7 + 2 / 4))
 #
 # ## Who calls: an encoder and a decoder
 
-# %% Draw the model tags=["slide", "fold"]
+# %% Boxes and arrows of the model tags=["fold"]
 from deepdive.page.diagrams import ROLES, svg, text
 from deepdive.page.plotting import show
 
@@ -178,7 +178,7 @@ drawn = [part(0, 60, "image", "3, 32, 32", width=76), arrow(78, 82, 96),
          text(284, 30, "+ sines of line and column", 13, "key"),
          text(434, 150, "+ learned rows", 13, "query")]  # fmt: skip
 
-# %% Show the model tags=["slide", "fold"]
+# %% The model tags=["slide", "fold"]
 show(svg(650, 180, drawn), "An image becomes a map of 8 x 8 places by a ResNet; an encoder reads "
      "these 64 places; a decoder of 6 queries reads them; two maps make kinds and boxes of it.")
 
@@ -287,7 +287,7 @@ def spread(values):
     return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
 
 
-# %% The kept runs tags=["surprise", "slide", "fold"]
+# %% Three ways to match tags=["surprise", "slide", "fold"]
 lines = [[arm, *(spread(of(arm, key=key)) for key in ("ap", "ap50", "ap75"))] for arm in ARMS]
 said = "kept runs, " if kept_runs else "live, "
 table(lines, ["matched by", "AP", "AP50", "AP75"], caption=f"{said}{rows[0]['steps']} steps: in %, "
@@ -314,7 +314,7 @@ if kept_runs:
 # %% [markdown]
 # **Where does each query look?** Its boxes on 80 new trays:
 
-# %% Draw the middles of their boxes tags=["slide", "fold"]
+# %% Where the boxes of each query lie tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt

@@ -192,7 +192,7 @@ def scene(things):
     return (pixels + noise).clip(0, 255).astype(np.uint8), classes
 
 
-# %% tags=["slide", "fold"]
+# %% Every choice of things, painted tags=["fold"]
 model, frames = train((4, 2, 1), "zeros", SHOWN, 1), {}
 for choice in product((True, False), repeat=3):
     pixels, classes = scene(t for t, there in zip(THINGS.values(), choice, strict=True) if there)
@@ -311,7 +311,7 @@ def ends(values):
     return f"{np.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})"
 
 
-# %% tags=["surprise", "fold"]
+# %% Quarters of a blank sheet tags=["surprise", "slide", "fold"]
 table([[edges, *(ends([row[f"at {size}"] for row in leaks if row["edges"] == edges])
                  for size in (32, 48, 64))] for edges in ("zeros", "repeated")],
       ["beyond the edges", "32 pixels", "48 pixels", "64 pixels"],
@@ -364,7 +364,7 @@ def of(rates, edges, what):
     return [r[what] for r in rows if (tuple(r["rates"]), r["edges"]) == (rates, edges)]
 
 
-# %% What fewer keys cost tags=["fold"]
+# %% What fewer keys cost tags=["slide", "fold"]
 table([[str(rates), ends(of(rates, "zeros", "miou")), counted(rates, 32), counted(rates, 128)]
        for rates in RATES],
       ["rates", "mIoU", "10⁶ multiplications, 32 pixels", "128 pixels"],
@@ -376,7 +376,7 @@ table([[str(rates), ends(of(rates, "zeros", "miou")), counted(rates, 32), counte
 # its surroundings tell, and those the convolutions see. What a rate saves shows on larger images:
 # at 128 pixels the second row makes about a sixth of the multiplications.
 
-# %% What places bring tags=["fold"]
+# %% What places bring tags=["slide", "fold"]
 names = {"zeros": "zeros, as published", "repeated": "repeated pixels: no places at all",
          "table": "repeated pixels and a table"}  # fmt: skip
 table([[name, *(ends(of((4, 2, 1), edges, what)) for what in ("miou", "larger"))]

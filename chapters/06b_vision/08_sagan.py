@@ -159,7 +159,7 @@ assert sums == {"SS": 5, "SC": 2, "CS": 4, "CC": 1}
 forged, real = torch.tensor([0.0, 5, 0]).softmax(0), torch.tensor([0.0, 0, 0]).softmax(0)
 print([round(float(w), 2) for w in forged], [round(float(w), 2) for w in real])
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The layer
 #
 # For places $i$, $j$ of a map $x$ with $C$ channels,

@@ -42,7 +42,7 @@ SIDE = SIZE // PATCH
 films = moving_digits(300, "test", seed=3)
 print(films.source)
 
-# %% Press a patch tags=["slide", "fold"]
+# %% Press a patch tags=["fold"]
 from deepdive.layers.space_time import meets
 from deepdive.models.vision.timesformer import RULES
 from deepdive.page.meetings import meetings
@@ -107,7 +107,7 @@ table([[CALLED[name], f"{pairs(name, 8, 14):,}", round(pairs(name, 8, 14) / PATC
        for name in RULES], ["scheme", "pairs a layer", "a patch meets"],
       caption="8 frames of 14 x 14 patches, as in the paper; special row left out")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The equation
 #
 # Patch $p$ of frame $t$ has query $q_{p,t}$, key $k_{p,t}$, value $v_{p,t}$. All with all, which is
@@ -323,7 +323,7 @@ table([[CALLED[name], *(spread(of(name, kind)) for kind in KINDS)] for name in R
       ["scheme", *KINDS],
       caption="right in %: mean of the seeds (lowest to highest); by chance 25 and 10")  # fmt: skip
 
-# %% Draw all seeds tags=["slide", "fold"]
+# %% Motion and digit, seed by seed tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
