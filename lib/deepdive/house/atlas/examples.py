@@ -56,6 +56,8 @@ from deepdive.models.efficient import (
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import (
+    data2vec,
+    deit,
     detr,
     mae,
     segformer,
@@ -128,6 +130,12 @@ def _named(model: Any, x: Tensor) -> Tensor:
 def _in_patches(model: Any, x: Tensor) -> Tensor:
     """Call a reader of images on rows (B, T, 16): a line of T patches of 4 x 4 grey pixels."""
     return model(joined(x, 4, 4, 4 * x.shape[1]))[:, model.config.n_special :]
+
+
+def _in_a_square(model: Any, x: Tensor) -> Tensor:
+    """Call a reader of square images of 16 patches on T of them; the last one fills the rest."""
+    rows = torch.cat([x, x[:, -1:].expand(-1, 16, -1)], 1)[:, :16]
+    return model(joined(rows, 4, 16, 16))[:, 1 : 1 + x.shape[1]]
 
 
 def _of_squares(model: Any, x: Tensor) -> Tensor:
@@ -271,6 +279,10 @@ EXAMPLES: dict[str, Example] = {
         lambda: mask_decoder.for_pretraining(deberta_v2.deberta_v2(deberta_v2.TINY))
     ),
     "vit": Example(lambda: vit.vit(vit.TINY, patch_size=4), _in_patches),
+    "deit": Example(lambda: deit.deit(deit.TINY, patch_size=4), _in_patches),
+    "data2vec": Example(
+        lambda: data2vec.data2vec(data2vec.TINY, image_size=16, patch_size=4), _in_a_square
+    ),
     "mae": Example(
         lambda: mae.mae(mae.TINY, patch_size=4),
         lambda model, x: model(joined(x, 4, 4, 4 * x.shape[1])),

@@ -4,18 +4,20 @@ for Self-supervised Learning in Speech, Vision and Language".
 
 Long because rows, keys and branches differ at once, and its record (`Data2VecConfig`) is here.
 
-What differs from ViT:
+System: data2vec
+Parent: vit
+What differs:
 - a hidden patch stays in the sequence: one learned row stands in its place (`Gaps`)
 - no position is added to the rows: each head learns a number for each offset in lines and columns
   (`SpecialGridBias`), once for all layers, or in the published fine-tuned form in each (`shared`)
 - each number of a branch has a gain of its own, small at first (`ScaledPreNorm`); keys have no bias
   (`KeysWithoutBias`)
 - no norm behind the last layer (`data2vec`)
-
-Stochastic depth, which acts in training alone, is left out.
-
 Source: Baevski et al. 2022, sections 3.1 to 3.4; the layer is that of Bao et al. 2022 (BEiT); their
 released code.
+Book: blog
+
+Stochastic depth, which acts in training alone, is left out.
 """
 
 from __future__ import annotations

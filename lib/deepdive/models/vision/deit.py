@@ -6,9 +6,9 @@ What differs from ViT:
   image, while the first learns what the label says (`n_special`, `Distilled`)
 - the teacher's answer is a label, its most probable kind
   (`deepdive.training.objectives.hard_distillation`)
-- what the model says is the mean of both heads
-
+- what the model says is the mean of both heads (`Distilled.forward`)
 Source: Touvron et al. 2021, section 4 and table 1, and their released code.
+Book: straka
 """
 
 from typing import Any

@@ -25,7 +25,7 @@ def line(x: Tensor) -> Tensor:
     return joined(rows, 2, 8, 8)
 
 
-@case("data2vec/Data2VecVision", Data2VecVision)
+@case("data2vec", Data2VecVision)
 def _() -> Case:
     def make(**changes: Any) -> Any:
         return data2vec.data2vec(data2vec.TINY, **changes).double().eval()

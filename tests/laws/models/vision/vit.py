@@ -141,7 +141,7 @@ def _() -> Case:
     )
 
 
-@case("vit/Distilled", Distilled)
+@case("deit", Distilled)
 def _() -> Case:
     def make() -> Distilled:
         return Distilled(deit.deit(deit.TINY), 5)
