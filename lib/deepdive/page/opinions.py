@@ -131,7 +131,7 @@ def _png(pixels: Any) -> str:
 
 def _drawing(image: Mapping[str, Any], names: Sequence[str]) -> str:
     """The image, and four columns of bars; the classes are what the script looks for."""
-    top, kinds = IMAGE + 34, len(names)
+    top, kinds = IMAGE + 48, len(names)
     teacher, *heads = image["logits"]
     rows = [[float(k == image["label"]) for k in range(kinds)], softmax(teacher, 0)]
     rows += [softmax(head) for head in heads]
@@ -148,9 +148,13 @@ def _drawing(image: Mapping[str, Any], names: Sequence[str]) -> str:
             f'height="{ROW - 6:g}" fill="{ROLES[role]}"/>'
             for k, p in enumerate(row)
         )
+        words = "".join(
+            f'<text x="{left:g}" y="{top - 20 + 14 * line:g}" font-size="13" font-weight="600" '
+            f'fill="{ROLES[role]}">{word}</text>'
+            for line, word in enumerate(called.split(), 2 - len(called.split()))
+        )
         body.append(
-            f'<g class="op-column"><text x="{left:g}" y="{top - 6:g}" font-size="13" '
-            f'font-weight="600" fill="{ROLES[role]}">{called}</text>'
+            f'<g class="op-column">{words}'
             f'<path d="M{left:g} {top:g}v{kinds * ROW:g}" stroke="currentColor" '
             f'stroke-opacity=".4"/>{bars}</g>'
         )
@@ -173,9 +177,9 @@ _PAGE = """\
 .op-choose[hidden] {{ display: none; }}
 .op-choose label {{ display: flex; flex-wrap: wrap; gap: .3em .5em; align-items: center; }}
 .op-choose select, .op-choose button {{ font: inherit; min-height: 2.4rem; }}
-.op-choose input {{ width: 11rem; min-height: 2.4rem; }}
+.op-choose input {{ width: 7.5rem; min-height: 2.4rem; }}
 .op-choose :focus-visible {{ outline: 3px solid {focus}; outline-offset: 2px; }}
-.op output {{ min-width: 8.5em; }}
+.op output {{ min-width: 7.5em; }}
 @media print {{ .op-choose {{ display: none; }} .op p {{ min-height: 0; }} }}
 </style>
 <div class="op" id="{id}" role="group" aria-label="What label, teacher and two heads say">
