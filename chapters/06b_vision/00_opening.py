@@ -8,7 +8,7 @@
 # <small>Book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR) · before this
 # page: [the encoder](../02_transformer/11_encoder.ipynb),
 # [convolution](../01_before/03_convolution.ipynb) · 2 min to read ·
-# all its pages together: 2 and a half hours</small>
+# all its pages together: 3 hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -90,6 +90,7 @@ show(
 # |---|---|---|---|
 # | 6b.1 | [From pixels to tokens](01_patches.ipynb) | What is a word of an image? | 20 |
 # | 6b.2 | [Against convolution](02_convolution.ipynb) | What does convolution know? | 15 |
+# | 6b.3 | [DeiT: what a teacher adds](03_deit.ipynb) | What does a teacher add? | 16 |
 # | 6b.4 | [Hidden patches](04_mae.ipynb) | Can it fill in what is hidden? | 18 |
 # | 6b.5 | [Swin: windows that shift](05_swin.ipynb) | Who meets whom, and when? | 18 |
 # | 6b.6 | [DETR: how do you ask for a set?](06_detr.ipynb) | Which boxes, in no order? | 20 |
