@@ -38,9 +38,9 @@ def right(item: Item) -> str:
     return item.options[item.right].text
 
 
-def test_there_are_41_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [41, 12, 12]
-    assert len(ITEMS) == 65
+def test_there_are_45_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [45, 12, 12]
+    assert len(ITEMS) == 69
 
 
 # -- the numbers
@@ -133,6 +133,19 @@ NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "3, 4, 5": tuple(FILM.view(4, 3)[1].tolist()),
         "1, 5, 9": tuple(FILM.view(3, 4).T[1].tolist()),
         "4, 5, 6, 7": tuple(FILM.view(3, 4)[1].tolist()),
+    },
+    "bag-in-pieces": {
+        "with 2 x 2 pieces of 14 x 14": (2, 2, 28 / 2, 28 / 2),
+        "with 7 x 7 pieces of 4 x 4": (7, 7, 28 / 7, 28 / 7),
+    },
+    "cover-adds": {
+        "3 and 5": (mean([6, 2, 0, 4]), mean([6, 10, 0, 4])),
+        "3 and 2.5": (mean([6, 2, 0, 4]), mean([6, 0, 0, 4])),
+        "3 and 3.3": (mean([6, 2, 0, 4]), mean([6, 0, 4])), "3 and 3": (3, 3),
+    },
+    "two-shares": {
+        "50 % and 60 %": (50, 100 * 48 / 80), "50 % and 62.5 %": (50, 100 * 50 / 80),
+        "48 % and 60 %": (48, 100 * 48 / 80), "50 % and 96 %": (50, 100 * 48 / 50),
     },
     "before-squares": {
         "1296": ((4 * 9) ** 2,), "81": (9**2,), "324": ((2 * 9) ** 2,), "36": (4 * 9,),
@@ -283,6 +296,22 @@ def found_once() -> bool:
     return float(precisions([0.9, 0.7], [True, False], things=1).mean()) == 1.0
 
 
+@torch.no_grad()
+def bag_in_pieces() -> bool:
+    """A mean of patches without positions: pieces of whole patches, and smaller ones."""
+    model, images = tiny_vit(), torch.randn(3, 1, 8, 8)
+    model.embeddings.positions.zero_()
+    said = {
+        size: model(
+            joined(cut(images, size)[:, torch.arange((8 // size) ** 2).flip(0)], size, 8, 8)
+        )
+        for size in (1, 2, 4, 8)
+    }
+    bags = {size: states[:, 1:].mean(1) for size, states in said.items()}
+    same = [torch.allclose(bags[size], bags[8], atol=1e-5) for size in (1, 2, 4)]
+    return same == [False, True, True]
+
+
 def reverse_in_the_mean() -> bool:
     """Frames (films, frames, d), each read alone: the mean is that of the reverse."""
     states = torch.nn.Linear(8, 5)(torch.randn(6, 4, 8)).tanh()
@@ -326,6 +355,10 @@ def facts() -> dict[str, Callable[[], bool]]:
             mean([72, 64, 79]) < mean([61, 88, 70])
             and [a < b for a, b in zip((72, 64, 79), (61, 88, 70), strict=True)]
             == [False, True, False]
+        ),
+        "bag-in-pieces": bag_in_pieces,
+        "zero-after-scaling": lambda: (
+            (127.5 / 255 - 0.5) / 0.5 == 0 and (0 / 255 - 0.5) / 0.5 == -1
         ),
         "both-ways": reverse_in_the_mean,
         "heard-through-time": heard_through_time,
