@@ -123,11 +123,11 @@ from deepdive.page.experiments import kept
 from deepdive.page.tables import table
 
 
-def runs(name, key, of=1, **wanted):
-    """That number of each kept run with these settings."""
+def runs(name, key, **wanted):
+    """What each kept run with these settings has found."""
     file = kept("06b_vision", name)
     rows = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
-    return [of * row[key] for row in rows if wanted.items() <= row.items()]
+    return [row[key] for row in rows if wanted.items() <= row.items()]
 
 
 def spread(values):
@@ -140,14 +140,14 @@ def spread(values):
 # %% Two columns for each question tags=["fold"]
 def ahead(n):
     """By how many points a CNN is ahead of a ViT, one number a seed."""
-    both = [[runs(f"convolution_{seed}", "accuracy", 100, model=model, n=n, augment=False)
+    both = [[runs(f"convolution_{seed}", "accuracy", model=model, n=n, augment=False)
              for model in ("CNN", "ViT")] for seed in (1, 2, 3)]  # fmt: skip
-    return [cnn[0] - vit[0] for cnn, vit in both if cnn and vit]
+    return [100 * (cnn[0] - vit[0]) for cnn, vit in both if cnn and vit]
 
 
 def opposite(shift):
     """Right in the corner opposite the news, five layers of Swin."""
-    return [right[-1] for right in runs("swin_news", "right", 1, layers=5, shift=shift, steps=300)]
+    return [right[-1] for right in runs("swin_news", "right", layers=5, shift=shift, steps=300)]
 
 
 def motion(scheme):
@@ -155,16 +155,16 @@ def motion(scheme):
 
 
 def detr(arm):
-    return runs("detr", "ap", 100, arm=arm, nothing=0.1, steps=500)
+    return [100 * ap for ap in runs("detr", "ap", arm=arm, nothing=0.1, steps=500)]
 
 
 def in_pieces(model):
-    found = runs("robustness", "still", 1, model=model, erase=False, steps=1000)
+    found = runs("robustness", "still", model=model, erase=False, steps=1000)
     return [still["shuffled 4"] for still in found]
 
 
 def quarters(edges):
-    return runs("segformer_places", "at 32", 100, edges=edges)
+    return [100 * share for share in runs("segformer_places", "at 32", edges=edges)]
 
 
 # %% What was measured tags=["slide", "fold", "nbval-check-output"]
