@@ -168,9 +168,10 @@ opinions([Opinion(f"{k + 1}: {NAMES[kinds[i]]}", bytes_of(i), int(kinds[i]), say
 
 # %% [markdown]
 # *Ten kinds, four columns. The label puts everything on one kind, and so does the teacher's hard
-# answer; move the slider, and the answer becomes soft. The last two columns are the answers of one
-# small DeiT's two heads. It has learned from 6,000 labelled pictures in 300 steps, and so had its
-# teacher; these are pictures of the test set that the teacher names otherwise than the label. (In
+# answer; move the slider, and the answer becomes soft. The last two columns are what a small DeiT
+# says, a ViT with two heads: the class head has learned the label, the taught head the teacher's
+# answer. Student and teacher have learned from 6,000 labelled pictures in 300 steps each; these are
+# pictures of the test set that the teacher names otherwise than the label. The loss is in nats. (In
 # the reduced form: generated shapes.)*
 #
 # 1. Go through the pictures. Which label would you have given?
@@ -247,8 +248,8 @@ show(svg(406, 190, body), "A row of boxes: a class token, a distillation token, 
 #   the same patches, in the same layers, and may ask for different things.
 # - **Two heads.** The class head reads the class token's last state and learns the label. The
 #   taught head reads the distillation token's and learns the teacher's name.
-# - **The teacher is asked about the picture as the student sees it**, moved and mirrored. A label
-#   stays what it is when its sleeve is cut off; a teacher may change its mind.
+# - **The teacher is asked about the picture as the student sees it**, moved and mirrored. The
+#   label stays the same when a move cuts off a sleeve; the teacher's answer may change.
 # - Nothing else. After the training the teacher is not needed any more.
 
 # %% Count the work tags=["fold", "nbval-check-output"]
@@ -387,7 +388,7 @@ from deepdive.page.plotting import with_alt
 def dots(settings, alt):
     """One line a setting, one dot a run."""
     found = [(called, runs) for called, *setting in settings if (runs := of(*setting))]
-    figure = Figure(figsize=(4.7, 0.58 * len(found) + 0.7))
+    figure = Figure(figsize=(4.2, 0.58 * len(found) + 0.7))
     axes = figure.subplots()
     for place, (called, runs) in enumerate(found):
         values = [row["right"] for row in runs]
@@ -401,7 +402,7 @@ def dots(settings, alt):
     return with_alt(figure, alt)
 
 
-# %% tags=["fold"]
+# %% Ask before you look tags=["fold"]
 from deepdive.page.predictions import predict
 
 predict(
@@ -416,18 +417,18 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Four students tags=["surprise", "slide"]
+# %% Four students tags=["surprise", "slide", "fold"]
 FOUR = {"labels alone": (1, "labels", "none"), "one token for both": (1, "hard", "CNN"),
         "two tokens, both by labels": (2, "labels", "none"),
-        "two tokens, label and teacher (DeiT)": (2, "hard", "CNN"),
-        "one token for both, soft": (1, "soft", "CNN")}  # fmt: skip
+        "two tokens, label and teacher (DeiT)": (2, "hard", "CNN")}  # fmt: skip
+EACH = FOUR | {"one token for both, soft": (1, "soft", "CNN")}
 dots([("the teacher, a CNN", 0, "labels", "CNN"), *((c, *s) for c, s in FOUR.items())],
      "Five lines of dots. Those of the teacher stand apart at the right, those of the four "
      "students lie among each other.")  # fmt: skip
 
 # %% The same in numbers tags=["fold", "surprise"]
 lines = []
-for called, setting in FOUR.items():
+for called, setting in EACH.items():
     if runs := of(*setting):
         heads_ = [spread([row["heads"][k] for row in runs]) for k in range(setting[0])]
         whole = spread([row["right"] for row in runs])
@@ -438,17 +439,22 @@ table(
     caption="right on new pictures in %: mean of the seeds, lowest and highest",
 )
 
+
 # %% Seed by seed tags=["fold", "surprise"]
-pairs = list(zip(of(2, "hard", "CNN"), of(1, "labels", "none"), strict=False))
-print(
-    "DeiT minus labels alone, seed by seed:", *(f"{a['right'] - b['right']:+.1f}" for a, b in pairs)
-)
-two = [row["heads"] for row in of(2, "hard", "CNN")]
-print("DeiT's class head minus its taught head:", *(f"{a - b:+.1f}" for a, b, _ in two))
+def signed(values):
+    return ", ".join(f"{value:+.1f}" for value in values)
+
+
+alone = {row["seed"]: row["right"] for row in of(1, "labels", "none")}
+runs = [row for row in of(2, "hard", "CNN") if row["seed"] in alone]
 half = 196 * (0.79 * 0.21 / len(new)) ** 0.5
-print(f"95 % interval of one share on {len(new):,} pictures: plus or minus {half:.1f}")
 other = [row["apart_in_training"] for row in of(0, "labels", "CNN")]
-print("training pictures that the teacher names otherwise than the label, %:", spread(other))
+table([["DeiT minus labels alone, points", signed(r["right"] - alone[r["seed"]] for r in runs)],
+       ["its class head minus its taught head, points",
+        signed(r["heads"][0] - r["heads"][1] for r in runs)],
+       [f"95 % interval of one share on {len(new):,} pictures, points", f"± {half:.1f}"],
+       ["training pictures that the teacher names otherwise, %", spread(other)]],
+      ["", "seed by seed, or mean"])  # fmt: skip
 
 # %% Live, in this profile tags=["fold", "surprise"]
 table([[row["tokens"], row["learns"], row["steps"], row["right"]] for row in measured],
@@ -457,11 +463,11 @@ table([[row["tokens"], row["learns"], row["steps"], row["right"]] for row in mea
 
 # %% [markdown]
 # **Nothing that these seeds can show.** Seed by seed DeiT stands between 0.6 points below the ViT
-# of labels alone and level with it; seeds of one student are as far apart. One token for both, and
-# soft answers at temperature 3, were run once each, and stand level too. The teacher is right far
-# more often, and names one in eight of its training pictures otherwise than the label; in 1,200
-# steps none of this arrives as more right answers. Whether it would in a longer training, this page
-# does not measure.
+# of labels alone and level with it; seeds of one student are as far apart. One token for both
+# stands level too; soft answers at temperature 3 were run once. The teacher is right far more
+# often, and names one in eight of its training pictures otherwise than the label; in 1,200 steps
+# none of this arrives as more right answers. Whether it would in a longer training, this page does
+# not measure.
 
 # %% [markdown]
 # ## Two tokens, or one token twice?
@@ -472,18 +478,18 @@ table([[row["tokens"], row["learns"], row["steps"], row["right"]] for row in mea
 # last layer.
 
 # %% Draw how alike the two tokens are tags=["fold", "slide"]
-figure = Figure(figsize=(4.9, 3.3))
+figure = Figure(figsize=(4.2, 3.2))
 axes = figure.subplots()
-places = ["learned", "enter", "layer 1", "layer 2", "layer 3", "read"]
+places = ["learned", "enter", "1", "2", "3", "read"]
 pairs = (("both by labels", "labels", "none", "#0072B2", "o"),
          ("label and teacher", "hard", "CNN", "#D55E00", "s"))  # fmt: skip
 for called, learns, teacher_, colour, mark in pairs:
     for row in of(2, learns, teacher_):
         axes.plot(places, row["cosines"], mark + "-", color=colour, alpha=0.7, label=called)
         called = "_"
-axes.plot(["learned", "layer 3"], [0.06, 0.93], "X", color="#444", markersize=9,
+axes.plot(["learned", "3"], [0.06, 0.93], "X", color="#444", markersize=9,
           label="printed: learned, last layer")  # fmt: skip
-axes.set(ylabel="cosine of the two tokens", ylim=(-0.25, 1.08))
+axes.set(xlabel="behind layer", ylabel="cosine of the two tokens", ylim=(-0.25, 1.08))
 axes.axhline(0, color="#888", linewidth=0.8)
 axes.legend(loc="lower right", fontsize="small")
 with_alt(figure, "The cosine of the two tokens as learned, as they enter, behind each of three "
@@ -512,7 +518,7 @@ table(lines, ["two tokens that learn", "heads name different kinds (% of new pic
 
 # %% Who sides with whom tags=["fold"]
 lines = []
-for called, setting in list(FOUR.items()):
+for called, setting in EACH.items():
     runs = of(*setting)
     for k, head in enumerate(("class head", "taught head") if setting[0] == 2 else ("its head",)):
         if runs:
@@ -526,10 +532,10 @@ table(lines, ["student", "head", "says the label", "says the teacher's name"],
 # **Nearly one token twice.** Behind the last layer the cosine of DeiT's two tokens is 0.99 in each
 # seed, and the heads name different kinds on 3 of 100 pictures. The cosine rises as it does in
 # print; but it rises as well where both tokens learn the label, so the rise is no sign of a
-# teacher. More than that: in each seed the tokens that hear two voices are more alike than those
-# that hear one. (In print a control with two class tokens ended at 0.999, as we remember it.)
+# teacher. More than that: in each seed DeiT's tokens are more alike than the two that both learn
+# the label. (In print a control with two class tokens ended at 0.999, as we remember it.)
 #
-# The table above has a trap. DeiT's taught head says the teacher's name on more than half of the
+# The last table has a trap. DeiT's taught head says the teacher's name on more than half of the
 # pictures that the teacher names otherwise than the label. Has it learned that? The ViT of labels
 # alone, which never heard the teacher, says these names nearly as often: they are hard pictures,
 # and both go wrong in the same way. A little is learned: in each seed the taught head is nearer to
@@ -557,10 +563,12 @@ table([[called, spread([row["right"] for row in runs])] for called, *setting in 
       caption="mean of the seeds, lowest and highest in brackets")  # fmt: skip
 
 # %% How much the names add, seed by seed tags=["fold"]
-taught = {row["seed"]: row["right"] for row in of(2, "hard", "CNN of all", FEW, REST)}
 alone = {row["seed"]: row["right"] for row in of(1, "labels", "none", FEW)}
-print("600 labels, teacher of 6,000 minus labels alone, seed by seed:",
-      *(f"{taught[seed] - alone[seed]:+.1f}" for seed in taught if seed in alone))  # fmt: skip
+lines = []
+for knows, teacher_ in (("all 6,000 labels", "CNN of all"), ("the same 600", "CNN")):
+    found = [row for row in of(2, "hard", teacher_, FEW, REST) if row["seed"] in alone]
+    lines.append([knows, signed(row["right"] - alone[row["seed"]] for row in found)])
+table(lines, ["the teacher knows", "DeiT minus labels alone, points, seed by seed"])
 
 # %% [markdown]
 # *A dot is a run of one seed.*
@@ -568,8 +576,8 @@ print("600 labels, teacher of 6,000 minus labels alone, seed by seed:",
 # **Here the teacher adds something.** From 600 labels alone the ViT gets 75.5 %. With names from
 # the teacher that knows all labels it is ahead in each of three seeds, and goes between two fifths
 # of the way and the whole way to the ViT that has all 6,000 labels, although one name in eight is
-# not the label. From the teacher of the same 600 labels it gains a point, in one run. What pictures
-# teach without any name, [the next page](04_mae.ipynb) asks.
+# not the label. From the teacher of the same 600 labels it gains a point in two seeds and nothing
+# in the third. What pictures teach without any name, [the next page](04_mae.ipynb) asks.
 #
 # ## In print
 #
@@ -694,11 +702,11 @@ print(round(soft_cross_entropy(q, p, 1.0).item() / log(2), 3), sizes[0] - sizes[
 # ## In three sentences
 #
 # DeiT gives a ViT a second special token, from whose last state a second head learns the name that
-# a trained network gives to the picture. In 1,200 steps and three seeds the teacher added no right
-# answers where each picture had its label, and the two tokens became nearly one. Back to the
-# trainee: as long as each photograph had a label, the colleague's names brought nothing, with an
-# ear for each (three seeds) or with one ear for both (one run); where nine labels in ten were
-# missing, the names of a colleague who knew them brought more right answers in each seed.
+# a trained network gives to the picture. Where each picture had its label, the teacher added no
+# right answers in three seeds, and the two tokens became nearly one. Back to the trainee: as long
+# as each photograph had a label, the colleague's names brought nothing in 1,200 steps, with an ear
+# for each or with one ear for both; where nine labels in ten were missing, the names of a colleague
+# who knew them brought more right answers in each seed.
 #
 # ## Further reading
 #

@@ -177,9 +177,9 @@ _PAGE = """\
 .op-choose[hidden] {{ display: none; }}
 .op-choose label {{ display: flex; flex-wrap: wrap; gap: .3em .5em; align-items: center; }}
 .op-choose select, .op-choose button {{ font: inherit; min-height: 2.4rem; }}
-.op-choose input {{ width: 7.5rem; min-height: 2.4rem; }}
+.op-choose input {{ width: min(7.5rem, 20vw); min-height: 2.4rem; }}
 .op-choose :focus-visible {{ outline: 3px solid {focus}; outline-offset: 2px; }}
-.op output {{ min-width: 7.5em; }}
+.op output {{ min-width: 6.7em; }}
 @media print {{ .op-choose {{ display: none; }} .op p {{ min-height: 0; }} }}
 </style>
 <div class="op" id="{id}" role="group" aria-label="What label, teacher and two heads say">
