@@ -652,6 +652,8 @@ table(lines, ["network", "weights (millions)", "operations an image (10^9)", "me
 #   hand sign may be another. Look at a batch before you train on it.
 # - **Little data, and a large network that others trained on much**: take that, whichever it is.
 #   The question of this page is for networks that start from nothing.
+# - **A CNN as a teacher**: a ViT can learn from what a trained CNN says, too; when that helps,
+#   [the next page](03_deit.ipynb) measures.
 # - **A convolution in front** of a ViT (CCT in the table above; Xiao et al. 2021) is the cheap
 #   middle way: what is near is built in where pixels are read, and attention does the rest.
 #

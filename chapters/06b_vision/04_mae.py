@@ -401,7 +401,8 @@ shown([("not pre-trained", "nothing", 0.0, times) for times in (1, 2, 4)]
 # - The **student** sees the picture with gaps. A gap stays in the sequence, as a
 #   learned row.
 # - The **teacher** sees all of it. Its weights are the moving average of the student's, $\theta_T
-#   \leftarrow \tau\, \theta_T + (1 - \tau)\, \theta_S$, and it gets no gradient.
+#   \leftarrow \tau\, \theta_T + (1 - \tau)\, \theta_S$, and it gets no gradient. (In
+#   [DeiT](03_deit.ipynb) the teacher is another network, trained before.)
 # - The **target** in a gap is the mean of the teacher's last $K$ layers there, each normalised.
 #
 # Nothing in this is about pictures, and the paper trains words and sounds in the same way. Here the
