@@ -100,3 +100,13 @@ show(
 # | 6b.10 | [What breaks a reader of images](10_robustness.ipynb) | What breaks which? | 15 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.
+#
+# ## Three ways through
+#
+# - **How it works**: 6b.1, 6b.5 and 6b.9. A row of patches, and who meets whom in it.
+# - **Images of your own**: 6b.2, 6b.3, 6b.4 and 6b.10. Which network, what a teacher or images
+#   without names are good for, and what breaks a network.
+# - **What is in the picture, and where**: 6b.6 and 6b.7. Boxes, and a name for each pixel.
+#
+# Behind the pages stand [what the chapter showed](11_closing.ipynb), with a test of yourself,
+# [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).

@@ -178,7 +178,7 @@ hidden = by_noise(noise, 0.5)
 found = pixel_loss(said[None], image, hidden, 2, normal=False)
 print("hidden:", hidden[0].tolist(), "| loss:", found.item())
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## What differs from a ViT
 #
 # - **Most patches are hidden by lot**: each patch draws a number, and the largest are hidden.
@@ -192,7 +192,7 @@ print("hidden:", hidden[0].tolist(), "| loss:", found.item())
 #
 # What one leaves out need not be computed:
 
-# %% Count the work tags=["nbval-check-output", "fold"]
+# %% Count the work tags=["slide", "nbval-check-output", "fold"]
 from deepdive.page.flops import count_flops
 from deepdive.page.tables import table
 

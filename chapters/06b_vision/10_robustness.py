@@ -317,7 +317,7 @@ table([[name, sum(p.numel() for p in net.parameters() if p.requires_grad), per_i
 # Fashion-MNIST, whole and in the middle, neither moved nor mirrored; three seeds. Then, **without
 # any further training**, 2,000 new images are spoiled, in the same way for all networks:
 
-# %% Draw the ways tags=["slide", "fold"]
+# %% Ways to spoil an image tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
@@ -500,7 +500,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Draw both shades tags=["surprise", "slide", "fold"]
+# %% Covered in grey and in black tags=["surprise", "slide", "fold"]
 LINES = {"CNN": ("#0072B2", "o", "-"), "CNN, flat": ("#0072B2", "o", ":"),
          "ViT": ("#D55E00", "s", "-"), "ViT, flat": ("#D55E00", "s", ":")}  # fmt: skip
 figure = Figure(figsize=(4.6, 6.2))

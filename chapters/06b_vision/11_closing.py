@@ -68,6 +68,7 @@ film = [*grid(6, 22, {4}, n=3, side=11), *grid(45, 22, {*range(9)}, {4}, n=3, si
 drawn = {
     "6b.1 ViT": grid(32, 8, every, {5}),
     "6b.2 a convolution": grid(32, 8, {0, 1, 2, 4, 6, 8, 9, 10}, {5}),
+    "6b.3 DeiT": [*learned(20, 20, 2), *grid(44, 8, every)],
     "6b.4 MAE": grid(32, 8, {1, 8, 14}, {5}, hidden),
     "6b.5 Swin": grid(32, 8, {0, 1, 4}, {5}),
     "6b.6 DETR": [*learned(20, 12, 3), *grid(44, 8, every)],
@@ -94,6 +95,7 @@ show(svg(378, 306, body), "Small grids of patches, one for each page. In each so
 # |---|---|
 # | how a photograph becomes a row, and what marks the places | [6b.1](01_patches.ipynb) |
 # | which network to train on few images of your own, or on many | [6b.2](02_convolution.ipynb) |
+# | what a trained network can teach another one | [6b.3](03_deit.ipynb) |
 # | what images without names are good for | [6b.4](04_mae.ipynb) |
 # | how to read large images without all pairs | [6b.5](05_swin.ipynb), [6b.7](07_segformer.ipynb) |
 # | where things lie, as boxes in no order | [6b.6](06_detr.ipynb) |
@@ -197,6 +199,8 @@ table([[what, f"{a}: {spread(one)}", f"{b}: {spread(two)}"] for what, a, one, b,
 #
 # - **Where ViT overtakes.** Between 250 and 60,000 photographs of clothes it does not, at equal
 #   operations. Printed runs on millions of images say that it does later; none was made here.
+# - **What a teacher adds in a long training.** In our short one, with all labels there, the seeds
+#   show no gain; printed gains come from hundreds of epochs.
 # - **Whether hidden patches give more in the end, or only sooner.** Our trainings are short.
 # - **Whether attention helps to paint.** The seeds do not agree.
 # - **Which scheme for films is best at equal operations.** Ours were compared at equal steps.

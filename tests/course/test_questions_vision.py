@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from statistics import mean
@@ -23,6 +24,7 @@ from deepdive.layers.boxes import generalized_iou
 from deepdive.layers.patches import cut, joined
 from deepdive.layers.space_time import meets, time
 from deepdive.layers.windows import folded, sides
+from deepdive.models.before.convnet import ConvNet
 from deepdive.models.vision import detr, vit
 from deepdive.models.vision.sagan import MapAttention
 from deepdive.models.vision.timesformer import RULES
@@ -38,9 +40,11 @@ def right(item: Item) -> str:
     return item.options[item.right].text
 
 
-def test_there_are_45_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [45, 12, 12]
-    assert len(ITEMS) == 69
+def test_there_are_49_items_on_all_pages_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [49, 12, 12]
+    assert len(ITEMS) == 73
+    pages = {path.stem for path in CHAPTER.glob("[01]*.py")} - {"00_opening", "11_closing"}
+    assert {item.page for item in BANKS["bank"].items} == pages
 
 
 # -- the numbers
@@ -88,6 +92,10 @@ NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "times-through": {
         "256 and 4 times": (64_000 / 250, 64_000 / 16_000),
         "64 and 64 times": (16_000 / 250, 16_000 / 250),
+    },
+    "loss-of-two-heads": {
+        "3": (-mean(map(math.log2, (1 / 4, 1 / 16))),), "6": (2 + 4,), "2": (-math.log2(1 / 4),),
+        "4": (-math.log2(1 / 16),),
     },
     "rows-of-the-encoder": {
         "17": (64 * 0.25 + 1,), "65": (64 + 1,), "49": (64 * 0.75 + 1,), "16": (64 * 0.25,),
@@ -297,6 +305,17 @@ def found_once() -> bool:
 
 
 @torch.no_grad()
+def in_other_company() -> bool:
+    """One image's answer in two batches, in training mode and after `eval()`."""
+    net, images = ConvNet((8, 8), n_classes=3), torch.randn(5, 1, 8, 8)
+    said = {
+        mode: [net.train(mode)(torch.cat([images[:1], rest]))[0] for rest in images[1:].split(2)]
+        for mode in (True, False)
+    }
+    return not torch.allclose(*said[True], atol=1e-3) and torch.allclose(*said[False], atol=1e-5)
+
+
+@torch.no_grad()
 def bag_in_pieces() -> bool:
     """A mean of patches without positions: pieces of whole patches, and smaller ones."""
     model, images = tiny_vit(), torch.randn(3, 1, 8, 8)
@@ -357,6 +376,10 @@ def facts() -> dict[str, Callable[[], bool]]:
             == [False, True, False]
         ),
         "bag-in-pieces": bag_in_pieces,
+        "torn-head": lambda: (
+            min(-0.5 * math.log2(p) - 0.5 * math.log2(1 - p) for p in (0.1, 0.3, 0.5, 0.6)) == 1
+        ),
+        "teacher-in-training-mode": in_other_company,
         "zero-after-scaling": lambda: (
             (127.5 / 255 - 0.5) / 0.5 == 0 and (0 / 255 - 0.5) / 0.5 == -1
         ),
