@@ -1,7 +1,9 @@
 """DeiT, a ViT that a trained model teaches. Touvron et al. 2021, "Training data-efficient image
 transformers & distillation through attention".
 
-What differs from ViT:
+System: deit
+Parent: vit
+What differs:
 - a second special token stands before the patches; its state learns what a teacher says of the
   image, while the first learns what the label says (`n_special`, `Distilled`)
 - the teacher's answer is a label, its most probable kind
