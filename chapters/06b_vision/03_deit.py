@@ -592,7 +592,7 @@ table(lines, ["the teacher knows", "DeiT minus labels alone, points, seed by see
 # 2.3 points, after 300 epochs with far stronger changes to the pictures. Ours are 20 epochs of a
 # small ViT: this page shows what a teacher does early in a training.
 #
-# ### Common mistake: labels that shout
+# ### Common mistake: the mean over labelled pictures alone
 #
 # `F.cross_entropy(scores, labels, ignore_index=-1)` leaves out pictures without a label, and
 # divides by the number of the others. With ten labels in a batch of a hundred each label then
