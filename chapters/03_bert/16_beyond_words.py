@@ -934,9 +934,12 @@ with_alt(figure, f"What enters layer 1's feed-forward part, by column: one bar r
 # It is not 8 bits as such, but one scale for numbers that reach so differently. With a single scale
 # a matrix would lose more by its weights than by what enters; it is given a scale for each output
 # (as in the matrices above), and hardly loses anything. What enters has one, and with a scale for
-# each column it would lose about a sixth. In the picture the bar that stands alone is what 12 was
-# in the sum by hand, and the usual column has 8 of 127 steps. I-BERT is trained further after it
-# was rounded, which may mend some of this; MiniLM was not.
+# each column it would lose about a sixth. A scale for each column of what enters cannot be taken
+# out of the sum of whole numbers, though, for the sum runs over the columns; it has to be
+# multiplied into the weights before these are rounded, and makes them reach farther. In the picture
+# the bar that stands alone is what 12 was in the sum by hand, and the usual column has 8 of 127
+# steps. I-BERT is trained further after it was rounded, which may mend some of this; MiniLM was
+# not.
 
 # %% [markdown] tags=["aside"]
 # ## Common mistake: to judge a reader by what it was never shown

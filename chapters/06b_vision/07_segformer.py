@@ -388,8 +388,7 @@ table([[name, *(ends(of((4, 2, 1), edges, what)) for what in ("miou", "larger"))
 # Nor do places matter here: a cross is a cross wherever it stands. All three lie within the spread
 # of the seeds, and all keep their share on images four times as large, the resized table too. On
 # photographs of streets, where the sky is above, the paper finds a difference; there the resized
-# table loses more than three points on the larger image, the convolution less than one (figures
-# from memory, not read again in the paper):
+# table loses more than three points on the larger image, the convolution less than one:
 
 # %% Published, beside it tags=["fold"]
 table([["table of positions", 77.3, 74.0], ["convolution, no positions", 80.5, 79.8]],

