@@ -33,9 +33,9 @@ from deepdive.page.profile import setup
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% tags=["fold", "slide"]
-from deepdive.page.meeting import meeting
+from deepdive.page.shifted_windows import shifted_windows
 
-meeting(12, 4, shift=0, layers=6, layer=1)
+shifted_windows(12, 4, shift=0, layers=6, layer=1)
 
 # %% [markdown]
 # *An image of 12 x 12 patches in windows of 4 x 4. A patch is full where it has heard the news; its
@@ -323,7 +323,7 @@ print("the kept runs," if kept_runs else "live and short,", f"{rows[0]['steps']}
       f"after {STEPS} steps here: {here[0]} % in the corner, {here[-1]} % opposite")  # fmt: skip
 
 # %% The opposite corner tags=["surprise", "fold"]
-from deepdive.page.meeting import heard
+from deepdive.page.shifted_windows import heard
 from deepdive.page.tables import table
 
 
@@ -563,7 +563,7 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 
 # %% tags=["nbval-check-output"]
 # The answers to exercises 1 and 2, checked; and how soon the middle is heard.
-from deepdive.page.meeting import pairs as may_meet
+from deepdive.page.shifted_windows import pairs as may_meet
 
 print(may_meet(6, 3, 0), may_meet(6, 3, 1))
 tables = [p.numel() for name, p in published.named_parameters() if ".position." in name]

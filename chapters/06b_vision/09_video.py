@@ -45,7 +45,7 @@ print(films.source)
 # %% Press a patch tags=["fold"]
 from deepdive.layers.space_time import meets
 from deepdive.models.vision.timesformer import RULES
-from deepdive.page.meetings import meetings
+from deepdive.page.video_attention import video_attention
 
 NAMES = ["space only", "joint", "divided", "local and global", "axial"]
 CALLED = dict(zip(RULES, NAMES, strict=True))
@@ -53,7 +53,7 @@ SAID = {"space": "same frame", "everything": "all", "time": "same place", "near"
         "strided": "every second", "width": "same line", "height": "same column"}  # fmt: skip
 schemes = {CALLED[name]: [(SAID[rule.__name__], meets(rule, FRAMES, SIDE, SIDE).numpy())
                           for rule in rules] for name, rules in RULES.items()}  # fmt: skip
-meetings(films.pixels[4, :, 0], schemes, side=SIDE, chosen=21, scheme="divided")
+video_attention(films.pixels[4, :, 0], schemes, side=SIDE, chosen=21, scheme="divided")
 
 # %% [markdown]
 # *Four frames of a generated film: a digit that somebody wrote moves over an empty ground. Press a
@@ -207,6 +207,7 @@ def loss(model, batch):
     x, motions, digits = batch
     motion, digit = model(x)
     return F.cross_entropy(motion, motions) + F.cross_entropy(digit, digits)
+
 
 # %% Train one tags=["fold"]
 @cache
@@ -387,7 +388,8 @@ if kept_runs:
 # two collections of real films. In **Kinetics-400** a film is often told by its things (a guitar, a
 # pool); in **Something-Something V2** things say little, and the kinds are *opening something*,
 # *closing something*, *moving something from left to right*. For divided attention, trained
-# anew, the authors' [repository](https://github.com/facebookresearch/TimeSformer) gives 77.9 and 59.1:
+# anew, the authors' [repository](https://github.com/facebookresearch/TimeSformer) gives 77.9 and
+# 59.1:
 
 # %% Published tags=["nbval-check-output"]
 PUBLISHED = {"space_only": (85.9, 76.9, 36.6), "joint_space_time": (85.9, 77.4, 58.5),

@@ -1,6 +1,6 @@
 """A film in frames: the reader presses a patch, chooses a scheme, and sees which patches it meets.
 
-    meetings(frames, {"divided": [("time", pairs), ("space", pairs)], ...}, chosen=22)
+    video_attention(frames, {"divided": [("time", pairs), ("space", pairs)], ...}, chosen=22)
 
 Each step of a scheme has a colour. A dot stands where a patch is heard after one layer, through
 others. Python draws the first state, which stays where nothing moves: on paper, without scripts.
@@ -27,7 +27,7 @@ _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 Steps = Sequence[tuple[str, Any]]
 
 
-def meetings(
+def video_attention(
     frames: Any, schemes: Mapping[str, Steps], *, side: int, chosen: int = 0, scheme: str = ""
 ) -> Html:
     """Return the film, with one patch chosen.
@@ -81,7 +81,7 @@ def meetings(
         f"{len(film)} frames of a film side by side, each cut into {side} times {side} patches. "
         "One patch is framed, and those that it meets are filled."
     )
-    return Html(html, f"[meetings: {told}]", [Picture([drawn], alt, ["a film in frames"])])
+    return Html(html, f"[video attention: {told}]", [Picture([drawn], alt, ["a film in frames"])])
 
 
 def heard(steps: Sequence[Mapping[str, Any]], patch: int) -> set[int]:

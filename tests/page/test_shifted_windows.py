@@ -10,7 +10,7 @@ from browser import PHONE, Reader
 from parity_registry import perturb
 
 from deepdive.models.vision.swin import swin
-from deepdive.page.meeting import border, heard, meeting, pairs, told
+from deepdive.page.shifted_windows import border, heard, pairs, shifted_windows, told
 
 
 def by_gradient(shift: int, layers: int, start: int) -> list[bool]:
@@ -48,18 +48,18 @@ def test_pairs_by_hand() -> None:
 def test_what_fills_no_windows_is_refused() -> None:
     for side, window, shift in ((12, 5, 2), (12, 4, 4), (12, 4, -1)):
         with pytest.raises(ValueError, match="expected whole windows"):
-            meeting(side, window, shift=shift, layers=3)
+            shifted_windows(side, window, shift=shift, layers=3)
 
 
 def test_the_plain_form_and_the_picture() -> None:
-    shown = meeting(12, 4, shift=2, layers=5, layer=3)
+    shown = shifted_windows(12, 4, shift=2, layers=5, layer=3)
     assert "64 of 144" in repr(shown)
     assert border(12, 4, 0) in shown.html
     assert shown.pictures[0].alt
 
 
 def test_the_browser_counts_the_same(reader: Reader) -> None:
-    page = reader.open(meeting(12, 4, shift=2, layers=5, layer=3).html, PHONE)
+    page = reader.open(shifted_windows(12, 4, shift=2, layers=5, layer=3).html, PHONE)
 
     def state() -> dict[str, object]:
         return json.loads(str(page.locator(".mt").get_attribute("data-state")))

@@ -1,6 +1,6 @@
 """Who has met whom: a grid of patches in windows, which the reader shifts, layer after layer.
 
-    meeting(12, 4, shift=2, layers=5)
+    shifted_windows(12, 4, shift=2, layers=5)
 
 In odd layers the windows stand in the corner of the grid, in even ones `shift` patches further down
 and to the right. A press on a patch lets the news begin there; each patch shows after which layer
@@ -57,7 +57,7 @@ def told(side: int, window: int, shift: int, layer: int, start: int = 0) -> str:
     )
 
 
-def meeting(side: int, window: int, *, shift: int, layers: int, layer: int = 0) -> Html:
+def shifted_windows(side: int, window: int, *, shift: int, layers: int, layer: int = 0) -> Html:
     """Return the picture of `side` x `side` patches, at first with `shift` after `layer`.
 
     Raises ValueError where no whole windows fill the grid, or shift is none below the window.

@@ -9,7 +9,7 @@ from browser import PHONE, Reader
 from deepdive.layers.space_time import meets
 from deepdive.models.vision.timesformer import RULES
 from deepdive.page.markup import Html
-from deepdive.page.meetings import COLOURS, heard, meetings, said_of
+from deepdive.page.video_attention import COLOURS, heard, said_of, video_attention
 
 FRAMES, SIDE = 3, 2
 FILM = np.random.default_rng(0).integers(0, 256, (FRAMES, 8, 8)).astype(np.uint8)
@@ -24,7 +24,7 @@ STEPS = {
 
 
 def picture() -> Html:
-    return meetings(FILM, SCHEMES, side=SIDE, chosen=5, scheme="divided_space_time")
+    return video_attention(FILM, SCHEMES, side=SIDE, chosen=5, scheme="divided_space_time")
 
 
 def test_whom_a_patch_hears_of() -> None:
@@ -95,8 +95,8 @@ def test_what_does_not_fit_is_refused() -> None:
         ({"scheme": "none"}, "scheme='none'"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
-            meetings(FILM, SCHEMES, **{"side": SIDE} | wrong)  # type: ignore[arg-type]
+            video_attention(FILM, SCHEMES, **{"side": SIDE} | wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="byte squares"):
-        meetings(FILM[0], SCHEMES, side=SIDE)
+        video_attention(FILM[0], SCHEMES, side=SIDE)
     with pytest.raises(ValueError, match="4 steps"):
-        meetings(FILM, {"all": SCHEMES["axial"] + SCHEMES["space_only"]}, side=SIDE)
+        video_attention(FILM, {"all": SCHEMES["axial"] + SCHEMES["space_only"]}, side=SIDE)
