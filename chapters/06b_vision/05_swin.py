@@ -290,13 +290,15 @@ assert (movers(True), movers(False)) == (4, 16)
 from deepdive.page.predictions import predict
 
 predict(
-    "A network of five layers is trained to pass the news on; each patch must name it. Now move "
-    "the windows by 1 instead of 2: one line and one column of patches, not two, sit with the next "
-    "table. How many of 100 answers of the opposite corner are right?",
+    "Images of noise: in the corner patch one of four pixels is lit. A Swin of five layers is "
+    "trained until each of the 144 patches can say which one, with windows that move by 2. Now "
+    "they move by 1: one line and one column of patches, not two, sit with the next table. How "
+    "many of 100 answers of the opposite corner are right, after a training like that one?",
     ["about 25, as by guessing", "about 60", "about 100, as with a shift of 2"],
     answer=2,
     explain="Whom the news can reach in five layers is the same for every shift from 1 to 3: every "
-    "two layers it gains one window. And one patch is enough to carry it across.",
+    "two layers it gains one window. And one patch is enough to carry it across. So it went in "
+    "two of three trainings; the third had learned neither by then.",
     key="06b_vision/shift-by-one",
 )
 
@@ -379,8 +381,8 @@ long = [{"name": name, "side": side, "rounds": 5} for side in (16, 24, 32, 48, 6
         for name in ("ViT", "Swin")]  # fmt: skip
 costs = sweep(cost, long if there else sizes, cost_file if there else None)
 here = {name: min(cost(name, 16, 2)["spent"]) for name in ("ViT", "Swin")}
-print("kept;" if there else "live and small;", "256 patches here, ms:",
-      {name: round(1e3 * spent) for name, spent in here.items()})  # fmt: skip
+print("below: kept timings;" if there else "below: live and small;", "256 patches here and now:",
+      *(f"{name} {1e3 * spent:.1f} ms" for name, spent in here.items()))  # fmt: skip
 
 # %% Slopes tags=["fold"]
 import numpy as np
@@ -442,17 +444,17 @@ table([[a["side"] ** 2, a["flops"] / 1e9, b["flops"] / 1e9, np.median(a["spent"]
 # patches Swin makes a twelfth of the operations, in about a tenth of the time; at 256 both take
 # equally long. (Below 1, the exponent of Swin's seconds says that a part of a small step is fixed.)
 #
-# What Swin does **not** save here is memory. ViT's attention is one fused call, which keeps no
-# weights; Swin's trained bias has no fused kernel on a CPU, so its scores are kept, and it keeps a
-# quarter more than ViT. Only where somebody looks at the weights (dotted) does ViT keep a number
-# for each pair.
+# What Swin does **not** save here is memory. ViT's attention is one call of PyTorch that makes
+# scores, weights and their sum in one go and keeps no weights; with a trained bias there is no such
+# call on a CPU, so Swin's scores are kept, and it keeps a quarter more than ViT. Only where somebody
+# looks at the weights (dotted) does ViT keep a number for each pair.
 #
 # ## The whole Swin
 #
-# So that a state can stand for more of the image, Swin **merges**: after each stage four neighbours
-# are joined side by side, $4d$ numbers, normalised and mapped to $2d$. The grid halves, the rows
-# grow twice as wide, and a window of 7 x 7 covers four times as much. After four stages one window
-# is the image.
+# So that a state can stand for more of the image, Swin's layers stand in four **stages**, and
+# between two of them it **merges**: four neighbours are joined side by side, $4d$ numbers,
+# normalised and mapped to $2d$. The grid halves, the rows grow twice as wide, and a window of 7 x 7
+# covers four times as much. In the fourth stage one window is the image.
 
 # %% Swin-T, counted tags=["fold", "nbval-check-output"]
 from deepdive.models.vision.swin import SMALLEST
@@ -470,8 +472,8 @@ print(f"{sum(p.numel() for p in published.parameters()):,} numbers,",
 table(lines, ["stage", "patches", "width", "heads", "layers", "windows of 7 x 7"])
 
 # %% [markdown]
-# The paper prints 29 million with its head for 1,000 classes, and 4.5 billion multiplications. What
-# do the shifts bring there?
+# With its head for 1,000 classes that makes 28.3 million numbers (the paper prints 29, its
+# repository 28), and the paper counts 4.5 billion multiplications. What do the shifts bring there?
 
 # %% What the paper measured tags=["fold"]
 table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5, 46.1],
@@ -480,17 +482,18 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
       caption="Liu et al. 2021, table 4; seeds and intervals are not given there")  # fmt: skip
 
 # %% [markdown]
-# Every row has merging, so windows at rest can talk too, after the patches were merged: the loss is
-# small where one name for a whole image is asked, and larger where boxes and masks are. In our hall
-# nothing merges, and without a shift nothing arrives.
+# (ImageNet asks for one name an image; COCO for boxes around things, see [DETR](06_detr.ipynb);
+# ADE20K for the class of each pixel, see [SegFormer](07_segformer.ipynb). Points of the three are
+# not of one size.) Every row has merging, so windows at rest can talk too, after the patches were
+# merged. In our hall nothing merges, and without a shift nothing arrives.
 #
 # ## In practice
 #
 # - Choose sides that fill windows in each stage: $4 \cdot 2^3 \cdot 7 = 224$ pixels and its
 #   multiples for the published models. Other code pads; ours refuses and says so.
 # - A larger window in fine-tuning needs a larger table of offsets: resize it as an image.
-# - Windows pay on large images: at 256 patches both take equally long here, and an image of 224
-#   pixels has 196 patches of 16 x 16.
+# - Windows pay where patches are many: at 256 both take equally long here. ViT has 196 at 224 pixels,
+#   of 16 x 16; Swin begins with patches of 4 x 4, of which there are 3,136.
 # - A bias that is learned has no fused kernel on a CPU; its scores are kept. Our library adds bias
 #   and mask of one image once for all (`ShiftedAttention`).
 #

@@ -205,11 +205,13 @@ hiding([*THINGS], frames)
 
 # %% [markdown]
 # *A generated scene of 32 x 32 pixels; what a small SegFormer paints that was trained for a short
-# while on other scenes; what is right: green a disc, yellow a square, blue a diamond, orange a
-# cross. Hide a thing, and see what the network makes of what was behind it.*
+# while on other scenes; what is right. Whatever colour a thing has, it is painted in the colour of
+# its kind: green a disc, yellow a square, blue a diamond, orange a cross. Hide a thing, and see
+# what the network makes of what was behind it.*
 #
-# 1. Hide the square. Does the disc become whole?
-# 2. Hide everything. How many pixels are right, and what does the other number say?
+# 1. Hide the square. Does the disc become whole? And nearly each pixel is right: why is the second
+#    number so much lower?
+# 2. Hide the others one by one. Which of the two numbers would you rather be marked by?
 #
 # ## By hand: when is a colouring good?
 #

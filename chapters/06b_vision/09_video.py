@@ -285,10 +285,10 @@ assert same
 from deepdive.page.experiments import kept, share, sweep
 
 steps = pick(ci=12, laptop=100, gpu=400, experiment=round(400 * share()))
-asked = [(scheme, seed) for seed in (1, 2, 3) for scheme in RULES]
+asked = [(scheme, seed, n) for n in (steps, 4 * steps) for seed in (1, 2, 3) for scheme in RULES]
 if profile() != "experiment":
-    asked = [("space_only", 1), ("divided_space_time", 1)]
-points = [{"scheme": scheme, "steps": steps, "seed": seed} for scheme, seed in asked]
+    asked = [("space_only", 1, steps), ("divided_space_time", 1, steps)]
+points = [{"scheme": scheme, "steps": n, "seed": seed} for scheme, seed, n in asked]
 file = kept("06b_vision", "video")
 target = file if profile() == "experiment" else None
 made = "digits of scikit-learn, films generated"
@@ -306,9 +306,12 @@ if profile() != "ci" and file is not None and file.is_file():
     rows, kept_runs = json.loads(file.read_text())["rows"], True
 
 
-def of(scheme, kind):
+FEW, MANY = (end(row["steps"] for row in rows) for end in (min, max))
+
+
+def of(scheme, kind, steps=FEW):
     """One share a seed."""
-    return [row[kind] for row in rows if row["scheme"] == scheme]
+    return [row[kind] for row in rows if row["scheme"] == scheme and row["steps"] == steps]
 
 
 def spread(values):
