@@ -446,8 +446,8 @@ table([[a["side"] ** 2, a["flops"] / 1e9, b["flops"] / 1e9, np.median(a["spent"]
 #
 # What Swin does **not** save here is memory. ViT's attention is one call of PyTorch that makes
 # scores, weights and their sum in one go and keeps no weights; with a trained bias there is no such
-# call on a CPU, so Swin's scores are kept, and it keeps a quarter more than ViT. Only where somebody
-# looks at the weights (dotted) does ViT keep a number for each pair.
+# call on a CPU, so Swin's scores are kept, and it keeps a quarter more than ViT. Only where
+# somebody looks at the weights (dotted) does ViT keep a number for each pair.
 #
 # ## The whole Swin
 #
@@ -492,8 +492,8 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 # - Choose sides that fill windows in each stage: $4 \cdot 2^3 \cdot 7 = 224$ pixels and its
 #   multiples for the published models. Other code pads; ours refuses and says so.
 # - A larger window in fine-tuning needs a larger table of offsets: resize it as an image.
-# - Windows pay where patches are many: at 256 both take equally long here. ViT has 196 at 224 pixels,
-#   of 16 x 16; Swin begins with patches of 4 x 4, of which there are 3,136.
+# - Windows pay where patches are many: at 256 both take equally long here. ViT cuts 224 pixels into
+#   196 patches of 16 x 16; Swin begins with patches of 4 x 4, of which there are 3,136.
 # - A bias that is learned has no fused kernel on a CPU; its scores are kept. Our library adds bias
 #   and mask of one image once for all (`ShiftedAttention`).
 #

@@ -204,8 +204,8 @@ print("the library's:", torch.allclose(mine, attn(x, positions=at), atol=1e-6))
 
 # %% [markdown]
 # In the first layer of the decoder all rows are zeros, so all values are one and the same, and its
-# self-attention can do nothing: the matrices of its queries and keys get no gradient (a test of this
-# library found that). Our six hear of each other from the second layer on.
+# self-attention can do nothing: the matrices of its queries and keys get no gradient (a test of
+# this library found that). Our six hear of each other from the second layer on.
 #
 # ## The experiment: does the order matter?
 #

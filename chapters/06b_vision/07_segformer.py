@@ -269,21 +269,20 @@ print("queries", grid.flatten(1, 2).shape[1], "keys", few.shape[1])
 # %% [markdown]
 # ## Where am I?
 #
-# Attention alone cannot tell where a patch stands, and here nothing is added that says so. The
-# convolutions need something beyond the edge of the grid, and take zeros. Give the network a sheet
-# of one grey: all patches are equal. Train it to name the **quarter** of each pixel: above or
-# below, left or right.
+# Attention alone cannot tell where a patch stands, and here nothing is added that says so. Give the
+# network a sheet of one grey: all patches are equal. Train it to name the **quarter** of each
+# pixel: above or below, left or right.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
 
 predict(
-    "Blank sheets, no positions, zeros beyond the edges; trained on sheets of 32 x 32 pixels. Can "
-    "the network name the quarter in which a pixel lies?",
+    "Blank sheets, no positions; trained on sheets of 32 x 32 pixels. Can the network name the "
+    "quarter in which a pixel lies?",
     ["no: all patches are equal", "yes at 32 pixels, and badly at 64", "yes, at 32 and at 64"],
     answer=1,
-    explain="Zeros beyond the edge differ from every grey. A patch at the edge sees them, the next "
-    "layer sees that patch. So the network knows how far the edges are, in pixels: where a sheet "
+    explain="A convolution at the edge needs something beyond it, and takes zeros. They differ "
+    "from every grey. A patch at the edge sees them, the next layer sees that patch. So the network knows how far the edges are, in pixels: where a sheet "
     "is larger, its middle lies elsewhere.",
     key="06b_vision/zeros-tell-places",
 )
@@ -326,7 +325,8 @@ table([[edges, *(ends([row[f"at {size}"] for row in leaks if row["edges"] == edg
 # one name, which is right in one quarter. If all sheets get the same, the mean of the four is
 # $(1/4 + 0 + 0 + 0) / 4 = 0.0625$. So the zeros are what leaks the places. And what leaks is the
 # distance to an edge, not the share of the sheet: on larger sheets the border between the quarters
-# stands in the wrong place.
+# stands in the wrong place. If it stood 16 pixels from one edge, as in training, the numbers would
+# be 0.524 and 0.374. They are, in all three seeds.
 
 # %% Is a blank sheet blank? tags=["nbval-check-output", "fold"]
 blank = torch.full((1, 3, SIZE, SIZE), 0.3)
