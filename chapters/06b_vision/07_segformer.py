@@ -282,8 +282,9 @@ predict(
     ["no: all patches are equal", "yes at 32 pixels, and badly at 64", "yes, at 32 and at 64"],
     answer=1,
     explain="A convolution at the edge needs something beyond it, and takes zeros. They differ "
-    "from every grey. A patch at the edge sees them, the next layer sees that patch. So the network knows how far the edges are, in pixels: where a sheet "
-    "is larger, its middle lies elsewhere.",
+    "from every grey. A patch at the edge sees them, the next layer sees that patch. So the "
+    "network knows how far the edges are, in pixels: where a sheet is larger, its middle lies "
+    "elsewhere.",
     key="06b_vision/zeros-tell-places",
 )
 
