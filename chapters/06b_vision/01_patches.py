@@ -195,7 +195,7 @@ points = [dict(zip(("size", "how", "seed", "steps"), each, strict=True)) for eac
 file = kept("06b_vision", "patches")
 target = file if profile() == "experiment" else None
 source = "sign_digits" if real else "generated"
-measured = sweep(measure, points, target, data=source, minutes=120)
+measured = sweep(measure, points, target, data=source, minutes=240)
 rows, kept_runs = measured, False
 if real and file is not None and file.is_file():
     rows, kept_runs = json.loads(file.read_text())["rows"], True
