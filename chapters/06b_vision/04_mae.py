@@ -351,9 +351,9 @@ shown([(f"MAE, {hidden:.0%} hidden", "MAE", hidden, 1) for hidden in SHARES]
 # %% [markdown]
 # Each seed has 600 names of its own. Without pre-training 600 names and 500 steps give about 60 %;
 # a linear map on states that never saw a name is right more often than that by six points and more,
-# at each share and in every seed. The shares themselves lie close: a quarter, a half and three quarters cannot
-# be ranked by three seeds; with seven eighths hidden the probe is behind each of them, in every
-# seed.
+# at each share and in every seed. The shares themselves lie close: a quarter, a half and three
+# quarters cannot be ranked by three seeds; with seven eighths hidden the probe is behind each of
+# them, in every seed.
 #
 # He et al. (figure 5; ViT-Large, ImageNet, 1.28 million names) have 73.5 % for the probe and 84.9 %
 # fine-tuned with 75 % hidden, and 54.6 % for the probe at the lowest share that they try. Their
