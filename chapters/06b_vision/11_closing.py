@@ -42,11 +42,9 @@ ASKS, MEETS = ROLES["query"], ROLES["key"]
 def square(x, y, side, fill="none", left_out=False):
     """A token that asks, one that is met, or neither; dashed where it is left out."""
     shade = {ASKS: "1", MEETS: "0.4"}.get(fill, "0")
-    edge = ' stroke-dasharray="2 2"' if left_out else ""
-    return (
-        f'<rect x="{x:g}" y="{y:g}" width="{side:g}" height="{side:g}" fill="{fill}" '
-        f'fill-opacity="{shade}" stroke="currentColor" stroke-opacity="0.6"{edge}/>'
-    )
+    edge = 'stroke-opacity="0.6"' + left_out * ' stroke-dasharray="2 2"'
+    return (f'<rect x="{x:g}" y="{y:g}" width="{side:g}" height="{side:g}" fill="{fill}" '
+            f'fill-opacity="{shade}" stroke="currentColor" {edge}/>')  # fmt: skip
 
 
 def grid(x, y, meets, asks=(), left_out=(), n=4, side=15):
@@ -152,6 +150,7 @@ def opposite(shift):
     return [right[-1] for right in runs("swin_news", "right", layers=5, shift=shift, steps=300)]
 
 
+# %% Of films, scenes and pieces tags=["fold"]
 def motion(scheme):
     return runs("video", "motion", scheme=scheme, steps=400)
 
