@@ -292,7 +292,7 @@ points = [{"scheme": scheme, "steps": n, "seed": seed} for scheme, seed, n in as
 file = kept("06b_vision", "video")
 target = file if profile() == "experiment" else None
 made = "digits of scikit-learn, films generated"
-measured = sweep(measure, points, target, data=made, minutes=90)
+measured = sweep(measure, points, target, data=made, minutes=120)
 KINDS = ["motion", "motion, shuffled", "digit", "digit, shuffled"]
 table([[CALLED[row["scheme"]], *(row[kind] for kind in KINDS)] for row in measured],
       ["live, one run each", *KINDS], caption=f"{steps} steps: right in %")  # fmt: skip
@@ -320,12 +320,23 @@ def spread(values):
 
 
 kind = "the kept runs" if kept_runs else "live, too short to judge by"
-print(f"{kind}, of {rows[0]['steps']} steps")
+print(kind)
 
 # %% The five schemes
 table([[CALLED[name], *(spread(of(name, kind)) for kind in KINDS)] for name in RULES],
-      ["scheme", *KINDS],
-      caption="right in %: mean of the seeds (lowest to highest); by chance 25 and 10")  # fmt: skip
+      ["scheme", *KINDS], caption=f"{FEW} steps, right in %: mean of the seeds (lowest to "
+      "highest); by chance 25 and 10")  # fmt: skip
+
+# %% [markdown]
+# After 400 steps divided attention sees motion in all three seeds. Local and global attention does
+# in one, with the best run of all; its others, and axial attention, stand near a half: they have
+# found the line on which a digit moves, and not the way. Joint attention, which has all pairs, is
+# behind them. Are these blind, or slow? All five for four times as many steps:
+
+# %% Four times as long
+table([[CALLED[name], *(spread(of(name, kind, MANY)) for kind in KINDS)] for name in RULES],
+      ["scheme", *KINDS], caption=f"{MANY} steps, right in %: mean of the seeds (lowest to "
+      "highest)")  # fmt: skip
 
 # %% Motion and digit, seed by seed tags=["slide", "fold"]
 from matplotlib.figure import Figure
@@ -336,7 +347,7 @@ figure = Figure(figsize=(3.7, 5.0), layout="constrained")
 for part, axes in zip(("motion", "digit"), figure.subplots(2, 1), strict=True):
     for y, name in enumerate(RULES):
         for kind, mark, colour in ((part, "o", "#0072B2"), (f"{part}, shuffled", "x", "#D55E00")):
-            found = of(name, kind)
+            found = of(name, kind, MANY)
             said = "frames in order" if kind == part else "frames shuffled"
             axes.plot(found, [y] * len(found), mark, color=colour, alpha=0.7,
                       label=said if y == 0 else None)  # fmt: skip
@@ -344,46 +355,36 @@ for part, axes in zip(("motion", "digit"), figure.subplots(2, 1), strict=True):
     axes.set(title=part, xlabel="right, %", xlim=(0, 103))
     axes.set_yticks(range(len(RULES)), [CALLED[name] for name in RULES])
     axes.invert_yaxis()
-figure.axes[1].legend(fontsize="small", loc="lower right")
+figure.axes[1].legend(fontsize="small", loc="lower left")
 with_alt(figure, "Two panels, motion and digit, a row for each of five schemes, a mark for each "
          "seed: circles for frames in order, crosses for shuffled frames.")  # fmt: skip
 
 # %% What the seeds carry tags=["fold"]
-if kept_runs:
-    assert {len(of(name, "motion")) for name in RULES} == {3}
+several, one_step = list(RULES)[2:], list(RULES)[:2]
+if kept_runs and MANY > FEW:
+    assert {len(of(name, "motion", n)) for name in RULES for n in (FEW, MANY)} == {3}
     assert min(of("divided_space_time", "motion")) > 76
-    assert max(of("divided_space_time", "motion, shuffled")) < 54
     assert [share > 60 for share in sorted(of("sparse_local_global", "motion"))] == [0, 0, 1]
-    assert max(of("sparse_local_global", "motion")) > max(of("divided_space_time", "motion"))
-    assert [share > 51 for share in sorted(of("axial", "motion"))] == [0, 0, 1]
-    assert max(of("joint_space_time", "motion")) < 50
-    assert max(of("space_only", "motion")) < 32
-    assert of("space_only", "digit") == of("space_only", "digit, shuffled")
-    one_step = of("space_only", "digit") + of("joint_space_time", "digit")
-    several = [share for name in list(RULES)[2:] for share in of(name, "digit")]
-    assert max(several) < min(one_step)
-    print("seeds with motion above 60 %:")
-    for name in RULES:
-        print(f"  {CALLED[name]}: {sum(share > 60 for share in of(name, 'motion'))} of 3")
-    print("digits, one step: at least", min(one_step))
-    print("digits, several: at most", max(several))
+    assert max(of("joint_space_time", "motion")) < min(of("axial", "motion"))
+    assert of("space_only", "digit", MANY) == of("space_only", "digit, shuffled", MANY)
+    for found, names in (("motion", several), ("motion, shuffled", several), ("motion", one_step),
+                         ("digit", several), ("digit", one_step)):  # fmt: skip
+        shares = [share for name in names for share in of(name, found, MANY)]
+        print(f"{found}, {', '.join(CALLED[n] for n in names)}: {min(shares)} to {max(shares)}")
 
 # %% [markdown]
-# *A mark is one seed: circles for frames in order, crosses for the same films shuffled; the dotted
-# line is chance.*
+# *After the longer training. A mark is one seed: circles for frames in order, crosses for the same
+# films shuffled; the dotted line is chance.*
 #
-# - **Divided attention sees motion** in all three seeds, from 76.4 to 85.4 %. With their frames
-#   shuffled it falls to about a half: the line on which a digit moves is left, the way is not.
-# - **Local and global attention has the best run of all**, at 97.5 %; its other two stand at 51.5
-#   and 56.7 %. So three seeds do not rank it against divided attention. They show that it can see
-#   motion, and that two runs of three do not yet after 400 steps.
-# - **Axial attention has found the line**: two of its seeds stand at a half, one is beyond it, at
-#   59.2 %.
-# - **Joint attention meets all pairs, and has learned less in as many steps.** No seed gets to a
-#   half, and shuffling takes nothing from it. That is no proof that it cannot: we stopped here.
-# - **Space only is at chance.** Shuffling changes none of its answers.
-# - **Digits are learned more slowly where a layer has several steps**: at most 29.9 %, against at
-#   least 42.7 % with one. One state serves two questions, and we have not trained them apart.
+# - **All schemes of several steps see motion**, in each seed. With their frames shuffled they fall
+#   to about a half: the line on which a digit moves is left, the way is not.
+# - **Joint attention meets all pairs, and still has not learned it.** No seed gets to a half, and
+#   shuffling takes nothing from it. It could: it can put weight on any pair that the others have.
+#   How many more steps it needs we do not know.
+# - **Space only is at chance for motion**, and best at digits. Shuffling changes none of its
+#   answers.
+# - **Digits are learned more slowly where a layer has several steps.** One state serves two
+#   questions, and we have not trained them apart.
 #
 # ### What was published
 #
@@ -558,12 +559,12 @@ print("all heard of:", bool((time @ frame > 0).all()), bool((frame @ time > 0).a
 # ## In three sentences
 #
 # A film is a row of patches, and a scheme says which of them meet: a frame alone, all with all, or
-# steps through time and space that need far fewer pairs and still let each patch hear of each.
-# Folding groups into the batch makes any of these of plain attention. Back to the door: who reads
-# pictures one by one and takes their mean cannot say whether it opens or closes; a place that looks
-# through time, and then a frame over itself, could say in each of our three runs. At the size of
-# the paper that is 319,872 of the 2,458,624 pairs; our small films were too short to save anything
-# by it.
+# steps through time and space that need far fewer pairs and still reach far. Folding groups into
+# the batch makes any of these of plain attention. Back to the door: who reads pictures one by one
+# and takes their mean cannot say whether it opens or closes; a place that looks through time, and
+# then a frame over itself, could say in each of our runs. All with all could not yet, after four
+# times as many steps. At the size of the paper divided attention needs 319,872 of the 2,458,624
+# pairs; our small films were too short to save anything by it.
 #
 # ## Further reading
 #
