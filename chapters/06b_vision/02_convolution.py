@@ -341,7 +341,7 @@ with_alt(figure, "Accuracy over the number of images. The line of the CNN lies a
 # %% [markdown]
 # *A mark is one run, a line goes through the means of the seeds.*
 
-# %% By how much the CNN is ahead tags=["slide", "fold"]
+# %% By how much the CNN is ahead tags=["fold"]
 from deepdive.evaluate import bootstrap
 
 

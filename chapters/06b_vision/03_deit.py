@@ -226,7 +226,7 @@ def block(x, y, width, high, role="", words=""):
     )
 
 
-# %% Draw the two tokens tags=["fold", "slide", "nbval-check-output"]
+# %% Two tokens and two heads tags=["fold", "slide", "nbval-check-output"]
 body = [
     block(6, 128, 88, 32, "key", "class token"),
     block(100, 128, 122, 32, "query", "distillation token"),
@@ -477,7 +477,7 @@ table([[row["tokens"], row["learns"], row["steps"], row["right"]] for row in mea
 # drawn by lot. Touvron et al. (2021) report 0.06 for the two tokens as learned, and 0.93 behind the
 # last layer.
 
-# %% Draw how alike the two tokens are tags=["fold", "slide"]
+# %% How alike the two tokens become tags=["fold", "slide"]
 figure = Figure(figsize=(4.2, 3.2))
 axes = figure.subplots()
 places = ["learned", "enter", "1", "2", "3", "read"]

@@ -32,7 +32,7 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% tags=["fold", "slide"]
+# %% tags=["fold"]
 from deepdive.page.shifted_windows import shifted_windows
 
 shifted_windows(12, 4, shift=0, layers=6, layer=1)

@@ -379,7 +379,7 @@ table([[str(rates), ends(of(rates, "zeros", "miou")), counted(rates, 32), counte
 # its surroundings tell, and those the convolutions see. What a rate saves shows on larger images:
 # at 128 pixels the second row makes about a sixth of the multiplications.
 
-# %% What places bring tags=["slide", "fold"]
+# %% What places bring tags=["fold"]
 names = {"zeros": "zeros, as published", "repeated": "repeated pixels: no places at all",
          "table": "repeated pixels and a table"}  # fmt: skip
 table([[name, *(ends(of((4, 2, 1), edges, what)) for what in ("miou", "larger"))]

@@ -598,7 +598,7 @@ table([[name, *(spread(runs(name, f"noise {k}")) for k in LOUD)] for name in MOD
 # training images a rectangle, of random size and place, is overwritten in one random shade. This is
 # **random erasing** (Zhong et al. 2020).
 
-# %% With a part erased in training tags=["slide"]
+# %% With a part erased in training
 TESTS = {"as it is": "as it is", "4 grey": "grey 4", "8 grey": "grey 8", "4 black": "black 4",
          "8 black": "black 8"}  # fmt: skip
 table([[name, "erased" if erase else "whole",

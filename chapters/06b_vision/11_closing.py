@@ -168,7 +168,7 @@ def quarters(edges):
     return [100 * share for share in runs("segformer_places", "at 32", edges=edges)]
 
 
-# %% What was measured tags=["slide", "fold", "nbval-check-output"]
+# %% What was measured tags=["fold", "nbval-check-output"]
 lines = [
     ["6b.2, CNN ahead of ViT, points", "250 images", ahead(250), "60,000", ahead(60000)],
     ["6b.5, right in the far corner, %", "windows at rest", opposite(0), "shifted", opposite(2)],
@@ -176,7 +176,7 @@ lines = [
      "by least cost", detr("least cost")],
     ["6b.7, mean IoU of quarters, %", "edges repeated", quarters("repeated"),
      "zeros", quarters("zeros")],
-    ["6b.9, motions right, %", "frames alone", motion("space_only"),
+    ["6b.9, motions right, 400 steps, %", "frames alone", motion("space_only"),
      "divided attention", motion("divided_space_time")],
     ["6b.10, still right in 16 pieces, %", "CNN", in_pieces("CNN"), "ViT", in_pieces("ViT")],
 ]  # fmt: skip
@@ -201,7 +201,8 @@ table([[what, f"{a}: {spread(one)}", f"{b}: {spread(two)}"] for what, a, one, b,
 # - **What a teacher adds in a long training.** In our short one, with all labels there, the seeds
 #   show no gain; printed gains come from hundreds of epochs.
 # - **Whether hidden patches give more in the end, or only sooner.** Our trainings are short.
-# - **Whether attention helps to paint.** The seeds do not agree.
+# - **Whether attention helps to paint.** The seeds do not agree. What a judge with attention can
+#   learn when it is told, and one with a tube cannot, are pairs ([6b.8](08_sagan.ipynb)).
 # - **Which scheme for films is best at equal operations.** Ours were compared at equal steps.
 # - **The printed scores** on ImageNet, COCO, ADE20K and Kinetics. They need the published
 #   checkpoints and test sets; `deepdive.published.load` reads those checkpoints as they are.
