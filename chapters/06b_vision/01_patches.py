@@ -339,7 +339,8 @@ assert same
 # places mean nothing, and what is left is a bag of patches. Even so the model reads most hands that
 # it reads in order, and about three points fewer after the longer training. So what it uses are
 # above all the patches themselves. (Large ViTs can live with a bag, too: Dosovitskiy et al., table
-# 8, report 61.4 % without positions and 64.2 % with them, on ImageNet.)
+# 8, report 61.4 % without positions and 64.2 % with them, on ImageNet, by a linear classifier that
+# learns from five images of each kind.)
 
 # %% [markdown]
 # ## The experiment: how large may a patch be?
@@ -536,8 +537,8 @@ table(lines, ["patches", "runs", "none covered", "most covered", "by lot", "leas
 # %% [markdown]
 # In each run the patches with the most rollout cost by far the most. The least cost less than those
 # by lot in each run with patches of 10; with patches of 20 only in one run of three after the
-# shorter training, and in all three after the longer one. A grey square is itself something that
-# the model never saw.
+# shorter training, and in all three after the longer one. (Patches by lot fall on the wall, too. So
+# this says that rollout finds the hand, and not that it ranks the patches of a hand.)
 #
 # ## Your own drawing
 #
@@ -607,7 +608,7 @@ table(lines, ["photograph", "tokens", "read, %"],
 #   68 %. What a longer training makes of this we have not measured.
 # - **Small patches for long trainings, large ones for short.** Half the side costs four times the
 #   tokens: Torchvision (2022) counts 17.6 thousand million operations an image for ViT-B with
-#   patches of 16, and 4.4 with patches of 32.
+#   patches of 16, and 4.4 with patches of 32 (a product and its sum as one; our table has two).
 # - **Split by person.** One student's ten photographs lie side by side in this data set. A split by
 #   lot would put the same hand into training and test, and flatter every model.
 # - **Fine-tune at a larger size** with the position table resized; that is how ViT's best results

@@ -249,8 +249,8 @@ for layer in full["CNN"].layers:
     sees, step = (sees + step, 2 * step) if layer.halve else (sees, step)
 table([[name, sum(p.numel() for p in net.parameters()), round(cost[name] / 1e6, 1), ", ".join(eye)]
        for (name, net), eye in zip(full.items(), (seen, ["28 x 28"] * 4), strict=True)],
-      ["network", "weights", "million operations an image", "pixels that a unit sees, by layer"]
-      )  # fmt: skip
+      ["network", "weights", "million operations an image, forward and back",
+       "pixels that a unit sees, by layer"])  # fmt: skip
 
 # %% [markdown]
 # ## The experiment
@@ -401,7 +401,7 @@ if kept_runs:
 # *augmentation*; the right panel of the figure that opens with your prediction shows it.
 #
 # - **With few images it helps the ViT most**, which learns from it what the CNN has built in. With
-#   250 the CNN gains next to nothing.
+#   250 the CNN gains nothing.
 # - **With many it costs both something, and the ViT more.** Changed images are harder to learn, and
 #   at equal operations there are no more batches to learn them in. From 1,000 images on the ViT's
 #   line is nearly flat: it may lack training there more than images.
@@ -475,9 +475,9 @@ table(lines, ["network", "weights", "minutes of one core", "times through the im
 
 # %% [markdown]
 # The ViT (width 64, four layers) made 10,000 batches of 128 images in this time, the CNN 17,000. So
-# at about equal time the CNN is ahead by 3.2 points, as it was at equal operations; the intervals
-# over the new images lie far apart, and another seed would have to move either by far more than
-# the seeds above differ. The ViT is right where small convolutional networks begin, the CNN where
+# at about equal time the CNN is ahead by 3.2 points. It is one run each: the intervals over the new
+# images lie far apart, and another seed would have to move either by far more than the seeds above
+# differ. The ViT is right where small convolutional networks begin, the CNN where
 # they end:
 #
 # | published: two layers of convolution | right (%) |
