@@ -570,8 +570,10 @@ dots([("the teacher of 6,000 labels", 0, "labels", "CNN"),
      "Six lines of dots, two teachers and four students.")  # fmt: skip
 
 # %% Few labels in numbers tags=["fold"]
-table([[called, spread([row["right"] for row in runs])] for called, *setting in SPARSE
-       if (runs := of(*setting))], ["student", "right on new pictures in %"],
+lines = [[called, spread([row["right"] for row in runs])] for called, *setting in SPARSE
+         if (runs := of(*setting))]  # fmt: skip
+table(lines or [["none of these was run in this profile", ""]],
+      ["student", "right on new pictures in %"],
       caption="mean of the seeds, lowest and highest in brackets")  # fmt: skip
 
 # %% How much the names add, seed by seed tags=["fold"]
