@@ -389,10 +389,19 @@ def two_corners(images, kinds, count, seed):
     return sheets, (lots[0] == lots[1]).long()
 
 
-# %% Train a judge on pairs tags=["fold"]
+# %% Four sheets tags=["fold"]
 taught, asked = two_corners(*images, 6000, 1), two_corners(*unseen, 2000, 2)
+figure = Figure(figsize=(4.8, 1.5))
+of_each = [int(k) for same in (1, 0) for k in (taught[1] == same).nonzero()[:2, 0]]
+for axes, k in zip(figure.subplots(1, 4), of_each, strict=True):
+    axes.imshow(taught[0][k, 0], cmap="gray", vmin=-1, vmax=1)
+    axes.set(xticks=[], yticks=[])
+    axes.set_title("a pair" if taught[1][k] else "no pair", fontsize="small")
+with_alt(figure, "Four black sheets with a small piece of clothing above on the left and one below "
+         "on the right: twice of one kind, twice of two.")  # fmt: skip
 
 
+# %% Train a judge on pairs tags=["fold"]
 def judged(middle, seed, steps):
     """Right answers on new sheets, in %; by guessing 50."""
     torch.manual_seed(seed)

@@ -354,8 +354,8 @@ for part, axes in zip(("motion", "digit"), figure.subplots(2, 1), strict=True):
     axes.axvline(25 if part == "motion" else 10, color="#888888", linewidth=1, linestyle=":")
     axes.set(title=part, xlabel="right, %", xlim=(0, 103))
     axes.set_yticks(range(len(RULES)), [CALLED[name] for name in RULES])
-    axes.invert_yaxis()
-figure.axes[1].legend(fontsize="small", loc="lower left")
+    axes.set_ylim(len(RULES) - 0.5, -0.5)
+figure.axes[1].legend(fontsize="small", loc="lower left", bbox_to_anchor=(0.1, 0.02))
 with_alt(figure, "Two panels, motion and digit, a row for each of five schemes, a mark for each "
          "seed: circles for frames in order, crosses for shuffled frames.")  # fmt: skip
 
