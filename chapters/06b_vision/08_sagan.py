@@ -429,10 +429,9 @@ table([[m, f"{mean(some):.1f} ({min(some):.1f} to {max(some):.1f})"] for m, some
 
 # %% [markdown]
 # Without attention the judges guess, in every seed, as the sum by hand says that they must; with it
-# they tell pairs. (The block of convolutions widens the window to 18 pixels, which can show both;
-# no seed found a use for it.) So a judge learns of pairs if somebody tells it which they are. In a
-# GAN nobody does: it hears *real* or *forged*, and a forger that cannot paint yet has nearer
-# faults.
+# they tell pairs. (The block of convolutions widens the window so far that it can show both; no
+# seed found a use for it.) So a judge learns of pairs if somebody tells it which they are. In a GAN
+# nobody does: it hears *real* or *forged*, and a forger that cannot paint yet has nearer faults.
 
 # %% [markdown]
 # ## What attention costs here
