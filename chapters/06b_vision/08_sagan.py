@@ -428,8 +428,8 @@ table([[m, f"{mean(some):.1f} ({min(some):.1f} to {max(some):.1f})"] for m, some
       "highest); by guessing 50")  # fmt: skip
 
 # %% [markdown]
-# Without attention the judges guess, in every seed, as the sum by hand says that they must; with it
-# they tell pairs. (The block of convolutions widens the window so far that it can show both; no
+# Without attention the judges guess, in every seed, as the sum by hand says of a tube; with it they
+# tell pairs. (The block of convolutions widens the window so far that it can show both; no
 # seed found a use for it.) So a judge learns of pairs if somebody tells it which they are. In a GAN
 # nobody does: it hears *real* or *forged*, and a forger that cannot paint yet has nearer faults.
 
