@@ -724,7 +724,8 @@ print(round(soft_cross_entropy(q, p, 1.0).item() / log(2), 3), sizes[0] - sizes[
 # right answers in three seeds, and the two tokens became nearly one. Back to the trainee: as long
 # as each photograph had a label, the colleague's names brought nothing that three seeds can show in
 # 1,200 steps, with an ear for each or with one ear for both; where nine labels in ten were missing,
-# the names of a colleague who knew them brought more right answers in each seed.
+# the names of a colleague who knew them brought more right answers in each of three seeds, too few
+# to say how many.
 #
 # ## Further reading
 #

@@ -382,7 +382,7 @@ shown([("not pre-trained", "nothing", 0.0, times) for times in (1, 2, 4)]
 # %% [markdown]
 # With 1,000 steps the ViT that was not pre-trained is about where MAE was after 500; with 2,000 it
 # is beyond. So what the probe above had beaten was a training that had stopped too early. At equal
-# steps MAE stays ahead:
+# steps, 500 or 1,000, MAE is ahead:
 
 # %% How far ahead at equal steps? tags=["fold"]
 from scipy.stats import t
@@ -394,15 +394,16 @@ if len(ahead) > 2:
           f"[{mean(ahead) - half:+.1f}, {mean(ahead) + half:+.1f}]")  # fmt: skip
     assert min(ahead) > 0
     filling, tuning = (float(line[k]) for line, k in ((lines_of_work[3], 4), (lines_of_work[0], 3)))
-    print(f"filling in 100,000 pictures: {100 * filling:.0f} thousand million operations; "
-          f"1,500 more steps of fine-tuning, 45,000 pictures: {45 * tuning:.0f}")
+    print(f"filling in 100,000 pictures: {100 * filling:.0f} thousand million operations")
+    print(f"1,500 more steps of fine-tuning, 45,000 pictures: {45 * tuning:.0f}")
 else:
     print("too few runs to say")
 
 # %% [markdown]
 # So in each seed MAE is ahead after 1,000 steps. But the filling in was work, too: 100,000 pictures
 # of it, with 12 of 16 patches hidden, cost about as much as the 1,500 steps that the other had
-# more, and at equal work the other is ahead in the means. Pre-training pays where one encoder
+# more (with half hidden it cost more). So at equal work the other is ahead in the means, though the
+# seeds overlap. Pre-training pays where one encoder
 # serves many tasks. Whether it gives more in the end, as in He et al., whose pre-training sees
 # thousands of times as many pictures, this page does not show.
 #
@@ -450,11 +451,12 @@ for _ in range(2):
 shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2vec", 0.625, 1)])
 
 # %% [markdown]
-# Its states are worse for both than MAE's, in every seed; fine-tuned it cannot be told from the ViT
-# that was not pre-trained, so these steps taught it next to nothing. That is no verdict: the paper
-# trains for hundreds of epochs, with gaps that lie together and decays that were searched for; here
-# it had 1,000 steps with the first values that we tried. Baevski et al. report a better encoder
-# than MAE's at their size of ViT-Base and ViT-Large, on ImageNet.
+# Its states are worse for both than MAE's, in every seed; the probe finds more in them than in
+# those of the ViT that was not pre-trained, but fine-tuned the two cannot be told apart. (Its
+# encoder is BEiT's; what a probe finds in that one untrained we did not ask.) That is no verdict:
+# the paper trains for hundreds of epochs, with gaps that lie together and decays that were searched
+# for; here it had 1,000 steps with the first values that we tried. Baevski et al. report a better
+# encoder than MAE's at their size of ViT-Base and ViT-Large, on ImageNet.
 #
 # ## In practice
 #
@@ -463,7 +465,8 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 # - Normalising the pixels of each patch made He et al.'s encoder better by half a point in
 #   fine-tuning (table 1d). What it says is drawn only with the true patch's mean and deviation.
 # - Give whoever was not pre-trained the steps that it needs before you compare.
-# - The encoder reads a quarter of the rows, so a batch may be four times as large.
+# - The encoder reads a quarter of the rows, so a batch may be larger: with the decoder, by the
+#   table above, about two and a half times.
 # - To fill in pictures for people, this is the wrong loss: a mean of all that could be there is
 #   blurred.
 #
@@ -529,7 +532,8 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 #
 #    <details><summary>Answer</summary>
 #
-#    Usually larger: with a line alone seen, most gaps have no seen neighbour.
+#    Often, but not always: with a line alone seen, most gaps have no seen neighbour, but a line
+#    through the middle can say more than four squares by lot.
 #
 #    </details>
 
@@ -546,7 +550,7 @@ print(1 + int(196 * 0.25), round(197**2 / 50**2, 1), more[0].tolist(), round(fou
 # says the pixels of what is hidden, the only ones that count. data2vec keeps the gaps and predicts
 # a slow teacher's states instead. Back to the boot: filling in is a lesson that helps to name when
 # few steps are left for the names; a ViT without it, given twice those steps, got about as far, and
-# had not looked at a hundred thousand pictures before.
+# had not looked at pictures without names before.
 #
 # ## Further reading
 #

@@ -131,11 +131,12 @@ looks({f"made {i + 1}": ((made[i, 0] + 1) / 2, weights[i]) for i in range(4)}, 1
 # - Forged: SC gets 2 + 0 = 2, and CS gets 1 + 3 = 4. Together 6.
 #
 # Both sums use each of the four numbers once. So **whatever the numbers are, real and forged pairs
-# get the same points on the mean**: no such judge tells the two crowds apart. These points make the
-# forger draw more stripes, on both feet, until there are too many and the judge turns against them;
-# but never because socks come in pairs. A judge has to look at both socks *together* before it
-# adds. Our judge without attention is such a tube: two convolutions see 10 pixels at a time, and
-# one matrix adds up.
+# get the same points on the mean**. Such a judge may catch one kind of forgery, but pays for it
+# elsewhere; the losses below are convex, so the best that it can do is to give all pairs the same
+# points. These points make the forger draw more stripes, on both feet, until there are too many and
+# the judge turns against them; but never because socks come in pairs. A judge has to look at both
+# socks *together* before it adds. Our judge without attention is such a tube: two convolutions see
+# 10 pixels at a time, and one matrix adds up.
 
 # %% Any four numbers tags=["fold", "nbval-check-output"]
 points = torch.tensor([[2, 1], [3, 0]])
@@ -250,7 +251,7 @@ predict(
     "the distance with attention?",
     ["it is lower in every seed", "higher in every seed", "the seeds do not agree"],
     answer=2,
-    explain="After 1,500 short steps one seed differs from the next by more than one forger from "
+    explain="After 1,500 short steps one seed differs from the next by as much as one forger from "
     "another. Five runs cannot rank them; any one of them would have looked like a result.",
     key="06b_vision/sagan",
 )
@@ -428,8 +429,8 @@ table([[m, f"{mean(some):.1f} ({min(some):.1f} to {max(some):.1f})"] for m, some
       "highest); by guessing 50")  # fmt: skip
 
 # %% [markdown]
-# Without attention the judges guess, in every seed, as the sum by hand says of a tube; with it they
-# tell pairs. (The block of convolutions widens the window so far that it can show both; no
+# Without attention the judges guess, in every seed, as a tube must by the sum above; with it
+# they tell pairs. (The block of convolutions widens the window so far that it can show both; no
 # seed found a use for it.) So a judge learns of pairs if somebody tells it which they are. In a GAN
 # nobody does: it hears *real* or *forged*, and a forger that cannot paint yet has nearer faults.
 
@@ -561,7 +562,7 @@ assert pairs["SS"] + pairs["CC"] == pairs["SC"] + pairs["CS"] == 7
 # queries, keys and values, and a weight that begins at 0. A judge that adds points of places cannot
 # know that socks come in pairs, whatever its numbers are; with attention ours learned it, when
 # told. Back to the forger: a judge with a tube can never teach it pairs. Whether it paints better
-# with a judge who sees both socks, our five seeds cannot tell: as a whole it painted no better.
+# with a judge who sees both socks, our five seeds cannot tell.
 #
 # ## Further reading
 #
