@@ -133,14 +133,7 @@ def operate(name: str, part: Part) -> Patient:
 
 def misjudged(letter: str, diagnosis: str) -> str:
     """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
-    if diagnosis not in DIAGNOSES:
-        return f"{diagnosis!r} is no diagnosis: return one of {', '.join(DIAGNOSES)}"
-    if admit(letter).treated(diagnosis) is healthy():
-        return ""
-    return (
-        f"with a healthy part for {diagnosis!r} patient {letter} is as it was, so that part was "
-        "not ill. Which of its symptoms does your diagnosis not explain?"
-    )
+    return proof.misjudged(letter, diagnosis, DIAGNOSES, admit(letter).parts, HEALTHY)
 
 
 def unproven(measure: Part, letter: str) -> str:

@@ -1,9 +1,28 @@
-"""Whether a number that a student measures tells a patient from healthy models and a neighbour."""
+"""Whether a diagnosis can be right, and whether a number that a student measures tells a patient
+from healthy models and a neighbour. All clinics share it.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from random import SystemRandom
 from typing import Any
+
+
+def misjudged(
+    letter: str, diagnosis: str, diagnoses: Collection[str],
+    ill: Mapping[str, Any], well: Mapping[str, Any],
+) -> str:  # fmt: skip
+    """Say why the diagnosis cannot be right, or "": of the patient's parts `ill` the one that it
+    names is made healthy, and then all must be those of the healthy model, `well`.
+    """
+    if diagnosis not in diagnoses:
+        return f"{diagnosis!r} is no diagnosis: return one of {', '.join(diagnoses)}"
+    if {**ill, diagnosis: well[diagnosis]} == {**well}:
+        return ""
+    return (
+        f"with a healthy part for {diagnosis!r} patient {letter} is as it was, so that part was "
+        "not ill. Which of its symptoms does your diagnosis not explain?"
+    )
 
 
 def unproven(
