@@ -10,6 +10,7 @@
 `distillation`  DistilBERT's triple loss, DeiT's: a small model learns from a large one
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
 `sets`          DETR's: a set of boxes, matched with the things of a scene
+`ctc`           CTC's: a text taught to frames that nobody marked, over all ways to place it
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `pixels`        MAE's: the pixels of hidden patches
 `states`        data2vec's: the states of a teacher that is the student's moving average
@@ -19,6 +20,7 @@
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
+from deepdive.training.objectives.ctc import Alignment, align, collapse, ctc_loss, frames_needed
 from deepdive.training.objectives.distillation import (
     distillation_loss,
     hard_distillation,
@@ -77,27 +79,32 @@ from deepdive.training.objectives.token import (
 __all__ = [
     "PAD",
     "Adversaries",
+    "Alignment",
     "Permuted",
     "Questions",
     "SetLosses",
     "Truth",
     "adversarial_loss",
+    "align",
     "ask_recurring",
     "averaged_states",
     "bilm_loss",
     "by_order",
     "cell_loss",
     "choose_columns",
+    "collapse",
     "column_loss",
     "cosine_regression",
     "costs",
     "cross_entropy",
+    "ctc_loss",
     "decay_at",
     "distillation_loss",
     "electra_loss",
     "electra_losses",
     "fill_gaps",
     "follow",
+    "frames_needed",
     "hard_distillation",
     "hidden_cosine",
     "hidden_patches",

@@ -1,0 +1,200 @@
+"""Connectionist temporal classification: a text of U symbols is taught to T frames, though nobody
+said which frame belongs to which symbol. Graves et al. 2006.
+
+Each frame says one symbol, or the blank. A path is what all frames say; `collapse` makes it a text:
+what repeats becomes one, then blanks go. So c c - a t t and - c a a - t both say "cat", and two
+equal letters in a row need a blank between them. The probability of a text is the sum over all its
+paths, which the lattice adds up without listing them. Its states z are the text with a blank
+before, between and after its symbols,
+
+    z = - c - a - t -            # S = 2 U + 1
+    alpha[t, s] = log sum of the probabilities of all ways to be in state s after frame t
+    alpha[0] = 0 in state 0, impossible elsewhere
+    alpha[t, s] = logsumexp(alpha[t-1, s], alpha[t-1, s-1], alpha[t-1, s-2] if skip[s])
+                  + log p[t, z[s]]
+    skip[s] = z[s] is no blank, and z[s] != z[s-2]
+    log p(text) = logsumexp(alpha[T, S-1], alpha[T, S-2])
+
+What differs from cross-entropy:
+- no frame has a target of its own; the loss is -log p(text), over every way to place it
+- frames need no place for a symbol, but there must be enough of them (`frames_needed`)
+
+Source: Graves et al. 2006, sections 3 and 4.1, whose backward recursion autograd makes of this one.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.masks import describe
+
+NEVER = -1e30  # log of a probability of 0, whose differences are no NaN
+
+
+def collapse(path: Iterable[int], blank: int = 0) -> list[int]:
+    """Return the text of a path: what repeats becomes one, then blanks go.
+
+    [0, 3, 3, 0, 3, 1] with blank 0 is [3, 3, 1].
+    """
+    text, last = [], blank
+    for symbol in path:
+        if symbol not in (last, blank):
+            text.append(int(symbol))
+        last = symbol
+    return text
+
+
+def frames_needed(targets: Tensor, target_lengths: Tensor) -> Tensor:
+    """Return the fewest frames (B,) that can say each text: its symbols, and a blank for each that
+    is as the one before it. targets int64 (B, U), of which the first `target_lengths` (B,) count.
+    """
+    here = torch.arange(targets.shape[1], device=targets.device) < target_lengths[:, None]
+    twice = (targets[:, 1:] == targets[:, :-1]) & here[:, 1:]
+    return target_lengths + twice.sum(1)
+
+
+def ctc_loss(
+    logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
+) -> Tensor:
+    """Return -log p(text) of each row, (B,): to be summed or divided by the caller.
+
+    logits (B, T, V), of which the first `lengths` (B,) frames count; targets int64 (B, U), of which
+    the first `target_lengths` (B,) count, none of them the blank. An empty text is said by blanks.
+    Raises ValueError for a text that needs more frames than its row has (`frames_needed`).
+    """
+    alphas = forward(logits, lengths, targets, target_lengths, blank)
+    rows = torch.arange(len(logits), device=logits.device)
+    last = F.pad(alphas[lengths, rows], (1, 0), value=NEVER)  # (B, 1 + S): an empty text ends once
+    ends = torch.stack((2 * target_lengths, 2 * target_lengths + 1), 1)
+    return -last.gather(1, ends).logsumexp(1)
+
+
+def forward(
+    logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
+) -> Tensor:
+    """Return alpha (T + 1, B, S), S = 2 U + 1; arguments and errors are those of `ctc_loss`.
+
+    alpha[0] stands before the first frame. Row b's last is alpha[lengths[b], b]; what follows it
+    means nothing.
+    """
+    log_p, _, skip = lattice(logits, lengths, targets, target_lengths, blank)
+    alpha = torch.full_like(skip, NEVER)
+    alpha[:, 0] = 0.0
+    alphas = [alpha]
+    for said in log_p.unbind(1):
+        alpha = torch.stack(_ways(alpha, skip)).logsumexp(0) + said
+        alphas.append(alpha)
+    return torch.stack(alphas)
+
+
+class Alignment(NamedTuple):
+    """The most probable path of a text.
+
+    path      the symbol of each frame, blanks among them
+    spans     for each symbol of the text its first frame, and the one after its last
+    log_prob  log p of this path alone
+    """
+
+    path: list[int]
+    spans: list[tuple[int, int]]
+    log_prob: float
+
+
+@torch.no_grad()
+def align(
+    logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
+) -> list[Alignment]:
+    """Return the most probable path of each row's text: `forward` with a maximum for each sum,
+    then back along what won (Viterbi). Arguments and errors are those of `ctc_loss`.
+    """
+    log_p, states, skip = lattice(logits, lengths, targets, target_lengths, blank)
+    best = torch.full_like(skip, NEVER)
+    best[:, 0] = 0.0
+    bests, came = [best], []
+    for said in log_p.unbind(1):
+        best, steps = torch.stack(_ways(best, skip)).max(0)
+        best = best + said
+        bests.append(best)
+        came.append(steps)
+    found = []
+    for b, (n, u) in enumerate(zip(lengths.tolist(), target_lengths.tolist(), strict=True)):
+        end = bests[n][b]
+        s = 2 * u if u == 0 or end[2 * u] >= end[2 * u - 1] else 2 * u - 1
+        log_prob, visited = float(end[s]), []
+        for t in reversed(range(n)):
+            visited.append(s)
+            s -= int(came[t][b, s])
+        visited.reverse()
+        spans = []
+        for k in range(1, 2 * u, 2):
+            first = visited.index(k)
+            spans.append((first, first + visited.count(k)))
+        found.append(Alignment(states[b, visited].tolist(), spans, log_prob))
+    return found
+
+
+def lattice(
+    logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return log p of what each state says in each frame (B, T, S), the states' symbols z (B, S),
+    and 0 where a path may skip the state before, `NEVER` elsewhere (B, S).
+    """
+    _check(logits, lengths, targets, target_lengths, blank)
+    B, U = targets.shape
+    here = torch.arange(U, device=targets.device) < target_lengths[:, None]
+    states = targets.new_full((B, 2 * U + 1), blank)
+    states[:, 1::2] = targets.where(here, blank)
+    precise = torch.promote_types(logits.dtype, torch.float32)
+    log_p = F.log_softmax(logits, -1, dtype=precise).clamp(min=NEVER)
+    log_p = log_p.gather(2, states[:, None].expand(-1, log_p.shape[1], -1))
+    skip = torch.full((B, 2 * U + 1), NEVER, dtype=precise, device=logits.device)
+    may = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    skip[:, 2:].masked_fill_(may, 0.0)
+    return log_p, states, skip
+
+
+def _ways(alpha: Tensor, skip: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Into each state (B, S): from itself, from the one before, from the one before that."""
+    one = F.pad(alpha, (1, 0), value=NEVER)[:, :-1]
+    two = F.pad(alpha, (2, 0), value=NEVER)[:, : alpha.shape[1]] + skip
+    return alpha, one, two
+
+
+def _check(
+    logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int
+) -> None:
+    if logits.ndim != 3 or not logits.is_floating_point():
+        raise ValueError(f"logits: came as {describe(logits)}, expected floats (B, T, V)")
+    B, T, V = logits.shape
+    if not 0 <= blank < V:
+        raise ValueError(f"blank={blank}: expected one of the {V} symbols of the logits")
+    if targets.ndim != 2 or len(targets) != B or targets.dtype != torch.int64:
+        raise ValueError(f"targets: came as {describe(targets)}, expected int64 ({B}, U)")
+    for name, value, most in (
+        ("lengths", lengths, T),
+        ("target_lengths", target_lengths, targets.shape[1]),
+    ):
+        if value.shape != (B,) or value.dtype != torch.int64:
+            raise ValueError(f"{name}: came as {describe(value)}, expected int64 ({B},)")
+        if B and (int(value.min()) < 0 or int(value.max()) > most):
+            raise ValueError(f"{name}={value.tolist()}: expected 0 to {most}")
+    here = torch.arange(targets.shape[1], device=targets.device) < target_lengths[:, None]
+    wrong = here & ((targets == blank) | (targets < 0) | (targets >= V))
+    if wrong.any():
+        b, u = wrong.nonzero()[0].tolist()
+        raise ValueError(
+            f"targets[{b}, {u}]={int(targets[b, u])}: expected a symbol below {V} that is not the "
+            f"blank, {blank}"
+        )
+    needed = frames_needed(targets, target_lengths)
+    short = (needed > lengths).nonzero()
+    if len(short):
+        b = int(short[0])
+        raise ValueError(
+            f"targets[{b}] needs {int(needed[b])} frames, {int(target_lengths[b])} symbols and a "
+            f"blank for each that repeats the one before; lengths[{b}] is {int(lengths[b])}. "
+            "Subsample less, or leave out rows by `frames_needed`"
+        )
