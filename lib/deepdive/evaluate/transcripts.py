@@ -1,0 +1,189 @@
+"""How wrong a transcript is: the fewest changes that make what was said of what was written.
+
+    d[i, j] = min(d[i-1, j-1] + (r_i != h_j),  d[i-1, j] + 1,  d[i, j-1] + 1)
+
+for the first i tokens of the reference r and the first j of the hypothesis h: a substitution (or
+nothing, where they are the same), a deletion, an insertion. The rate is d[n, m], summed over all
+utterances, over the number of tokens of all references; it may be above 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepdive.evaluate.doubt import Interval
+
+
+class Change(NamedTuple):
+    """A token that was said, and the one written for it; None where there is none."""
+
+    said: str | None
+    written: str | None
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What was said and what was written, token beside token, as in `changes`."""
+
+    changes: tuple[Change, ...]
+
+    @property
+    def hits(self) -> int:
+        return sum(said == written for said, written in self.changes)
+
+    @property
+    def substitutions(self) -> int:
+        return len(self.changes) - self.hits - self.deletions - self.insertions
+
+    @property
+    def deletions(self) -> int:
+        """Tokens that were said and are not written."""
+        return sum(change.written is None for change in self.changes)
+
+    @property
+    def insertions(self) -> int:
+        """Tokens that are written and were not said."""
+        return sum(change.said is None for change in self.changes)
+
+    @property
+    def errors(self) -> int:
+        """The edit distance."""
+        return len(self.changes) - self.hits
+
+    @property
+    def length(self) -> int:
+        """Tokens that were said."""
+        return len(self.changes) - self.insertions
+
+    def __str__(self) -> str:
+        """Three lines: said, written, and S, D or I below each error."""
+        columns = []
+        for said, written in self.changes:
+            kind = (
+                " " if said == written else "D" if written is None else "I" if said is None else "S"
+            )
+            cells = (said or "*", written or "*", kind)
+            columns.append([cell.ljust(max(map(len, cells))) for cell in cells])
+        return "\n".join(" ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def alignment(reference: Sequence[str] | str, hypothesis: Sequence[str] | str) -> Alignment:
+    """The changes of least number from the reference to the hypothesis; texts are cut into words.
+
+    Where several have the least number, the last tokens are put beside each other rather than one
+    deleted and another inserted. Source: Levenshtein 1966; Wagner and Fischer 1974.
+    """
+    said = reference.split() if isinstance(reference, str) else [*reference]
+    written = hypothesis.split() if isinstance(hypothesis, str) else [*hypothesis]
+    d = _distances(said, written)
+    i, j = len(said), len(written)
+    found: list[Change] = []
+    while i or j:
+        if i and j and d[i, j] == d[i - 1, j - 1] + (said[i - 1] != written[j - 1]):
+            i, j = i - 1, j - 1
+            found.append(Change(said[i], written[j]))
+        elif i and d[i, j] == d[i - 1, j] + 1:
+            i -= 1
+            found.append(Change(said[i], None))
+        else:
+            j -= 1
+            found.append(Change(None, written[j]))
+    return Alignment(tuple(reversed(found)))
+
+
+def _distances(said: Sequence[str], written: Sequence[str]) -> NDArray[np.int64]:
+    """d (n + 1, m + 1), a row at a time. Insertions run along a row:
+    min over k <= j of (best[k] + j - k).
+    """
+    place = np.arange(len(written) + 1)
+    numbers = {token: k for k, token in enumerate({*said, *written})}
+    columns = np.array([numbers[token] for token in written], np.int64)
+    d = np.empty((len(said) + 1, len(written) + 1), np.int64)
+    d[0] = place
+    for i, token in enumerate(said, 1):
+        best = d[i - 1] + 1
+        best[1:] = np.minimum(best[1:], d[i - 1, :-1] + (columns != numbers[token]))
+        d[i] = np.minimum.accumulate(best - place) + place
+    return d
+
+
+def align_all(
+    references: Sequence[str], hypotheses: Sequence[str], *, letters: bool = False
+) -> list[Alignment]:
+    """The alignment of each pair, by words or by characters (spaces are characters too).
+
+    Raises ValueError where the two differ in number, or nothing was said in any of them.
+    """
+    if len(references) != len(hypotheses) or isinstance(references, str):
+        raise ValueError(
+            f"references, hypotheses: {len(references)} and {len(hypotheses)}, expected two lists "
+            "of as many texts"
+        )
+    cut = [*zip(references, hypotheses, strict=True)]
+    if letters:
+        found = [alignment([*said.strip()], [*written.strip()]) for said, written in cut]
+    else:
+        found = [alignment(said, written) for said, written in cut]
+    if not sum(each.length for each in found):
+        raise ValueError("references: no token in any of them, and a rate is errors over tokens")
+    return found
+
+
+def _rate(found: Iterable[Alignment]) -> float:
+    errors, length = np.sum([(each.errors, each.length) for each in found], 0)
+    return float(errors / length)
+
+
+def word_error_rate(references: Sequence[str], hypotheses: Sequence[str]) -> float:
+    """Changed words over said words, of all texts together: 0 where all is right.
+
+    Raises ValueError as `align_all` does.
+    """
+    return _rate(align_all(references, hypotheses))
+
+
+def character_error_rate(references: Sequence[str], hypotheses: Sequence[str]) -> float:
+    """Changed characters over said characters; otherwise as `word_error_rate`."""
+    return _rate(align_all(references, hypotheses, letters=True))
+
+
+def rate_interval(
+    alignments: Sequence[Alignment], groups: Sequence[str] | None = None, *, draws: int = 2000,
+    seed: int = 0,
+) -> Interval:  # fmt: skip
+    """The rate, and where it lies in 95 % of samples with replacement of the groups.
+
+    groups  of each utterance, such as its speaker: a speaker is drawn with all that he said, since
+            what one says is easy or hard together. None: each utterance is drawn by itself
+    It speaks of other speakers (or utterances) of this kind, not of other seeds in training.
+    Raises ValueError for fewer than two groups. Source: Bisani and Ney 2004.
+    """
+    labels = [*range(len(alignments))] if groups is None else [*groups]
+    if len(labels) != len(alignments) or len({*labels}) < 2:
+        raise ValueError(
+            f"groups: {len({*labels})} for {len(alignments)} texts, expected 2 or more"
+        )
+    numbers = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    totals = np.zeros((len(numbers), 2))
+    for label, each in zip(labels, alignments, strict=True):
+        totals[numbers[label]] += each.errors, each.length
+    rng = np.random.default_rng(seed)
+    sums = totals[rng.integers(len(totals), size=(draws, len(totals)))].sum(1)
+    sums = sums[sums[:, 1] > 0]
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))
+    return Interval(_rate(alignments), float(low), float(high))
+
+
+def confusions(
+    alignments: Iterable[Alignment], most: int | None = None
+) -> list[tuple[Change, int]]:
+    """Each error with how often it was made, the most frequent first; `None` stands for nothing."""
+    counts = Counter(c for each in alignments for c in each.changes if c.said != c.written)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
+    return ordered[:most]
