@@ -131,6 +131,25 @@ DETR = {
     **{f"{side}_{n}": k for side in ("encoder", "decoder")
        for n, k in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 24))},
 }  # fmt: skip
+WAV2VEC2 = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 24,
+    "conv_dim": [8, 12],
+    "conv_stride": [4, 2],
+    "conv_kernel": [8, 3],
+    "num_conv_pos_embeddings": 6,
+    "num_conv_pos_embedding_groups": 2,
+    "vocab_size": 7,
+}
+CODES = {
+    "num_codevectors_per_group": 5,
+    "codevector_dim": 8,
+    "proj_codevector_dim": 6,
+    "num_negatives": 4,
+}
+LIKE_LARGE = {"feat_extract_norm": "layer", "do_stable_layer_norm": True, "conv_bias": True}
 TRANSLATOR = {
     "d_model": 16,
     "encoder_layers": 2,
@@ -199,6 +218,9 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "vit": [VIT, {**VIT, "num_channels": 1, "hidden_act": "relu"}],
     "segformer": [SEGFORMER],
     "swin": [SWIN, {**SWIN, "num_channels": 1, "depths": [1, 2, 2], "num_heads": [2, 2, 8]}],
+    "wav2vec2": [{**WAV2VEC2, **CODES}, {**WAV2VEC2, **CODES, **LIKE_LARGE}],
+    "hubert": [WAV2VEC2, {**WAV2VEC2, **LIKE_LARGE, "mask_time_prob": 0.0}],
+    "data2vec-audio": [{**WAV2VEC2, "num_conv_pos_embeddings": 2, "conv_pos_kernel_size": 5}],
     "xlnet": [XLNET, {**XLNET, "mem_len": None}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
 }

@@ -74,7 +74,7 @@ def save(model: nn.Module, folder: str | Path) -> Path:
     transformers reads, and `load`. Returns the folder. Raises ValueError for a model that keeps no
     record of how it was built.
     """
-    body: Any = getattr(model, "bert", model)
+    body = _body(model)
     if not hasattr(body, "config"):
         raise ValueError(
             f"model: this {type(body).__name__} keeps no record of how it was built; build it by "
@@ -91,10 +91,21 @@ def save(model: nn.Module, folder: str | Path) -> Path:
     return target
 
 
+def _body(model: nn.Module) -> Any:
+    """Return the encoder of a model that stands on one and keeps no record itself; else all."""
+    for part in ("bert", "encoder"):
+        body = getattr(model, part, None)
+        if hasattr(body, "config") and not hasattr(model, "config"):
+            return body
+    return model
+
+
 def _head_of(kind: Family, model: nn.Module) -> str:
     """Return the head whose names are those of the model."""
-    parts = {name for name, _ in model.named_children()} - {"bert"}
+    learned = {name.split(".")[0] for name, _ in model.named_parameters()}
     for name, head in kind.heads.items():
-        if {ours.split(".")[0] for ours in head.names.pairs.values()} == parts:
+        parts = {ours.split(".")[0] for ours in head.names.pairs.values()}
+        if parts | {head.part} == learned | {head.part}:
             return name
+    parts = learned - {"bert", "encoder"}
     raise ValueError(f"model: {kind.model_type} publishes no head of {', '.join(sorted(parts))}")

@@ -70,12 +70,13 @@ def _check_number(key: str, value: Any, kind: Any) -> None:
 @dataclass(frozen=True)
 class Head:
     """What stands on an encoder: the class that publishes both, what builds both around the
-    encoder, which is the part `bert` of that, and the head's names.
+    encoder, the head's names, and which part of the whole the encoder is.
     """
 
     architecture: str
     build: Callable[[Any], nn.Module]
     names: Names
+    part: str = "bert"
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class Family:
             names = names(self.base if config is None else config)
         if head is None:
             return names
-        return names.within(self.prefix, "bert.") | self.head(head).names
+        return names.within(self.prefix, f"{self.head(head).part}.") | self.head(head).names
 
     def wanted(
         self, tensors: Mapping[str, Tensor], head: str | None, config: Any = None

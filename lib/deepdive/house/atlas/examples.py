@@ -54,6 +54,7 @@ from deepdive.models.efficient import (
     set_transformer,
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
+from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import (
     data2vec,
@@ -125,6 +126,11 @@ def _named(model: Any, x: Tensor) -> Tensor:
     mentions = (words == torch.arange(2)[:, None]).expand(len(x), -1, -1)
     states = model.joint(x, entities, mentions)
     return states[:, : x.shape[1]] + states[:, x.shape[1] :].mean(1, keepdim=True)
+
+
+def _spoken(model: Any, x: Tensor) -> Tensor:
+    """Call a reader of sound on rows (B, T, 16): a waveform of which 16 steps make a row."""
+    return model(x.flatten(1))
 
 
 def _in_patches(model: Any, x: Tensor) -> Tensor:
@@ -287,6 +293,9 @@ EXAMPLES: dict[str, Example] = {
         lambda: mae.mae(mae.TINY, patch_size=4),
         lambda model, x: model(joined(x, 4, 4, 4 * x.shape[1])),
     ),
+    "wav2vec2": Example(lambda: wav2vec2.wav2vec2(wav2vec2.TINY), _spoken),
+    "hubert": Example(lambda: hubert.UnitSayer(hubert.hubert(hubert.TINY), 8), _spoken),
+    "data2vec_audio": Example(lambda: data2vec_audio.data2vec_audio(data2vec_audio.TINY), _spoken),
     "luke": Example(lambda: luke.luke(luke.TINY), _named, 32),
     "splinter": Example(
         lambda: splinter.Splinter(splinter.splinter(splinter.TINY)),

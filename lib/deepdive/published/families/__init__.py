@@ -12,6 +12,7 @@ from deepdive.published.families import (
     luke,
     mpnet,
     segformer,
+    sound,
     splinter,
     swin,
     timesformer,
@@ -40,6 +41,7 @@ FAMILIES: dict[str, Family] = {
         *vit.FAMILIES,
         *swin.FAMILIES,
         *segformer.FAMILIES,
+        *sound.FAMILIES,
         *detr.FAMILIES,
     )
 }

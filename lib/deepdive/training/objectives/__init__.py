@@ -14,12 +14,21 @@
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `pixels`        MAE's: the pixels of hidden patches
 `states`        data2vec's: the states of a teacher that is the student's moving average
+`codes`         wav2vec 2.0's: the code of a hidden row, found among others
+`units`         HuBERT's: the unit of a hidden row, made by k-means
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
+from deepdive.training.objectives.codes import (
+    contrastive_loss,
+    diversity_loss,
+    hidden_spans,
+    used_entries,
+    wrong_places,
+)
 from deepdive.training.objectives.ctc import Alignment, align, collapse, ctc_loss, frames_needed
 from deepdive.training.objectives.distillation import (
     distillation_loss,
@@ -75,6 +84,7 @@ from deepdive.training.objectives.token import (
     perplexity,
     token_count,
 )
+from deepdive.training.objectives.units import Units, layer_states, make_units, unit_loss
 
 __all__ = [
     "PAD",
@@ -84,6 +94,7 @@ __all__ = [
     "Questions",
     "SetLosses",
     "Truth",
+    "Units",
     "adversarial_loss",
     "align",
     "ask_recurring",
@@ -94,12 +105,14 @@ __all__ = [
     "choose_columns",
     "collapse",
     "column_loss",
+    "contrastive_loss",
     "cosine_regression",
     "costs",
     "cross_entropy",
     "ctc_loss",
     "decay_at",
     "distillation_loss",
+    "diversity_loss",
     "electra_loss",
     "electra_losses",
     "fill_gaps",
@@ -108,10 +121,13 @@ __all__ = [
     "hard_distillation",
     "hidden_cosine",
     "hidden_patches",
+    "hidden_spans",
     "hide_and_say",
     "hinge_losses",
     "hungarian",
     "keep_probability",
+    "layer_states",
+    "make_units",
     "mask_entities",
     "mask_id",
     "mask_tokens",
@@ -138,5 +154,8 @@ __all__ = [
     "token_count",
     "triplet",
     "two_streams",
+    "unit_loss",
+    "used_entries",
     "word_ids",
+    "wrong_places",
 ]

@@ -1,0 +1,58 @@
+"""Units of sound against phones: how far does one tell the other?
+
+Source: Hsu et al. 2021, section IV.D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of rows that each have a phone y and a unit z, with the share p(y, z) of all rows:
+
+    phone_purity    sum over z of p(y*(z), z): the share that is right where each unit is read as
+                    its most frequent phone y*
+    unit_purity     sum over y of p(y, z*(y)): the share that lies in its phone's most frequent unit
+    shared          I(y; z) / H(y): which share of a phone's entropy a unit takes away
+    """
+
+    phone_purity: float
+    unit_purity: float
+    shared: float
+
+
+def counts(phones: Sequence[int], units: Sequence[int]) -> np.ndarray:
+    """Return how often each phone meets each unit, (phones, units). Raises ValueError where they
+    are not as many, or none.
+    """
+    y, z = np.asarray(phones, dtype=int), np.asarray(units, dtype=int)
+    if y.shape != z.shape or y.ndim != 1 or not len(y):
+        raise ValueError(f"phones and units: came {y.shape} and {z.shape}, expected (n,) of both")
+    table = np.zeros((y.max() + 1, z.max() + 1))
+    np.add.at(table, (y, z), 1)
+    return table
+
+
+def agreement(phones: Sequence[int], units: Sequence[int]) -> Agreement:
+    """Return the three numbers of rows, each with a phone and a unit."""
+    return of_counts(counts(phones, units))
+
+
+def of_counts(table: np.ndarray) -> Agreement:
+    """Return the three numbers of counts (phones, units)."""
+    p = table / table.sum()
+    phones, units = p.sum(1), p.sum(0)
+
+    def entropy(shares: np.ndarray) -> float:
+        shares = shares[shares > 0]
+        return float(-(shares * np.log(shares)).sum())
+
+    both = entropy(p.ravel())
+    own = entropy(phones)
+    shared = (own + entropy(units) - both) / own if own else 0.0
+    return Agreement(float(p.max(0).sum()), float(p.max(1).sum()), shared)

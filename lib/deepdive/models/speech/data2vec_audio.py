@@ -1,0 +1,59 @@
+"""data2vec for sound: the reader whose states are learned as
+`deepdive.training.objectives.states` has it. Baevski et al. 2022, "data2vec: A General Framework
+for Self-supervised Learning in Speech, Vision and Language".
+
+System: data2vec_audio
+Parent: wav2vec2
+What differs:
+- what is learned in a gap is neither code nor unit, but the mean of a teacher's last states there
+  (`deepdive.training.objectives.averaged_states`); the teacher follows the student
+- all convolutions have a layer norm (`layer_norms`)
+- five narrow convolutions tell places in the place of one wide one, each with a norm that has no
+  gain and no bias (`StackedPlaces`)
+Source: Baevski et al. 2022, sections 3 and 4.2, and their released code.
+Book: blog
+"""
+
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.layers.sound import layer_norms
+from deepdive.models.speech import wav2vec2 as parent
+
+
+class StackedPlaces(nn.Module):
+    """x = activation(norm(W_l * x)), `place_layers` times; its end is added to the rows."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        width, groups, d_model = config.place_width, config.place_groups, config.d_model
+        self.activation = config.convolution_activation
+        self.pads = width // 2, (width - 1) // 2
+        self.convolutions = nn.ModuleList()
+        for _ in range(config.place_layers):
+            convolution = nn.Conv1d(d_model, d_model, width, groups=groups, bias=True)
+            nn.init.kaiming_normal_(convolution.weight)
+            self.convolutions.append(convolution)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Return what is added to rows (B, T, d_model)."""
+        for convolution in self.convolutions:
+            rows = convolution(F.pad(rows.transpose(1, 2), self.pads)).transpose(1, 2)
+            rows = self.activation(F.layer_norm(rows, rows.shape[-1:]))
+        return rows
+
+
+BASE = parent.BASE.but(
+    norms=layer_norms, places=StackedPlaces, place_width=19, place_layers=5, family="data2vec-audio"
+)
+LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
+TINY = parent.TINY.but(
+    norms=layer_norms, places=StackedPlaces, place_width=3, place_layers=2, family="data2vec-audio"
+)
+
+
+def data2vec_audio(config: parent.SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
+    """Build a reader of sound; defaults are the paper's base model."""
+    return parent.wav2vec2(config, **changes)

@@ -1,0 +1,54 @@
+"""What enters a reader of sound: a row every few steps, a learned one in gaps, places told."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.inspect import HookPoint
+from deepdive.layers import Dropout, LayerNorm
+
+
+class SoundEmbeddings(nn.Module):
+    """rows = project(norm(features(sound))), the mask's row where hidden, 0 where not real;
+    dropout(norm_placed(rows + places(rows))), shape (B, T, d_model). Where the blocks normalise
+    inside their branches there is no `norm_placed`.
+
+    Hook point: `embedded` (B, T, d_model).
+    Source: Baevski et al. 2020, section 2, and their released code.
+    """
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        d_features, d_model = config.widths[-1], config.d_model
+        self.features = config.features(config)
+        self.norm = LayerNorm(d_features, config.eps)
+        self.project = nn.Linear(d_features, d_model)
+        self.mask = nn.Parameter(torch.rand(d_model)) if config.masked else None
+        self.places = config.places(config)
+        first = not config.residual.final_norm
+        self.norm_placed = LayerNorm(d_model, config.eps) if first else None
+        self.dropout, self.embedded = Dropout(config.dropout), HookPoint()
+        self.project_dropout = Dropout(config.project_dropout)
+
+    def heard(self, sound: Tensor) -> Tensor:
+        """Return the features (B, T, d_features), normalised: what a codebook is asked for."""
+        return self.norm(self.features(sound))
+
+    def forward(
+        self, heard: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
+    ) -> Tensor:
+        """Return what enters the stack for features `heard`; real, hidden: bool (B, T) or None."""
+        rows = self.project_dropout(self.project(heard))
+        if hidden is not None:
+            if self.mask is None:
+                raise ValueError("hidden: this encoder has no row for a gap; build it masked=True")
+            if hidden.shape != rows.shape[:2]:
+                shape = tuple(rows.shape[:2])
+                raise ValueError(f"hidden: came {tuple(hidden.shape)}, expected (B, T) = {shape}")
+            rows = torch.where(hidden[..., None], self.mask, rows)
+        if real is not None:
+            rows = rows * real[..., None]
+        rows = rows + self.places(rows)
+        rows = rows if self.norm_placed is None else self.norm_placed(rows)
+        return self.embedded(self.dropout(rows))

@@ -1,0 +1,60 @@
+"""HuBERT: a reader of sound that says, where it hears nothing, which unit stands there. Hsu et al.
+2021, "HuBERT: Self-Supervised Speech Representation Learning by Masked Prediction of Hidden Units".
+
+System: hubert
+Parent: wav2vec2
+What differs:
+- what is said of a hidden row is one of k units, groups of like rows that k-means made before the
+  training (`deepdive.training.objectives.Units`): first of cepstra, then of a layer's states of the
+  model that learned from those (`deepdive.training.objectives.layer_states`)
+- a unit's score is the cosine of the projected state and of the unit's row, divided by 0.1
+  (`UnitSayer`); there is no codebook, no negative and no noise
+- the loss is cross-entropy on hidden rows (`deepdive.training.objectives.unit_loss`)
+Source: Hsu et al. 2021, section III, equations 1 to 3, and table I.
+Book: 6.3.3
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.layers import PreNorm
+from deepdive.layers.heads import initialise
+from deepdive.layers.sound import layer_norms
+from deepdive.models.speech import wav2vec2 as parent
+
+BASE = parent.BASE.but(family="hubert")
+LARGE = BASE.but(
+    d_model=1024, n_heads=16, n_layers=24, d_ff=4096, d_target=768,
+    norms=layer_norms, residual=PreNorm,
+)  # fmt: skip
+X_LARGE = LARGE.but(d_model=1280, n_layers=48, d_ff=5120, d_target=1024)
+TINY = parent.TINY.but(family="hubert")
+
+
+def hubert(config: parent.SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
+    """Build a reader of sound; defaults are the paper's base model."""
+    return parent.wav2vec2(config, **changes)
+
+
+class UnitSayer(nn.Module):
+    """score(t, u) = cos(A state_t, e_u) / temperature, (B, T, n_units): which unit stands at t?"""
+
+    def __init__(self, encoder: parent.Wav2Vec2, n_units: int) -> None:
+        super().__init__()
+        positive(n_units=n_units)
+        config = encoder.config
+        self.encoder, self.temperature = encoder, config.temperature
+        self.project = nn.Linear(config.d_model, config.d_target)
+        self.units = nn.Parameter(torch.rand(n_units, config.d_target) * 2 - 1)
+        initialise(self.project)
+
+    def forward(
+        self, sound: Tensor, hidden: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Return scores for sound (B, n); hidden: bool (B, T); mask: bool (B, n), True = real."""
+        said = F.normalize(self.project(self.encoder(sound, mask, hidden)), dim=-1)
+        return said @ F.normalize(self.units, dim=-1).T / self.temperature

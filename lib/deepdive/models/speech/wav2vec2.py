@@ -1,0 +1,173 @@
+"""wav2vec 2.0, BERT's encoder for sound: rows of a waveform, learned without any text. Baevski et
+al. 2020, "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations".
+
+Long because it holds the record whose parts its whole family exchanges (`SoundConfig`).
+
+System: wav2vec2
+Parent: bert
+What differs:
+- a token is 25 ms of the waveform every 20 ms, made by seven convolutions; there is no vocabulary
+  (`Convolutions`, by `widths`, `kernels`, `strides`)
+- where a row stands is told by a convolution over its neighbours, added once (`ConvolvedPlaces`)
+- spans of rows are hidden, and the answer is no word: among codes drawn from other hidden rows the
+  right one must be found (`deepdive.training.objectives.contrastive_loss`)
+- a code is one entry of each of two codebooks, chosen through Gumbel noise (`Quantiser`), and all
+  entries shall be used (`deepdive.training.objectives.diversity_loss`)
+- base normalises the first convolution and each sum (`group_norm_first`, `PostNorm`); the large
+  form all convolutions and inside the branches (`layer_norms`, `PreNorm`)
+Source: Baevski et al. 2020, sections 2 to 4, and their released code.
+Book: 6.3.1
+
+LayerDrop, which acts in training alone, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, gelu
+from deepdive.layers.feed_forward import Activation
+from deepdive.layers.heads import Tagger, initialise
+from deepdive.layers.sound import (
+    Convolutions,
+    ConvolvedPlaces,
+    check_steps,
+    group_norm_first,
+    layer_norms,
+)
+from deepdive.layers.stacks import Stack
+from deepdive.masks import Padding
+from deepdive.models.config import Config
+from deepdive.models.speech.embeddings import SoundEmbeddings
+
+
+class Wav2Vec2(nn.Module):
+    """Sound (B, n) -> states (B, T, d_model), one every product of `strides` steps."""
+
+    def __init__(self, embeddings: SoundEmbeddings, stack: Stack, config: SoundConfig) -> None:
+        super().__init__()
+        self.embeddings, self.stack, self.config = embeddings, stack, config
+
+    def real(self, mask: Tensor | None) -> Tensor | None:
+        """Return which rows are real, bool (B, T), of which steps are, bool (B, n)."""
+        return None if mask is None else self.embeddings.features.real(mask)
+
+    def read(
+        self, heard: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
+    ) -> Tensor:
+        """Return the states of features (B, T, d_features) that `embeddings.heard` made."""
+        rows = self.embeddings(heard, real, hidden)
+        return self.stack(rows, mask=None if real is None else Padding(real))
+
+    def forward(
+        self, sound: Tensor, mask: Tensor | None = None, hidden: Tensor | None = None
+    ) -> Tensor:
+        """Return the states of sound (B, n) or (B, n, channels); mask: bool (B, n), True = real;
+        hidden: bool (B, T), True = the row is replaced by the mask's.
+        """
+        return self.read(self.embeddings.heard(sound), self.real(mask), hidden)
+
+
+def block(config: SoundConfig, layer: int) -> Block:
+    """Return one layer."""
+    return Block(
+        MultiHeadAttention(config.d_model, config.n_heads, dropout=config.attention_dropout),
+        FeedForward(config.d_model, config.d_ff, config.activation, config.ff_dropout),
+        residual=partial(
+            config.residual, norm=partial(LayerNorm, eps=config.eps), dropout=config.dropout
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class SoundConfig(Config):
+    """The numbers of a reader of sound, and the parts that its family exchanges.
+
+    channels                  numbers a step of the sound has: 1 of a waveform, 13 of cepstra
+    widths, kernels, strides  of each convolution
+    norms                     (layer, width) -> the norm of a convolution
+    place_width, place_groups of the convolution that tells places; place_layers: how many
+    masked                    whether there is a row for gaps
+    codes, codebooks          entries a codebook, and codebooks (`Quantiser`); d_code, d_target:
+                              the width of a code, and of what is compared
+    temperature               of the comparison; n_negatives: wrong codes beside the right one
+    vocab_size                letters of a head that writes (`for_ctc`), the blank among them
+    residual                  where the norms of a layer stand: `PostNorm` or `PreNorm`
+    features, places          config -> the convolutions, what tells places
+    block                     (config, layer) -> one layer
+    family                    how its published form is called (`deepdive.published`)
+    """
+
+    channels: int = 1
+    widths: tuple[int, ...] = (512,) * 7
+    kernels: tuple[int, ...] = (10, 3, 3, 3, 3, 2, 2)
+    strides: tuple[int, ...] = (5, 2, 2, 2, 2, 2, 2)
+    convolution_bias: bool = False
+    norms: Callable[[int, int], nn.Module] = group_norm_first
+    place_width: int = 128
+    place_groups: int = 16
+    place_layers: int = 1
+    d_model: int = 768
+    n_heads: int = 12
+    n_layers: int = 12
+    d_ff: int = 3072
+    masked: bool = True
+    codes: int = 320
+    codebooks: int = 2
+    d_code: int = 256
+    d_target: int = 256
+    temperature: float = 0.1
+    n_negatives: int = 100
+    vocab_size: int = 32
+    dropout: float = 0.1
+    ff_dropout: float = 0.1
+    attention_dropout: float = 0.1
+    project_dropout: float = 0.0
+    final_dropout: float = 0.1
+    eps: float = 1e-5
+    activation: Activation = gelu
+    convolution_activation: Activation = gelu
+    residual: Any = PostNorm
+    features: Callable[[Any], nn.Module] = Convolutions
+    places: Callable[[Any], nn.Module] = ConvolvedPlaces
+    block: Callable[[Any, int], Block] = block
+    family: str = "wav2vec2"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError as `Config` does, and where convolutions are not fully described."""
+        super().__post_init__()
+        check_steps(self.widths, self.kernels, self.strides)
+
+
+BASE = SoundConfig()
+LARGE = BASE.but(
+    d_model=1024, n_heads=16, n_layers=24, d_ff=4096, d_code=768, d_target=768,
+    norms=layer_norms, convolution_bias=True, residual=PreNorm,
+)  # fmt: skip
+TINY = BASE.but(
+    widths=(8, 8), kernels=(4, 4), strides=(4, 4), place_width=4, place_groups=2,
+    d_model=32, n_heads=4, n_layers=2, d_ff=64, codes=4, d_code=8, d_target=8, n_negatives=3,
+    dropout=0.0, ff_dropout=0.0, attention_dropout=0.0, final_dropout=0.0,
+)  # fmt: skip
+
+
+def wav2vec2(config: SoundConfig = BASE, **changes: Any) -> Wav2Vec2:
+    """Build a reader of sound; defaults are the paper's base model. Raises as `bert` does."""
+    config = SoundConfig.given(config, changes)
+    norm = LayerNorm(config.d_model, config.eps) if config.residual.final_norm else None
+    stack = Stack(lambda layer: config.block(config, layer), config.n_layers, norm)
+    model = Wav2Vec2(SoundEmbeddings(config), stack, config)
+    initialise(model)
+    return model
+
+
+def for_ctc(encoder: Wav2Vec2) -> Tagger:
+    """Put scores of letters on each state; `deepdive.training.objectives.ctc` trains them."""
+    config = encoder.config
+    return Tagger(encoder, config.d_model, config.vocab_size, config.final_dropout)

@@ -1,0 +1,184 @@
+"""wav2vec 2.0, HuBERT and data2vec's reader of sound: settings, names of weights, heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from deepdive.layers import PostNorm, PreNorm
+from deepdive.layers.sound import group_norm_first, layer_norms
+from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
+from deepdive.models.speech.code_finder import CodeFinder
+from deepdive.published.families.encoders import layer
+from deepdive.published.form import Family, Head, Setting, activation
+from deepdive.published.names import Names
+
+NORMS = {"group": group_norm_first, "layer": layer_norms}
+
+
+def known(key: str, values: Mapping[Any, Any]) -> Setting:
+    """A setting that names one of our parts. Raises ValueError for another value, or part."""
+
+    def ours(value: Any) -> Any:
+        if value not in values:
+            raise ValueError(f"config has {key}={value!r}; expected one of {list(values)}")
+        return values[value]
+
+    def theirs(part: Any) -> Any:
+        for value, mine in values.items():
+            if mine is part:
+                return value
+        raise ValueError(f"{part!r} has no published name in {key}")
+
+    return Setting(key, ours, theirs)
+
+
+SETTINGS: dict[str, str | Setting] = {
+    "widths": Setting("conv_dim", tuple, list),
+    "kernels": Setting("conv_kernel", tuple, list),
+    "strides": Setting("conv_stride", tuple, list),
+    "convolution_bias": "conv_bias",
+    "convolution_activation": activation("feat_extract_activation"),
+    "place_groups": "num_conv_pos_embedding_groups",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_layers": "num_hidden_layers",
+    "d_ff": "intermediate_size",
+    "activation": activation("hidden_act"),
+    "eps": "layer_norm_eps",
+    "vocab_size": "vocab_size",
+    "dropout": "hidden_dropout",
+    "ff_dropout": "activation_dropout",
+    "attention_dropout": "attention_dropout",
+    "project_dropout": "feat_proj_dropout",
+    "final_dropout": "final_dropout",
+}
+BOTH_FORMS: dict[str, str | Setting] = {
+    "place_width": "num_conv_pos_embeddings",
+    "norms": known("feat_extract_norm", NORMS),
+    "residual": known("do_stable_layer_norm", {False: PostNorm, True: PreNorm}),
+}
+CODES: dict[str, str | Setting] = {
+    "codes": "num_codevectors_per_group",
+    "codebooks": "num_codevector_groups",
+    "d_code": "codevector_dim",
+    "d_target": "proj_codevector_dim",
+    "temperature": "contrastive_logits_temperature",
+    "n_negatives": "num_negatives",
+}
+LAYERS = layer(
+    "encoder.layers.{}",
+    "attention.q_proj attention.k_proj attention.v_proj attention.out_proj layer_norm "
+    "feed_forward.intermediate_dense feed_forward.output_dense final_layer_norm",
+)
+FEATURES = Names(
+    {
+        "feature_extractor.conv_layers.{}.conv": "embeddings.features.convolutions.{}",
+        "feature_extractor.conv_layers.{}.layer_norm": "embeddings.features.norms.{}",
+        "feature_projection.layer_norm": "embeddings.norm",
+        "feature_projection.projection": "embeddings.project",
+        "masked_spec_embed": "embeddings.mask",
+    }
+)
+KERNEL = "encoder.pos_conv_embed.conv"
+PLACES = Names(
+    {
+        f"{KERNEL}.parametrizations.weight.original0": "embeddings.places.gain",
+        f"{KERNEL}.parametrizations.weight.original1": "embeddings.places.direction",
+        f"{KERNEL}.bias": "embeddings.places.bias",
+    },
+    {"embeddings.places.gain": (lambda gain: gain.flatten(), lambda gain: gain[None, None])},
+)
+OLDER = (  # files of torch's first weight_norm
+    (r"conv\.weight_g$", "conv.parametrizations.weight.original0"),
+    (r"conv\.weight_v$", "conv.parametrizations.weight.original1"),
+)
+STACKED = Names({"encoder.pos_conv_embed.layers.{}.conv": "embeddings.places.convolutions.{}"})
+
+
+def names(config: Any) -> Names:
+    """Their names; the norm beside the stack stands before it or behind it."""
+    norm = "stack.norm" if config.residual.final_norm else "embeddings.norm_placed"
+    places = STACKED if config.family == data2vec_audio.BASE.family else PLACES
+    return FEATURES | places | LAYERS | Names({"encoder.layer_norm": norm})
+
+
+def with_or_without_gaps(config: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """A file may have no row for gaps, whatever its config.json says."""
+    return config.but(masked=any(name.endswith("masked_spec_embed") for name in tensors))
+
+
+def hides(config: Any, theirs: Mapping[str, Any]) -> Any:
+    """Whether there is a row for gaps."""
+    time, feature = theirs.get("mask_time_prob", 0.05), theirs.get("mask_feature_prob", 0.0)
+    return config.but(masked=time > 0 or feature > 0)
+
+
+def written(config: Any) -> dict[str, Any]:
+    return {} if config.masked else {"mask_time_prob": 0.0, "mask_feature_prob": 0.0}
+
+
+def ctc(name: str) -> dict[str, Head]:
+    return {"ctc": Head(f"{name}ForCTC", wav2vec2.for_ctc, Names({"lm_head": "out"}), "encoder")}
+
+
+WAV2VEC2 = Family(
+    model_type="wav2vec2",
+    architecture="Wav2Vec2Model",
+    build=wav2vec2.wav2vec2,
+    base=wav2vec2.BASE,
+    settings=SETTINGS | BOTH_FORMS | CODES,
+    names=names,
+    prefix="wav2vec2.",
+    expected={"add_adapter": False, "adapter_attn_dim": None},
+    finish=hides,
+    fit=with_or_without_gaps,
+    derived=written,
+    unused=("quantizer.", "project_hid.", "project_q.", "lm_head.", "projector.", "classifier."),
+    older=OLDER,
+    heads={
+        "pretraining": Head(
+            "Wav2Vec2ForPreTraining",
+            CodeFinder,
+            Names(
+                {
+                    "quantizer.codevectors": "quantiser.table",
+                    "quantizer.weight_proj": "quantiser.scores",
+                    "project_hid": "say",
+                    "project_q": "target",
+                },
+                {"quantiser.table": (lambda table: table[0], lambda table: table[None])},
+            ),
+            "encoder",
+        )
+    }
+    | ctc("Wav2Vec2"),
+)
+HUBERT = replace(
+    WAV2VEC2,
+    model_type="hubert",
+    architecture="HubertModel",
+    build=hubert.hubert,
+    base=hubert.BASE,
+    settings=SETTINGS | BOTH_FORMS,
+    prefix="hubert.",
+    expected={"feat_proj_layer_norm": True, "conv_pos_batch_norm": False},
+    heads=ctc("Hubert"),
+)
+DATA2VEC_AUDIO = replace(
+    WAV2VEC2,
+    model_type="data2vec-audio",
+    architecture="Data2VecAudioModel",
+    build=data2vec_audio.data2vec_audio,
+    base=data2vec_audio.BASE,
+    settings=SETTINGS
+    | {"place_width": "conv_pos_kernel_size", "place_layers": "num_conv_pos_embeddings"},
+    prefix="data2vec_audio.",
+    expected={"add_adapter": False},
+    older=(),
+    heads=ctc("Data2VecAudio"),
+)
+FAMILIES = (WAV2VEC2, HUBERT, DATA2VEC_AUDIO)
