@@ -169,6 +169,17 @@ XLNET = {
     "mem_len": 5,
     "ff_activation": "relu",
 }
+SPEECH = {**TRANSLATOR, "vocab_size": 30, "input_feat_per_channel": 6, "conv_channels": 12}
+WHISPER = {
+    **TRANSLATOR,
+    "vocab_size": 30,
+    "num_mel_bins": 6,
+    "max_source_positions": 9,
+    "max_target_positions": 11,
+    "pad_token_id": 3,
+    "eos_token_id": 3,
+    "decoder_start_token_id": 4,
+}
 FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
 MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
 APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
@@ -217,6 +228,11 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     ],
     "vit": [VIT, {**VIT, "num_channels": 1, "hidden_act": "relu"}],
     "segformer": [SEGFORMER],
+    "speech_to_text": [
+        SPEECH,
+        {**SPEECH, "num_conv_layers": 3, "conv_kernel_sizes": [3, 1, 5], "scale_embedding": False},
+    ],
+    "whisper": [WHISPER, {**WHISPER, "activation_function": "relu", "scale_embedding": True}],
     "swin": [SWIN, {**SWIN, "num_channels": 1, "depths": [1, 2, 2], "num_heads": [2, 2, 8]}],
     "wav2vec2": [{**WAV2VEC2, **CODES}, {**WAV2VEC2, **CODES, **LIKE_LARGE}],
     "hubert": [WAV2VEC2, {**WAV2VEC2, **LIKE_LARGE, "mask_time_prob": 0.0}],

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention.cache import Slot
-from deepdive.checks import positive
+from deepdive.checks import divides, positive
 from deepdive.masks import Causal, Mask, Padding, Window, as_mask, describe
 
 
@@ -19,6 +19,8 @@ class Convolution(nn.Module):
     outside the sequence they are 0. Signature of `MultiHeadAttention`, so that a `Block` takes it.
     Causal when `right` is 0. Cost: 2 * T * width * d_model^2 operations.
 
+    `groups` cuts the channels into as many parts, each mixed alone: d_model of them mix none.
+
     Honours `Padding`, whose rows count as 0, and `Causal` when `right` is 0; refuses other masks.
     No weights exist that `record` could show.
 
@@ -28,13 +30,22 @@ class Convolution(nn.Module):
     """
 
     def __init__(
-        self, d_model: int, left: int, right: int = 0, dilation: int = 1, bias: bool = True
+        self,
+        d_model: int,
+        left: int,
+        right: int = 0,
+        dilation: int = 1,
+        bias: bool = True,
+        groups: int = 1,
     ) -> None:
         super().__init__()
-        positive(d_model=d_model)
+        positive(d_model=d_model, groups=groups)
+        divides(groups=groups, d_model=d_model)
         Window(left, right, dilation)  # it names what is out of range
         self.d_model, self.left, self.right, self.dilation = d_model, left, right, dilation
-        self.W = nn.Conv1d(d_model, d_model, left + 1 + right, dilation=dilation, bias=bias)
+        self.W = nn.Conv1d(
+            d_model, d_model, left + 1 + right, dilation=dilation, bias=bias, groups=groups
+        )
         nn.init.xavier_uniform_(self.W.weight)
         if self.W.bias is not None:
             nn.init.zeros_(self.W.bias)

@@ -13,9 +13,8 @@ class EncoderDecoder(nn.Module):
 
         logits = head(decode(tgt, begin(src)))
 
-    `begin` reads the source into a state, which has `reorder(index)`. `decode` reads target tokens
-    from that state on, all at once or a few at a time. A model overrides `begin`, and `decode`
-    where its decoder is not called `decoder(tokens, state, mask)`.
+    `begin` reads the source into a state, which has `reorder(index)`; `decode` reads target tokens
+    from there on. A model overrides `begin`, and `decode` where its decoder is called otherwise.
     """
 
     def __init__(self, encoder: nn.Module, decoder: nn.Module, head: nn.Module) -> None:
@@ -32,18 +31,20 @@ class EncoderDecoder(nn.Module):
         """Return logits (B, T, V) for source tokens (B, S) and target tokens (B, T).
 
         `tgt` begins with the mark of the beginning: its token t is read to predict token t + 1.
-        Masks: bool like the tokens, True = real token. Raises ValueError or TypeError for tokens
-        or masks that do not fit one another.
+        Masks: bool, True = real. Raises ValueError or TypeError for what does not fit together.
         """
-        check_tokens(src, "src")
+        self.check_source(src)
         check_tokens(tgt, "tgt")
         padding(tgt_mask, tgt, "tgt_mask")
         if src.shape[0] != tgt.shape[0]:
             raise ValueError(
-                f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}; row b of both is one "
-                "pair"
+                f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}; rows b are one pair"
             )
         return self.head(self.decode(tgt, self.begin(src, src_mask), tgt_mask))
+
+    def check_source(self, src: Tensor) -> None:
+        """Raise ValueError or TypeError for a source that is not what the encoder reads: tokens."""
+        check_tokens(src, "src")
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> Any:
         """Read the source once, and return the state that `step` continues."""

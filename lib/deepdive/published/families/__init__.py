@@ -13,6 +13,7 @@ from deepdive.published.families import (
     mpnet,
     segformer,
     sound,
+    speech,
     splinter,
     swin,
     timesformer,
@@ -43,5 +44,6 @@ FAMILIES: dict[str, Family] = {
         *segformer.FAMILIES,
         *sound.FAMILIES,
         *detr.FAMILIES,
+        *speech.FAMILIES,
     )
 }

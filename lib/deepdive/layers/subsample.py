@@ -1,0 +1,100 @@
+"""What stands below an encoder of speech: frames of sound become fewer, wider rows."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.checks import each_at_least, positive
+from deepdive.layers.feed_forward import Activation
+from deepdive.masks import padding
+
+
+def check_frames(frames: Tensor, n_features: int) -> None:
+    """Raise ValueError unless `frames` are numbers (B, T, n_features), not empty and finite."""
+    right = frames.ndim == 3 and frames.shape[-1] == n_features and frames.numel()
+    if not right or not frames.is_floating_point():
+        raise ValueError(
+            f"frames must be numbers (B, T, n_features={n_features}), not empty; got "
+            f"{frames.dtype} {tuple(frames.shape)}: one row a moment of sound, such as a log-mel "
+            "spectrum"
+        )
+    if not torch.isfinite(frames).all():
+        raise ValueError("frames hold NaN or infinity: is a recording empty, or log of 0 taken?")
+
+
+class Subsample(nn.Module):
+    """Frames (B, T, n_features) -> rows (B, T', d_model), T' = T / 2 ** len(kernels), rounded up.
+
+        x[i] = a * sigmoid(b),  (a, b) = conv(x)[i], which reads `kernel` frames around frame 2 i
+
+    The convolutions between are `width` wide, of which the gate leaves half. A frame under padding
+    counts as 0 in each of them, so that a recording says the same alone and in a batch. The
+    released code lets it count: `tests/models/speech/test_parity_speech2text.py` has both.
+    Source: Synnaeve et al. 2020, section 3; Wang et al. 2020, section 2.
+    """
+
+    def __init__(self, n_features: int, d_model: int, width: int, kernels: Sequence[int]) -> None:
+        super().__init__()
+        positive(n_features=n_features, d_model=d_model, width=width)
+        each_at_least(1, "kernels", kernels)
+        if width % 2 or any(kernel % 2 == 0 for kernel in kernels):
+            raise ValueError(
+                f"width={width}, kernels={tuple(kernels)}: a gate needs an even width, a kernel "
+                "that has a middle an odd number of frames"
+            )
+        self.n_features, last = n_features, len(kernels) - 1
+        self.convs = nn.ModuleList(
+            nn.Conv1d(
+                width // 2 if i else n_features, 2 * d_model if i == last else width, kernel,
+                stride=2, padding=kernel // 2,
+            )
+            for i, kernel in enumerate(kernels)
+        )  # fmt: skip
+
+    def forward(self, frames: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """Return rows, and which of them are real: those whose middle frame is."""
+        check_frames(frames, self.n_features)
+        padding(mask, frames[..., 0], "src_mask")
+        rows = frames
+        for conv in self.convs:
+            rows = F.glu(conv(silenced(rows, mask).mT), dim=1).mT
+            mask = None if mask is None else mask[:, ::2]
+        return rows, mask
+
+
+def silenced(rows: Tensor, mask: Tensor | None) -> Tensor:
+    """Return rows with 0 wherever `mask` says that nothing is there."""
+    return rows if mask is None else rows * mask.unsqueeze(-1)
+
+
+class Window(nn.Module):
+    """`length` frames, neither more nor fewer -> length / 2 rows: two convolutions of three frames,
+    the second of stride 2. A shorter recording is filled with silence, which counts as sound.
+
+    Source: Radford et al. 2022, section 2.2, and their released code.
+    """
+
+    def __init__(self, n_features: int, d_model: int, length: int, activation: Activation) -> None:
+        super().__init__()
+        positive(n_features=n_features, d_model=d_model, length=length)
+        self.n_features, self.length, self.activation = n_features, length, activation
+        self.convs = nn.ModuleList(
+            nn.Conv1d(n, d_model, 3, stride=stride, padding=1)
+            for n, stride in ((n_features, 1), (d_model, 2))
+        )
+
+    def forward(self, frames: Tensor, mask: Tensor | None = None) -> tuple[Tensor, None]:
+        """Return rows, all of them real."""
+        check_frames(frames, self.n_features)
+        if frames.shape[1] != self.length or mask is not None:
+            raise ValueError(
+                f"a window holds {self.length} frames and knows no padding; got {frames.shape[1]}"
+                f"{'' if mask is None else ' and src_mask'}: fill the recording with silence, or "
+                "cut it into windows"
+            )
+        rows = frames.mT
+        for conv in self.convs:
+            rows = self.activation(conv(rows))
+        return rows.mT, None

@@ -1,0 +1,142 @@
+"""The Conformer's block: attention for what is far, a convolution for what is near. Gulati et al.
+2020, "Conformer: Convolution-augmented Transformer for Speech Recognition".
+
+Long because its layer has four parts, and no `Block` that joins them.
+
+What differs from `speech2text`:
+- a convolution over time stands behind the attention, each channel alone, between two gated or
+  plain matrices (`GatedConvolution`)
+- two feed-forward layers with swish stand around both, and each counts half (`HalfStep`)
+- scores know the offset of two rows, by the terms of Transformer-XL (`XLPosition`); nothing is
+  added to the rows
+- a norm ends each block, and none the stack (`ConformerBlock`)
+Source: Gulati et al. 2020, sections 2.1 to 2.4 and table 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.attention.cache import Slot
+from deepdive.checks import positive
+from deepdive.inspect import HookPoint
+from deepdive.layers import FeedForward, LayerNorm, PreNorm
+from deepdive.layers.convolution import Convolution
+from deepdive.layers.residual import Sublayer
+from deepdive.layers.stacks import Stack
+from deepdive.masks import Mask
+from deepdive.models.speech import speech2text
+from deepdive.models.speech.speech_config import SpeechConfig
+from deepdive.models.speech.speech_encoder import SpeechEncoder
+from deepdive.positions import Position, XLPosition
+
+
+class HalfStep(PreNorm):
+    """x + dropout(sublayer(norm(x))) / 2."""
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after half of the sublayer."""
+        return x + self.dropout(sublayer(self.norm(x))) / 2
+
+
+class GatedConvolution(nn.Module):
+    """y = out(swish(norm(conv(glu(inner(x)))))), for rows (B, T, d_model).
+
+    `conv` reads `kernel` rows around each, every channel alone; rows under padding count as 0.
+    """
+
+    def __init__(self, d_model: int, kernel: int) -> None:
+        super().__init__()
+        positive(d_model=d_model, kernel=kernel)
+        if kernel % 2 == 0:
+            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
+        self.inner = nn.Linear(d_model, 2 * d_model, bias=False)
+        self.conv = Convolution(d_model, kernel // 2, kernel // 2, bias=False, groups=d_model)
+        self.norm = nn.BatchNorm1d(d_model)
+        self.out = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
+        """Return (B, T, d_model)."""
+        rows = self.conv(F.glu(self.inner(x)), mask=mask)
+        return self.out(F.silu(self.norm(rows.mT).mT))
+
+
+class ConformerBlock(nn.Module):
+    """x = x + ff(x) / 2;  x = x + attn(x);  x = x + conv(x);  x = norm(x + ff_2(x) / 2), each
+    sublayer on rows that a norm of its own has read.
+    """
+
+    def __init__(self, config: ConformerConfig) -> None:
+        super().__init__()
+        d_model, n_heads, drop = config.d_model, config.n_heads, config.dropout
+        position = XLPosition(d_model, n_heads)
+        self.attn = MultiHeadAttention(
+            d_model, n_heads, dropout=config.attention_dropout, position=position
+        )
+        self.conv = GatedConvolution(d_model, config.kernel)
+        self.ff, self.ff_2 = (
+            FeedForward(d_model, config.d_ff, F.silu, config.ff_dropout) for _ in range(2)
+        )
+        self.ff_residual, self.ff_2_residual = (HalfStep(d_model, dropout=drop) for _ in range(2))
+        self.attn_residual, self.conv_residual = (PreNorm(d_model, dropout=drop) for _ in range(2))
+        self.norm, self.stream = LayerNorm(d_model), HookPoint()
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        mask: Mask | Tensor | None = None,
+        memory_mask: Mask | Tensor | None = None,
+        positions: Tensor | None = None,
+        cache: Slot | None = None,
+        memory_positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return the stream (B, T, d_model). Raises ValueError for a memory and for a cache: it
+        reads what comes, and nothing else.
+        """
+        if memory is not None or cache is not None:
+            raise ValueError(
+                "a Conformer block listens to whole recordings: it reads no memory, and no cache, "
+                "since its convolution looks at later rows"
+            )
+        x = self.ff_residual(x, self.ff)
+        x = self.attn_residual(x, partial(self.attn, mask=mask, positions=positions))
+        x = self.conv_residual(x, partial(self.conv, mask=mask))
+        return self.stream(self.norm(self.ff_2_residual(x, self.ff_2)))
+
+
+@dataclass(frozen=True)
+class ConformerConfig(SpeechConfig):
+    """The numbers of an encoder of Conformer blocks; `kernel` rows are read by a convolution."""
+
+    kernel: int = 31
+
+
+def conformer_encoder(config: ConformerConfig) -> SpeechEncoder:
+    """Return what stands in the place of Speech2Text's encoder (`SpeechConfig.encoder`)."""
+    stack = Stack(lambda _: ConformerBlock(config), config.n_layers)
+    return SpeechEncoder(config.front(config), Position(), stack, 1.0, config.dropout)
+
+
+def changed(config: SpeechConfig, **changes: Any) -> ConformerConfig:
+    """Return Speech2Text's record with this encoder in it."""
+    return ConformerConfig(**{**vars(config), "encoder": conformer_encoder, **changes})
+
+
+SMALL = changed(speech2text.BASE, d_model=144, n_layers=16, n_heads=4, d_ff=576)
+MEDIUM = SMALL.but(d_model=256, d_ff=1024)
+LARGE = SMALL.but(d_model=512, n_layers=17, n_heads=8, d_ff=2048)
+TINY = changed(speech2text.TINY, kernel=3)
+
+
+def conformer(config: ConformerConfig = SMALL, **changes: Any) -> SpeechEncoder:
+    """Build an encoder (frames, mask) -> (states, which are real); defaults are the paper's small
+    one. `speech2text(config)` sets a decoder on it.
+    """
+    return conformer_encoder(ConformerConfig.given(config, changes))

@@ -1,0 +1,106 @@
+"""Speech2Text: a Transformer that reads sound and writes text. Wang et al. 2020, "fairseq S2T: Fast
+Speech-to-Text Modeling with fairseq".
+
+Long because its parts have names by which its family exchanges them (`SpeechConfig`).
+
+What differs from `transformer`:
+- what is read are frames of sound, such as log-mel spectra; two gated convolutions of stride 2
+  make a row of about every four (`Subsample`), since a second has 100 frames and 3 words
+- the norms stand inside the branches, and once more behind each stack (`PreNorm`)
+- waves stand in two blocks and count from 2 (`waves`)
+- the encoder is twice as deep as the decoder (`BASE`)
+Source: Wang et al. 2020, sections 2 and 3.1, and their released code.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
+from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.stacks import Stack
+from deepdive.layers.subsample import Subsample
+from deepdive.models.speech.speech_config import SpeechConfig
+from deepdive.models.speech.speech_encoder import SpeechEncoder
+from deepdive.models.transformer.transformer import Decoder, Transformer
+from deepdive.positions import BlockedSinusoidalPosition, Position
+
+
+class Speech2Text(Transformer):
+    """Logits (B, T, V) for the token that follows each of tgt, of which src says the sound.
+
+    src are frames (B, S, n_features), or whatever `encoder` reads; src_mask bool (B, S). It is
+    decoded as any `Transformer`: `greedy(model, frames, mask, bos=2, eos=2)`.
+    """
+
+    encoder: Any
+
+    def __init__(self, encoder: nn.Module, decoder: Decoder, head: nn.Module, config: Any) -> None:
+        super().__init__(encoder, decoder, head)
+        self.config = config
+
+    def check_source(self, src: Tensor) -> None:
+        """Leave it to the encoder, which knows what it reads."""
+
+    def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
+        """Listen once, and return the state that `step` continues."""
+        return DecodingState(KVCache(), *self.encoder(src, src_mask))
+
+
+def subsample(config: SpeechConfig) -> nn.Module:
+    return Subsample(config.n_features, config.d_model, config.width, config.kernels)
+
+
+def waves(config: SpeechConfig) -> Position:
+    """Return positions that count from the one after padding's, with which they share a table."""
+    steps = config.d_model / 2 - 1
+    return BlockedSinusoidalPosition(config.d_model, steps=steps, offset=config.pad + 1)
+
+
+def block(config: SpeechConfig, n_heads: int, d_ff: int, cross: bool = False) -> Block:
+    """Return one layer, with its norms inside the branches."""
+
+    def attention() -> nn.Module:
+        return config.attention(config.d_model, n_heads, dropout=config.attention_dropout)
+
+    ff = FeedForward(config.d_model, d_ff, config.activation, config.ff_dropout)
+    joint = partial(PreNorm, dropout=config.dropout)
+    return Block(attention(), ff, attention() if cross else None, joint)
+
+
+def encoder(config: SpeechConfig) -> nn.Module:
+    layers = Stack(
+        lambda _: block(config, config.n_heads, config.d_ff),
+        config.n_layers,
+        LayerNorm(config.d_model),
+    )
+    front, position = config.front(config), config.position(config)
+    return SpeechEncoder(front, position, layers, config.factor, config.dropout)
+
+
+BASE = SpeechConfig(  # s2t_transformer_s, for LibriSpeech
+    subsample, encoder, waves, waves, MultiHeadAttention, "speech_to_text"
+)
+MEDIUM = BASE.but(d_model=512, n_heads=8, n_decoder_heads=8)
+LARGE = BASE.but(d_model=1024, n_heads=16, n_decoder_heads=16, d_ff=4096, d_decoder_ff=4096)
+TINY = BASE.but(
+    n_features=8, vocab_size=32, d_model=32, n_layers=2, n_decoder_layers=1, d_ff=64,
+    d_decoder_ff=48, width=24, kernels=(5, 3), dropout=0.0,
+)  # fmt: skip
+
+
+def speech2text(config: SpeechConfig = BASE, **changes: Any) -> Speech2Text:
+    """Build a model that writes what it hears; defaults are the small published one's."""
+    config = SpeechConfig.given(config, changes)
+    embedding = TokenEmbedding(config.vocab_size, config.d_model, config.factor)
+    layers = Stack(
+        lambda _: block(config, config.n_decoder_heads, config.d_decoder_ff, cross=True),
+        config.n_decoder_layers,
+        LayerNorm(config.d_model),
+    )
+    decoder = Decoder(embedding, config.decoder_position(config), layers, config.dropout)
+    return Speech2Text(config.encoder(config), decoder, TiedHead(embedding), config)

@@ -1,0 +1,45 @@
+"""Speech2Text2: a wav2vec 2.0 that listens, and a decoder that writes. Wang et al. 2021,
+"Large-Scale Self- and Semi-Supervised Learning for Speech Translation".
+
+What differs from `speech2text`:
+- the encoder is one that was trained without text, such as wav2vec 2.0 (`encoder`); where its rows
+  have another width, a matrix brings them to the decoder's (`Narrowed`)
+- the decoder is the first Transformer's: its norms stand behind the sums, as FSMT's
+  (`deepdive.models.transformer.translator`)
+Source: Wang et al. 2021, section 2.2, and their released code.
+"""
+
+from typing import Any
+
+from torch import nn
+
+from deepdive.layers.embeddings import TiedHead
+from deepdive.models.speech.speech2text import Speech2Text
+from deepdive.models.speech.speech_encoder import Narrowed
+from deepdive.models.transformer.fsmt import waves
+from deepdive.models.transformer.translator import TranslatorConfig, translator
+
+
+def one_vocabulary(config: TranslatorConfig) -> tuple[Any, Any, Any]:
+    """Return an embedding of what is written, and a head that shares its matrix."""
+    embedding = config.embedding(config.src_vocab)
+    return embedding, embedding, TiedHead(embedding)
+
+
+BASE = TranslatorConfig(
+    one_vocabulary, waves, "speech_to_text_2", src_vocab=10_000, d_model=256, n_layers=0,
+    n_heads=4, n_decoder_heads=4, pad=1, start=2, end=2,
+)  # fmt: skip
+TINY = BASE.but(src_vocab=32, d_model=32, n_decoder_layers=2, d_decoder_ff=48, dropout=0.0)
+
+
+def speech2text2(
+    encoder: nn.Module, d_encoder: int = 1024, config: TranslatorConfig = BASE, **changes: Any
+) -> Speech2Text:
+    """Build a decoder behind an `encoder`, which maps (src, src_mask) to rows (B, S, d_encoder) and
+    which of them are real; by default they have the width of the large wav2vec 2.0.
+    """
+    config = TranslatorConfig.given(config, changes)
+    writer = translator(config)
+    heard = encoder if d_encoder == config.d_model else Narrowed(encoder, d_encoder, config.d_model)
+    return Speech2Text(heard, writer.decoder, writer.head, config)

@@ -1,0 +1,68 @@
+"""The record of models that write what they hear, whose parts a family exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import nn
+
+from deepdive.checks import divides, each_at_least
+from deepdive.layers import relu
+from deepdive.layers.feed_forward import Activation
+from deepdive.models.config import Config
+from deepdive.positions import Position
+
+
+@dataclass(frozen=True)
+class SpeechConfig(Config):
+    """The numbers of a model that writes what it hears, and the parts that its family exchanges.
+
+    front, encoder  config -> what makes frames fewer, the whole encoder
+    n_features      numbers a frame; `width` and `kernels` are the front end's
+    window          frames that are read at once, where their number is fixed
+    max_length      tokens that a text may have, where positions are a table
+    scale           of rows and embeddings; None: sqrt(d_model)
+    start, end      tokens: what decoding begins with, what ends a text
+    """
+
+    MAY_BE_ZERO: ClassVar[Any] = ("n_layers", "n_decoder_layers", "pad", "start", "end")
+
+    front: Callable[[Any], nn.Module]
+    encoder: Callable[[Any], nn.Module]
+    position: Callable[[Any], Position]
+    decoder_position: Callable[[Any], Position]
+    attention: Callable[..., nn.Module]
+    family: str
+    n_features: int = 80
+    vocab_size: int = 10_000
+    d_model: int = 256
+    n_layers: int = 12
+    n_decoder_layers: int = 6
+    n_heads: int = 4
+    n_decoder_heads: int = 4
+    d_ff: int = 2048
+    d_decoder_ff: int = 2048
+    width: int = 1024
+    kernels: tuple[int, ...] = (5, 5)
+    window: int = 3000
+    max_length: int = 448
+    activation: Activation = relu
+    scale: float | None = None
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    ff_dropout: float = 0.0
+    pad: int = 1
+    start: int = 2
+    end: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        each_at_least(1, "kernels", self.kernels)
+        divides(n_decoder_heads=self.n_decoder_heads, d_model=self.d_model)
+
+    @property
+    def factor(self) -> float:
+        """Return what rows and embeddings are multiplied by."""
+        return self.d_model**0.5 if self.scale is None else self.scale

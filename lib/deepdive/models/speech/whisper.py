@@ -1,0 +1,59 @@
+"""Whisper: a Transformer that was taught by 680,000 hours of captions. Radford et al. 2022, "Robust
+Speech Recognition via Large-Scale Weak Supervision".
+
+What differs from `speech2text`:
+- sound comes in windows of 30 seconds, filled with silence; there is no padding mask (`Window`)
+- two convolutions with GELU, of which one halves the frames, in the place of two with gates
+- keys have no bias (`KeysWithoutBias`)
+- the encoder's waves count from 0, the decoder's positions are learned; nothing is scaled
+- the first tokens say what is asked: which language, to write or to translate (a `prompt`)
+Source: Radford et al. 2022, sections 2.2 and 2.3, table 1, and their released code.
+"""
+
+from typing import Any
+
+from torch import nn
+
+from deepdive.attention.heads.unbiased import KeysWithoutBias
+from deepdive.layers import gelu
+from deepdive.layers.subsample import Window
+from deepdive.models.speech import speech2text
+from deepdive.models.speech.speech2text import Speech2Text
+from deepdive.models.speech.speech_config import SpeechConfig
+from deepdive.positions import BlockedSinusoidalPosition, LearnedPosition, Position
+
+
+def window(config: SpeechConfig) -> nn.Module:
+    return Window(config.n_features, config.d_model, config.window, config.activation)
+
+
+def waves(config: SpeechConfig) -> Position:
+    return BlockedSinusoidalPosition(config.d_model, steps=config.d_model / 2 - 1)
+
+
+def learned(config: SpeechConfig) -> Position:
+    return LearnedPosition(config.max_length, config.d_model)
+
+
+def sized(d_model: int, n_heads: int, n_layers: int) -> SpeechConfig:
+    """Return one of the paper's sizes, of which the two sides are equal."""
+    return speech2text.BASE.but(
+        vocab_size=51_865, d_model=d_model, n_heads=n_heads, n_decoder_heads=n_heads,
+        n_layers=n_layers, n_decoder_layers=n_layers, d_ff=4 * d_model, d_decoder_ff=4 * d_model,
+        activation=gelu, scale=1.0, dropout=0.0, pad=50_257, start=50_258, end=50_257,
+        front=window, position=waves, decoder_position=learned, attention=KeysWithoutBias,
+        family="whisper",
+    )  # fmt: skip
+
+
+SMALLEST, BASE = sized(384, 6, 4), sized(512, 8, 6)  # published as "tiny" and "base"
+SMALL, MEDIUM = sized(768, 12, 12), sized(1024, 16, 24)
+LARGE = sized(1280, 20, 32)
+TINY = sized(32, 4, 2).but(  # for tests and toys
+    n_features=8, vocab_size=32, n_decoder_layers=1, window=24, max_length=16, pad=1, start=2, end=2
+)
+
+
+def whisper(config: SpeechConfig = BASE, **changes: Any) -> Speech2Text:
+    """Build a model that writes what it hears in windows; defaults are the paper's base model."""
+    return speech2text.speech2text(config, **changes)

@@ -1,0 +1,115 @@
+"""Speech2Text and Whisper, one table each; the decoder of Speech2Text2, which has names alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from deepdive.models.speech import speech2text, whisper
+from deepdive.models.speech.speech2text import Speech2Text
+from deepdive.models.speech.speech_config import SpeechConfig
+from deepdive.positions import BlockedSinusoidalPosition
+from deepdive.published.families.translators import SETTINGS as TRANSLATORS
+from deepdive.published.form import Family, Setting
+from deepdive.published.names import Names, Pairs, fairseq_layer
+
+SETTINGS: dict[str, str | Setting] = {**TRANSLATORS, "vocab_size": "vocab_size"}
+EXPECTED = {"tie_word_embeddings": True, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0}
+TOKENS: Pairs = {"model.decoder.embed_tokens": "decoder.embedding"}
+
+
+def _layers(side: str) -> Pairs:
+    layers = fairseq_layer(f"model.{side}.layers.{{}}", f"{side}.stack.blocks.{{}}")
+    return {**layers, f"model.{side}.layer_norm": f"{side}.stack.norm"}
+
+
+SIDES = Names({**TOKENS, **_layers("encoder"), **_layers("decoder")})
+
+
+def _finish(config: SpeechConfig, theirs: Mapping[str, Any]) -> SpeechConfig:
+    kernels = tuple(theirs.get("conv_kernel_sizes", config.kernels))
+    if theirs.get("num_conv_layers", len(kernels)) != len(kernels):
+        raise ValueError(
+            f"config has num_conv_layers={theirs['num_conv_layers']} and conv_kernel_sizes="
+            f"{list(kernels)}: one kernel a layer"
+        )
+    return config.but(kernels=kernels)
+
+
+SPEECH2TEXT = Family(
+    model_type="speech_to_text",
+    architecture="Speech2TextForConditionalGeneration",
+    build=speech2text.speech2text,
+    base=speech2text.BASE,
+    settings=SETTINGS | {"n_features": "input_feat_per_channel", "width": "conv_channels"},
+    names=SIDES
+    | Names(
+        {"model.encoder.conv.conv_layers.{}": "encoder.front.convs.{}", "lm_head": "head.embedding"}
+    ),
+    # With another padding their encoder has no positions: it asks a mask of 0 and 1 for this token.
+    expected={"input_channels": 1, "pad_token_id": 1, **EXPECTED},
+    finish=_finish,
+    derived=lambda config: {
+        "conv_kernel_sizes": list(config.kernels),
+        "num_conv_layers": len(config.kernels),
+    },
+    unused=tuple(f"model.{side}.embed_positions.weights" for side in ("encoder", "decoder")),
+)
+WAVES = "model.encoder.embed_positions.weight"
+
+
+def _check_waves(model: Speech2Text, tensors: Mapping[str, Tensor]) -> None:
+    """Raise ValueError for waves that are not the model's: training has changed them."""
+    position = model.encoder.position
+    assert isinstance(position, BlockedSinusoidalPosition)
+    if WAVES in tensors:
+        expected = position.table(torch.arange(len(tensors[WAVES])))
+        if (tensors[WAVES] - expected).abs().max() > 2e-3:  # single and half precision stay below
+            raise ValueError(f"{WAVES} was trained; here positions are computed, not stored")
+
+
+def _whisper_names(config: SpeechConfig) -> Names:
+    """Their names: keys have no bias, and a window's convolutions count from 1."""
+    pairs: Pairs = {}
+    for theirs, ours in SIDES.pairs.items():
+        if isinstance(theirs, tuple):
+            pairs[tuple(f"{name}.weight" for name in theirs)] = f"{ours}.weight"
+            pairs[f"{theirs[1]}.bias"] = ours.removesuffix(".kv") + ".v_bias"
+        else:
+            pairs[theirs] = ours
+    convs: Pairs = {f"model.encoder.conv{i + 1}": f"encoder.front.convs.{i}" for i in range(2)}
+    others: Pairs = {
+        "model.decoder.embed_positions": "decoder.position.table",
+        "proj_out": "head.embedding",
+    }
+    return Names({**pairs, **convs, **others})
+
+
+WHISPER = Family(
+    model_type="whisper",
+    architecture="WhisperForConditionalGeneration",
+    build=whisper.whisper,
+    base=whisper.BASE,
+    settings=SETTINGS
+    | {
+        "n_features": "num_mel_bins",
+        "window": Setting("max_source_positions", lambda rows: 2 * rows, lambda n: n // 2),
+        "max_length": "max_target_positions",
+    },
+    names=_whisper_names,
+    expected=EXPECTED,
+    check=_check_waves,
+    unused=(WAVES,),
+)
+FAMILIES = (SPEECH2TEXT, WHISPER)
+
+
+# Speech2Text2ForCausalLM, which transformers had until version 4; no family: it is no whole model.
+SPEECH2TEXT2 = Names(
+    {
+        **TOKENS,
+        **fairseq_layer("model.decoder.layers.{}", "decoder.stack.blocks.{}"),
+        "lm_head": "head.embedding",
+    }
+)
