@@ -10,6 +10,9 @@ A model that generates has `begin(*inputs) -> state` and `step(tokens (B, t), st
 The tokens returned are the new ones: without the prompt, without the end token. The model runs in
 evaluation mode and without gradients, and is left as it was.
 
+What says a symbol in each frame of a sound is read by `decoding.ctc`, also with the language model
+of words that `decoding.ngram` counts.
+
 System: decoding
 Parent: seq2seq
 What differs:

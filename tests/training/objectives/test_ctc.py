@@ -42,7 +42,7 @@ def paths_of(text: list[int], T: int, V: int, blank: int) -> list[tuple[int, ...
 
 
 def log_of(path: tuple[int, ...], logits: Tensor) -> float:
-    log_p = F.log_softmax(logits, -1)
+    log_p = F.log_softmax(logits.detach(), -1)
     return sum(float(log_p[t, symbol]) for t, symbol in enumerate(path))
 
 
@@ -192,9 +192,10 @@ def test_paths_are_counted_by_the_same_lattice():
 
 def test_forward_values_and_states():
     logits, *rest = batch([4], [[2, 2]], 3)
-    log_p, states, skip = lattice(logits, *rest)
+    log_p, states, moves = lattice(logits, *rest)
     assert states[0, :5].tolist() == [0, 2, 0, 2, 0]
-    assert (skip[0, :5] == NEVER).all()  # the first has none before it, and equal ones need a blank
+    assert (moves[0, 2:, 0] == NEVER).all()  # equal ones need a blank between them
+    assert not moves[0, :, 1:].any()
     alpha = forward(logits, *rest)
     torch.testing.assert_close(alpha[1, 0, :2], log_p[0, 0, :2])
     assert (alpha[1, 0, 2:] < NEVER / 2).all()

@@ -80,12 +80,11 @@ def forward(
     alpha[0] stands before the first frame. Row b's last is alpha[lengths[b], b]; what follows it
     means nothing.
     """
-    log_p, _, skip = lattice(logits, lengths, targets, target_lengths, blank)
-    alpha = torch.full_like(skip, NEVER)
-    alpha[:, 0] = 0.0
+    log_p, _, moves = lattice(logits, lengths, targets, target_lengths, blank)
+    alpha = _before(moves)
     alphas = [alpha]
     for said in log_p.unbind(1):
-        alpha = torch.stack(_ways(alpha, skip)).logsumexp(0) + said
+        alpha = _ways(alpha, moves).logsumexp(2) + said
         alphas.append(alpha)
     return torch.stack(alphas)
 
@@ -110,15 +109,14 @@ def align(
     """Return the most probable path of each row's text: `forward` with a maximum for each sum,
     then back along what won (Viterbi). Arguments and errors are those of `ctc_loss`.
     """
-    log_p, states, skip = lattice(logits, lengths, targets, target_lengths, blank)
-    best = torch.full_like(skip, NEVER)
-    best[:, 0] = 0.0
+    log_p, states, moves = lattice(logits, lengths, targets, target_lengths, blank)
+    best = _before(moves)
     bests, came = [best], []
     for said in log_p.unbind(1):
-        best, steps = torch.stack(_ways(best, skip)).max(0)
+        best, way = _ways(best, moves).max(2)
         best = best + said
         bests.append(best)
-        came.append(steps)
+        came.append(2 - way)  # how many states back
     found = []
     for b, (n, u) in enumerate(zip(lengths.tolist(), target_lengths.tolist(), strict=True)):
         end = bests[n][b]
@@ -140,7 +138,8 @@ def lattice(
     logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return log p of what each state says in each frame (B, T, S), the states' symbols z (B, S),
-    and 0 where a path may skip the state before, `NEVER` elsewhere (B, S).
+    and the moves into each (B, S, 3), from two states before, one before and itself: 0, or `NEVER`
+    where a path may not skip.
     """
     _check(logits, lengths, targets, target_lengths, blank)
     B, U = targets.shape
@@ -150,17 +149,22 @@ def lattice(
     precise = torch.promote_types(logits.dtype, torch.float32)
     log_p = F.log_softmax(logits, -1, dtype=precise).clamp(min=NEVER)
     log_p = log_p.gather(2, states[:, None].expand(-1, log_p.shape[1], -1))
-    skip = torch.full((B, 2 * U + 1), NEVER, dtype=precise, device=logits.device)
-    may = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
-    skip[:, 2:].masked_fill_(may, 0.0)
-    return log_p, states, skip
+    moves = torch.zeros(B, 2 * U + 1, 3, dtype=precise, device=logits.device)
+    skip = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    moves[:, 2:, 0].masked_fill_(~skip, NEVER)
+    return log_p, states, moves
 
 
-def _ways(alpha: Tensor, skip: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Into each state (B, S): from itself, from the one before, from the one before that."""
-    one = F.pad(alpha, (1, 0), value=NEVER)[:, :-1]
-    two = F.pad(alpha, (2, 0), value=NEVER)[:, : alpha.shape[1]] + skip
-    return alpha, one, two
+def _before(moves: Tensor) -> Tensor:
+    """alpha[0], (B, S)."""
+    alpha = torch.full_like(moves[..., 0], NEVER)
+    alpha[:, 0] = 0.0
+    return alpha
+
+
+def _ways(alpha: Tensor, moves: Tensor) -> Tensor:
+    """Each state's three ways in, (B, S, 3), out of alpha (B, S) of the frame before."""
+    return F.pad(alpha, (2, 0), value=NEVER).unfold(1, 3, 1) + moves
 
 
 def _check(

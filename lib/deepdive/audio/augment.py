@@ -1,0 +1,89 @@
+"""Recordings varied for training: masks over features, another speed, noise of a stated loudness.
+
+    SpecAugment   a run of w <= W bands and of w <= T frames, begun by lot, becomes the mean
+    speed         wave'[t] = wave[factor t]: shorter and higher for a factor above 1
+    noise         wave + g noise,  g^2 = mean(wave^2) / (mean(noise^2) 10^(dB / 10))
+
+Source: Park et al. 2019; Ko et al. 2015 (0.9, 1 and 1.1).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from deepdive.audio.errors import AudioError
+from deepdive.audio.files import resampled
+from deepdive.audio.mel import as_wave
+from deepdive.checks import not_negative
+
+SPEEDS = (0.9, 1.0, 1.1)
+
+
+def spec_augment(
+    features: Tensor, *, bands: int = 2, band_width: int = 8, times: int = 2, time_width: int = 20,
+    share: float = 0.2, generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
+    """Features (T, n) with `bands` runs of bands and `times` runs of frames set to the mean of all.
+
+    band_width, time_width  the longest run; each length from 0 to it is as likely
+    share                   a run of frames covers at most this share of the utterance
+    Raises AudioError for a share outside 0 to 1, and for bands wider than there are.
+    """
+    not_negative(bands=bands, band_width=band_width, times=times, time_width=time_width)
+    length, n = features.shape
+    if not 0 <= share <= 1 or band_width > n:
+        raise AudioError(f"share, band_width: {share}, {band_width}, expected 0 to 1, 0 to {n}")
+    masked = torch.zeros(length, n, dtype=torch.bool)
+    for _ in range(bands):
+        masked[:, _run(n, band_width, generator)] = True
+    for _ in range(times):
+        masked[_run(length, min(time_width, int(share * length)), generator)] = True
+    return torch.where(masked, features.mean(), features)
+
+
+def _run(size: int, longest: int, generator: Generator | None) -> slice:
+    """A run of 0 to `longest` places of `size`, wholly inside."""
+    width = int(torch.randint(longest + 1, (), generator=generator))
+    first = int(torch.randint(size - width + 1, (), generator=generator))
+    return slice(first, first + width)
+
+
+def faster(wave: Any, factor: float) -> Tensor:
+    """The wave (n,) played `factor` times as fast, (about n / factor,): pitch rises with it.
+
+    Raises AudioError for a factor outside 0.25 to 4.
+    """
+    if not 0.25 <= factor <= 4:
+        raise AudioError(f"factor: {factor}, expected 0.25 to 4")
+    ratio = Fraction(factor).limit_denominator(100)
+    return resampled(as_wave(wave), ratio.numerator, ratio.denominator)
+
+
+def noisy(
+    wave: Any, decibels: float, noise: Any = None, generator: Generator | None = None
+) -> Tensor:
+    """The wave (n,) in noise, `decibels` the wave's mean power over the noise's; float32.
+
+    noise  a waveform, of which a piece by lot is taken (repeated where it is short); None: white
+    Raises AudioError for a silent wave, silent noise, or decibels that are not finite.
+    """
+    samples = as_wave(wave)
+    if not math.isfinite(decibels):
+        raise AudioError(f"decibels: {decibels}, expected a finite number")
+    n = len(samples)
+    if noise is None:
+        other = torch.randn(n, generator=generator, dtype=torch.float64)
+    else:
+        room = as_wave(noise)
+        room = room.repeat(-(-n // len(room)) + (n % len(room) > 0))
+        first = int(torch.randint(len(room) - n + 1, (), generator=generator))
+        other = room[first : first + n]
+    signal, hum = float((samples**2).mean()), float((other**2).mean())
+    if not signal or not hum:
+        raise AudioError(f"{'noise' if signal else 'wave'}: silent: it has no power to compare")
+    return (samples + math.sqrt(signal / hum / 10 ** (decibels / 10)) * other).float()

@@ -1,0 +1,132 @@
+"""Recordings read from files, of whatever kind, and written for a page's player.
+
+`read` gives one channel, float32 from -1 to 1, at the rate that is asked for, or says what is wrong
+and what to do. What is too long for it comes in pieces from `pieces`.
+"""
+
+from __future__ import annotations
+
+import io
+import wave as wav
+from collections.abc import Iterator
+from math import gcd
+from os import PathLike
+from types import ModuleType
+from typing import IO, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepdive.audio.errors import AudioError
+from deepdive.audio.mel import as_wave
+from deepdive.checks import positive
+
+Source = str | PathLike[str] | IO[bytes] | bytes
+MOST = 120.0  # seconds that `read` takes
+
+
+def read(source: Source, rate: int = 16000, *, most: float = MOST) -> Tensor:
+    """The recording as a wave (n,): channels averaged, resampled to `rate`.
+
+    source  a path, a file open for bytes, or the bytes: WAV, FLAC, OGG, MP3 and what else
+            libsndfile reads, of 8, 16, 24 or 32 bits or floats
+    most    seconds it may last, so that nobody waits for an hour by mistake
+    Raises AudioError for no sound file, one without samples, longer than `most`, or with samples
+    that are NaN or infinite; FileNotFoundError where there is no file.
+    """
+    positive(rate=rate)
+    with _opened(source) as file:
+        seconds = file.frames / file.samplerate
+        if seconds > most:
+            raise AudioError(
+                f"{_name(source)}: {seconds:.0f} s, expected {most:.0f} at most: cut it, "
+                "give a larger `most`, or read it with `pieces`"
+            )
+        return _sound(file.read(dtype="float64", always_2d=True), file.samplerate, rate, source)
+
+
+def pieces(source: Source, rate: int = 16000, *, seconds: float = 30.0) -> Iterator[Tensor]:
+    """The recording in waves of so many seconds (the last one shorter), one in memory at a time.
+
+    Each piece is resampled by itself: at a cut a few samples differ from those of the whole.
+    Raises AudioError as `read` does, but for no length.
+    """
+    positive(rate=rate)
+    with _opened(source) as file:
+        block = max(1, round(seconds * file.samplerate))
+        if not file.frames:
+            _sound(np.zeros((0, 1)), file.samplerate, rate, source)
+        for samples in file.blocks(block, dtype="float64", always_2d=True):
+            yield _sound(samples, file.samplerate, rate, source)
+
+
+def _opened(source: Source) -> Any:
+    library = _soundfile()
+    given = io.BytesIO(source) if isinstance(source, bytes) else source
+    if isinstance(given, str | PathLike):
+        with open(given, "rb"):
+            pass  # the system's own error where it is not there
+    try:
+        return library.SoundFile(given)
+    except library.LibsndfileError as error:
+        raise AudioError(
+            f"{_name(source)}: not a sound file that can be read ({error}); save it as WAV or FLAC"
+        ) from error
+
+
+def _soundfile() -> ModuleType:
+    try:
+        import soundfile
+    except (ModuleNotFoundError, OSError) as error:
+        raise AudioError(
+            f"soundfile cannot be used ({error}): pip install 'deepdive[casestudies]', "
+            "or soundfile alone"
+        ) from error
+    return soundfile
+
+
+def _name(source: Source) -> str:
+    return str(source) if isinstance(source, str | PathLike) else "the recording"
+
+
+def _sound(samples: Any, given: int, rate: int, source: Source) -> Tensor:
+    if not len(samples):
+        raise AudioError(f"{_name(source)}: no samples: the recording is empty")
+    if bad := int((~np.isfinite(samples)).sum()):
+        first = int(np.flatnonzero(~np.isfinite(samples).all(1))[0]) / given
+        raise AudioError(
+            f"{_name(source)}: {bad} samples are NaN or infinite, from {first:.2f} s on: "
+            "write the file anew"
+        )
+    mono = torch.from_numpy(samples.mean(1))
+    return (mono.float() if given == rate else resampled(mono, given, rate)).clamp(-1, 1)
+
+
+def resampled(wave: Any, given: int, wanted: int) -> Tensor:
+    """A wave (n,) of `given` samples a second as one of `wanted`, (ceil(n wanted / given),).
+
+    Frequencies above half of the lower rate are filtered out first: they would fold back as others.
+    """
+    positive(given=given, wanted=wanted)
+    try:
+        from scipy.signal import resample_poly
+    except ModuleNotFoundError as error:
+        raise AudioError(
+            "scipy is not installed: pip install 'deepdive[casestudies]', or scipy alone"
+        ) from error
+    common = gcd(given, wanted)
+    found = resample_poly(as_wave(wave).numpy(), wanted // common, given // common)
+    return torch.from_numpy(np.ascontiguousarray(found)).float()
+
+
+def wav_bytes(wave: Any, rate: int) -> bytes:
+    """A WAV file of one channel in 16 bits; what lies beyond -1 to 1 is cut off there."""
+    steps = (as_wave(wave) * 32767).round().clamp(-32768, 32767).to(torch.int16)
+    told = io.BytesIO()
+    with wav.open(told, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(steps.numpy().astype("<i2").tobytes())
+    return told.getvalue()

@@ -1,0 +1,238 @@
+"""From what each frame says to a text: the best path, or the best text among many paths.
+
+`greedy` takes the most probable symbol of each frame and collapses that one path. A text has many
+paths, though, and the most probable text need not have the most probable path. `prefix_beam` keeps
+the best beginnings of texts, and for each the probability of all paths so far that say it, in two
+parts: those that end in a blank and those that end in its last symbol. Only after a blank does the
+same symbol once more make the text longer.
+
+    ends[0]      = log sum of the paths of a text that end in a blank
+    ends[1]      = log sum of those that end in its last symbol
+    score(text)  = logaddexp(ends[0], ends[1]) + what a language model adds
+
+With `WordScores` the score is  log p_ctc(text) + alpha log p_lm(words) + beta number of words.
+
+Source: Graves et al. 2006, section 3.2; Hannun et al. 2014, "First-Pass Large Vocabulary Continuous
+Speech Recognition using Bi-Directional Recurrent DNNs", algorithm 1.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor
+
+from deepdive.checks import positive
+from deepdive.decoding.ngram import END, UNKNOWN, Context, NGram
+from deepdive.masks import describe
+from deepdive.training.objectives.ctc import collapse
+
+Text = tuple[int, ...]
+Ends = list[float]  # log sums of a text's paths: those that end in a blank, in its last symbol
+NONE = -math.inf
+
+
+def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
+    """Return the text of each row's most probable path.
+
+    logits (B, T, V), or their logarithms or probabilities, of which the first `lengths` (B,) frames
+    count. Raises ValueError for other shapes.
+    """
+    if logits.ndim != 3 or lengths.shape != logits.shape[:1]:
+        raise ValueError(
+            f"logits came as {describe(logits)}, lengths as {describe(lengths)}; expected "
+            "(B, T, V) and (B,)"
+        )
+    best = logits.argmax(-1).tolist()
+    return [collapse(row[:n], blank) for row, n in zip(best, lengths.tolist(), strict=True)]
+
+
+class LanguageModel(Protocol):
+    """What adds to the score of a text while it grows, symbol by symbol."""
+
+    def begin(self) -> Any:
+        """Return what is known of the empty text."""
+
+    def follow(self, state: Any, symbol: int) -> tuple[float, Any]:
+        """Return what one more symbol adds, -inf where it may not come, and what is known then."""
+
+    def end(self, state: Any) -> float:
+        """Return what is added, if the text ends here."""
+
+
+class Found(NamedTuple):
+    """A text that the search found; `log_prob` is log p_ctc, of the paths that it kept."""
+
+    symbols: list[int]
+    log_prob: float
+    score: float
+
+
+def prefix_beam(
+    log_probs: Tensor,
+    *,
+    beams: int = 16,
+    language_model: LanguageModel | None = None,
+    blank: int = 0,
+    least: float = 1e-3,
+) -> list[Found]:
+    """Return the texts of one row that a search of width `beams` ends with, best first.
+
+    log_probs  (T, V), log p of each symbol in each frame, as `log_softmax` gives them
+    least      a symbol below this probability is not followed in a frame (the best always is);
+               with 0, and beams for all beginnings, the search is exact
+
+    There is none where the language model allows none of them. Raises ValueError for another shape,
+    for numbers that are no log-probabilities, and for a width or `least` out of range.
+    """
+    positive(beams=beams)
+    if log_probs.ndim != 2 or not 0 <= blank < log_probs.shape[1]:
+        raise ValueError(f"log_probs: came as {describe(log_probs)}, expected (T, V), V > {blank}")
+    if not (log_probs <= 1e-3).all():
+        raise ValueError(
+            "log_probs: some are above 0 or no numbers; expected log_softmax of logits"
+        )
+    if not 0 <= least < 1:
+        raise ValueError(f"least={least}: expected a probability, 0 or more and below 1")
+    model = _Silent() if language_model is None else language_model
+    floor = math.log(least) if least else NONE
+    best: dict[Text, Ends] = {(): [0.0, NONE]}
+    known: dict[Text, tuple[float, Any]] = {(): (0.0, model.begin())}
+    for frame in log_probs.tolist():
+        low = min(floor, max(frame))
+        said = [(symbol, p) for symbol, p in enumerate(frame) if p >= low and p > NONE]
+        grown = _grow(best, said, blank)
+        known = _follow(known, grown, model)
+        scores = {text: _add(*grown[text]) + added for text, (added, _) in known.items()}
+        best = {text: grown[text] for text in heapq.nlargest(beams, scores, key=scores.__getitem__)}
+    found = []
+    for text, ends in best.items():
+        (added, state), log_prob = known[text], _add(*ends)
+        score = log_prob + added + model.end(state)
+        if score > NONE:
+            found.append(Found(list(text), log_prob, score))
+    return sorted(found, key=lambda one: -one.score)
+
+
+class _Silent:
+    """The language model that says nothing."""
+
+    def begin(self) -> None:
+        return None
+
+    def follow(self, state: Any, symbol: int) -> tuple[float, None]:
+        return 0.0, None
+
+    def end(self, state: Any) -> float:
+        return 0.0
+
+
+def _grow(best: dict[Text, Ends], said: list[tuple[int, float]], blank: int) -> dict[Text, Ends]:
+    """One frame more: each text stays, or has one symbol more."""
+    grown: dict[Text, Ends] = {}
+    for text, (after_blank, after_symbol) in best.items():
+        both = _add(after_blank, after_symbol)
+        last = text[-1] if text else blank
+        for symbol, p in said:
+            if symbol == blank:
+                _put(grown, text, 0, both + p)
+            elif symbol == last:
+                _put(grown, text, 1, after_symbol + p)
+                _put(grown, (*text, symbol), 1, after_blank + p)
+            else:
+                _put(grown, (*text, symbol), 1, both + p)
+    return grown
+
+
+def _put(grown: dict[Text, Ends], text: Text, which: int, log_p: float) -> None:
+    if log_p == NONE:
+        return
+    if text in grown:
+        grown[text][which] = _add(grown[text][which], log_p)
+    else:
+        grown[text] = [NONE, log_p] if which else [log_p, NONE]
+
+
+def _follow(
+    known: dict[Text, tuple[float, Any]], grown: dict[Text, Ends], model: LanguageModel
+) -> dict[Text, tuple[float, Any]]:
+    """What the language model adds to each text, and knows of it, for those that may be."""
+    now: dict[Text, tuple[float, Any]] = {}
+    for text in grown:
+        if text in known:
+            now[text] = known[text]
+        else:
+            added, state = known[text[:-1]]
+            more, after = model.follow(state, text[-1])
+            if more > NONE:
+                now[text] = added + more, after
+    return now
+
+
+def _add(a: float, b: float) -> float:
+    """Return log(exp(a) + exp(b))."""
+    if a < b:
+        a, b = b, a
+    return a if b == NONE else a + math.log1p(math.exp(b - a))
+
+
+class WordScores:
+    """alpha log p_lm(words) + beta number of words, for texts of letters, as a `LanguageModel`.
+
+    letters  the text of each symbol: letters[3] is what symbol 3 writes
+    space    the text that ends a word; several in a row end one word, at the ends none
+
+    A word is scored when it ends: by a space, or with the text. Before that its letters add
+    nothing; in a closed vocabulary they must begin some word of it, and a text that ends within a
+    word is none. In an open one (`UNKNOWN` among the words) any letters may come, and a word that
+    is none of it is scored as the unknown word, whatever its letters. The end of the text is scored
+    as the end of the sentence.
+    """
+
+    def __init__(
+        self,
+        model: NGram,
+        letters: Sequence[str],
+        alpha: float = 0.5,
+        beta: float = 1.0,
+        space: str = " ",
+    ) -> None:
+        self.model, self.letters, self.space = model, tuple(letters), space
+        self.alpha, self.beta = alpha, beta
+        words = model.vocabulary
+        self._open = UNKNOWN in words
+        self._beginnings = {word[:n] for word in words for n in range(1, len(word) + 1)}
+
+    def begin(self) -> tuple[Context, str]:
+        """Return the context of the first word, and no letters of it."""
+        return self.model.begin, ""
+
+    def follow(self, state: tuple[Context, str], symbol: int) -> tuple[float, tuple[Context, str]]:
+        """Score the word that a space ends; let other letters join the word."""
+        context, word = state
+        letter = self.letters[symbol]
+        if letter == self.space:
+            return self._ended(context, word)
+        word += letter
+        return (0.0 if self._open or word in self._beginnings else NONE), (context, word)
+
+    def end(self, state: tuple[Context, str]) -> float:
+        """Score the last word and the end of the sentence."""
+        last, (context, _) = self._ended(*state)
+        return last + self.alpha * self.model.log_prob(END, context)
+
+    def _ended(self, context: Context, word: str) -> tuple[float, tuple[Context, str]]:
+        if not word:
+            return 0.0, (context, "")
+        log_p = self.model.log_prob(word, context)
+        score = NONE if log_p == NONE else self.alpha * log_p + self.beta
+        return score, (self.model.after(context, word), "")
+
+
+def words_of(symbols: Sequence[int], letters: Sequence[str], space: str = " ") -> list[str]:
+    """Return the words of a text of symbols, as `WordScores` counts them."""
+    text = "".join(letters[symbol] for symbol in symbols)
+    return [word for word in text.split(space) if word]
