@@ -1,0 +1,94 @@
+# %% [markdown] tags=["slide"]
+# # Chapter 6c: Speech is a sentence without spaces
+#
+# A recording has no letters in it, and no gaps between words. Somebody wrote down what was said,
+# but nobody wrote down when. What do you hand to a Transformer, how does it learn to write, and
+# what can it learn from hours of speech that nobody wrote down?
+#
+# <small>Book 6.3 and 6.8 · before this page: [the encoder](../02_transformer/11_encoder.ipynb),
+# [the decoder](../02_transformer/12_decoder.ipynb), [hidden
+# words](../03_bert/03_masking.ipynb) · 2 min to read · all its pages together: 1 hour</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% tags=["fold"]
+from deepdive.audio.mel import log_mel
+from deepdive.data.voices import voices
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
+
+spoken = voices(1, seed=11, length=2)
+wave, words = spoken.waves[0], spoken.words[0].split()
+WIDE, LEFT = 560, 90
+
+
+def at(sample):
+    """Where a sample stands in the drawing."""
+    return LEFT + (WIDE - LEFT - 6) * sample / len(wave)
+
+
+def line(top, high):
+    """The wave as one line."""
+    middle = [top + high / 2 * (1 - 1.8 * sample) for sample in wave[::6]]
+    points = [f"{at(6 * i):.1f} {y:.1f}" for i, y in enumerate(middle)]
+    return f'<path d="M{"L".join(points)}" fill="none" stroke="currentColor" stroke-width="0.8"/>'
+
+
+# %% tags=["slide", "fold", "nbval-check-output"]
+bands = log_mel(wave, spoken.rate, 12)
+full = (bands - bands.max() + 9).clamp(min=0) / 9
+body = [text(42, 40, "the wave", 13), line(10, 60), text(42, 108, "12 bands", 13)]
+for t in range(0, len(full), 2):
+    for j, share in enumerate(full[t].tolist()):
+        body.append(
+            f'<rect x="{at(80 * t):.1f}" y="{137 - 5 * j:g}" width="{at(160) - LEFT + 0.3:.1f}" '
+            f'height="5" fill="{ROLES["key"]}" fill-opacity="{share:.2f}"/>'
+        )
+body += [text(42, 165, "sounds", 13), text(42, 192, "text", 13)]
+phones = spoken.phones[0]
+for phone in phones:
+    if phone.name != "_":
+        body.append(text((at(phone.first) + at(phone.last)) / 2, 165, phone.name, 12, "query"))
+gaps = [phone for phone in phones if phone.name == "_"]
+for word, before, after in zip(words, gaps, gaps[1:], strict=False):
+    body.append(text((at(before.last) + at(after.first)) / 2, 192, word, 14, bold=True))
+show(
+    svg(WIDE, 206, body),
+    "A generated recording of two digits from top to bottom: the waveform, twelve mel bands over "
+    "time, the sounds below their places, and the two words as text.",
+)
+
+# %% [markdown]
+# *Generated speech, in which each sound's place is known: the wave, what is loud in it, its sounds,
+# its text. Whoever writes down real speech gives the first and the last line, and no more.*
+#
+# Each page takes one step between these lines. Real are three sets of recordings: AN4, in which
+# people spell and say numbers (as features, without waveforms), spoken digits (FSDD), and sentences
+# that one reader reads (LJ Speech). Where a page has no network, it works on generated speech like
+# that above, and says so.
+#
+# ## The map
+#
+# | page | about | question | minutes to read |
+# |---|---|---|---|
+# | 6c.1 | [From a waveform to units](01_waveform.ipynb) | What of a sound is kept? | 16 |
+#
+# In a hurry? 6c.1: what of a recording a recogniser keeps, to be heard.
