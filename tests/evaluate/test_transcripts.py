@@ -104,3 +104,17 @@ def test_an_interval_by_speaker_is_wider_where_speakers_differ() -> None:
     assert by_speaker.low <= 0.25 <= by_speaker.high
     with pytest.raises(ValueError, match="1 for 40 texts, expected 2 or more"):
         rate_interval(found, ["x"] * 40)
+
+
+def test_the_interval_of_a_difference_is_of_the_same_speakers() -> None:
+    """Two recognisers that fail on the same speaker: their rates are unsure, their difference is
+    not. Of one that is right where the other is wrong, the difference is the rate itself.
+    """
+    said, groups = ["A"] * 40, [str(i // 10) for i in range(40)]
+    first = align_all(said, ["A"] * 20 + ["B"] * 10 + ["A"] * 10)
+    right = align_all(said, said)
+    assert rate_interval(first, groups, less=first) == (0.0, 0.0, 0.0)
+    assert rate_interval(first, groups, less=right) == rate_interval(first, groups)
+    assert rate_interval(right, groups, less=first).value == -0.25
+    with pytest.raises(ValueError, match="less: of other utterances"):
+        rate_interval(first, groups, less=right[1:])

@@ -193,6 +193,26 @@ def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
 
 
 @fault(
+    "A sweep over settings has used up its minutes",
+    made="rows that were kept took longer than all may",
+    happens="it says how many points are not measured, and what to raise",
+    kept="the rows",
+)
+def test_what_is_not_measured_for_want_of_minutes_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, second = tmp_path / "a.json", Measure()
+    sweep(Measure(), POINTS[:2], path)
+    document = json.loads(path.read_text())
+    document["rows"][0]["seconds"] = 100.0
+    path.write_text(json.dumps(document))
+    assert len(sweep(second, POINTS, path, minutes=1)) == 2
+    assert not second.calls
+    said = capsys.readouterr().out
+    assert "2 of 4 points not measured: 1 minutes are spent, raise it" in said
+
+
+@fault(
     "A sweep over numbers of numpy",
     made="points and results of numpy",
     happens="they are kept as plain numbers, and found again",

@@ -154,13 +154,15 @@ def character_error_rate(references: Sequence[str], hypotheses: Sequence[str]) -
 
 
 def rate_interval(
-    alignments: Sequence[Alignment], groups: Sequence[str] | None = None, *, draws: int = 2000,
-    seed: int = 0,
+    alignments: Sequence[Alignment], groups: Sequence[str] | None = None, *,
+    less: Sequence[Alignment] | None = None, draws: int = 2000, seed: int = 0,
 ) -> Interval:  # fmt: skip
     """The rate, and where it lies in 95 % of samples with replacement of the groups.
 
     groups  of each utterance, such as its speaker: a speaker is drawn with all that he said, since
             what one says is easy or hard together. None: each utterance is drawn by itself
+    less    what another recogniser wrote of the same utterances: then the interval is that of the
+            rate less the other's, both of the same speakers in each sample
     It speaks of other speakers (or utterances) of this kind, not of other seeds in training.
     Raises ValueError for fewer than two groups. Source: Bisani and Ney 2004.
     """
@@ -169,15 +171,19 @@ def rate_interval(
         raise ValueError(
             f"groups: {len({*labels})} for {len(alignments)} texts, expected 2 or more"
         )
+    if less is not None and [each.length for each in less] != [each.length for each in alignments]:
+        raise ValueError("less: of other utterances, expected alignments of the same ones")
     numbers = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     totals = np.zeros((len(numbers), 2))
-    for label, each in zip(labels, alignments, strict=True):
-        totals[numbers[label]] += each.errors, each.length
+    others = [0] * len(labels) if less is None else [each.errors for each in less]
+    for label, each, other in zip(labels, alignments, others, strict=True):
+        totals[numbers[label]] += each.errors - other, each.length
     rng = np.random.default_rng(seed)
     sums = totals[rng.integers(len(totals), size=(draws, len(totals)))].sum(1)
     sums = sums[sums[:, 1] > 0]
     low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))
-    return Interval(_rate(alignments), float(low), float(high))
+    rate = _rate(alignments) - (0.0 if less is None else _rate(less))
+    return Interval(rate, float(low), float(high))
 
 
 def confusions(

@@ -82,7 +82,7 @@ def sweep(
     are those that another sweep on the same file writes meanwhile.
 
     `minutes` is what the rows may have taken together, in earlier calls too: after that no point
-    is begun, and those that are missing are left out of what is returned.
+    is begun, and those that are missing are left out of what is returned; how many is printed.
 
     Raises ValueError when a result has a key of its point, and with `path` when one is not finite,
     or the file is not one of a sweep, is damaged, or has rows of other data.
@@ -105,6 +105,8 @@ def sweep(
             if path is not None:
                 row = _kept(path, point, row, data)
         found.append(row)
+    if left := len(asked) - len(found):
+        print(f"{left} of {len(asked)} points not measured: {minutes} minutes are spent, raise it")
     return found
 
 
