@@ -49,6 +49,20 @@ def wrong_places(hidden: Tensor, n: int, draw: torch.Generator | None = None) ->
     return places.gather(1, drawn.clamp(max=hidden.shape[1] - 1).flatten(1)).view_as(drawn)
 
 
+def compared(
+    said: Tensor, target: Tensor, hidden: Tensor, wrong: Tensor, temperature: float = 0.1
+) -> Tensor:
+    """Return sim(said_t, target_s) / temperature for each hidden row t (M, 1 + n): first for s = t,
+    the right code, then for the wrong ones of `contrastive_loss`; -inf for one like the right.
+    """
+    b, t = hidden.nonzero(as_tuple=True)
+    right, others = target[b, t][:, None], target[b[:, None], wrong[b, t]]  # (M, 1, d), (M, n, d)
+    said, every = F.normalize(said[b, t], dim=-1), F.normalize(target, dim=-1)
+    candidates = torch.cat([every[b, t][:, None], every[b[:, None], wrong[b, t]]], 1)
+    logits = torch.einsum("md,mnd->mn", said, candidates) / temperature
+    return logits.masked_fill(F.pad((others == right).all(-1), (1, 0)), -torch.inf)
+
+
 def contrastive_loss(
     said: Tensor, target: Tensor, hidden: Tensor, wrong: Tensor, temperature: float = 0.1
 ) -> Tensor:
@@ -63,15 +77,8 @@ def contrastive_loss(
     """
     if not hidden.any():
         raise ValueError("hidden: nothing is hidden, so that there is nothing to find")
-    b, t = hidden.nonzero(as_tuple=True)
-    right = target[b, t]  # (M, d)
-    others = target[b[:, None], wrong[b, t]]  # (M, n, d)
-    said, everything = F.normalize(said[b, t], dim=-1), F.normalize(target, dim=-1)
-    compared = torch.cat([everything[b, t][:, None], everything[b[:, None], wrong[b, t]]], 1)
-    logits = torch.einsum("md,mnd->mn", said, compared) / temperature  # (M, 1 + n)
-    same = (others == right[:, None]).all(-1)
-    logits = logits.masked_fill(F.pad(same, (1, 0)), -torch.inf)
-    return F.cross_entropy(logits, torch.zeros_like(b))
+    logits = compared(said, target, hidden, wrong, temperature)
+    return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long, device=said.device))
 
 
 def used_entries(usage: Tensor, hidden: Tensor | None = None) -> Tensor:

@@ -1,6 +1,6 @@
 """HuBERT's: units of sound, made by k-means, and said of rows that are hidden.
 
-Source: Hsu et al. 2021, sections III and IV.C; k-means: Lloyd 1982, with the seeding of Arthur and
+Source: Hsu et al. 2021, section III; k-means: Lloyd 1982, with the seeding of Arthur and
 Vassilvitskii 2007 (k-means++).
 """
 

@@ -1,0 +1,603 @@
+# %% [markdown] tags=["slide"]
+# # Learning from sound alone
+#
+# Leave a radio on, in a language that you do not know. Hours later you still understand nothing,
+# and yet you have learned something: which sounds there are, and which of them follow which. Then
+# somebody gives you two minutes of it with the sounds written down. Were the hours worth anything?
+#
+# <small>Book 6.3.1 · before this page: [from a waveform to units](01_waveform.ipynb), [hidden
+# words](../03_bert/03_masking.ipynb) · 15 min to read · a laptop is enough; the long runs are kept
+# beside the page</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %% Sound to learn from tags=["fold"]
+from functools import cache
+
+import torch
+
+from deepdive.data.voices import voices
+from deepdive.page.profile import pick, profile
+from deepdive.training.tasks.utterances import heard, heard_an4
+
+
+@cache
+def data():
+    """Utterances to learn from, and those of people who are not heard before the measurement."""
+    found = heard(voices(96, 1, length=(2, 4))) if profile() == "ci" else heard_an4()
+    return found.parted(sorted({*found.speakers})[::7])
+
+
+# %% Turn the arrow tags=["fold"]
+from deepdive.page.find_code import find_code
+
+find_code([40, 100, 190, 290], said=130)
+
+# %% [markdown]
+# *A moment of sound has been hidden. The thick arrow is what a network says of it. R is the code of
+# what was really there, 1 to 3 are codes of other moments of the same recording. Each bar is the
+# share that a code gets; the loss is small where R gets nearly all. Move the sliders, or use the
+# arrow keys on them.*
+#
+# 1. Where is the loss smallest? Does the arrow then point exactly at R?
+# 2. Turn the arrow away from all codes. Is the loss then at its largest?
+# 3. Set the temperature to 0.1 and turn slowly. What has become of the steps between the codes?
+
+# %% [markdown]
+# ## Find the right code
+#
+# BERT learns from text that nobody labelled: it hides a word and asks which it was. Sound has no
+# words to ask for. **wav2vec 2.0** (Baevski et al. 2020) makes its own answers:
+
+# %% Draw the two ways tags=["slide", "fold", "nbval-check-output"]
+from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.plotting import show
+
+
+def box(x, y, words, role, wide=104):
+    """A named step, its middle at (x, y)."""
+    return [f'<rect x="{x - wide / 2:g}" y="{y - 17:g}" width="{wide:g}" height="34" rx="5" '
+            f'fill="{ROLES[role]}" fill-opacity="0.15" stroke="{ROLES[role]}"/>',
+            text(x, y + 1, words, 14)]  # fmt: skip
+
+
+body = [*box(60, 100, "sound", "value"), *box(185, 100, "convolutions", "key"),
+        *box(315, 45, "some hidden", "value"), *box(315, 155, "codebooks", "key"),
+        *box(450, 45, "Transformer", "query"), *box(450, 155, "code", "output"),
+        *box(555, 100, "alike?", "weight", 78)]  # fmt: skip
+for x, y, to_x, to_y in ((112, 100, 131, 100), (237, 90, 262, 55), (237, 110, 262, 145),
+                         (367, 45, 396, 45), (367, 155, 396, 155), (503, 55, 527, 81),
+                         (503, 145, 527, 119)):  # fmt: skip
+    body.append(arrow(x, y, to_x, to_y))
+show(svg(600, 190, body), "Sound goes through convolutions; their rows take two ways. Above, some "
+     "are hidden and a Transformer reads the rest; below, each row chooses a code. At a hidden row "
+     "both are compared.")  # fmt: skip
+
+# %% [markdown]
+# - **Rows.** Convolutions turn the waveform into rows of numbers, fifty a second. There is no
+#   vocabulary.
+# - **Above**, about half of the rows are hidden: spans of ten, which is a fifth of a second. A
+#   Transformer reads what is left, and says something at each gap.
+# - **Below**, nothing is hidden, and each row chooses a **code**: one entry of each of two
+#   **codebooks**, which are learned tables.
+# - **The task**: at a gap, tell the right code from codes of other gaps in the same recording, the
+#   **wrong codes** (the paper: *distractors*, or negatives; a hundred of them). This is the
+#   **contrastive loss**.
+#
+# ## By hand: three cosines
+#
+# How alike two vectors are is told by their cosine, 1 for the same direction and −1 for the
+# opposite. To count in whole numbers, powers of 2 stand in for those of $e$ here:
+#
+# | code | cosine with what is said | $2^{\cos}$ | share | with temperature ½: $2^{2\cos}$ | share |
+# |---|---|---|---|---|---|
+# | right | 1 | 2 | 4/7 | 4 | 16/21 |
+# | wrong 1 | 0 | 1 | 2/7 | 1 | 4/21 |
+# | wrong 2 | −1 | ½ | 1/7 | ¼ | 1/21 |
+#
+# The loss is $\log_2 (7/4) \approx 0.81$ bits; with half the temperature $\log_2(21/16) \approx
+# 0.39$. A low temperature (the paper: 0.1) makes a small lead in the cosine a large one.
+
+# %% The same from the library tags=["nbval-check-output"]
+from math import log
+
+from deepdive.training.objectives import contrastive_loss
+
+said = torch.tensor([[[3.0, 4.0]] * 3])
+codes = torch.tensor([[[6.0, 8.0], [4.0, -3.0], [-3.0, -4.0]]])  # cosines 1, 0, -1
+hidden = torch.tensor([[True, False, False]])
+wrong = torch.tensor([[[1, 2]] * 3])
+for temperature in (1, 0.5):
+    found = contrastive_loss(said, codes, hidden, wrong, temperature / log(2)) / log(2)
+    print(f"temperature {temperature}: {found:.2f} bits")
+
+# %% [markdown]
+# ## A codebook chooses
+#
+# A row scores the entries of a codebook, and the entry with the highest score is its code. Two
+# codebooks of 320 entries make $320 \cdot 320 = 102{,}400$ codes out of 640 rows of a table.
+#
+# To choose the highest is a step, and a step has no slope to learn from. So two tricks:
+#
+# - In training, noise is added to the scores (**Gumbel noise**: with it each entry is chosen as
+#   often as softmax of the scores says). Entries that are behind get their turn.
+# - Forwards the chosen entry is used; backwards the gradient is that of the softmax, as if all
+#   entries had been mixed (**straight through**).
+
+# %% Scores 2, 1 and 0, ten thousand times
+from deepdive.layers.quantiser import Quantiser
+
+torch.manual_seed(0)
+one = Quantiser(1, codebooks=1, codes=3, d_code=1).train()
+one.scores.weight.data.zero_()
+one.scores.bias.data = torch.tensor([2.0, 1.0, 0.0])
+one.table.data = torch.eye(3)[:, :1]  # a code is 1 where the first entry was chosen
+share_of_first = one(torch.zeros(1, 10_000, 1)).codes.mean().item()
+expected = one.scores.bias.softmax(-1)[0].item()
+print(f"first entry chosen in {100 * share_of_first:.0f} % of the draws, softmax says "
+      f"{100 * expected:.0f} %")  # fmt: skip
+assert abs(share_of_first - expected) < 0.02
+
+# %% [markdown]
+# Nothing so far keeps a codebook from using one entry only. So a second loss, the **diversity
+# loss**, asks that all be used. How many entries are in use is told by $e^{H}$, with $H$ the
+# entropy of the mean usage: 4 where four are used alike, 1 where one is used always. The loss is
+# 1 − (entries in use) / (entries there), and counts a tenth.
+
+# %% A small wav2vec 2.0 tags=["fold"]
+from deepdive.layers import PreNorm
+from deepdive.layers.sound import layer_norms
+from deepdive.models.speech.code_finder import CodeFinder
+from deepdive.models.speech.wav2vec2 import BASE, wav2vec2
+from deepdive.training import fit
+from deepdive.training.objectives import (
+    contrastive_loss,
+    diversity_loss,
+    hidden_spans,
+    used_entries,
+    wrong_places,
+)
+from deepdive.training.optim import adam, linear
+from deepdive.training.tasks.utterances import batches
+
+SMALL = BASE.but(
+    channels=13, widths=(96, 96), kernels=(3, 3), strides=(2, 1), norms=layer_norms,
+    residual=PreNorm, place_width=16, place_groups=4, d_model=96, n_heads=4, n_layers=3,
+    d_ff=288, codes=32, d_code=32, d_target=48, n_negatives=20,
+    dropout=0.0, ff_dropout=0.0, attention_dropout=0.0,
+)  # fmt: skip
+
+
+# %% Both losses tags=["fold"]
+def losses(model, batch):
+    """Both losses of a batch: how well the right codes are found, how evenly entries are used."""
+    sound, mask, _ = batch
+    real = model.encoder.real(mask)
+    hidden = hidden_spans(real)
+    said, target, usage = model(sound, hidden, mask)
+    wrong = wrong_places(hidden, SMALL.n_negatives)
+    return contrastive_loss(said, target, hidden, wrong), diversity_loss(usage, hidden)
+
+
+# %% Listen tags=["fold"]
+from deepdive.training.tasks.utterances import padded
+
+
+@torch.no_grad()
+def entries(model):
+    """How many entries of each codebook serve for 32 utterances of other people, without noise."""
+    model.eval()
+    sound, mask = padded(data()[1].frames[:32])
+    usage = model.quantiser(model.encoder.embeddings.heard(sound)).usage
+    found = used_entries(usage, model.encoder.real(mask))
+    model.train()
+    return [round(float(x), 1) for x in found]
+
+
+# %% Train it tags=["fold"]
+def listened(diversity, steps, seed):
+    """A model that has listened, and how many entries were used on the way."""
+    torch.manual_seed(seed)
+    model, used = CodeFinder(wav2vec2(SMALL)), []
+
+    def loss(model, batch):
+        if len(used) * max(1, steps // 10) <= loss.step:
+            used.append(entries(model))
+        loss.step += 1
+        model.quantiser.temperature = max(0.5, 2 * 0.25 ** (loss.step / steps))
+        contrast, evenness = losses(model, batch)
+        return contrast + diversity * evenness
+
+    loss.step = 0
+    fit(model, batches(data()[0].frames, 16, seed=seed), loss, steps=steps, seed=seed,
+        optimizer=adam(model, lr=3e-3, betas=(0.9, 0.98), weight_decay=0.01),
+        schedule=linear(3e-3, max(1, steps // 10), steps), progress=False)  # fmt: skip
+    return model, [*used, entries(model)]
+
+
+# %% Ask for the phones tags=["fold"]
+from deepdive.explain.probes import tag_accuracy
+from deepdive.training.tasks.utterances import middles, states
+
+
+def rows(encoder, some, layer):
+    """States of all rows behind a layer, the phone in the middle of each, and who spoke."""
+    if layer == "cepstra":  # seven frames beside each other, as many as a row is made of
+        at = [middles(encoder, len(x)) for x in some.frames]
+        found = [torch.cat([x[i + k] for k in range(-3, 4)], 1)
+                 for x, i in zip(some.frames, at, strict=True)]  # fmt: skip
+    else:
+        found = states(encoder, some.frames, layer)
+    phones = torch.cat([p[middles(encoder, len(p))] for p in some.phones])
+    people = [who for who, x in zip(some.speakers, found, strict=True) for _ in x]
+    return torch.cat(found), phones.tolist(), people
+
+
+# %% A linear map tags=["fold"]
+def probe(encoder, layer, seed):
+    """Right on rows of new people in %, each person's, by a linear map learned on 40 utterances."""
+    order = torch.randperm(len(data()[0]), generator=torch.Generator().manual_seed(seed))
+    x, phones, _ = rows(encoder, data()[0].only(order[:40].tolist()), layer)
+    new, truth, people = rows(encoder, data()[1], layer)
+    mean, deviation = x.mean(0), x.std(0) + 1e-6
+    scaled = [(part - mean) / deviation for part in (x, new)]
+    right = tag_accuracy((scaled[0], phones), (scaled[1], truth), 10.0)
+    each = {who: right[torch.tensor([p == who for p in people])] for who in sorted({*people})}
+    return [round(100 * float(r.double().mean()), 2) for r in each.values()]
+
+
+# %% Find the right code tags=["fold"]
+from deepdive.training.objectives.codes import compared
+
+
+@torch.no_grad()
+def found_code(model, seed=0):
+    """In how many % of hidden rows of new people the right code is found among 21."""
+    model.eval()
+    draw, hits = torch.Generator().manual_seed(seed), []
+    for sound, mask, _ in batches(data()[1].frames, 32):
+        hidden = hidden_spans(model.encoder.real(mask), draw=draw)
+        said, target, _ = model(sound, hidden, mask)
+        logits = compared(said, target, hidden, wrong_places(hidden, 20, draw))
+        hits.append(logits.argmax(1) == 0)
+    return round(100 * float(torch.cat(hits).double().mean()), 2)
+
+
+# %% Count which phones take which entry tags=["fold"]
+@torch.no_grad()
+def taken_for(model):
+    """How often each entry of the first codebook is taken for each phone, by new people."""
+    every = [model.encoder.embeddings.heard(x[None])[0] for x in data()[1].frames]
+    which = model.eval().quantiser(torch.cat(every)[None]).usage[0, :, 0].argmax(-1)
+    phones = torch.tensor(rows(model.encoder, data()[1], 0)[1])
+    joint = torch.zeros(len(data()[0].names), SMALL.codes, dtype=torch.long)
+    return joint.index_put_((phones, which), torch.ones_like(phones), accumulate=True).tolist()
+
+
+# %% Measure tags=["fold"]
+def measure(model, steps, diversity, seed):
+    """What a probe finds in one kind of rows, and what became of the codebooks."""
+    torch.manual_seed(seed)
+    if model != "listened":
+        encoder = wav2vec2(SMALL)
+        layer = "cepstra" if model == "cepstra" else None
+        return {"probe": probe(encoder, layer, seed)}
+    finder, used = listened(diversity, steps, seed)
+    return {"probe": probe(finder.encoder, None, seed), "used": used,
+            "convolved": probe(finder.encoder, 0, seed), "found": found_code(finder),
+            "joint": taken_for(finder)}  # fmt: skip
+
+
+# %% Which runs, and where they are kept tags=["fold"]
+from deepdive.page.experiments import kept, share, sweep
+
+steps = pick(ci=12, laptop=60, gpu=2000, experiment=round(400 * share()))
+asked = [("listened", steps, 0.1), ("listened", steps, 0.0), ("cepstra", 0, 0.0),
+         ("not trained", 0, 0.0)]  # fmt: skip
+seeds = (1, 2, 3) if profile() == "experiment" else (1,)
+names = ["model", "steps", "diversity", "seed"]
+points = [dict(zip(names, (*each, seed), strict=True)) for seed in seeds for each in asked]
+if profile() != "experiment":
+    points = points[:1] + points[2:]
+file = kept("06c_speech", "wav2vec2")
+target_file = file if profile() == "experiment" else None
+measured = sweep(measure, points, target_file, data="an4_mfcc", minutes=400)
+
+# %% [markdown]
+# ## Were the hours worth anything?
+#
+# Hours of radio are too much for a laptop; here it is 36 minutes of **AN4**, in which people spell
+# names and say numbers. What is read are its 13 cepstra every 10 milliseconds, because there are no
+# waveforms: two convolutions stand in the place of seven, and nothing else changes (the record's
+# `channels`, `kernels` and `strides`). The network has three layers of width 96 and never sees a
+# word.
+#
+# Then come two minutes with the sounds written down: 40 utterances, with a phone (a speech sound)
+# for each row. A linear map learns from these and is asked about eleven people whom nobody has
+# heard yet. Nobody marked AN4's phones by hand: its words were laid along the frames by the best
+# path (`align_phones`), and borders are where that errs.
+
+# %% Read what was kept tags=["fold"]
+import json
+from statistics import mean
+
+from deepdive.page.tables import table
+
+found_rows, kept_runs = measured, False
+if profile() != "ci" and file is not None and file.is_file():
+    found_rows, kept_runs = json.loads(file.read_text())["rows"], True
+said_of = "the kept runs" if kept_runs else "live, too short to judge by"
+print(f"{data()[0].minutes:.0f} minutes to listen to; asked about {len({*data()[1].speakers})} "
+      f"others, {data()[1].minutes:.0f} minutes")  # fmt: skip
+
+
+# %% A kind of run, and its spread tags=["fold"]
+def of(model, diversity=0.0):
+    """The runs of a kind, one a seed."""
+    return [r for r in found_rows if (r["model"], r["diversity"]) == (model, diversity)]
+
+
+def spread(values):
+    """The mean of the seeds, and the lowest and the highest."""
+    values = list(values)
+    return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})" if values else "not run"
+
+
+KINDS = [("seven frames of cepstra", "cepstra", 0.0, "probe"),
+         ("a network that was not trained", "not trained", 0.0, "probe"),
+         ("listened: behind the convolutions", "listened", 0.1, "convolved"),
+         ("listened: behind the last layer", "listened", 0.1, "probe")]  # fmt: skip
+lines = [[called, spread(mean(r[part]) for r in of(model, weight))]
+         for called, model, weight, part in KINDS]  # fmt: skip
+
+# %% Phones read off the rows tags=["slide"]
+table(lines, ["rows", "right, % of rows"],
+      caption=f"{said_of}: phones of new people; mean of people, then of seeds (lowest to "
+      "highest)")  # fmt: skip
+
+# %% How sure is that, over people? tags=["fold"]
+from deepdive.evaluate.doubt import bootstrap
+
+if len(of("listened", 0.1)) > 2:
+    for other in ("cepstra", "not trained"):
+        gains = [[a - b for a, b in zip(x["probe"], y["probe"], strict=True)]
+                 for x, y in zip(of("listened", 0.1), of(other), strict=True)]  # fmt: skip
+        each = [mean(person) for person in zip(*gains, strict=True)]
+        low, high = bootstrap(each)[1:3]
+        print(f"last layer less {other}: {mean(each):+.1f} points, 95 % over "
+              f"{len(each)} people [{low:+.1f}, {high:+.1f}], least of seeds "
+              f"{min(map(mean, gains)):+.1f}")  # fmt: skip
+else:
+    print("too few runs to say")
+
+# %% [markdown]
+# **Yes.** From the rows of the network that listened the map reads five points and more above what
+# it reads from cepstra, in every seed, and the interval over people is far from zero. The network
+# that has not been trained is no better than the cepstra. What was learned lies in the convolutions
+# already: behind the last layer the map finds no more, in any seed. (The layers are trained for
+# what stands in a gap, and the map asks for what was heard.)
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Now the same without the second loss, so that nothing asks for all entries to be used. What "
+    "becomes of the entries in use, and of how often the right code is found among 21?",
+    ["fewer entries, and the right code is found less often",
+     "fewer entries, and the right code is found more often",
+     "about as many entries: the wrong codes alone keep them apart"],
+    answer=1,
+    explain="With few entries the task is easier: there is less to say. A code that is easy to "
+    "find need not be worth finding.",
+    key="06c_speech/without-diversity",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+# %% Entries in use tags=["surprise"]
+from matplotlib.figure import Figure
+
+from deepdive.page.plotting import with_alt
+
+figure = Figure(figsize=(6.4, 2.9), layout="constrained")
+axes = figure.subplots()
+for weight, colour, called in ((0.1, ROLES["output"], "with the second loss"),
+                               (0.0, ROLES["query"], "without it")):  # fmt: skip
+    for k, run in enumerate(of("listened", weight)):
+        used = [mean(both) for both in run["used"]]
+        at = [i * run["steps"] / (len(used) - 1) for i in range(len(used))]
+        axes.plot(at, used, color=colour, label=called if k == 0 else None)
+axes.set(xlabel="steps", ylabel="entries in use, of 32", ylim=(0, 33))
+axes.legend(frameon=False, loc="upper right")
+with_alt(figure, "Entries in use over the training, one line a seed, for a training with the "
+         "second loss and, where it was run, for one without.")  # fmt: skip
+
+# %% The same in numbers tags=["surprise"]
+both_ways = [("with", of("listened", 0.1)), ("without", of("listened", 0.0))]
+table([[called, spread(mean(r["used"][-1]) for r in runs), spread(r["found"] for r in runs),
+        spread(mean(r["probe"]) for r in runs)] for called, runs in both_ways],
+      ["second loss", "entries in use, of 32", "right code found, %", "phones right, %"],
+      caption=f"{said_of}: mean of seeds (lowest to highest)")  # fmt: skip
+
+# %% [markdown]
+# Without the second loss the codebook shrinks to about nine entries of 32 in the first steps and
+# stays there. And then the right code is found **more** often, in every seed: with fewer entries
+# there is less to tell apart. So the first loss alone cannot say which training is better. Nor do
+# three seeds say it of the phones: the map reads them about as well from both. So at this size the
+# second loss keeps the codes rich, and the rows do not need them to be.
+
+# %% What an entry stands for tags=["fold"]
+some = of("listened", 0.1)[0]
+joint = torch.tensor(some["joint"]).double()
+joint = joint[:, joint.sum(0) > 0]
+names_of = data()[0].names
+by_phone = joint / joint.sum(0)  # of each entry: which phones it is taken for
+order = by_phone.argmax(0).argsort(stable=True)
+figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+axes = figure.subplots()
+axes.imshow(by_phone[:, order], cmap="Blues", vmin=0, vmax=1, aspect="auto")
+axes.set_yticks(range(len(joint)), names_of[: len(joint)], fontsize=9)
+axes.set_xticks([])
+axes.set_xlabel(f"entries of the first codebook ({len(order)} of 32 are taken)")
+with_alt(figure, "Phones down, entries of the first codebook across: of the rows that take an "
+         "entry, the share that each phone has.")  # fmt: skip
+
+# %% [markdown]
+# *One run. Each column is an entry, and shows whose sounds take it: a full cell is an entry that
+# belongs to one phone. The paper draws the same for its own codebooks (appendix D).*
+
+# %% [markdown]
+# ### Common mistake: a batch of different lengths, read by the base form
+#
+# The base form normalises each channel of its first convolution over the whole recording. In a
+# padded batch the padding is part of that, and no mask can take it out again. **Symptom**: a
+# recording's transcript depends on what it is batched with. **Fix**: read it alone, or use the
+# large form, which normalises each row by itself.
+
+# %% A recording alone, and beside a longer one tags=["nbval-check-output"]
+from deepdive.models.speech.wav2vec2 import TINY
+
+torch.manual_seed(0)
+short = torch.randn(1, 160)
+longer = torch.cat([short, torch.zeros(1, 160)], 1)
+real = torch.arange(320)[None] < 160
+forms = {"base": TINY, "large": TINY.but(norms=layer_norms, residual=PreNorm)}
+for called, form in forms.items():
+    with torch.no_grad():
+        reader = wav2vec2(form).eval()
+        apart = (reader(short) - reader(longer, real)[:, :10]).abs().max()
+    print(f"{called} form: {'the same' if apart < 1e-5 else 'not the same'}")
+
+# %% [markdown]
+# ## In practice
+#
+# - Published weights: `load("facebook/wav2vec2-base")`, downloaded as a folder; `head="ctc"` for
+#   those that write letters, `head="pretraining"` for those with codebooks. Base has 95 million
+#   numbers, large 317 million.
+# - To write, put one matrix on the states and train with the CTC loss. Baevski et
+#   al. report 4.8 and 8.2 % of words wrong (LibriSpeech, clean and other) with **ten minutes** of
+#   labelled speech after 53,000 hours without labels.
+# - Wrong codes come from the same recording. From others, a voice or a room would give the answer
+#   away.
+# - Watch the entries in use, not only the loss: a falling loss may be a codebook that empties.
+# - The temperature of the choice falls from 2 to 0.5 over the training, and that of the comparison
+#   stays at 0.1.
+#
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. What is asked at a hidden row?
+#
+#    <details><summary>Answer</summary>
+#
+#    Which of a handful of codes is the one of what was there.
+#
+#    </details>
+# 2. Why are spans of ten rows hidden, and not single ones?
+#
+#    <details><summary>Answer</summary>
+#
+#    A row of 25 milliseconds is nearly told by its neighbours; a fifth of a second is not.
+#
+#    </details>
+# 3. What is used forwards and what backwards in the straight-through choice?
+#
+#    <details><summary>Answer</summary>
+#
+#    Forwards the chosen entry alone, backwards the slope of the softmax over all.
+#
+#    </details>
+# 4. How many entries are in use, by $e^H$, if half of the rows take one and half another?
+#
+#    <details><summary>Answer</summary>
+#
+#    Two.
+#
+#    </details>
+# 5. Why do wrong codes come from the same recording?
+#
+#    <details><summary>Answer</summary>
+#
+#    Else the speaker's voice would tell the right one, and not the sound.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(pencil, 3 min)* The kernels are 10, 3, 3, 3, 3, 2, 2 and the strides 5, 2, 2, 2, 2, 2, 2. How
+#    many samples are between two rows, and how many make one? What is that in milliseconds at
+#    16,000 a second?
+#
+#    <details><summary>Answer</summary>
+#
+#    $5 \cdot 2^6 = 320$ samples, 20 ms; a row is made of 400, 25 ms.
+#
+#    </details>
+# 2. *(pencil, 3 min)* In the sum by hand, a second wrong code has cosine 0. What is the loss at
+#    temperature 1?
+#
+#    <details><summary>Answer</summary>
+#
+#    $2^{\cos}$ are 2, 1, 1, ½: the share is $2 / 4.5 = 4/9$, the loss $\log_2 (9/4) \approx 1.17$
+#    bits.
+#
+#    </details>
+# 3. *(pencil, 3 min)* A codebook of four entries has the mean usage ½, ¼, ¼, 0. How many are in
+#    use, and what is the diversity loss?
+#
+#    <details><summary>Answer</summary>
+#
+#    $H = 1.5$ bits, so $2^{1.5} \approx 2.83$ entries; the loss is $1 - 2.83 / 4 \approx 0.29$.
+#
+#    </details>
+
+# %% tags=["nbval-check-output"]
+# The answers, checked.
+reader = wav2vec2(TINY, kernels=BASE.kernels, strides=BASE.strides, widths=(2,) * 7)
+seven = reader.embeddings.features
+more = seven.rows(720) - seven.rows(400)
+said = torch.tensor([[[3.0, 4.0]] * 4])
+codes = torch.tensor([[[6.0, 8.0], [4.0, -3.0], [-3.0, -4.0], [-4.0, 3.0]]])
+hidden, wrong = torch.tensor([[True, False, False, False]]), torch.tensor([[[1, 2, 3]] * 4])
+bits = contrastive_loss(said, codes, hidden, wrong, 1 / log(2)) / log(2)
+uneven = diversity_loss(torch.tensor([[[[0.5, 0.25, 0.25, 0.0]]]]))
+print(f"{seven.reach} samples; 320 more: {more} row more | {bits:.2f} bits | {uneven:.2f}")
+
+# %% [markdown]
+# ## In three sentences
+#
+# wav2vec 2.0 hides spans of what its convolutions made of sound, and must tell the right code of a
+# gap from those of other gaps; the codes are entries of codebooks that learn along, chosen through
+# noise, and a second loss keeps many of them in use. A lower contrastive loss may only mean fewer
+# codes. Back to the radio: after 36 minutes of speech, of which nobody had written down a word, two
+# minutes with the sounds written down were worth more, for every seed and far beyond what chance
+# among people would explain.
+#
+# ## Further reading
+#
+# - Baevski, Zhou, Mohamed, Auli (2020), *wav2vec 2.0: A Framework for Self-Supervised Learning of
+#   Speech Representations*: section 3 for both losses, appendix D for what codes stand for.
+# - Jang, Gu, Poole (2017), *Categorical Reparameterization with Gumbel-Softmax*: section 2, on one
+#   page.
+# - The book's section 6.3.1.
