@@ -90,6 +90,7 @@ show(
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 6c.1 | [From a waveform to units](01_waveform.ipynb) | What of a sound is kept? | 16 |
+# | 6c.2 | [Which frame says which letter?](02_ctc.ipynb) | Who marks the letters? | 18 |
 # | 6c.3 | [Learning from sound alone](03_wav2vec2.ipynb) | What can unlabelled sound teach? | 15 |
 #
 # In a hurry? 6c.1: what of a recording a recogniser keeps, to be heard.

@@ -297,7 +297,7 @@ def look(model, step):
     return [step, *(round(number, 3) for number in numbers), written[SHOWN]], says
 
 
-# %% Train one tags=["fold"]
+# %% In which order they come tags=["fold"]
 import random
 
 
@@ -312,6 +312,7 @@ def orders(short_first, size, draw):
         yield from (order[i : i + size] for i in range(0, len(order) - size + 1, size))
 
 
+# %% Train one tags=["fold"]
 @cache
 def train(rate, bias, halvings, short_first, norm, steps, seed):
     """A recogniser, and a look at it every few steps."""
@@ -357,9 +358,7 @@ def decoded(model):
     return found
 
 
-# %% Measure tags=["fold"]
-from deepdive.page.experiments import kept, share, sweep
-
+# %% What is measured tags=["fold"]
 AS_IS = {"rate": 2e-3, "bias": 0.0, "halvings": 2, "short_first": False, "norm": False}
 SETTINGS = {
     "as it is": {}, "blank held down at first": {"bias": -3.0},
@@ -379,6 +378,9 @@ def measure(setting, steps, seed):
                          for line, says in looks if seed == 1 and line[0] in PICTURED}  # fmt: skip
     return found
 
+
+# %% Measure tags=["fold"]
+from deepdive.page.experiments import kept, share, sweep
 
 steps = pick(ci=20, laptop=50, gpu=500, experiment=round(500 * share() / 25) * 25)
 file = kept("06c_speech", "ctc")
@@ -413,6 +415,7 @@ def at(setting, step, what):
     return [line[WHAT[what]] for line in looks]
 
 
+# %% Numbers of several seeds tags=["fold"]
 def spread(values, times=100, digits=0):
     """The mean of the seeds, and in brackets the lowest and the highest."""
     shown = [f"{times * value:.{digits}f}" for value in (mean(values), min(values), max(values))]
@@ -436,7 +439,7 @@ for step in (0, 25, 100, 200, 300, 400, 500):
 table(lines, ["steps", "loss a letter", "word errors, %", "letter errors, %", "it writes"],
       caption=f"one seed; what was said: “{data()[1].words[SHOWN]}”")  # fmt: skip
 
-# %% Draw three seeds tags=["slide", "fold"]
+# %% Curves of all seeds tags=["fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
@@ -460,6 +463,7 @@ def curves(settings, last):
     return figure
 
 
+# %% Draw three seeds tags=["slide", "fold"]
 with_alt(curves({"as it is": ""}, 500), "Above, the loss falls within 25 steps to about 3, stays, "
          "and falls again after more than 200 steps. Below, letters and words are all wrong until "
          "then.")  # fmt: skip
@@ -495,6 +499,7 @@ def asked_at_first(values):
     return (scores.detach().softmax(-1) - scores.grad)[real].mean(0)
 
 
+# %% The best it can say tags=["fold"]
 def deaf(values, others, steps):
     """The best shares for all frames alike, and their loss a letter on other utterances."""
     bias = torch.zeros(len(LETTERS), requires_grad=True)
@@ -578,7 +583,8 @@ def begins(setting):
     """The same in words."""
     steps = sorted(step for step in starts(setting) if step is not None)
     never = starts(setting).count(None)
-    return ", ".join([*map(str, steps), *[f"{never} of {never + len(steps)} not yet"] * bool(never)])
+    late = [f"{never} of {never + len(steps)} not yet"] if never else []
+    return ", ".join([*map(str, steps), *late])
 
 
 lines = [[setting, begins(setting), spread(at(setting, 100, "blank")),
