@@ -29,15 +29,15 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% tags=["fold"]
+# %% A generated recording tags=["fold"]
 from deepdive.audio.mel import log_mel
 from deepdive.data.voices import voices
 from deepdive.page.diagrams import ROLES, svg, text
 from deepdive.page.plotting import show
 
-spoken = voices(1, seed=11, length=2)
+spoken = voices(1, seed=12, length=2)
 wave, words = spoken.waves[0], spoken.words[0].split()
-WIDE, LEFT = 560, 90
+WIDE, LEFT = 420, 66
 
 
 def at(sample):
@@ -52,17 +52,17 @@ def line(top, high):
     return f'<path d="M{"L".join(points)}" fill="none" stroke="currentColor" stroke-width="0.8"/>'
 
 
-# %% tags=["slide", "fold", "nbval-check-output"]
+# %% Draw it tags=["slide", "fold", "nbval-check-output"]
 bands = log_mel(wave, spoken.rate, 12)
 full = (bands - bands.max() + 9).clamp(min=0) / 9
-body = [text(42, 40, "the wave", 13), line(10, 60), text(42, 108, "12 bands", 13)]
+body = [text(31, 40, "the wave", 13), line(10, 60), text(31, 108, "12 bands", 13)]
 for t in range(0, len(full), 2):
     for j, share in enumerate(full[t].tolist()):
         body.append(
             f'<rect x="{at(80 * t):.1f}" y="{137 - 5 * j:g}" width="{at(160) - LEFT + 0.3:.1f}" '
             f'height="5" fill="{ROLES["key"]}" fill-opacity="{share:.2f}"/>'
         )
-body += [text(42, 165, "sounds", 13), text(42, 192, "text", 13)]
+body += [text(31, 165, "sounds", 13), text(31, 192, "text", 13)]
 phones = spoken.phones[0]
 for phone in phones:
     if phone.name != "_":
@@ -92,5 +92,7 @@ show(
 # | 6c.1 | [From a waveform to units](01_waveform.ipynb) | What of a sound is kept? | 16 |
 # | 6c.2 | [Which frame says which letter?](02_ctc.ipynb) | Who marks the letters? | 18 |
 # | 6c.3 | [Learning from sound alone](03_wav2vec2.ipynb) | What can unlabelled sound teach? | 15 |
+# | 6c.6 | [Speak a digit](06_spoken_digit.ipynb) | Which digit did you say? | 12 |
 #
-# In a hurry? 6c.1: what of a recording a recogniser keeps, to be heard.
+# In a hurry? 6c.1, what of a recording a recogniser keeps, to be heard; and 6c.6, which listens to
+# you.

@@ -577,5 +577,6 @@ print(len(log_mel(torch.zeros(8000), RATE, 20)), "frames", 98 * 6, "bits")
 #   Recognition*: mel cepstra against five rivals.
 # - Griffin and Lim (1984), *Signal Estimation from Modified Short-Time Fourier Transform*.
 # - Hsu et al. (2021), *HuBERT*: units by k-means as what is to be predicted.
-# - Jackson et al. (2018), the *Free Spoken Digit Dataset*; Ito and Johnson (2017), *The LJ Speech
-#   Dataset*.
+# - Jackson et al. (2018), the *Free Spoken Digit Dataset*, and Ito and Johnson (2017), *The LJ
+#   Speech Dataset*: the recordings that are played here, the first under CC BY-SA 4.0, as recorded
+#   and changed as said; the second in the public domain.

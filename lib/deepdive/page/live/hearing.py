@@ -12,7 +12,7 @@ from torch import Tensor
 
 from deepdive.audio.mel import log_mel
 
-RATE, BANDS = 8000, 24
+RATE, BANDS, LOW = 8000, 24, 60.0
 MOST, AROUND, QUIET, FLOOR = 120, 6, 7.0, 10.0  # frames, frames, and natural logarithms of power
 
 
@@ -36,7 +36,7 @@ def prepared(wave: Any) -> Tensor:
 
     Raises AudioError for a wave shorter than a frame, or one that is no wave.
     """
-    mel = log_mel(wave, RATE, BANDS, low=60.0)
+    mel = log_mel(wave, RATE, BANDS, low=LOW)
     first, last = stretch(mel)
     mel = mel[first:last].maximum(mel.max() - FLOOR)
     return (mel - mel.mean(0)) / 2

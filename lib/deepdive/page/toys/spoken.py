@@ -8,6 +8,10 @@ says phones, so that its posterior shows which sound is heard when; a digit's pr
 sum over all paths that say its phones. `units` are centres of frames, for the picture alone.
 """
 
+import json
+from pathlib import Path
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -16,6 +20,7 @@ from deepdive.attention import MultiHeadAttention
 from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm, gelu
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Padding
+from deepdive.published.weights import adopt, read
 from deepdive.training.objectives.ctc import ctc_loss
 
 BANDS, WINDOW, UNITS = 24, 5, 32
@@ -76,11 +81,30 @@ class SpokenDigits(nn.Module):
         """Return the probability of each digit (10,) from the logits (T, phones) of an utterance:
         of all its paths, beside those of the other nine.
         """
-        scores = []
-        for target in TARGETS.values():
-            n, length = torch.tensor([len(target)]), torch.tensor([len(logits)])
-            if len(target) > len(logits):
-                scores.append(logits.new_tensor(-1e30))
-                continue
-            scores.append(-ctc_loss(logits[None], length, torch.tensor([target]), n)[0])
-        return torch.stack(scores).softmax(0)
+        fit = [i for i, target in enumerate(TARGETS.values()) if len(target) <= len(logits)]
+        texts = [torch.tensor(target) for target in TARGETS.values() if len(target) <= len(logits)]
+        scores = logits.new_full((len(TARGETS),), -1e30)
+        if fit:
+            lengths = torch.tensor([len(text) for text in texts])
+            padded = nn.utils.rnn.pad_sequence(texts, batch_first=True)
+            each = logits.expand(len(fit), -1, -1), torch.full((len(fit),), len(logits))
+            scores[fit] = -ctc_loss(*each, padded, lengths)
+        return scores.softmax(0)
+
+
+class SpokenToy(NamedTuple):
+    """The trained recogniser; how many recordings it learned from; and for each of their speakers
+    the share of digits that one of the same form told right which had learned from the others.
+    """
+
+    model: SpokenDigits
+    recordings: int
+    others: dict[str, float]
+
+
+def spoken_digits() -> SpokenToy:
+    """Return the model that hears a spoken digit (`deepdive.page.live.speaking`)."""
+    folder, model = Path(__file__).parent, SpokenDigits()
+    about = json.loads((folder / "spoken_digits.json").read_text(encoding="utf-8"))
+    adopt(model, read(folder / "spoken_digits.safetensors"))
+    return SpokenToy(model.eval(), about["recordings"], about["others"])

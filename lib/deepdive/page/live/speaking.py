@@ -1,0 +1,246 @@
+"""A recogniser in the page: the reader says a digit, and sees features, units, phones, a guess.
+
+    toy = spoken_digits()                               # deepdive.page.toys.spoken
+    speaking(toy.model, [("seven", wave)], said="...")
+
+The wave comes from the microphone, a file or a sample, is brought to 8,000 samples a second and
+prepared as in `hearing.py`. `speech.js` has the arithmetic, a test holds it to PyTorch. Nothing
+comes from a network, and nothing that is said leaves the page. Without scripts the first sample
+stands there with its answer.
+"""
+
+import base64
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepdive.audio.files import resampled, wav_bytes
+from deepdive.page.diagrams import FONT
+from deepdive.page.figures import Picture
+from deepdive.page.live.export import half
+from deepdive.page.live.hearing import AROUND, BANDS, FLOOR, LOW, MOST, QUIET, RATE, prepared
+from deepdive.page.markup import Html, script
+from deepdive.page.palette import ROLES, painted
+
+LARGEST = 700_000  # bytes of HTML
+LEFT, WIDE, BAND, STRIP, ROW = 44.0, 400.0, 4.0, 14.0, 17.0  # lengths of the drawing
+SHOWN, SURE = 8, 0.2  # phones that are drawn, and what one must reach to be
+LONGEST = 20  # seconds of a file
+FILES = ("forward.js", "masked.js", "speech.js", "speaking.js")
+
+
+class Heard(NamedTuple):
+    """What the model makes of a wave: its features (T, 24), the probabilities of the phones
+    (ceil(T / 2), phones) and of the digits (10,), and the unit of each frame (T,).
+    """
+
+    features: Tensor
+    shares: Tensor
+    digits: Tensor
+    units: Tensor
+
+
+@torch.no_grad()
+def read(model: Any, wave: Any) -> Heard:
+    """Let the model hear a wave (n,) of 8,000 samples a second."""
+    x = prepared(wave)
+    logits = model(x[None], torch.tensor([len(x)]))[0]
+    units = torch.cdist(x.double(), model.units.double()).argmin(1)
+    return Heard(x, logits.softmax(-1), model.digits(logits), units)
+
+
+def speaking(
+    model: Any, samples: Sequence[tuple[str, Any]], *, rate: int = RATE,
+    phones: Sequence[str], targets: Sequence[Sequence[int]], names: Sequence[str], said: str = "",
+) -> Html:  # fmt: skip
+    """Return the page's recogniser, with the first sample in it.
+
+    Args:
+        model: a `deepdive.page.toys.spoken.SpokenDigits`.
+        samples: what a button is called, and its wave (n,) at `rate`.
+        phones, targets, names: the model's outputs, the digits' phones by number, their names.
+        said: a sentence below: how often it is right for voices that it has not learned.
+
+    Raises:
+        ValueError: there is no sample, or the whole is larger than 700 kB.
+    """
+    if not samples:
+        raise ValueError("samples: came none, expected what stands there first")
+    waves = [(name, resampled(wave, rate, RATE)) for name, wave in samples]
+    block = model.encoder["stack"].blocks[0]
+    state = model.state_dict()
+    spec = {
+        "width": state["first.bias"].numel(), "heads": block.attn.n_heads,
+        "eps": model.encoder["stack"].norm.eps, "post": False,
+        "layers": {"encoder": len(model.encoder["stack"].blocks)},
+        "shapes": [[name, *(t.shape if t.ndim == 2 else (1, t.numel()))]
+                   for name, t in state.items()],
+        "weights": half(state), "rate": RATE, "bands": BANDS, "low": LOW, "most": MOST,
+        "around": AROUND, "quiet": QUIET, "floor": FLOOR, "phones": list(phones),
+        "targets": [list(t) for t in targets], "names": [name.lower() for name in names],
+        "samples": [base64.b64encode(wav_bytes(wave, RATE)).decode() for _, wave in waves],
+        "left": LEFT, "wide": WIDE, "band": BAND, "strip": STRIP, "row": ROW, "shown": SHOWN,
+        "sure": SURE, "longest": LONGEST,
+    }  # fmt: skip
+    body = json.dumps(spec, separators=(",", ":"))
+    heard, name = read(model, waves[0][1]), f"sp{hashlib.sha256(body.encode()).hexdigest()[:10]}"
+    told, drawn = told_of(heard, phones, spec["names"]), _drawing(heard, phones)
+    html = _PAGE.format(
+        id=name, style=painted(_STYLE), drawn=drawn, told=escape(told), said=escape(said),
+        buttons="".join(f'<button type="button">{escape(each)}</button>' for each, _ in waves),
+        bars="".join(map(_bar, spec["names"], heard.digits.tolist())),
+        script=script(painted("".join(map(_file, FILES))), id=name, spec=body),
+    )  # fmt: skip
+    if len(html.encode()) > LARGEST:
+        raise ValueError(f"model, samples: {len(html.encode()) / 1000:.0f} kB, at most 700")
+    alt = f"Features, units and phones of a spoken digit over time. {told}"
+    return Html(html, f"[a recogniser. {told}]", [Picture([drawn], alt, ["a spoken digit"])])
+
+
+def spelled(shares: Tensor, phones: Sequence[str]) -> list[str]:
+    """The most probable phone of each row, what repeats once, blanks left out."""
+    best = shares.argmax(1).tolist()
+    return [phones[p] for p, before in zip(best, [0, *best], strict=False) if p not in (0, before)]
+
+
+def told_of(heard: Heard, phones: Sequence[str], names: Sequence[str]) -> str:
+    """What was heard, in words."""
+    order = heard.digits.argsort(descending=True)
+    first, second = (int(i) for i in order[:2])
+    sounds = " ".join(spelled(heard.shares, phones)) or "none is surer than silence"
+    return (
+        f"It hears {names[first]}, {_percent(float(heard.digits[first]))}; next {names[second]}, "
+        f"{_percent(float(heard.digits[second]))}. Its sounds: {sounds}."
+    )
+
+
+def rows_shown(shares: Tensor) -> list[int]:
+    """The phones that are drawn, by the time of their peak."""
+    peaks = shares[:, 1:].max(0)
+    sure = [p for p in range(len(peaks.values)) if float(peaks.values[p]) >= SURE]
+    most = sorted(sure, key=lambda p: -float(peaks.values[p]))[:SHOWN]
+    return [p + 1 for p in sorted(most, key=lambda p: (int(peaks.indices[p]), p))]
+
+
+def _percent(share: float) -> str:
+    whole = int(100 * share + 0.5)
+    return "over 99%" if share > 0.995 else "under 1%" if share < 0.005 else f"{whole}%"
+
+
+def _image(features: Tensor) -> str:
+    from PIL import Image
+
+    low, high = float(features.min()), float(features.max())
+    full = ((features - low) / max(high - low, 1e-9)).T.flip(0)
+    ink = tuple(int(ROLES["key"][i : i + 2], 16) for i in (1, 3, 5))
+    alpha = (255 * full).round().to(torch.uint8).numpy()
+    pixels = np.stack([*(np.full_like(alpha, c) for c in ink), alpha], -1)
+    file = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def _drawing(heard: Heard, phones: Sequence[str]) -> str:
+    t, room = len(heard.features), WIDE - LEFT
+    top, high = 20.0, BAND * BANDS
+    strip, first = top + high + 24, top + high + 24 + STRIP + 24
+    cells = [
+        f'<rect x="{LEFT + room * i / t:.2f}" y="{strip:g}" width="{room / t + 0.2:.2f}" '
+        f'height="{STRIP:g}" fill="hsl({u * 137 % 360} 60% 55%)"/>'
+        for i, u in enumerate(heard.units.tolist())
+    ]
+    rows = []
+    for k, p in enumerate(rows_shown(heard.shares)):
+        y = first + ROW * k
+        rows.append(
+            f'<text x="2" y="{y + 12:g}" font-size="13" fill="currentColor">{phones[p]}</text>'
+        )
+        rows += [
+            f'<rect x="{LEFT + room * 2 * i / t:.2f}" y="{y + 1:g}" '
+            f'width="{min(2, t - 2 * i) * room / t:.2f}" height="{ROW - 2:g}" '
+            f'fill="{ROLES["output"]}" fill-opacity="{share:.2f}"/>'
+            for i, share in enumerate(heard.shares[:, p].tolist())
+        ]
+    label = '<text x="2" y="{:g}" font-size="13" fill="currentColor">{}</text>'
+    body = [
+        label.format(14, "24 mel bands over time"),
+        f'<image class="sp-image" x="{LEFT:g}" y="{top:g}" width="{room:g}" height="{high:g}" '
+        'preserveAspectRatio="none" style="image-rendering:pixelated" '
+        f'href="data:image/png;base64,{_image(heard.features)}"/>',
+        f'<rect x="{LEFT:g}" y="{top:g}" width="{room:g}" height="{high:g}" fill="none" '
+        'stroke="currentColor" stroke-opacity=".4"/>',
+        label.format(strip - 6, "the unit of each frame, a colour for each of 32"),
+        f'<g class="sp-units">{"".join(cells)}</g>',
+        label.format(first - 6, "how probable each phone is; where all are pale, the blank is"),
+        f'<g class="sp-phones">{"".join(rows)}</g>',
+    ]
+    total = first + ROW * SHOWN + 4
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:g} {total:g}" '
+        f'width="{WIDE:g}" style="width:100%;max-width:34rem;height:auto;{FONT}" class="sp-all" '
+        'role="img" aria-label="Features, units and phones over time">'
+        f"{''.join(body)}</svg>"
+    )
+
+
+def _bar(name: str, share: float) -> str:
+    return (
+        f'<li><span>{escape(name)}</span><span class="sp-bar"><i style="width:{100 * share:.1f}%">'
+        f'</i></span><span class="sp-share">{_percent(share)}</span></li>'
+    )
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+_STYLE = """
+.sp { font: 1rem/1.4 system-ui, sans-serif; max-width: 46rem; margin: .4em 0; }
+.sp p { margin: .5em 0; }
+.sp-both { display: flex; flex-wrap: wrap; gap: .6em 1.4em; align-items: flex-start; }
+.sp-both svg { display: block; flex: 1 1 20rem; min-width: 0; }
+.sp-row { display: flex; flex-wrap: wrap; gap: .4em; align-items: center; margin: .5em 0; }
+.sp-row audio { height: 2.6rem; max-width: 100%; }
+.sp button, .sp .sp-file { font: inherit; color: inherit; cursor: pointer; padding: .3em .7em;
+  background: transparent; min-height: 2.4rem; border-radius: .4em; margin: 0;
+  border: 1px solid color-mix(in srgb, currentColor 55%, transparent); }
+.sp .sp-file { display: inline-flex; align-items: center; position: relative;
+  height: 2.4rem; box-sizing: border-box; }
+.sp .sp-file input { position: absolute; inset: 0; opacity: 0; cursor: pointer; width: 100%; }
+.sp .sp-speak { font-weight: 700; border-width: 2px; }
+.sp button:focus-visible, .sp .sp-file:focus-within { outline: 3px solid @key; }
+.sp .sp-bars { list-style: none; margin: .3em 0; padding: 0; flex: 1 1 11rem; display: grid;
+  gap: .15em; }
+.sp .sp-bars li { display: grid; grid-template-columns: 3.6em 1fr 5.6em; gap: .5em; margin: 0;
+  align-items: center; font-variant-numeric: tabular-nums; }
+.sp .sp-bar { height: .9em; background: color-mix(in srgb, currentColor 8%, transparent); }
+.sp .sp-bar i { display: block; height: 100%; background: @output; }
+.sp .sp-best { font-weight: 700; }
+.sp .sp-share { white-space: nowrap; }
+.sp [role=status] { min-height: 2.8em; }
+.sp [hidden] { display: none; }
+@media (max-width: 500px) { .sp [role=status] { min-height: 4.2em; } }
+@media print { .sp-row { display: none; } }
+"""
+
+_PAGE = """\
+<style>{style}</style>
+<div class="sp" id="{id}" role="group" aria-label="A recogniser that hears a digit">
+<div class="sp-row" hidden><button type="button" class="sp-speak">speak a digit</button>
+<span class="sp-file">open a file<input type="file" accept="audio/*" aria-label="open a file">
+</span><audio controls aria-label="what was heard"></audio></div>
+<div class="sp-row sp-samples" role="group" aria-label="Samples" hidden>samples: {buttons}</div>
+<div class="sp-both">{drawn}
+<ol class="sp-bars" aria-label="How probable each digit is">{bars}</ol></div>
+<p role="status" aria-live="polite">{told}</p>
+<p class="sp-said">{said}</p>
+</div>
+{script}"""
