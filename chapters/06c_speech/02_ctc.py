@@ -123,9 +123,10 @@ assert sums("cat", CAT | {"c": [0, 1, 0, 0, 0]}).word == 48
 # that frame $t$ says the symbol of place $s$. Products of hundreds of probabilities are too small
 # for a computer, so it keeps logarithms: times becomes plus, and plus becomes $\text{logsumexp}$.
 #
-# $$\begin{aligned} \alpha_t(s) = \log p_t(z_s) + \text{logsumexp}\big(&\alpha_{t-1}(s),\
-# \alpha_{t-1}(s-1), \\ &\alpha_{t-1}(s-2) \text{ if } z_s \ne \text{-}, z_s \ne z_{s-2}\big)
-# \end{aligned}$$
+# $$\begin{aligned} \alpha_t(s) = {}& \log p_t(z_s) + \text{logsumexp}\big(\alpha_{t-1}(s), \\
+# & \alpha_{t-1}(s-1), \alpha_{t-1}(s-2) \text{ if } s \text{ may skip}\big) \end{aligned}$$
+#
+# Place $s$ may skip if $z_s$ is no blank and not the letter $z_{s-2}$.
 #
 # The loss is minus the logarithm of the text's probability, the last two places of the last frame
 # together. Nothing else is needed: the derivative is made by the machine.
