@@ -96,3 +96,5 @@ show(
 #
 # In a hurry? 6c.1, what of a recording a recogniser keeps, to be heard; and 6c.6, which listens to
 # you.
+#
+# Behind the pages stand [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).

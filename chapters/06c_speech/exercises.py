@@ -6,8 +6,8 @@
 # kept for whoever grades, so check your own work beyond what the cell shows. Values in capitals may
 # be your own: use their names. Where a question asks for words, a person marks them.
 #
-# <small>Book 6.3 · after [from a waveform to units](01_waveform.ipynb); exercises 2 and 4 are about
-# CTC, exercise 6 about HuBERT's units · generated voices, no GPU</small>
+# <small>Book 6.3 · after [from a waveform to units](01_waveform.ipynb); exercises 2 and 4 need
+# [CTC](02_ctc.ipynb) · generated voices, no GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -1,0 +1,325 @@
+"""Patients of chapter 6c's clinic: one small recogniser, and four ways to break one of its parts.
+
+A patient reads generated beeps, no speech: each letter is a tone of its own, words have silence
+between them. The recordings of a batch stand in one buffer as long as the longest; behind a shorter
+one stand samples of the longest, which do not count. Frames of 20 ms become the power of 21
+frequencies; a convolution makes one row of two frames, and CTC is taught on rows. As in
+`deepdive.course.clinic`, its parts are plain functions that can be exchanged one at a time.
+
+    patient = admit("A")
+    patient.curve, patient.wrong, patient.look(sounds(4))["texts"], patient.chart()
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from deepdive.course.clinic import proof
+from deepdive.course.clinic.parts import Part
+from deepdive.decoding.ctc import greedy
+from deepdive.evaluate.transcripts import word_error_rate
+from deepdive.page.plotting import with_alt
+from deepdive.training.seeds import undisturbed
+
+RATE, FRAME, STEP, FLOOR = 2000, 40, 20, 1e-4
+SYMBOLS = "- AENT"  # the blank, the space, four letters
+TONES = {"A": 220.0, "E": 370.0, "N": 520.0, "T": 670.0}  # Hz
+WORDS = ("TEN", "NET", "ANT", "TEA", "EAT", "NEAT", "TENT", "ANNA")
+WIDTH, STEPS, EVERY, LEARN = 32, 160, 10, 1e-2
+DIAGNOSES = {
+    "blank": "symbol 0 is the space and the blank at once",
+    "rate": "the rate that a file names is not looked at",
+    "lengths": "rows of padding are read, as lengths are not halved with the frames",
+    "norm": "mean and spread of a recording are taken over its padding too",
+}
+PATIENTS = {"A": "blank", "B": "rate", "C": "lengths", "D": "norm"}
+MOVED = {"rate", "lengths", "norm"}  # they fell ill after their training
+
+
+class Sounds(NamedTuple):
+    """Recordings: waves (B, n), of which the first `lengths` (B,) samples count; what they say."""
+
+    waves: Tensor
+    lengths: Tensor
+    texts: tuple[str, ...]
+    rate: int
+
+    def only(self, i: int) -> Sounds:
+        """Return recording i alone, without padding."""
+        n = self.lengths[i : i + 1]
+        return Sounds(self.waves[i : i + 1, : int(n)], n, self.texts[i : i + 1], self.rate)
+
+
+def sounds(count: int, seed: int = 99, rate: int = RATE) -> Sounds:
+    """Return recordings of one to four words each; with another rate the same ones again."""
+    draw = torch.Generator().manual_seed(seed)
+    made, texts = [], []
+    for _ in range(count):
+        words = [
+            WORDS[i] for i in _draw(len(WORDS), int(torch.randint(1, 5, (), generator=draw)), draw)
+        ]
+        texts.append(" ".join(words))
+        parts = [" ", *" ".join(words), " "]
+        lasts = 0.09 + 0.04 * torch.rand(len(parts), generator=draw)  # seconds
+        lasts += torch.tensor([0.04 * (letter == " ") for letter in parts])
+        lasts[[0, -1]] = 0.03  # a short silence at both ends, which is no space
+        pieces = []
+        for letter, seconds in zip(parts, lasts.tolist(), strict=True):
+            t = torch.arange(round(seconds * 1000) * rate // 1000) / rate
+            fade = (t / 0.015).clamp(max=1) * ((seconds - t) / 0.015).clamp(0, 1)
+            tone = torch.sin(2 * math.pi * TONES.get(letter, 0.0) * t)
+            pieces.append(fade * tone)
+        near = 0.03 ** float(torch.rand((), generator=draw))  # to the microphone
+        made.append(near * torch.cat(pieces))
+    lengths = torch.tensor([len(wave) for wave in made])
+    waves = nn.utils.rnn.pad_sequence(made, batch_first=True)
+    hum = torch.Generator().manual_seed(seed + 1)
+    real = torch.arange(waves.shape[1]) < lengths[:, None]
+    waves = waves + 0.002 * torch.randn(waves.shape, generator=hum)
+    waves = torch.where(real, waves, waves[lengths.argmax()])
+    return Sounds(waves, lengths, tuple(texts), rate)
+
+
+def _draw(n: int, count: int, draw: torch.Generator) -> list[int]:
+    return [int(i) for i in torch.randint(n, (count,), generator=draw)]
+
+
+def symbols(text: str) -> list[int]:
+    """Return the symbols that the loss asks for: places in `SYMBOLS`."""
+    return [SYMBOLS.index(letter) for letter in text]
+
+
+def at_rate(waves: Tensor, rate: int) -> Tensor:
+    """Return waves (B, n) of `rate` samples a second with 2,000 a second."""
+    if rate == RATE:
+        return waves
+    size = waves.shape[1] * RATE // rate
+    return F.interpolate(waves[:, None], size=size, mode="linear", align_corners=False)[:, 0]
+
+
+def rows(lengths: Tensor) -> Tensor:
+    """Return how many rows count, for lengths in frames: a half is rounded up."""
+    return (lengths + 1) // 2
+
+
+def normalised(features: Tensor, lengths: Tensor) -> Tensor:
+    """Return features (B, T, n), each recording's numbers of a band with mean 0 and spread 1."""
+    real = (torch.arange(features.shape[1]) < lengths[:, None])[..., None]
+    mean = (features * real).sum(1, keepdim=True) / lengths[:, None, None]
+    spread = ((features - mean).square() * real).sum(1, keepdim=True) / lengths[:, None, None]
+    return (features - mean) / (spread.sqrt() + 1e-3)
+
+
+def _of_all(features: Tensor, lengths: Tensor) -> Tensor:
+    mean, spread = features.mean(1, keepdim=True), features.std(1, keepdim=True, correction=0)
+    return (features - mean) / (spread + 1e-3)
+
+
+HEALTHY: Mapping[str, Part] = {
+    "blank": symbols, "rate": at_rate, "lengths": rows, "norm": normalised,
+}  # fmt: skip
+BROKEN: Mapping[str, Part] = {
+    "blank": lambda text: [0 if letter == " " else SYMBOLS.index(letter) for letter in text],
+    "rate": lambda waves, rate: waves,
+    "lengths": lambda lengths: lengths,
+    "norm": _of_all,
+}
+
+
+class Recogniser(nn.Module):
+    """Frames, their power, a convolution that halves them, another one; made of `parts`."""
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        super().__init__()
+        self.parts = dict(parts)
+        self.halve = nn.Conv1d(FRAME // 2 + 1, WIDTH, 5, stride=2, padding=2)
+        self.next = nn.Conv1d(WIDTH, WIDTH, 9, padding=4)
+        self.say = nn.Linear(WIDTH, len(SYMBOLS))
+
+    def forward(self, heard: Sounds) -> dict[str, Any]:
+        """Return features as they go in, targets, log-probabilities, rows that count, the loss."""
+        waves = self.parts["rate"](heard.waves, heard.rate)  # (B, n)
+        samples = heard.lengths * waves.shape[1] // heard.waves.shape[1]
+        pieces = waves.unfold(1, FRAME, STEP) * torch.hann_window(FRAME)  # (B, T, FRAME)
+        power = torch.fft.rfft(pieces).abs().square()
+        frames = 1 + (samples - FRAME) // STEP
+        given = self.parts["norm"]((power + FLOOR).log(), frames)
+        x = torch.relu(self.halve(given.mT))
+        log_probs = self.say(torch.relu(self.next(x)).mT).log_softmax(-1)  # (B, rows, V)
+        counted = self.parts["lengths"](frames).clamp(max=log_probs.shape[1])
+        asked = [torch.tensor(self.parts["blank"](text)) for text in heard.texts]
+        loss = F.ctc_loss(
+            log_probs.transpose(0, 1), torch.cat(asked), counted,
+            torch.tensor([len(each) for each in asked]), zero_infinity=True,
+        )  # fmt: skip
+        return {
+            "features": given, "targets": asked, "log_probs": log_probs, "rows": counted,
+            "loss": loss,
+        }  # fmt: skip
+
+
+class Patient:
+    """One small recogniser with its history.
+
+    curve  the loss before each tenth step, as its own program tells it
+    wrong  the word error rate in % on 32 new recordings: "alone", one at a time; "batch", sixteen
+           at a time, filled up; "other rate", alone, from files of 4,000 samples a second
+    moved  by how much, in percentage points, the probabilities of a row's symbols change on the
+           mean when a recording stands among fifteen others; the last six rows of each left out,
+           since convolutions look that far into what stands behind
+    """
+
+    def __init__(self, parts: Mapping[str, Part], *, seed: int = 0, steps: int = STEPS,
+                 moved: bool = False) -> None:  # fmt: skip
+        self.parts = dict(parts)
+        self.model, self.curve = _healthily(seed, steps) if moved else _trained(parts, seed, steps)
+        self.model.parts = dict(parts)
+        new, other = sounds(32), sounds(32, rate=2 * RATE)
+        self.wrong = {
+            "alone": self._rate(new.only(i) for i in range(32)),
+            "batch": self._rate(sounds(16, seed) for seed in (500, 501)),
+            "other rate": self._rate(other.only(i) for i in range(32)),
+        }
+
+        many, changes = sounds(16, 500), []
+        among = self.look(many)["log_probs"].exp()
+        for i in range(16):
+            alone = self.look(many.only(i))["log_probs"][0].exp()[:-6]
+            changes.append((among[i, : len(alone)] - alone).abs().mean())
+        self.moved = 100 * float(torch.stack(changes).mean())
+
+    def _rate(self, batches: Any) -> float:
+        said, written = list[str](), list[str]()
+        for batch in batches:
+            said += batch.texts
+            written += self.look(batch)["texts"]
+        return 100 * word_error_rate(said, written)
+
+    def look(self, heard: Sounds) -> dict[str, Any]:
+        """Hear recordings once; what was seen on the way.
+
+        Returns "features" (B, T, 21), as they go in; "targets", the symbols that the loss asks for,
+        a tensor for each recording; "log_probs" (B, rows, 6); "rows" (B,), how many of them count;
+        "texts", what it writes; and "loss", as its own program tells it.
+        """
+        with torch.no_grad():
+            seen: dict[str, Any] = self.model(heard)
+        found = greedy(seen["log_probs"], seen["rows"])
+        seen["texts"] = [_text(each) for each in found]
+        return seen
+
+    def chart(self) -> Figure:
+        """Losses, and the three word error rates beside those of the healthy recogniser."""
+        figure, well = Figure(figsize=(7.6, 3.0), layout="constrained"), healthy()
+        losses, bars = figure.subplots(1, 2)
+        for curve, style, name in ((self.curve, "C1-", "patient"), (well.curve, "C0--", "healthy")):
+            losses.plot(range(0, EVERY * len(curve), EVERY), curve, style, label=name)
+        losses.set(xlabel="step", ylabel="loss, new recordings")
+        losses.legend(fontsize="small")
+        for off, colour, each in ((-0.2, "C0", well.wrong), (0.2, "C1", self.wrong)):
+            bars.bar([i + off for i in range(3)], [*each.values()], 0.38, color=colour)
+        bars.set_xticks(range(3), [*self.wrong])
+        bars.set(ylabel="wrong words in % of those said")
+        told = ", ".join(
+            f"{name} {well.wrong[name]:.0f} % and {self.wrong[name]:.0f} %" for name in self.wrong
+        )
+        return with_alt(
+            figure,
+            f"Left, losses: the healthy recogniser's ends at {well.curve[-1]:.3f}, the patient's "
+            f"at {self.curve[-1]:.3f}. Right, wrong words, healthy and patient: {told}.",
+        )
+
+
+def _text(found: Sequence[int]) -> str:
+    return "".join(SYMBOLS[i] for i in found).strip()
+
+
+def admit(letter: str) -> Patient:
+    """Return a patient, "A" to "D"; what ails it is for you to find.
+
+    Raises ValueError for another letter.
+    """
+    if letter not in PATIENTS:
+        raise ValueError(f"letter: came as {letter!r}, expected one of {' '.join(PATIENTS)}")
+    return _known(PATIENTS[letter])
+
+
+def healthy() -> Patient:
+    """Return the recogniser with which each patient is compared."""
+    return _known(None)
+
+
+def operate(name: str, part: Part) -> Patient:
+    """Return the patient whose part `name` is broken, with `part` in its place.
+
+    It is trained anew, unless it fell ill after its training.
+    """
+    return Patient({**HEALTHY, name: part}, moved=name in MOVED)
+
+
+def misjudged(letter: str, diagnosis: str) -> str:
+    """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
+    return proof.misjudged(letter, diagnosis, DIAGNOSES, admit(letter).parts, HEALTHY)
+
+
+def unproven(measure: Part, letter: str) -> str:
+    """Say why `measure(look)` does not prove what ails the patient, or "".
+
+    It is held against three healthy recognisers (two seeds, and one that has not learned yet) and
+    against the patient next door (A and B, C and D), as `deepdive.course.clinic.proof` says.
+    """
+    door = "ABCD"["BADC".index(letter)]
+    well = [_known(None), _known(None, 1), _known(None, 0, 0)]
+    return proof.unproven(measure, admit(letter), well, admit(door), door)
+
+
+@cache
+def _known(illness: str | None, seed: int = 0, steps: int = STEPS) -> Patient:
+    parts = {**HEALTHY, **({illness: BROKEN[illness]} if illness else {})}
+    return Patient(parts, seed=seed, steps=steps, moved=illness in MOVED)
+
+
+def _trained(parts: Mapping[str, Part], seed: int, steps: int) -> tuple[Recogniser, list[float]]:
+    """A recogniser after `steps` steps of training, and its losses on the way."""
+    curve, test = list[float](), sounds(32, 77)
+    with undisturbed():
+        torch.manual_seed(seed)
+        model = Recogniser(parts)
+        adam = torch.optim.Adam(model.parameters(), LEARN)
+        for step in range(steps):
+            if step % EVERY == 0:
+                with torch.no_grad():
+                    curve.append(model(test)["loss"].item())
+            adam.param_groups[0]["lr"] = LEARN * (1 - step / steps)
+            adam.zero_grad()
+            model(_batch(step))["loss"].backward()
+            adam.step()
+    return model, curve
+
+
+@cache
+def _batch(step: int) -> Sounds:
+    return sounds(16, 1000 + 2 * step)
+
+
+@cache
+def _weights(seed: int, steps: int) -> tuple[Mapping[str, Tensor], list[float]]:
+    model, curve = _trained(HEALTHY, seed, steps)
+    return model.state_dict(), curve
+
+
+def _healthily(seed: int, steps: int) -> tuple[Recogniser, list[float]]:
+    """A recogniser of healthy training, whose parts may then be exchanged."""
+    weights, curve = _weights(seed, steps)
+    with undisturbed():
+        model = Recogniser(HEALTHY)
+    model.load_state_dict(weights)
+    return model, [*curve]

@@ -1,0 +1,141 @@
+"""Chapter 6c's clinic: each patient shows its symptom, a healthy one does not, a proof proves."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from checkout import ROOT
+
+from deepdive.course.clinic.speech import (
+    BROKEN,
+    DIAGNOSES,
+    FRAME,
+    HEALTHY,
+    PATIENTS,
+    STEP,
+    SYMBOLS,
+    admit,
+    healthy,
+    misjudged,
+    operate,
+    sounds,
+    unproven,
+)
+from deepdive.course.exercises import parts, source
+
+LETTERS = [*PATIENTS]
+CLINIC = ROOT / "chapters" / "06c_speech" / "clinic.py"
+
+
+def beyond(look: Any) -> torch.Tensor:
+    """Rows that count, less those that are a recording's own."""
+    many = sounds(16, 500)
+    frames = 1 + (many.lengths - FRAME) // STEP
+    surplus: torch.Tensor = (look(many)["rows"] - (frames + 1) // 2).sum()
+    return surplus
+
+
+def test_recordings_are_the_same_each_time_and_at_each_rate() -> None:
+    many, again, fast = sounds(6), sounds(6), sounds(6, rate=4000)
+    assert torch.equal(many.waves, again.waves)
+    assert many.texts == fast.texts
+    assert torch.equal(fast.lengths, 2 * many.lengths)
+    assert {letter for text in many.texts for letter in text} <= {*SYMBOLS[1:]}
+    alone = many.only(2)
+    assert alone.waves.shape == (1, many.lengths[2])
+    assert alone.texts == (many.texts[2],)
+    longest, i = int(many.lengths.argmax()), int(many.lengths.argmin())
+    n = int(many.lengths[i])
+    assert torch.equal(many.waves[i, n:], many.waves[longest, n:])
+    assert (many.waves[i, :n] - many.waves[longest, :n]).abs().max() > 0.1
+
+
+def test_broken_parts_are_not_the_healthy_ones() -> None:
+    many = sounds(3)
+    draw = torch.randn(3, 9, 4)
+    given: dict[str, tuple[Any, ...]] = {
+        "blank": ("A TEN",), "rate": (many.waves, 4000), "lengths": (many.lengths,),
+        "norm": (draw, torch.tensor([9, 5, 7])),
+    }  # fmt: skip
+    for name, values in given.items():
+        right, wrong = HEALTHY[name](*values), BROKEN[name](*values)
+        assert len(right) == len(wrong)
+        assert not torch.equal(torch.as_tensor(right), torch.as_tensor(wrong)), name
+    real = HEALTHY["norm"](draw, torch.tensor([9, 5, 7]))
+    assert real[1, :5].mean(0).abs().max() < 1e-5
+    assert torch.equal(HEALTHY["rate"](many.waves, 2000), many.waves)
+
+
+def test_a_healthy_recogniser_reads_and_knows_other_rates_and_neighbours() -> None:
+    assert 0 < healthy().curve[-1] < 0.1
+    assert max(healthy().wrong.values()) < 5
+    assert healthy().moved < 1e-3
+    assert operate("norm", HEALTHY["norm"]).wrong == healthy().wrong
+
+
+def test_a_has_a_loss_below_0_and_writes_no_spaces() -> None:
+    assert admit("A").curve[-1] < 0
+    assert min(admit("A").wrong.values()) > 80
+    assert " " not in "".join(admit("A").look(sounds(8))["texts"])
+
+
+def test_b_was_trained_well_and_does_not_read_other_files() -> None:
+    assert admit("B").curve == healthy().curve
+    assert admit("B").wrong["alone"] == healthy().wrong["alone"]
+    assert admit("B").wrong["other rate"] > 90
+
+
+def test_c_writes_on_in_a_batch_alone_it_is_well() -> None:
+    assert admit("C").wrong["alone"] == healthy().wrong["alone"]
+    assert admit("C").wrong["batch"] > healthy().wrong["batch"] + 10
+    many = sounds(16, 500)
+    assert admit("C").moved < 1e-3
+    written = [sum(map(len, each.look(many)["texts"])) for each in (healthy(), admit("C"))]
+    assert written[1] > written[0] + 10
+
+
+def test_d_depends_on_its_neighbours_alone_it_is_well() -> None:
+    assert admit("D").wrong["alone"] == healthy().wrong["alone"]
+    assert admit("D").moved > 0.3
+    assert admit("D").wrong["batch"] < 10
+    assert beyond(admit("D").look) == beyond(healthy().look) == 0
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_only_the_right_diagnosis_heals(letter: str) -> None:
+    assert [name for name in DIAGNOSES if not misjudged(letter, name)] == [PATIENTS[letter]]
+    assert "no diagnosis" in misjudged(letter, "flu")
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_what_says_nothing_proves_nothing(letter: str) -> None:
+    same = unproven(lambda look: look(sounds(4).only(0))["features"].mean(), letter)
+    assert "healthy models give" in same
+    assert "never calls look" in unproven(lambda look: 1.0, letter)
+
+
+def test_a_proof_of_one_illness_proves_no_other() -> None:
+    assert not unproven(beyond, "C")
+    assert [bool(unproven(beyond, letter)) for letter in "ABD"] == [True] * 3
+
+
+def test_the_notebook_lists_the_diagnoses_and_has_a_ward_and_a_theatre_for_each() -> None:
+    rows = re.findall(r"^# \| `(\w+)` \| (.+?) \|$", CLINIC.read_text("utf-8"), re.M)
+    assert {name: words for name, words in rows[::-1] if name in DIAGNOSES} == DIAGNOSES
+    _, *exercises = parts(source(CLINIC, ROOT))
+    assert [part.title[:9] for part in exercises[:4]] == [f"Patient {x}" for x in LETTERS]
+    assert all(part.title.startswith("Theatre: ") for part in exercises[4:])
+    mended = {cell.id.removeprefix("mend-") for part in exercises[4:] for cell in part.solutions}
+    assert mended == {*DIAGNOSES}
+    for part in exercises:
+        assert sum(cell.metadata["nbgrader"]["points"] for cell in part.checks) == 3
+
+
+def test_nobody_else_is_admitted_and_a_chart_says_what_it_shows() -> None:
+    with pytest.raises(ValueError, match="expected one of A B C D"):
+        admit("E")
+    alt = admit("B").chart().alt  # type: ignore[attr-defined]
+    assert f"other rate {healthy().wrong['other rate']:.0f} % and" in alt
