@@ -7,7 +7,8 @@
 #
 # <small>Book 6.3 and 6.8 · before this page: [the encoder](../02_transformer/11_encoder.ipynb),
 # [the decoder](../02_transformer/12_decoder.ipynb), [hidden
-# words](../03_bert/03_masking.ipynb) · 2 min to read · all its pages together: 1 hour</small>
+# words](../03_bert/03_masking.ipynb) · 2 min to read ·
+# all its pages together: 1 and a half hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -92,6 +93,7 @@ show(
 # | 6c.1 | [From a waveform to units](01_waveform.ipynb) | What of a sound is kept? | 16 |
 # | 6c.2 | [Which frame says which letter?](02_ctc.ipynb) | Who marks the letters? | 18 |
 # | 6c.3 | [Learning from sound alone](03_wav2vec2.ipynb) | What can unlabelled sound teach? | 15 |
+# | 6c.5 | [Writing while listening](05_alignment.ipynb) | Where does each letter listen? | 16 |
 # | 6c.6 | [Speak a digit](06_spoken_digit.ipynb) | Which digit did you say? | 12 |
 #
 # In a hurry? 6c.1, what of a recording a recogniser keeps, to be heard; and 6c.6, which listens to

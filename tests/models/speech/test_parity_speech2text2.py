@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from deepdive.layers import PreNorm
-from deepdive.models.speech import speech2text, speech2text2
+from deepdive.models.speech import speech2text, speech2text2, wav2vec2
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_encoder import Narrowed
 from deepdive.published.families.speech import SPEECH2TEXT2
@@ -28,8 +28,11 @@ GOLDEN = load_file(Path(__file__).parent / "golden" / "speech2text2.safetensors"
 class Heard(nn.Module):
     """An encoder whose states are given."""
 
-    def forward(self, rows: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        return rows, mask
+    def forward(self, rows: Tensor, mask: Tensor | None = None) -> Tensor:
+        return rows
+
+    def real(self, mask: Tensor | None) -> Tensor | None:
+        return mask
 
 
 def of(kind: str) -> dict[str, Tensor]:
@@ -85,10 +88,21 @@ def narrowed_agrees() -> None:
     equal(ours(rows, tokens, heard), given(matrix(rows), tokens, heard))
 
 
-def test_it_reads_what_another_encoder_heard() -> None:
-    encoder = speech2text.speech2text(speech2text.TINY).encoder
-    ours = speech2text2.speech2text2(encoder, 32, speech2text2.TINY)
-    assert ours(torch.randn(2, 23, 8), torch.full((2, 4), 5)).shape == (2, 4, 32)
+def test_behind_wav2vec2() -> None:
+    """It writes what a wav2vec 2.0 heard, and reads no row of padding."""
+    encoder = wav2vec2.wav2vec2(wav2vec2.TINY).eval()
+    ours = speech2text2.speech2text2(encoder, encoder.config.d_model, speech2text2.TINY).eval()
+    sound, real = torch.randn(2, 400), torch.arange(400) < torch.tensor([400, 250])[:, None]
+    tokens = torch.full((2, 4), 5)
+    state = ours.begin(sound, real)
+    assert state.memory is not None
+    assert state.memory_mask is not None
+    before = ours.decode(tokens, state)
+    state.memory = torch.where(state.memory_mask[..., None], state.memory, 9.0)
+    assert torch.equal(ours.decode(tokens, state), before)
+    rows = encoder.real(real)
+    assert rows is not None
+    assert state.memory_mask.sum(1).tolist() == rows.sum(1).tolist()
 
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {

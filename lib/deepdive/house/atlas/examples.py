@@ -5,6 +5,7 @@ An example makes the module and calls it as the model around it would; what it r
 wide, or tokens where it names a vocabulary.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -54,7 +55,15 @@ from deepdive.models.efficient import (
     set_transformer,
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
-from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
+from deepdive.models.speech import (
+    conformer,
+    data2vec_audio,
+    hubert,
+    speech2text,
+    speech2text2,
+    wav2vec2,
+    whisper,
+)
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import (
     data2vec,
@@ -148,6 +157,26 @@ def _of_squares(model: Any, x: Tensor) -> Tensor:
     """Call a DETR on an image of 8 x 8 squares; the mean of its queries stands for each square."""
     found = torch.cat(list(model(joined(x, 8, 8, 8 * x.shape[1]))), -1)
     return found.mean(1, keepdim=True).expand(-1, x.shape[1], -1)
+
+
+def _listening(shape: tuple[int, ...]) -> Callable[[Any, Tensor], Tensor]:
+    """Call a model that writes on the text so far; what it hears is one sound of this shape."""
+
+    def call(model: Any, x: Tensor) -> Tensor:
+        sound = torch.sin(torch.arange(math.prod(shape)) ** 1.5).view(1, *shape)
+        like = next(model.parameters())
+        return model(sound.to(like.device, like.dtype).expand(len(x), *shape), x)
+
+    return call
+
+
+FRAMES = _listening((24, 8))
+
+
+def _behind_wav2vec2() -> nn.Module:
+    return speech2text2.speech2text2(
+        wav2vec2.wav2vec2(wav2vec2.TINY, d_model=16), 16, speech2text2.TINY
+    )
 
 
 def _stored(rows: int) -> Tensor:
@@ -255,6 +284,10 @@ EXAMPLES: dict[str, Example] = {
     # the Transformer
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
     "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
+    "speech2text": Example(lambda: speech2text.speech2text(speech2text.TINY), FRAMES, 32),
+    "speech2text2": Example(_behind_wav2vec2, _listening((400,)), 32),
+    "whisper": Example(lambda: whisper.whisper(whisper.TINY), FRAMES, 32),
+    "conformer": Example(lambda: speech2text.speech2text(conformer.TINY), FRAMES, 32),
     "detr": Example(lambda: detr.detr(detr.TINY), _of_squares, width=192),
     # BERT
     "bert": _tokens(lambda: for_pretraining(bert.bert(bert.TINY))),

@@ -3,7 +3,9 @@
 
 Long because its layer has four parts, and no `Block` that joins them.
 
-What differs from `speech2text`:
+System: conformer
+Parent: speech2text
+What differs:
 - a convolution over time stands behind the attention, each channel alone, between two gated or
   plain matrices (`GatedConvolution`)
 - two feed-forward layers with swish stand around both, and each counts half (`HalfStep`)
@@ -11,6 +13,7 @@ What differs from `speech2text`:
   added to the rows
 - a norm ends each block, and none the stack (`ConformerBlock`)
 Source: Gulati et al. 2020, sections 2.1 to 2.4 and table 1.
+Book: 6.3.2
 """
 
 from __future__ import annotations

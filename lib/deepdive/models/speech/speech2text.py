@@ -3,13 +3,16 @@ Speech-to-Text Modeling with fairseq".
 
 Long because its parts have names by which its family exchanges them (`SpeechConfig`).
 
-What differs from `transformer`:
+System: speech2text
+Parent: transformer
+What differs:
 - what is read are frames of sound, such as log-mel spectra; two gated convolutions of stride 2
   make a row of about every four (`Subsample`), since a second has 100 frames and 3 words
 - the norms stand inside the branches, and once more behind each stack (`PreNorm`)
 - waves stand in two blocks and count from 2 (`waves`)
 - the encoder is twice as deep as the decoder (`BASE`)
 Source: Wang et al. 2020, sections 2 and 3.1, and their released code.
+Book: 6.3.2
 """
 
 from __future__ import annotations

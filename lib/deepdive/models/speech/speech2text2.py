@@ -1,12 +1,15 @@
 """Speech2Text2: a wav2vec 2.0 that listens, and a decoder that writes. Wang et al. 2021,
 "Large-Scale Self- and Semi-Supervised Learning for Speech Translation".
 
-What differs from `speech2text`:
+System: speech2text2
+Parent: speech2text
+What differs:
 - the encoder is one that was trained without text, such as wav2vec 2.0 (`encoder`); where its rows
   have another width, a matrix brings them to the decoder's (`Narrowed`)
 - the decoder is the first Transformer's: its norms stand behind the sums, as FSMT's
   (`deepdive.models.transformer.translator`)
 Source: Wang et al. 2021, section 2.2, and their released code.
+Book: 6.3.2
 """
 
 from typing import Any
@@ -36,10 +39,10 @@ TINY = BASE.but(src_vocab=32, d_model=32, n_decoder_layers=2, d_decoder_ff=48, d
 def speech2text2(
     encoder: nn.Module, d_encoder: int = 1024, config: TranslatorConfig = BASE, **changes: Any
 ) -> Speech2Text:
-    """Build a decoder behind an `encoder`, which maps (src, src_mask) to rows (B, S, d_encoder) and
-    which of them are real; by default they have the width of the large wav2vec 2.0.
+    """Build a decoder behind an `encoder` whose states are d_encoder wide, by default as the large
+    wav2vec 2.0's: `speech2text2(wav2vec2(LARGE))`.
     """
     config = TranslatorConfig.given(config, changes)
     writer = translator(config)
-    heard = encoder if d_encoder == config.d_model else Narrowed(encoder, d_encoder, config.d_model)
+    heard = Narrowed(encoder, d_encoder, config.d_model)
     return Speech2Text(heard, writer.decoder, writer.head, config)

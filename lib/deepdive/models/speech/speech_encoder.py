@@ -1,5 +1,7 @@
 """What listens: frames of sound become fewer rows, and a stack reads them."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -38,14 +40,17 @@ class SpeechEncoder(nn.Module):
 
 
 class Narrowed(nn.Module):
-    """narrow(states), of an encoder whose states (B, T', d_encoder) are not the decoder's width."""
+    """narrow(states), of an `encoder` such as `Wav2Vec2`, which gives states (B, T', d_encoder) and
+    says by `real(mask)` which they are.
+    """
 
     def __init__(self, encoder: nn.Module, d_encoder: int, d_model: int) -> None:
         super().__init__()
         positive(d_encoder=d_encoder, d_model=d_model)
-        self.encoder, self.narrow = encoder, nn.Linear(d_encoder, d_model)
+        self.encoder: Any = encoder
+        same = d_encoder == d_model
+        self.narrow = nn.Identity() if same else nn.Linear(d_encoder, d_model)
 
     def forward(self, heard: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return states (B, T', d_model), and which of them are real."""
-        rows, real = self.encoder(heard, mask)
-        return self.narrow(rows), real
+        return self.narrow(self.encoder(heard, mask)), self.encoder.real(mask)

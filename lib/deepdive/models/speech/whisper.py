@@ -1,13 +1,16 @@
 """Whisper: a Transformer that was taught by 680,000 hours of captions. Radford et al. 2022, "Robust
 Speech Recognition via Large-Scale Weak Supervision".
 
-What differs from `speech2text`:
+System: whisper
+Parent: speech2text
+What differs:
 - sound comes in windows of 30 seconds, filled with silence; there is no padding mask (`Window`)
 - two convolutions with GELU, of which one halves the frames, in the place of two with gates
 - keys have no bias (`KeysWithoutBias`)
 - the encoder's waves count from 0, the decoder's positions are learned; nothing is scaled
 - the first tokens say what is asked: which language, to write or to translate (a `prompt`)
 Source: Radford et al. 2022, sections 2.2 and 2.3, table 1, and their released code.
+Book: 6.3.2
 """
 
 from typing import Any

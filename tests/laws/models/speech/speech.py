@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from deepdive.layers import PreNorm
 from deepdive.layers.subsample import Subsample, Window
 from deepdive.masks import Padding
-from deepdive.models.speech import conformer, speech2text, speech2text2, whisper
+from deepdive.models.speech import conformer, speech2text, speech2text2, wav2vec2, whisper
 from deepdive.models.speech.conformer import ConformerBlock, GatedConvolution, HalfStep
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_encoder import Narrowed, SpeechEncoder
@@ -41,6 +42,16 @@ ORDER = {"order": Fails("positions and the causal mask tell the tokens apart")}
 S2T = "transformers Speech2TextForConditionalGeneration"
 
 
+class States(nn.Module):
+    """An encoder whose states are given."""
+
+    def forward(self, rows: Tensor, mask: Tensor | None = None) -> Tensor:
+        return rows
+
+    def real(self, mask: Tensor | None) -> Tensor | None:
+        return mask
+
+
 class Rows(nn.Module):
     """A front end that takes rows as they are."""
 
@@ -53,7 +64,11 @@ def like(model: nn.Module, rows: Tensor) -> Tensor:
 
 
 def written(
-    make: Callable[[], Any], parity: str, limits: dict[str, Pair], **refusals: Callable[[], object]
+    make: Callable[[], Any],
+    parity: str,
+    limits: dict[str, Pair],
+    source: Tensor = FRAMES,
+    **refusals: Callable[[], object],
 ) -> Case:
     """Return the case of a model from frames, the same in all cases, and the text so far to the
     next token.
@@ -62,28 +77,35 @@ def written(
     def run(model: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         if state is not None:
             return model.step(x, state)
-        return model(like(model, FRAMES[: x.shape[0]]), x, None, padding_of(mask))
+        return model(like(model, source[: x.shape[0]]), x, None, padding_of(mask))
 
-    frames = FRAMES.float()
+    heard = source.float()
     return Case(
         make=make,
         run=run,
-        begin=lambda model: model.begin(like(model, FRAMES[:2])),
+        begin=lambda model: model.begin(like(model, source[:2])),
         vocab=32,
         parity=parity,
         limits=limits,
         refusals={
-            "two batches": lambda: make()(frames, TOKENS[:2]),
-            "an inverted mask": lambda: make()(frames, TOKENS, torch.zeros(3, 24).bool()),
-            "tokens in the place of frames": lambda: make()(TOKENS, TOKENS),
-            "frames of another width": lambda: make()(frames[..., :5], TOKENS),
-            "no frames": lambda: make()(frames[:, :0], TOKENS),
-            "silence as minus infinity": lambda: make()(frames.log(), TOKENS),
-            "an unknown token": lambda: make()(frames, TOKENS + 40),
+            "two batches": lambda: make()(heard, TOKENS[:2]),
+            "a mask of another shape": lambda: make()(heard, TOKENS, torch.ones(3, 5).bool()),
+            "an unknown token": lambda: make()(heard, TOKENS + 40),
             **refusals,
         },
         laws=ORDER,
     )
+
+
+def no_frames(make: Callable[[], Any]) -> dict[str, Callable[[], object]]:
+    """What is refused in the place of frames."""
+    frames = FRAMES.float()
+    return {
+        "tokens in the place of frames": lambda: make()(TOKENS, TOKENS),
+        "frames of another width": lambda: make()(frames[..., :5], TOKENS),
+        "no frames": lambda: make()(frames[:, :0], TOKENS),
+        "silence as minus infinity": lambda: make()(frames.log(), TOKENS),
+    }
 
 
 @case("speech2text", Speech2Text)
@@ -105,29 +127,34 @@ def _() -> Case:
         rows = parent.encoder.embedding.weight[TOKENS]
         return ours(rows, TOKENS), parent(TOKENS, TOKENS)
 
-    return written(
-        lambda: speech2text.speech2text(speech2text.TINY),
-        S2T,
-        {"no front end: a Transformer with norms inside": its_parent},
-    )
+    def make() -> Speech2Text:
+        return speech2text.speech2text(speech2text.TINY)
+
+    limits: dict[str, Pair] = {"no front end: a Transformer with norms inside": its_parent}
+    return written(make, S2T, limits, **no_frames(make))
 
 
 @case("speech2text2", Speech2Text)
 def _() -> Case:
+    sound = random_rows(3, 400)
+
     def make() -> Speech2Text:
-        encoder = speech2text.speech2text(speech2text.TINY).encoder
-        return speech2text2.speech2text2(encoder, 32, speech2text2.TINY)
+        encoder = wav2vec2.wav2vec2(wav2vec2.TINY, d_model=16)
+        return speech2text2.speech2text2(encoder, 16, speech2text2.TINY)
 
     def its_parts() -> tuple[Tensor, Tensor]:
-        model = make().double().eval()
-        states = model.encoder(FRAMES)[0]
-        return model(FRAMES, TOKENS), model.head(model.decoder(TOKENS, states))
+        model: Any = make().double().eval()
+        states = model.encoder.narrow(model.encoder.encoder(sound))
+        return model(sound, TOKENS), model.head(model.decoder(TOKENS, states))
 
-    return written(
+    found = written(
         make,
         "transformers 4.57.6 Speech2Text2ForCausalLM, kept",
-        {"encoder, decoder, head": its_parts},
+        {"wav2vec 2.0, narrow, decoder, head": its_parts},
+        sound,
     )
+    gumbel = {"embeddings.mask": "nothing is hidden"}
+    return replace(found, silent=gumbel)
 
 
 @case("whisper", Speech2Text)
@@ -152,6 +179,7 @@ def _() -> Case:
         make,
         "transformers WhisperForConditionalGeneration",
         {"its parent's parts: its parent": its_parent},
+        **no_frames(make),
         **{
             "a shorter window": lambda: make()(frames[:, :20], TOKENS),
             "a mask": lambda: make()(frames, TOKENS, torch.ones(3, 24).bool()),
@@ -194,19 +222,18 @@ def _() -> Case:
 @case("speech2text2/Narrowed", Narrowed)
 def _() -> Case:
     def an_identity() -> tuple[Tensor, Tensor]:
-        module, rows = Narrowed(Rows(), 8, 8), random_rows(2, 6, 8)
-        set_weights(module, narrow__weight=torch.eye(8), narrow__bias=0.0)
+        module, rows = Narrowed(States(), 8, 8), random_rows(2, 6, 8)
         return module(rows)[0], rows
 
     def run(module: Narrowed, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(x, padding_of(mask))[0]
 
     return Case(
-        make=lambda: Narrowed(Rows(), 8, 16),
+        make=lambda: Narrowed(States(), 8, 16),
         run=run,
         d_model=8,
         parity="torch.nn.Linear",
-        limits={"the matrix 1: the encoder's states": an_identity},
+        limits={"the same width: the encoder's states": an_identity},
         laws={**ALONE, "no_leak": ALONE["cache"], "refusal": ANY_ROWS},
     )
 
