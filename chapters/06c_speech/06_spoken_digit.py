@@ -88,7 +88,7 @@ speaking(toy.model, [*first, *others], phones=PHONES, targets=[*TARGETS.values()
 # | A | `A--` 6, `AA-` 3, `-A-` 1, others 0 | 10 |
 #
 # If only these two words can be said, AB has 42 of 52, or 81 %. The page does this with ten words
-# and some twenty frames; page 6c.2 shows how it is summed without a list of paths.
+# and some twenty frames; [page 6c.2](02_ctc.ipynb) shows how it is summed without a list.
 
 # %% The sums, computed tags=["nbval-check-output", "fold"]
 from deepdive.training.objectives.ctc import ctc_loss
@@ -230,10 +230,10 @@ table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
 # - **Where does the sound go?** Here it stays in the page. Many services send it away: say so to
 #   those whom you record, and ask.
 # - **Let it say that it does not know.** The bars share 100 % among ten words, so that *no* becomes
-#   a digit as well. A machine should ask again below some share, which is chosen on new voices,
-#   since on the old ones it is sure too often.
-# - **A closed list helps.** The phones alone are often wrong by one; which of ten words fits them
-#   best is still clear.
+#   a digit as well. A machine should ask again below some share, which is chosen on new voices;
+#   even then it can be sure and wrong: press the last sample.
+# - **A closed list helps.** The sounds of the first sample come out as S EH V AH AH N, which is no
+#   word; which of ten words fits them best is clear all the same.
 # - **Browsers give what they give**: 44,100 or 48,000 samples a second, and sometimes a filter
 #   against noise. The page brings all to 8,000, as it was in training, before anything else.
 #
