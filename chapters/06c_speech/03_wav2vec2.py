@@ -80,15 +80,15 @@ def box(x, y, words, role, wide=104):
             text(x, y + 1, words, 14)]  # fmt: skip
 
 
-body = [*box(60, 100, "sound", "value"), *box(185, 100, "convolutions", "key"),
-        *box(315, 45, "some hidden", "value"), *box(315, 155, "codebooks", "key"),
-        *box(450, 45, "Transformer", "query"), *box(450, 155, "code", "output"),
-        *box(555, 100, "alike?", "weight", 78)]  # fmt: skip
-for x, y, to_x, to_y in ((112, 100, 131, 100), (237, 90, 262, 55), (237, 110, 262, 145),
-                         (367, 45, 396, 45), (367, 155, 396, 155), (503, 55, 527, 81),
-                         (503, 145, 527, 119)):  # fmt: skip
+body = [*box(38, 100, "sound", "value", 72), *box(145, 100, "convolutions", "key", 98),
+        *box(262, 40, "some hidden", "value", 98), *box(262, 160, "codebooks", "key", 98),
+        *box(372, 40, "Transformer", "query", 94), *box(372, 160, "code", "output", 94),
+        *box(372, 100, "alike?", "weight", 70)]  # fmt: skip
+for x, y, to_x, to_y in ((74, 100, 95, 100), (185, 83, 213, 52), (185, 117, 213, 148),
+                         (311, 40, 324, 40), (311, 160, 324, 160), (372, 57, 372, 82),
+                         (372, 143, 372, 118)):  # fmt: skip
     body.append(arrow(x, y, to_x, to_y))
-show(svg(600, 190, body), "Sound goes through convolutions; their rows take two ways. Above, some "
+show(svg(422, 190, body), "Sound goes through convolutions; their rows take two ways. Above, some "
      "are hidden and a Transformer reads the rest; below, each row chooses a code. At a hidden row "
      "both are compared.")  # fmt: skip
 
@@ -464,7 +464,8 @@ with_alt(figure, "Phones down, entries of the first codebook across: of the rows
 
 # %% [markdown]
 # *One run. Each column is an entry, and shows whose sounds take it: a full cell is an entry that
-# belongs to one phone. The paper draws the same for its own codebooks (appendix D).*
+# belongs to one phone. Silence has entries that are nearly its own, and so have IY and S; most
+# others are shared by several phones. The paper draws the same for its codebooks (appendix D).*
 
 # %% [markdown]
 # ### Common mistake: a batch of different lengths, read by the base form
