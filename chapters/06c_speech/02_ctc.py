@@ -4,7 +4,7 @@
 # Somebody says "cat" into a telephone. The recording is a row of a hundred short frames, the
 # transcript is three letters, and nobody marked where each begins. Who says which frame belongs to
 # which letter, when a model is to learn it? And why does such a model so often write nothing at all
-# for hours, so that every word counts as wrong?
+# for hundreds of steps, so that every word counts as wrong?
 #
 # <small>Book 6.3, and the papers under further reading · before this page: [from a waveform to
 # units](01_waveform.ipynb), [recurrent networks](../01_before/07_rnn.ipynb) · 18 min to read · a
@@ -39,12 +39,12 @@ TOO = {"-": [1, 1, 2, 1, 2], "t": [2, 2, 0, 0, 0], "o": [1, 1, 2, 3, 2]}
 lattice({"cat": CAT, "too": TOO})
 
 # %% [markdown]
-# *Five frames. Each frame says one symbol: a letter, or the blank "-", which is no letter. A
-# **path** is what all five say. To read it, equal neighbours become one, then blanks go: c c - a t,
-# - c a - t and c a a t t all say "cat". In the picture a path goes from left to right through the
-# word with blanks around its letters, one column a frame. The number in a place is the sum of all
-# ways to get there; a line is as wide as its share of the paths, a place as full. Press the numbers
-# below the picture, a place, or the arrow keys.*
+# *Five frames. Each frame says one symbol: a letter, or the blank `-`, which is no letter. A path
+# is what all five say. To read it, equal neighbours become one, then blanks go: the paths
+# `c c - a t`, `- c a - t` and `c a a t t` all say "cat". In the picture a path goes from left to
+# right through the word with blanks around its letters, one column a frame. The number in a place
+# is the sum of all ways to get there; a line is as wide as its share of the paths, a place as full.
+# Press the numbers below the picture, a place, or the arrow keys.*
 #
 # 1. The likeliest symbol of each frame is the blank (of equal ones the first counts). How can "cat"
 #    still be the more probable text?
@@ -474,8 +474,8 @@ with_alt(curves({"as it is": ""}, 500), "Above, the loss falls within 25 steps t
 # that are wrong.*
 #
 # The loss falls at once, and then nothing seems to happen. For many steps the recogniser writes
-# nothing, whatever is said: each word counts as left out, so that exactly 100 % are wrong. This is
-# the complaint that users of CTC voice most. Then, without any change, it begins to write, letters
+# nothing, whatever is said: each word counts as left out, so that exactly 100 % are wrong. Users
+# of CTC often complain of this. Then, without any change, it begins to write, letters
 # first; the word error rate is the last to move, since one wrong letter makes a wrong word.
 
 # %% [markdown]
@@ -737,6 +737,10 @@ for found in prefix_beam(shares.log(), beams=100, least=0.0)[:3]:
     print(f"beam: “{text}”, {1024 * torch.tensor(found.log_prob).exp():.0f} of 1,024")
 
 # %% [markdown]
+# The words help in every seed: of a hundred words at least 54.1 are wrong without them, and at most
+# 42.5 with them. To add up paths without words changes little here. The weights of the language
+# model were set beforehand, not tuned, and it was counted from the texts of the training alone.
+#
 # ### Common mistake: fewer frames than the text needs
 #
 # A text needs a frame for each letter, and one more wherever two equal letters follow each other.
