@@ -333,8 +333,9 @@ measured = sweep(measure, points, target_file, data="an4_mfcc", minutes=400)
 #
 # Then come two minutes with the sounds written down: 40 utterances, with a phone (a speech sound)
 # for each row. A linear map learns from these and is asked about eleven people whom nobody has
-# heard yet. Nobody marked AN4's phones by hand: its words were laid along the frames by the best
-# path (`align_phones`), and borders are where that errs.
+# heard yet. Nobody marked AN4's phones by hand: its words were laid along the frames by [the best
+# path](02_ctc.ipynb), and borders are where that errs ([the next page](04_hubert.ipynb) says how
+# often).
 
 # %% Read what was kept tags=["fold"]
 import json
@@ -495,7 +496,7 @@ for called, form in forms.items():
 # - Published weights: `load("facebook/wav2vec2-base")`, downloaded as a folder; `head="ctc"` for
 #   those that write letters, `head="pretraining"` for those with codebooks. Base has 95 million
 #   numbers, large 317 million.
-# - To write, put one matrix on the states and train with the CTC loss. Baevski et
+# - To write, put one matrix on the states and train with the [CTC loss](02_ctc.ipynb). Baevski et
 #   al. report 4.8 and 8.2 % of words wrong (LibriSpeech, clean and other) with **ten minutes** of
 #   labelled speech after 53,000 hours without labels.
 # - Wrong codes come from the same recording. From others, a voice or a room would give the answer
