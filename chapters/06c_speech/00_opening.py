@@ -93,6 +93,7 @@ show(
 # | 6c.1 | [From a waveform to units](01_waveform.ipynb) | What of a sound is kept? | 16 |
 # | 6c.2 | [Which frame says which letter?](02_ctc.ipynb) | Who marks the letters? | 18 |
 # | 6c.3 | [Learning from sound alone](03_wav2vec2.ipynb) | What can unlabelled sound teach? | 15 |
+# | 6c.4 | [Units of sound](04_hubert.ipynb) | Are found units sounds? | 15 |
 # | 6c.5 | [Writing while listening](05_alignment.ipynb) | Where does each letter listen? | 16 |
 # | 6c.6 | [Speak a digit](06_spoken_digit.ipynb) | Which digit did you say? | 12 |
 #
