@@ -534,7 +534,7 @@ table(lines, ["where a letter is said to be", *GROUPS],
 # The same weights, read as a path, put first letters and open ones into their digit almost always,
 # more often than the line, in every seed. So the decoder does know where a digit begins, though it
 # was never told; one must not read each letter alone. For the settled letters it stays behind the
-# line: there is nothing in the weights that says where a word ends.
+# line, in every seed.
 
 # %% [markdown]
 # ## Eight digits

@@ -1,0 +1,48 @@
+"""The study of speech: its test is that of the recipes, and kept transcripts err as it says."""
+
+from __future__ import annotations
+
+import json
+
+import jiwer
+import pytest
+from checkout import ROOT
+
+from deepdive.data.speech import an4
+from deepdive.evaluate.transcripts import align_all, rate_interval, word_error_rate
+
+ROWS = json.loads((ROOT / "chapters/06c_speech/results/an4_hour.json").read_text("utf-8"))["rows"]
+
+
+@pytest.mark.data("an4_mfcc")
+def test_the_test_is_the_one_of_the_recipes() -> None:
+    """130 utterances, 773 words and 2,565 characters: as ESPnet counts them, spaces too."""
+    test, every = an4("test"), an4("train")
+    assert (len(every), len(test)) == (948, 130)
+    assert sum(len(words.split()) for words in test.words) == 773
+    assert sum(len(words) for words in test.words) == 2565
+    train, valid = every.held_out(sorted({*every.speakers})[4::9])
+    assert (len(train), len(valid)) == (848, 100)
+    who = [{*part.speakers} for part in (train, valid, test)]
+    assert not who[0] & who[1]
+    assert not (who[0] | who[1]) & who[2]
+
+
+@pytest.mark.data("an4_mfcc")
+@pytest.mark.parametrize("said", ["said", "said_with_model"])
+def test_kept_transcripts_err_as_jiwer_counts(said: str) -> None:
+    test = an4("test")
+    for row in ROWS:
+        if said in row:
+            ours = word_error_rate(test.words, row[said])
+            assert ours == pytest.approx(jiwer.wer([*test.words], row[said]))
+
+
+@pytest.mark.data("an4_mfcc")
+def test_an_hour_is_enough_for_kaldi_s_single_sounds() -> None:
+    """Without a language model at most 10.61 % in at most an hour of two cores."""
+    test = an4("test")
+    (row,) = [row for row in ROWS if row["system"] == "conformer"]
+    rate = rate_interval(align_all(test.words, row["said"]), test.speakers)
+    assert rate.value <= 0.1061
+    assert row["core_minutes"] <= 120
