@@ -77,7 +77,7 @@ spectrum_slices(shown, n_mels=20, start=0.35)
 # | the same, begun one sample later | 1 −2 −1 2 | 1 + 1 = 2 | −2 − 2 = −4 | 4 + 16 = 20 |
 # | another wave | 1 1 1 1 | 1 − 1 = 0 | 1 − 1 = 0 | 0 |
 #
-# The first two windows have no sample in common, and sound alike; their power is the same. Power
+# The first two windows differ in every place, and sound alike; their power is the same. Power
 # forgets where in the window a wave begins, its *phase*. This is the first thing that is thrown
 # away, and the reason why what follows knows a *seven* again that begins a little later.
 
@@ -98,9 +98,9 @@ for samples in ([2.0, 1, -2, -1], [1.0, -2, -1, 2], [1.0, 1, 1, 1]):
 #    $h[n] = (1 - \cos(2 \pi n / N)) / 2$.
 # 3. **Power.** Ask, as above, for each of 129 frequencies from 0 to 4,000 Hz:
 #    $P[k] = |\sum_n x[n]\, h[n]\, e^{-2 \pi i k n / N}|^2$.
-# 4. **Mel bands.** An ear tells 200 from 300 Hz with ease, and 3,200 from 3,300 Hz hardly. The mel
-#    scale $m = 2595 \log_{10}(1 + f / 700)$ counts steps that sound equal. Triangles that are
-#    equally wide in mel, so narrow below and wide above, each sum up the power inside:
+# 4. **Mel bands.** To an ear the step from 200 to 300 Hz is large, and the one from 3,200 to 3,300
+#    small. The mel scale $m = 2595 \log_{10}(1 + f / 700)$ counts steps that sound equal. Triangles
+#    that are equally wide in mel, so narrow below and wide above, each sum up the power inside:
 #    $S[j] = \log \sum_k P[k]\, M[k, j]$.
 # 5. **Logarithm.** Twice as loud is then the same step up, for a whisper and for a shout.
 
@@ -438,7 +438,7 @@ for name, each in (("digits told right: more by", gain),
 # *With the mean taken away; intervals of 95 %, over the speakers for digits and over the digits for
 # speakers.* That speakers are told less often is sure for these six. That digits are told better
 # holds on average and not for each speaker: the interval reaches a little below zero. And units,
-# for all that they look like a text, keep as much of the voice as bands do (the dotted line).
+# for all that they look like a text, keep no less of the voice than bands do (the dotted line).
 
 # %% [markdown]
 # ### Common mistake: the wrong rate
@@ -484,7 +484,7 @@ players([("at the right rate", waves[first]), ("read as if it had twice the rate
 #
 # Answer each in a sentence, then open.
 #
-# 1. Two windows have no sample in common and the same power at each frequency. How can they sound
+# 1. Two windows differ in every place and have the same power at each frequency. How can they sound
 #    alike?
 #
 #    <details><summary>Answer</summary>

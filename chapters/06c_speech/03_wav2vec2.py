@@ -327,9 +327,9 @@ measured = sweep(measure, points, target_file, data="an4_mfcc", minutes=400)
 #
 # Hours of radio are too much for a laptop; here it is 36 minutes of **AN4**, in which people spell
 # names and say numbers. What is read are its 13 cepstra every 10 milliseconds, because there are no
-# waveforms: two convolutions stand in the place of seven, and nothing else changes (the record's
-# `channels`, `kernels` and `strides`). The network has three layers of width 96 and never sees a
-# word.
+# waveforms in this data set: two convolutions stand in the place of seven (the record's `channels`,
+# `kernels` and `strides`). The network is small: three layers of width 96, 32 entries in each
+# codebook, 20 wrong codes beside the right one. It never sees a word.
 #
 # Then come two minutes with the sounds written down: 40 utterances, with a phone (a speech sound)
 # for each row. A linear map learns from these and is asked about eleven people whom nobody has
@@ -393,9 +393,9 @@ else:
 # %% [markdown]
 # **Yes.** From the rows of the network that listened the map reads five points and more above what
 # it reads from cepstra, in every seed, and the interval over people is far from zero. The network
-# that has not been trained is no better than the cepstra. What was learned lies in the convolutions
-# already: behind the last layer the map finds no more, in any seed. (The layers are trained for
-# what stands in a gap, and the map asks for what was heard.)
+# that has not been trained is no better than the cepstra, as read behind its last layer. Behind the
+# last layer of the one that listened the map finds no more than behind its convolutions, in any
+# seed. (The layers are trained for what stands in a gap, and the map asks for what was heard.)
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict

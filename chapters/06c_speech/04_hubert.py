@@ -300,8 +300,8 @@ right = torch.cat(exact.phones) == torch.cat([torch.from_numpy(row) for row in l
 print(f"frames with their true phone: {100 * right.double().mean():.0f} % (generated voices)")
 
 # %% [markdown]
-# So a tenth of the labels is wrong even where speech is clean, mostly at borders. It hurts all
-# units below alike.
+# So a tenth of the labels is wrong even where speech is clean. The labels were laid by cepstra, so
+# that they may favour units of cepstra a little.
 
 # %% Read what was kept tags=["fold"]
 import json
@@ -354,8 +354,8 @@ for kind in ("cepstra", "not trained", "first"):
 # %% [markdown]
 # **By a third.** Units of cepstra take away about a third of the doubt about the phone, those of
 # a network that was not trained less, in every seed. After 100 steps of saying units, the states of
-# layer 2 share more with the phones than the cepstra do, in every seed. Their purities are not
-# higher: the three measures need not agree. And the intervals over eleven people overlap, so that
+# layer 2 share more with the phones than the cepstra do, in every seed. Their purities are lower,
+# though: the three measures do not agree. And the intervals over eleven people overlap, so that
 # other people might turn the order round.
 #
 # Hsu et al. (table IV; 100 units, LibriSpeech, phones by forced alignment) have 25.1 % shared
@@ -373,10 +373,10 @@ shown(["first", "once more", "second"])
 
 # %% [markdown]
 # Here the second training does **not** pay: the network that went on with its old units shares more
-# with the phones, in every seed, and the second is no better than the first. Hsu et al. find that
+# with the phones, in every seed, and the second with fewer than the first. Hsu et al. find that the
 # second training helps; they trained for hundreds of thousands of steps, and here it is a hundred.
-# A network that has hardly learned makes no better units. The page shows the method and not its
-# gain, and what one must compare it with: going on.
+# So this page shows the method and not its gain. It also shows what the second training must be
+# compared with: going on for as long with the old units.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -409,8 +409,9 @@ table(cut_lines, ["units", "phone purity, %", "unit purity, %", "shared, %"],
       caption="units of cepstra, cut by lot")  # fmt: skip
 
 # %% [markdown]
-# Phone purity is helped by lots, and shared information too; only unit purity tells. All numbers
-# above this one are therefore of equally many units.
+# Phone purity is helped by lots, and shared information too; only unit purity tells. All tables of
+# ours above this one are therefore of equally many units; Hsu's 100 are not, and stand beside ours
+# for their size alone.
 
 # %% [markdown]
 # ### Common mistake: purity at different numbers of units

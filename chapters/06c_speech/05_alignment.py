@@ -512,9 +512,10 @@ table(lines, ["where a letter is said to be", *GROUPS],
 # it is far from any border. The heads do worse. In every seed all heads stay far behind the line
 # for the settled letters; even the best one has a fifth of them and more in another digit.
 #
-# So a head listens where there is something to find out. Once the digit is known, its next letters
-# follow from what is written already, and nothing in the training asks where the head looks
-# meanwhile. *Where attention looks* and *where the letter is spoken* are two questions.
+# One reason may be that once the digit is known, its next letters follow from what is written
+# already, and nothing in the training asks where the head looks meanwhile. This table does not
+# prove it, for settled letters also stand late in their words. *Where attention looks* and *where
+# the letter is spoken* are two questions.
 #
 # ### Only forward
 #
