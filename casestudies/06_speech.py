@@ -1,7 +1,7 @@
 # %% [markdown] tags=["slide"]
 # # Forty-two minutes of speech: how many words does a recogniser get wrong?
 #
-# In 1991 people came to Carnegie Mellon, sat before a microphone, and spelled their names, read
+# About 1991 people came to Carnegie Mellon, sat before a microphone, and spelled their names, read
 # telephone numbers and said dates. 74 of them left us 42 minutes. With these alone, no other
 # recording and no published model: can a machine write down what a stranger says? How many words
 # does it get wrong, and which?
@@ -78,7 +78,7 @@ shown = max(range(len(test)), key=lambda i: (len(test.words[i].split()) == 4, -i
 spectrum = torch.from_numpy(test.features[shown]).double() @ cosines(13, 40).T
 figure = Figure(figsize=(7, 2.4))
 axes = figure.subplots()
-axes.imshow(spectrum.T[:, :], aspect="auto", origin="lower", cmap="magma",
+axes.imshow(spectrum.T, aspect="auto", origin="lower", cmap="Blues",
             extent=(0, len(spectrum) / 100, 0, 40))  # fmt: skip
 axes.set(xlabel="seconds", ylabel="mel band", title=test.words[shown])
 with_alt(
@@ -88,8 +88,8 @@ with_alt(
 )
 
 # %% [markdown]
-# *Somebody we have not heard in training says these words. The bright bands are resonances of the
-# mouth; where the image is dark, nobody speaks, and between some words it is not dark at all.*
+# *A voice of the test, which no training heard. The full bands are resonances of the mouth; where
+# the image is pale, nobody speaks.*
 #
 # ## Three ways to write it down
 #
@@ -303,7 +303,7 @@ table([
 # training's transcripts (`NGram`, three words at a time). The two weights of the search were chosen
 # on the voices held out.
 #
-# ## An hour, kept
+# ## Half an hour, kept
 
 
 # %% One long training as a row tags=["fold"]
@@ -386,11 +386,11 @@ said = torch.tensor([letters.encode(test.words[shown])])
 row = len(spectrum) / 100 / len(log_p)  # seconds between two rows
 figure = Figure(figsize=(7, 2.6))
 axes = figure.subplots()
-axes.imshow(spectrum.T, aspect="auto", origin="lower", cmap="magma",
+axes.imshow(spectrum.T, aspect="auto", origin="lower", cmap="Blues",
             extent=(0, len(spectrum) / 100, 0, 40))  # fmt: skip
 for letter, (first, last) in zip(test.words[shown], laid.spans, strict=True):
     middle = row * (first + last) / 2
-    axes.axvline(middle, color="white", lw=0.5)
+    axes.axvline(middle, color="C1", lw=1)
     axes.text(middle, 41, letter, ha="center", fontsize=9)
 axes.set(xlabel="seconds", ylabel="mel band")
 share_blank = sum(symbol == 0 for symbol in laid.path) / len(laid.path)
@@ -430,10 +430,10 @@ for name, write in ways.items():
     began = time.perf_counter()
     write()
     clocks.append({"search": name, "seconds": time.perf_counter() - began})
+assert all(row["seconds"] < 0.1 * heard for row in clocks)
 table([{**row, "of real time": row["seconds"] / heard} for row in clocks],
       formats={"seconds": ".1f", "of real time": ".1%"},
       caption=f"{len(some)} utterances, {heard:.0f} seconds of speech.")  # fmt: skip
-assert all(row["seconds"] < 0.1 * heard for row in clocks)
 
 # %% [markdown]
 # ## The results, kept, and what they cost
