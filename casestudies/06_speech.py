@@ -577,8 +577,8 @@ print(int(frames_needed(three, torch.tensor([5]))), round(25 / 3))
 # %% [markdown]
 # ## In three sentences
 #
-# Thirty-eight minutes of other people's speech were enough for a stranger's words: 13.3 of 100
-# wrong after six minutes of learning on one core, 8.9 after half an hour (one run each). A list of
+# Thirty-eight minutes of other people's speech were enough for a stranger's words: 13.3 % wrong
+# after six minutes of learning on one core, 8.9 % after half an hour (one run each). A list of
 # words mended a third of what the short run got wrong, and made it as good as the long one; in the
 # long run most errors are letters. With the list, our interval holds both of Kaldi's figures;
 # without it, that of ESPnet without a language model: ten speakers do not rank us.
