@@ -73,6 +73,8 @@ SMALL: dict[str, Any] = {
     "depths": (2, 1),
     "heads": (2, 4),
     "widths": (16, 32),
+    "kernels": (3, 3),
+    "n_letters": 20,
     "sizes": (3, 3),
     "strides": (2, 2),
     "rates": (2, 1),

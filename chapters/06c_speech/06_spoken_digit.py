@@ -297,6 +297,14 @@ table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
 #    Yours alone. With 20 of 30 the interval goes from about 50 to 83 %: thirty digits say little.
 #
 #    </details>
+# 3. *(pencil, 3 min)* Somebody tests on 50 takes of each of six people and leaves out every tenth
+#    take. Which sentence may he write: "right for people like these six", or "right for a seventh"?
+#
+#    <details><summary>Answer</summary>
+#
+#    The first alone. Every voice of his test is in the training too.
+#
+#    </details>
 
 # %% tags=["nbval-check-output"]
 # The answer to exercise 1, checked: every path, by its word.

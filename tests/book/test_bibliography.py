@@ -38,7 +38,7 @@ CONFERENCES = {
     "Findings of ACL", "Findings of EMNLP",
     "First Workshop on Neural Machine Translation", "GSCL", "ICASSP", "ICCV", "ICLR",
     "ICLR Workshop", "ICML", "IJCAI", "Interspeech", "KDD", "LREC", "NAACL", "NIPS", "NeurIPS",
-    "PAKDD", "RepL4NLP", "SSST-8", "Symposium on the Mathematical Theory of Automata",
+    "PAKDD", "RepL4NLP", "SODA", "SSST-8", "Symposium on the Mathematical Theory of Automata",
     "UAI", "USENIX Security", "WMT", "WNUT", "WSDM",
 }  # fmt: skip
 # What an identifier of the ACL Anthology says of the conference.

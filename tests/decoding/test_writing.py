@@ -17,7 +17,7 @@ from deepdive.tokenizers import BOS, EOS, PAD, CharTokenizer
 from deepdive.training import fit
 from deepdive.training.objectives.ctc import ctc_loss
 from deepdive.training.optim import adam
-from deepdive.training.tasks.speech import Listening, SpeechBatches
+from deepdive.training.tasks.speech import SpeechBatches
 from deepdive.training.tasks.writing import Writer, loss
 
 WORDS = ("AB", "B", "A B", "BA", "ABAB", "B A")
@@ -45,7 +45,7 @@ def another() -> Writer:
     config = wav2vec2.TINY.but(
         channels=12, kernels=(3, 3), strides=(2, 1), norms=wav2vec2.layer_norms
     )
-    encoder = Listening(wav2vec2.wav2vec2(config))
+    encoder = wav2vec2.wav2vec2(config)
     words = TINY2.but(src_vocab=len(TOKENS), pad=PAD, start=BOS, end=EOS)
     return Writer(speech2text2(encoder, 32, words), 32, len(TOKENS))
 

@@ -233,6 +233,8 @@ HASHES = {
     "number_words.json": "806be84e3b567b34",
     "number_words.safetensors": "e10ed8187210b0f9",
     "number_words_steps.safetensors": "0beddadc0cf79a3d",
+    "spoken_digits.json": "1d6f7d31fc05cc9a",
+    "spoken_digits.safetensors": "ac9021cd9735f1dd",
     "trays.json": "569fc331f2c2df93",
     "trays.safetensors": "9d5cc554a42e869a",
 }

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import each_at_least
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.norms import LayerNorm
 
@@ -128,3 +129,5 @@ def check_steps(widths: Sequence[int], kernels: Sequence[int], strides: Sequence
             f"widths, kernels, strides: came {len(widths)}, {len(kernels)} and {len(strides)}; "
             "expected one of each a convolution"
         )
+    for name, values in (("widths", widths), ("kernels", kernels), ("strides", strides)):
+        each_at_least(1, name, values)

@@ -79,7 +79,7 @@ _PAGE = """\
 .ts-words > span {{ display: inline-flex; flex-direction: column; align-items: center;
   padding: .1em .35em; border: 2px solid transparent; border-radius: .3em; }}
 .ts-words > .ts-error {{ border-color: {error}; }}
-.ts-said {{ opacity: .65; font-size: .85em; }}
+.ts-said {{ opacity: .65; }}
 @media print {{ .ts-move {{ display: none; }} }}
 </style>
 <div class="ts" id="{id}" role="group" aria-label="What was written, step by step of the training">

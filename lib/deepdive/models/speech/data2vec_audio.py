@@ -29,8 +29,9 @@ class StackedPlaces(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
         width, groups, d_model = config.place_width, config.place_groups, config.d_model
-        self.activation = config.convolution_activation
-        self.pads = width // 2, (width - 1) // 2
+        if d_model % groups:
+            raise ValueError(f"place_groups={groups} does not divide d_model={d_model}")
+        self.activation, self.pads = config.convolution_activation, (width // 2, (width - 1) // 2)
         self.convolutions = nn.ModuleList()
         for _ in range(config.place_layers):
             convolution = nn.Conv1d(d_model, d_model, width, groups=groups, bias=True)

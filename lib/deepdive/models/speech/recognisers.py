@@ -1,10 +1,9 @@
-"""Three recognisers of speech, small enough for 42 minutes of it: their convolutions read cepstra
-in the place of a waveform.
+"""Three recognisers, small enough for 42 minutes of speech, whose convolutions read cepstra.
 
-    wav2vec 2.0, HuBERT   the same encoder (`listener`), CTC behind it (`speller`); they differ in
-                          what they learn before any letter (`deepdive.training.tasks.listening`)
-    Speech2Text           writes letter by letter, with CTC beside (`writer`)
-    Conformer blocks      and CTC (`by_conformer`): not one of the three, but what came after them
+wav2vec 2.0, HuBERT   the same encoder (`listener`), CTC behind it (`speller`); they differ in
+                      what they learn before any letter (`deepdive.training.tasks.listening`)
+Speech2Text           writes letter by letter, with CTC beside (`writer`)
+Conformer blocks      and CTC (`by_conformer`): not one of the three, but what came after them
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 
 from torch import nn
 
+from deepdive.checks import positive
 from deepdive.layers import LayerNorm, PreNorm
 from deepdive.layers.sound import ChannelNorm, layer_norms
 from deepdive.layers.stacks import Stack
@@ -75,12 +75,13 @@ def by_conformer(n_letters: int, d_model: int = 144, n_layers: int = 4) -> Spell
 
 def writer(n_letters: int, encoder: Wav2Vec2 | None = None, d_model: int = 144) -> Writer:
     """Return a Speech2Text that writes letters; with an `encoder` a Speech2Text2 behind it."""
+    positive(n_letters=n_letters, d_model=d_model)
     tokens: Any = {"pad": PAD, "start": BOS, "end": EOS}
     small: Any = {"d_model": d_model, "n_decoder_layers": 2, "d_decoder_ff": 4 * d_model}
     if encoder is not None:
         config = speech2text2.BASE.but(src_vocab=n_letters, **tokens, **small)
         width = encoder.config.d_model
-        model = speech2text2.speech2text2(Listening(encoder), width, config)
+        model = speech2text2.speech2text2(encoder, width, config)
     else:
         model = speech2text.speech2text(
             n_features=FEATURES, vocab_size=n_letters, n_layers=6, d_ff=4 * d_model,
