@@ -242,11 +242,12 @@ for symbol, *both in table_of:
 # ## A real training: one hundred per cent wrong
 #
 # AN4 is a corpus of people who spell names and say numbers, dates and commands; each hundredth of a
-# second is given as 13 [cepstra](01_waveform.ipynb), the rough form of its spectrum. We take its
-# utterances of up to two and a half seconds. A small recogniser makes one frame of four, reads them
-# with a recurrent network in both directions, and says one of 28 symbols in each: blank, space, A
-# to Z. It learns with CTC alone, 16 utterances a step, and every 25 steps it is asked about people
-# it has not heard. (In the profile `ci` generated voices say digits instead.)
+# second is given as 13 [cepstra](01_waveform.ipynb#from-bands-to-cepstra), the rough form of its
+# spectrum. We take its utterances of up to two and a half seconds. A small recogniser makes one
+# frame of four, reads them with a recurrent network in both directions, and says one of 28 symbols
+# in each: blank, space, A to Z. It learns with CTC alone, 16 utterances a step, and every 25 steps
+# it is asked about people it has not heard. (In the profile `ci` generated voices say digits
+# instead.)
 
 # %% Utterances tags=["fold"]
 from functools import cache

@@ -3,7 +3,7 @@ const all = box.querySelector(".ss-all"), choice = box.querySelector("select");
 const told = box.querySelector("[role=status]"), sound = box.querySelector("audio");
 const find = name => box.querySelector(".ss-" + name);
 const { wide, wave, mel, low, half, length, step, rate, bins, mels } = spec;
-const tops = [20, 42 + wave, 68 + wave + mel], right = wide - half;
+const tops = [20, 42 + wave, 84 + wave + mel], right = wide - half;
 const bytes = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 const kept = spec.recordings.map(each => ({ ...each, samples: new Int8Array(bytes(each.samples).buffer),
   power: bytes(each.power), bands: bytes(each.bands) }));
@@ -46,6 +46,14 @@ const choose = () => {
   find("wave").setAttribute("d", d);
   find("image").setAttribute("href", "data:image/png;base64," + now.image);
   find("image").setAttribute("width", wide * ((moments() - 1) * step + length) / now.samples.length);
+  const seconds = now.samples.length / rate, gap = seconds < 1 ? 0.1 : 0.5;
+  find("times").replaceChildren(...Array.from({ length: Math.floor((seconds - 0.03) / gap) }, (_, i) => {
+    const tick = document.createElementNS("http://www.w3.org/2000/svg", "text");
+    tick.setAttribute("x", (wide * gap * (i + 1) / seconds).toFixed(1));
+    tick.setAttribute("y", tops[1] + mel + 13);
+    tick.textContent = `${(gap * (i + 1)).toFixed(1)} s`;
+    return tick;
+  }));
   sound.src = now.sound;
   go(Math.round(spec.start * (moments() - 1)));
 };

@@ -153,7 +153,7 @@ def said_of(values: Any, at: int, rate: int, edges: Sequence[float]) -> str:
 def _drawing(values: Any, at: int, rate: int, edges: Sequence[float]) -> str:
     samples, power, bands = (values[name] for name in ("samples", "power", "bands"))
     length, step = round(0.025 * rate), round(0.01 * rate)
-    tops = 20.0, 20 + WAVE + 22, 20 + WAVE + 22 + MEL + 26
+    tops = 20.0, 20 + WAVE + 22, 20 + WAVE + 22 + MEL + 42
     x, wide = WIDE * at * step / len(samples), WIDE * length / len(samples)
     covered = WIDE * (len(power) * step + length - step) / len(samples)
     label = '<text x="{:g}" y="{:g}" font-size="13" fill="currentColor">{}</text>'
@@ -183,7 +183,9 @@ def _drawing(values: Any, at: int, rate: int, edges: Sequence[float]) -> str:
         f'<image class="ss-image" x="0" y="{tops[1]:g}" width="{covered:.1f}" height="{MEL:g}" '
         'preserveAspectRatio="none" style="image-rendering:pixelated" '
         f'href="data:image/png;base64,{values["packed"]["image"]}"/>',
-        frame.format(0, tops[1], WIDE, MEL),
+        frame.format(0, tops[1], WIDE, MEL), _hertz(edges, tops[1]),
+        f'<g class="ss-times" font-size="12" text-anchor="middle" fill="currentColor">'
+        f"{_times(len(samples) / rate, tops[1] + MEL + 13)}</g>",
         f'<rect class="ss-slice" x="{x:.1f}" y="{tops[1]:g}" width="{wide:.1f}" '
         f'height="{MEL:g}" {window}/>',
         label.format(2, tops[2] - 7, "these 25 ms"), frame.format(0, tops[2], HALF, LOW),
@@ -201,6 +203,26 @@ def _drawing(values: Any, at: int, rate: int, edges: Sequence[float]) -> str:
         f'style="width:100%;max-width:44rem;height:auto;{FONT}" class="ss-all" tabindex="0" '
         'role="img" aria-label="A recording over time, and one moment of it: arrow keys move">'
         f"{''.join(body)}</svg>"
+    )
+
+
+def _hertz(edges: Sequence[float], top: float) -> str:
+    """The middle of some bands in Hz, over the right end of their picture."""
+    n = len(edges) - 2
+    return "".join(
+        f'<text x="{WIDE - 3:g}" y="{top + MEL * (1 - (j + 0.5) / n) + 4:.1f}" font-size="12" '
+        'text-anchor="end" fill="currentColor" class="ss-over">'
+        f"{round(edges[j + 1], -1):.0f} Hz</text>"
+        for j in sorted({n // 10, n // 2, n - 1 - n // 10})
+    )
+
+
+def _times(seconds: float, y: float) -> str:
+    """Tenths of a second below the pictures, or halves where it is long; as the script does."""
+    step = 0.1 if seconds < 1 else 0.5
+    return "".join(
+        f'<text x="{WIDE * step * i / seconds:.1f}" y="{y:g}">{step * i:.1f} s</text>'
+        for i in range(1, int((seconds - 0.03) / step) + 1)
     )
 
 
@@ -238,6 +260,7 @@ _PAGE = """\
 .ss p {{ margin: .35em 0; min-height: 4.2em; }}
 .ss-live .ss-all {{ cursor: ew-resize; touch-action: pan-y; }}
 .ss-all {{ display: block; }}
+.ss .ss-over {{ paint-order: stroke; stroke: Canvas; stroke-width: 3px; }}
 .ss-all:focus-visible {{ outline: 3px solid {focus}; outline-offset: 3px; }}
 .ss-choose {{ display: flex; flex-wrap: wrap; gap: .3em 1em; align-items: center; }}
 .ss-choose select {{ font: inherit; min-height: 2.2rem; }}
