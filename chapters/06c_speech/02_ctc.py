@@ -618,11 +618,10 @@ from deepdive.page.predictions import predict
 
 predict(
     "Every frame says the blank. Suppose the score of the blank begins 3 lower than all others, so "
-    "that it is twenty times less likely than any letter. What has become of the empty utterances "
-    "after 200 steps, and of the words?",
-    ["hardly any is empty, and many words are right: the blank was all that stood in the way",
-     "hardly any is empty, and nearly all words are wrong",
-     "nearly all are empty: the blank came back by itself"],
+    "that it is twenty times less likely than any letter. How many utterances does the recogniser "
+    "leave empty after 200 steps, and what of the words?",
+    ["few, and every third word is recognised: the blank was all that stood in the way",
+     "few, and hardly a word is recognised", "most: the blank came back by itself"],
     answer=1,
     explain="The blank does come back: after 100 steps nine frames of ten say it. But now and then "
     "a letter beats it, an E or an O. So the utterances are no longer empty, and what is written "
