@@ -1,9 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 6c: Speech is a sentence without spaces
 #
-# A recording has no letters in it, and no gaps between words. Somebody wrote down what was said,
-# but nobody wrote down when. What do you hand to a Transformer, how does it learn to write, and
-# what can it learn from hours of speech that nobody wrote down?
+# A recording has no letters in it, and nothing marks where a word ends: speakers pause inside
+# words, and run others together. Somebody wrote down what was said, but nobody wrote down when.
+# What do you hand to a Transformer, how does it learn to write, and what can it learn from hours of
+# speech that nobody wrote down?
 #
 # <small>Book 6.3 and 6.8 · before this page: [the encoder](../02_transformer/11_encoder.ipynb),
 # [the decoder](../02_transformer/12_decoder.ipynb), [hidden
@@ -47,8 +48,8 @@ def at(sample):
 
 
 def line(top, high):
-    """The wave as one line."""
-    middle = [top + high / 2 * (1 - 1.8 * sample) for sample in wave[::6]]
+    """The wave as one line, as high as there is room."""
+    middle = [top + high / 2 * (1 - sample / abs(wave).max()) for sample in wave[::6]]
     points = [f"{at(6 * i):.1f} {y:.1f}" for i, y in enumerate(middle)]
     return f'<path d="M{"L".join(points)}" fill="none" stroke="currentColor" stroke-width="0.8"/>'
 
@@ -78,13 +79,16 @@ show(
 )
 
 # %% [markdown]
-# *Generated speech, in which each sound's place is known: the wave, what is loud in it, its sounds,
-# its text. Whoever writes down real speech gives the first and the last line, and no more.*
+# *Generated speech, in which each sound's place is known: the wave, what is loud in it, its sounds
+# (IH as in "sit", UW as in "two"), its text. The gap before the last S is inside a word. Whoever
+# writes down real speech gives the last line, and no more.*
 #
-# Each page takes one step between these lines. Real are three sets of recordings: AN4, in which
-# people spell and say numbers (as features, without waveforms), spoken digits (FSDD), and sentences
-# that one reader reads (LJ Speech). Where a page has no network, it works on generated speech like
-# that above, and says so.
+# 6c.1 shows what one hands to a Transformer, 6c.2 and 6c.5 two ways in which it learns to write.
+# 6c.3 and 6c.4 ask what it can learn from speech that nobody wrote down, and 6c.6 listens to you.
+#
+# Three sets of recordings are real: AN4, in which people spell and say numbers (as features,
+# without waveforms), spoken digits (FSDD), and sentences that one reader reads (LJ Speech). Where a
+# page has no network, it works on generated speech like that above, and says so.
 #
 # ## The map
 #
@@ -97,7 +101,6 @@ show(
 # | 6c.5 | [Writing while listening](05_alignment.ipynb) | Where does each letter listen? | 16 |
 # | 6c.6 | [Speak a digit](06_spoken_digit.ipynb) | Which digit did you say? | 12 |
 #
-# In a hurry? 6c.1, what of a recording a recogniser keeps, to be heard; and 6c.6, which listens to
-# you.
+# In a hurry? Read 6c.1, where you can hear what a recogniser keeps of a recording, and 6c.6.
 #
-# Behind the pages stand [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).
+# After the pages come [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).
