@@ -17,15 +17,13 @@ import gzip
 import json
 import os
 import random
-import statistics
 import sys
-import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import torch
+from common import RESULTS, Row, Work, in_pairs
 from torch import Tensor, nn
 
 from deepdive.data import fetch
@@ -36,28 +34,6 @@ from deepdive.published.pretrained import minilm, minilm_tokenizer
 SHAPES = ((32, 32), (16, 128))
 ROUNDS = {"step": 9, "inference": 15, "texts": 9}
 N_TEXTS, PEERS_BATCH, BATCH_TOKENS, MAX_LENGTH = 300, 32, 1024, 256
-RESULTS = Path(__file__).resolve().parent / "results" / "bert.json"
-Work = Callable[[], Any]
-Row = dict[str, Any]
-
-
-def in_pairs(ours: Work, theirs: Work, rounds: int) -> Row:
-    """Seconds of each (medians), and ours / theirs in each round: median, least, greatest."""
-    works, seconds = (ours, theirs), ([], [])
-    for round_ in range(1 + rounds):  # the first warms up
-        for which in (0, 1) if round_ % 2 else (1, 0):
-            start = time.perf_counter()
-            works[which]()
-            if round_:
-                seconds[which].append(time.perf_counter() - start)
-    ratios = sorted(a / b for a, b in zip(*seconds, strict=True))
-    return {
-        "ours_s": statistics.median(seconds[0]),
-        "peer_s": statistics.median(seconds[1]),
-        "ratio": statistics.median(ratios),
-        "ratio_least": ratios[0],
-        "ratio_greatest": ratios[-1],
-    }
 
 
 def models() -> tuple[nn.Module, nn.Module]:
@@ -273,7 +249,8 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     torch.manual_seed(0)
     wanted = sys.argv[1:] or list(PARTS)
-    kept: Row = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {"parts": {}}
+    file = RESULTS / "bert.json"
+    kept: Row = json.loads(file.read_text()) if file.is_file() else {"parts": {}}
     for part in wanted:
         kept["parts"][part] = PARTS[part]()
     kept |= {
@@ -281,8 +258,7 @@ def main() -> None:
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    file.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

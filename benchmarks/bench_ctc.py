@@ -14,19 +14,17 @@ from __future__ import annotations
 import json
 import os
 import time
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from bench_bert import Work, in_pairs
+from common import RESULTS, ROUNDS, Work, in_pairs
 from torch import Tensor
 
 from deepdive.decoding.ctc import WordScores, prefix_beam
 from deepdive.decoding.ngram import UNKNOWN, NGram
 from deepdive.training.objectives import ctc_loss
 
-RESULTS = Path(__file__).resolve().parent / "results" / "ctc.json"
-ROUNDS, SECONDS, LETTERS = 15, 2.7, "- abcdefghijklmnopqrstuvwxyz"
+SECONDS, LETTERS = 2.7, "- abcdefghijklmnopqrstuvwxyz"
 
 
 def losses(B: int) -> tuple[Work, Work]:
@@ -94,7 +92,7 @@ def main() -> None:
                   "sound (at most 10)", flush=True)  # fmt: skip
     settings = {"cores": os.cpu_count(), "threads": torch.get_num_threads()}
     result = {**settings, "torch": torch.__version__, "rows": kept}
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n")
+    (RESULTS / "ctc.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from deepdive.data.speech import Utterances
 from deepdive.models.speech import wav2vec2
+from deepdive.models.speech.speech_encoder import Listening
 from deepdive.tokenizers import PAD, CharTokenizer
 from deepdive.training import fit
 from deepdive.training.objectives.ctc import ctc_loss
 from deepdive.training.optim import adam
 from deepdive.training.tasks.speech import (
-    Listening,
     SpeechBatches,
     Speller,
     Voices,

@@ -11,16 +11,15 @@ their training; those in `MOVED` after it, when their weights went to another pr
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from deepdive.course.clinic import proof
 from deepdive.course.clinic.body import LENGTH, NAMES, WORD, Decoder, loss_of, texts, train
-from deepdive.course.clinic.parts import BROKEN, DIAGNOSES, EVERY, HEALTHY, Part, Parts
+from deepdive.course.clinic.parts import BROKEN, DIAGNOSES, EVERY, HEALTHY, Parts
+from deepdive.course.clinic.ward import Ward, draw_losses
 from deepdive.page.plotting import with_alt
 from deepdive.training.seeds import undisturbed
 
@@ -43,22 +42,20 @@ class Patient:
     def __init__(
         self,
         parts: Parts,
+        before: Parts,
         *,
         seed: int = 0,
         steps: int = STEPS,
-        moved: bool = False,
-        later: int = 0,
     ) -> None:
-        self.parts, self.moved = dict(parts), moved
         with undisturbed():
             torch.manual_seed(seed)
-            self.model = Decoder(HEALTHY if moved else parts)
+            self.model = Decoder(before)
             self.curve = train(self.model, steps, seed)
-            self.model.parts = dict(parts)
+            self.parts = self.model.parts = dict(parts)
             self.right = self._right()
-            if later:
+            if before is HEALTHY is not parts:
                 kept = {name: value.clone() for name, value in self.model.state_dict().items()}
-                self.curve += train(self.model, later, seed + 1)
+                self.curve += train(self.model, LATER, seed + 1)
                 self.model.load_state_dict(kept)  # it is examined as it came
 
     def look(self, tokens: Tensor, size: float = 1.0) -> dict[str, Any]:
@@ -108,61 +105,11 @@ class Patient:
         return _chart(self, healthy())
 
 
-def admit(letter: str) -> Patient:
-    """Return a patient, "A" to "F"; what ails it is for you to find.
-
-    Raises ValueError for another letter.
-    """
-    if letter not in PATIENTS:
-        raise ValueError(f"letter: came as {letter!r}, expected one of {' '.join(PATIENTS)}")
-    return _known(PATIENTS[letter])
-
-
-def healthy() -> Patient:
-    """Return the model with which each patient is compared."""
-    return _known(None)
-
-
-def operate(name: str, part: Part) -> Patient:
-    """Return the patient whose part `name` is broken, with `part` in its place.
-
-    It is trained anew, unless it fell ill after its training.
-    """
-    return Patient({**HEALTHY, name: part}, moved=name in MOVED)
-
-
-def misjudged(letter: str, diagnosis: str) -> str:
-    """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
-    return proof.misjudged(letter, diagnosis, DIAGNOSES, admit(letter).parts, HEALTHY)
-
-
-def unproven(measure: Part, letter: str) -> str:
-    """Say why `measure(look)` does not prove what ails the patient, or "".
-
-    It must give the patient another number than three healthy models (two seeds, and one that has
-    not learned yet), by more than these differ, and another than the patient next door, whose
-    curve looks alike. So a number that the curve shows already proves nothing. It is asked twice
-    of each, in an order that is drawn, and must look each time: a list of answers proves nothing.
-    """
-    door = "ABCDEF"["BADCFE".index(letter)]
-    well = [_known(None), _known(None, 1), _known(None, 0, 0)]
-    return proof.unproven(measure, admit(letter), well, admit(door), door)
-
-
-@cache
-def _known(illness: str | None, seed: int = 0, steps: int = STEPS) -> Patient:
-    parts = {**HEALTHY, **({illness: BROKEN[illness]} if illness else {})}
-    moved = illness in MOVED
-    return Patient(parts, seed=seed, steps=steps, moved=moved, later=LATER if moved else 0)
-
-
 def _chart(patient: Patient, well: Patient) -> Figure:
     figure = Figure(figsize=(8.4, 2.9))
     losses, *maps = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
-    for curve, style, label in ((patient.curve, "C1-", "patient"), (well.curve, "C0--", "healthy")):
-        losses.plot(range(0, EVERY * len(curve), EVERY), curve, style, label=label)
-    losses.set(xlabel="step", ylabel="loss, new words", ylim=(0, None))
-    losses.legend(fontsize="small")
+    draw_losses(losses, patient, well, "words")
+    losses.set_ylim(0, None)
     names, peaks = [NAMES[token] for token in WORD[0, :-1]], []
     for axes, who, title in zip(maps, (well, patient), ("healthy", "patient"), strict=True):
         weights = who.look(WORD)["weights"][0]
@@ -182,3 +129,8 @@ def _chart(patient: Patient, well: Patient) -> Figure:
         f"{''.join(names)}. The key with the largest weight, counted from 0, query after query: "
         f"healthy {peaks[0]}; patient {peaks[1]}.",
     )
+
+
+WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
+admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
+misjudged, unproven = WARD.misjudged, WARD.unproven

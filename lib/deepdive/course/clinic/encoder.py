@@ -11,7 +11,6 @@ equal length; a gap shows `[MASK]`, and the letter two places on says what was t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import torch
@@ -19,14 +18,13 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from deepdive.course.clinic import proof
 from deepdive.course.clinic.parts import Part
+from deepdive.course.clinic.ward import Ward, draw_losses, taught
 from deepdive.page.plotting import with_alt
-from deepdive.training.seeds import undisturbed
 
 NAMES = [*"abcdefgh", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]
 CLS, SEP, MASK, PAD = range(8, 12)
-LENGTH, PLACES, WIDTH, STEPS, EVERY = 10, 16, 32, 200, 10
+LENGTH, PLACES, WIDTH, STEPS = 10, 16, 32, 200
 DIAGNOSES = {
     "padding": "the padding mask is inverted",
     "loss": "the loss is asked at all places, not at the gaps alone",
@@ -115,6 +113,10 @@ def told(seen: Mapping[str, Tensor], tokens: Tensor, hidden: Tensor, parts: Any)
     return (each * where).sum() / where.sum().clamp(min=1)
 
 
+def _read(model: Encoder, tokens: Tensor, hidden: Tensor) -> dict[str, Tensor]:
+    return dict(model(tokens.masked_fill(hidden, MASK)))
+
+
 class Patient:
     """One small BERT with its history.
 
@@ -122,27 +124,27 @@ class Patient:
     right  share of the gaps in 64 new texts that it fills rightly
     """
 
-    def __init__(self, parts: Mapping[str, Part], *, seed: int = 0, steps: int = STEPS) -> None:
-        self.parts, self.curve = dict(parts), list[float]()
-        with undisturbed():
-            torch.manual_seed(seed)
-            self.model = Encoder(parts)
-            adam = torch.optim.Adam(self.model.parameters(), 5e-3)
-            for step in range(steps):
-                if step % EVERY == 0:
-                    self.curve.append(self.look(texts(64))["loss"].item())
-                tokens = texts(32, 1000 + step)
-                hidden = gaps(tokens, 1000 + step)
-                adam.zero_grad()
-                told(self._read(tokens, hidden), tokens, hidden, self.parts).backward()
-                adam.step()
-            unseen = texts(64)
-            hidden = gaps(unseen)
-            said = self.look(unseen, hidden)["logits"].argmax(-1)
-            self.right = (said == unseen)[hidden].float().mean().item()
+    def __init__(
+        self, parts: Mapping[str, Part], before: Mapping[str, Part], *, seed: int = 0,
+        steps: int = STEPS,
+    ) -> None:  # fmt: skip
+        def loss(model: Encoder, tokens: Tensor, seed: int) -> Tensor:
+            hidden = gaps(tokens, seed)
+            return told(_read(model, tokens, hidden), tokens, hidden, before)
 
-    def _read(self, tokens: Tensor, hidden: Tensor) -> dict[str, Tensor]:
-        return dict(self.model(tokens.masked_fill(hidden, MASK)))
+        self.model, self.curve = taught(
+            lambda: Encoder(before),
+            lambda model, i: loss(model, texts(32, 1000 + i), 1000 + i),
+            lambda model: loss(model, texts(64), 0),
+            seed=seed,
+            steps=steps,
+            rate=lambda _: 5e-3,
+        )
+        self.parts = self.model.parts = dict(parts)
+        unseen = texts(64)
+        hidden = gaps(unseen)
+        said = self.look(unseen, hidden)["logits"].argmax(-1)
+        self.right = (said == unseen)[hidden].float().mean().item()
 
     def look(self, tokens: Tensor, hidden: Tensor | None = None) -> dict[str, Tensor]:
         """Read texts (B, T) once, `hidden` bool (B, T) shown as `[MASK]`; what was seen.
@@ -152,7 +154,7 @@ class Patient:
         """
         hidden = gaps(tokens) if hidden is None else hidden
         with torch.no_grad():
-            seen = self._read(tokens, hidden)
+            seen = _read(self.model, tokens, hidden)
             return {**seen, "loss": told(seen, tokens, hidden, self.parts)}
 
     def fill(self, tokens: Tensor, hidden: Tensor) -> Tensor:
@@ -163,10 +165,8 @@ class Patient:
         """Losses and one map of weights, beside those of a healthy model."""
         figure, well = Figure(figsize=(8.4, 2.9)), healthy()
         losses, *maps = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
-        for curve, style, name in ((self.curve, "C1-", "patient"), (well.curve, "C0--", "healthy")):
-            losses.plot(range(0, EVERY * len(curve), EVERY), curve, style, label=name)
-        losses.set(xlabel="step", ylabel="loss, new texts", ylim=(0, None))
-        losses.legend(fontsize="small")
+        draw_losses(losses, self, well, "texts")
+        losses.set_ylim(0, None)
         one = texts(1, 5)
         names = [NAMES[token].strip("[]")[:3] for token in one[0].tolist()]
         for axes, who, title in zip(maps, (well, self), ("healthy", "patient"), strict=True):
@@ -185,43 +185,6 @@ class Patient:
         )
 
 
-def admit(letter: str) -> Patient:
-    """Return a patient, "A" to "D"; what ails it is for you to find.
-
-    Raises ValueError for another letter.
-    """
-    if letter not in PATIENTS:
-        raise ValueError(f"letter: came as {letter!r}, expected one of {' '.join(PATIENTS)}")
-    return _known(PATIENTS[letter])
-
-
-def healthy() -> Patient:
-    """Return the model with which each patient is compared."""
-    return _known(None)
-
-
-def operate(name: str, part: Part) -> Patient:
-    """Return the patient whose part `name` is broken, trained anew with `part` in its place."""
-    return Patient({**HEALTHY, name: part})
-
-
-def misjudged(letter: str, diagnosis: str) -> str:
-    """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
-    return proof.misjudged(letter, diagnosis, DIAGNOSES, admit(letter).parts, HEALTHY)
-
-
-def unproven(measure: Part, letter: str) -> str:
-    """Say why `measure(look)` does not prove what ails the patient, or "".
-
-    It is held against three healthy models (two seeds, and one that has not learned yet) and
-    against the patient next door (A and B, C and D), as `deepdive.course.clinic.proof` says.
-    """
-    door = "ABCD"["BADC".index(letter)]
-    well = [_known(None), _known(None, 1), _known(None, 0, 0)]
-    return proof.unproven(measure, admit(letter), well, admit(door), door)
-
-
-@cache
-def _known(illness: str | None, seed: int = 0, steps: int = STEPS) -> Patient:
-    parts = {**HEALTHY, **({illness: BROKEN[illness]} if illness else {})}
-    return Patient(parts, seed=seed, steps=steps)
+WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN)
+admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
+misjudged, unproven = WARD.misjudged, WARD.unproven

@@ -12,7 +12,6 @@ that can be exchanged one at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import torch
@@ -20,15 +19,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
-from deepdive.course.clinic import proof
 from deepdive.course.clinic.parts import Part
+from deepdive.course.clinic.ward import Ward, draw_losses, taught
 from deepdive.layers.patches import cut, joined
 from deepdive.page.plotting import with_alt
 from deepdive.training.objectives import hidden_patches
-from deepdive.training.seeds import undisturbed
 
 PIXELS, SIZE, SIDE, WINDOW, SHIFT = 16, 4, 4, 2, 1
-WIDTH, STEPS, EVERY, GAPS = 32, 140, 10, 6
+WIDTH, STEPS, RATE, GAPS = 32, 140, 5e-3, 6
 MEAN, SPREAD = 0.5, 0.13  # of the training's pictures
 DIAGNOSES = {
     "patches": "a reshape makes the rows, so that they hold lines and not squares",
@@ -152,21 +150,18 @@ class Patient:
     """
 
     def __init__(
-        self, parts: Mapping[str, Part], *, seed: int = 0, steps: int = STEPS, moved: bool = False
-    ) -> None:
-        self.parts, self.curve = dict(parts), list[float]()
-        with undisturbed():
-            torch.manual_seed(seed)
-            self.model = Painter(HEALTHY if moved else parts)
-            adam = torch.optim.Adam(self.model.parameters(), 5e-3)
-            for step in range(steps):
-                if step % EVERY == 0:
-                    self.curve.append(self.look(pictures(64))["loss"].item())
-                some, hidden = pictures(32, 1000 + step), gaps(32, 1000 + step)
-                adam.zero_grad()
-                self.model(some, hidden)["loss"].backward()
-                adam.step()
-            self.model.parts = dict(parts)
+        self, parts: Mapping[str, Part], before: Mapping[str, Part], *, seed: int = 0,
+        steps: int = STEPS,
+    ) -> None:  # fmt: skip
+        self.model, self.curve = taught(
+            lambda: Painter(before),
+            lambda model, i: model(pictures(32, 1000 + i), gaps(32, 1000 + i))["loss"],
+            lambda model: model(pictures(64), gaps(64))["loss"],
+            seed=seed,
+            steps=steps,
+            rate=lambda _: RATE,
+        )
+        self.parts = self.model.parts = dict(parts)
         new, hidden = pictures(64), gaps(64)
         errors = (cut(self.fill(new, hidden), SIZE) - cut(new, SIZE))[hidden].abs()
         self.off = 100 * errors.mean().item()
@@ -195,10 +190,8 @@ class Patient:
         figure, well = Figure(figsize=(7.6, 3.3), layout="constrained"), healthy()
         sides: Any = figure.subfigures(1, 2, width_ratios=[1.25, 1])
         losses, panels = sides[0].subplots(), sides[1].subplots(3, 3)
-        for curve, style, name in ((self.curve, "C1-", "patient"), (well.curve, "C0--", "healthy")):
-            losses.semilogy(range(0, EVERY * len(curve), EVERY), curve, style, label=name)
-        losses.set(xlabel="step", ylabel="loss, new pictures")
-        losses.legend(fontsize="small")
+        draw_losses(losses, self, well, "pictures")
+        losses.set_yscale("log")
         some, hidden = pictures(3, 5), gaps(3, 5)
         said = {
             "true": some,
@@ -222,46 +215,6 @@ class Patient:
         )
 
 
-def admit(letter: str) -> Patient:
-    """Return a patient, "A" to "D"; what ails it is for you to find.
-
-    Raises ValueError for another letter.
-    """
-    if letter not in PATIENTS:
-        raise ValueError(f"letter: came as {letter!r}, expected one of {' '.join(PATIENTS)}")
-    return _known(PATIENTS[letter])
-
-
-def healthy() -> Patient:
-    """Return the painter with which each patient is compared."""
-    return _known(None)
-
-
-def operate(name: str, part: Part) -> Patient:
-    """Return the patient whose part `name` is broken, with `part` in its place.
-
-    It is trained anew, unless it fell ill after its training.
-    """
-    return Patient({**HEALTHY, name: part}, moved=name in MOVED)
-
-
-def misjudged(letter: str, diagnosis: str) -> str:
-    """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
-    return proof.misjudged(letter, diagnosis, DIAGNOSES, admit(letter).parts, HEALTHY)
-
-
-def unproven(measure: Part, letter: str) -> str:
-    """Say why `measure(look)` does not prove what ails the patient, or "".
-
-    It is held against three healthy painters (two seeds, and one that has not learned yet) and
-    against the patient next door (A and B, C and D), as `deepdive.course.clinic.proof` says.
-    """
-    door = "ABCD"["BADC".index(letter)]
-    well = [_known(None), _known(None, 1), _known(None, 0, 0)]
-    return proof.unproven(measure, admit(letter), well, admit(door), door)
-
-
-@cache
-def _known(illness: str | None, seed: int = 0, steps: int = STEPS) -> Patient:
-    parts = {**HEALTHY, **({illness: BROKEN[illness]} if illness else {})}
-    return Patient(parts, seed=seed, steps=steps, moved=illness in MOVED)
+WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
+admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
+misjudged, unproven = WARD.misjudged, WARD.unproven

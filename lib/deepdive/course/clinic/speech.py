@@ -22,8 +22,8 @@ import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from deepdive.course.clinic import proof
 from deepdive.course.clinic.parts import Part
+from deepdive.course.clinic.ward import Ward, draw_losses, taught
 from deepdive.decoding.ctc import greedy
 from deepdive.evaluate.transcripts import word_error_rate
 from deepdive.page.plotting import with_alt
@@ -33,7 +33,7 @@ RATE, FRAME, STEP, FLOOR = 2000, 40, 20, 1e-4
 SYMBOLS = "- AENT"  # the blank, the space, four letters
 TONES = {"A": 220.0, "E": 370.0, "N": 520.0, "T": 670.0}  # Hz
 WORDS = ("TEN", "NET", "ANT", "TEA", "EAT", "NEAT", "TENT", "ANNA")
-WIDTH, STEPS, EVERY, LEARN = 32, 160, 10, 1e-2
+WIDTH, STEPS, LEARN = 32, 160, 1e-2
 DIAGNOSES = {
     "blank": "symbol 0 is the space and the blank at once",
     "rate": "the rate that a file names is not looked at",
@@ -177,11 +177,13 @@ class Patient:
            since convolutions look that far into what stands behind
     """
 
-    def __init__(self, parts: Mapping[str, Part], *, seed: int = 0, steps: int = STEPS,
-                 moved: bool = False) -> None:  # fmt: skip
-        self.parts = dict(parts)
-        self.model, self.curve = _healthily(seed, steps) if moved else _trained(parts, seed, steps)
-        self.model.parts = dict(parts)
+    def __init__(
+        self, parts: Mapping[str, Part], before: Mapping[str, Part], *, seed: int = 0,
+        steps: int = STEPS,
+    ) -> None:  # fmt: skip
+        well = before is HEALTHY
+        self.model, self.curve = _healthily(seed, steps) if well else _trained(before, seed, steps)
+        self.parts = self.model.parts = dict(parts)
         new, other = sounds(32), sounds(32, rate=2 * RATE)
         self.wrong = {
             "alone": self._rate(new.only(i) for i in range(32)),
@@ -220,10 +222,7 @@ class Patient:
         """Losses, and the three word error rates beside those of the healthy recogniser."""
         figure, well = Figure(figsize=(7.6, 3.0), layout="constrained"), healthy()
         losses, bars = figure.subplots(1, 2)
-        for curve, style, name in ((self.curve, "C1-", "patient"), (well.curve, "C0--", "healthy")):
-            losses.plot(range(0, EVERY * len(curve), EVERY), curve, style, label=name)
-        losses.set(xlabel="step", ylabel="loss, new recordings")
-        losses.legend(fontsize="small")
+        draw_losses(losses, self, well, "recordings")
         for off, colour, each in ((-0.2, "C0", well.wrong), (0.2, "C1", self.wrong)):
             bars.bar([i + off for i in range(3)], [*each.values()], 0.38, color=colour)
         bars.set_xticks(range(3), [*self.wrong])
@@ -242,67 +241,17 @@ def _text(found: Sequence[int]) -> str:
     return "".join(SYMBOLS[i] for i in found).strip()
 
 
-def admit(letter: str) -> Patient:
-    """Return a patient, "A" to "D"; what ails it is for you to find.
-
-    Raises ValueError for another letter.
-    """
-    if letter not in PATIENTS:
-        raise ValueError(f"letter: came as {letter!r}, expected one of {' '.join(PATIENTS)}")
-    return _known(PATIENTS[letter])
-
-
-def healthy() -> Patient:
-    """Return the recogniser with which each patient is compared."""
-    return _known(None)
-
-
-def operate(name: str, part: Part) -> Patient:
-    """Return the patient whose part `name` is broken, with `part` in its place.
-
-    It is trained anew, unless it fell ill after its training.
-    """
-    return Patient({**HEALTHY, name: part}, moved=name in MOVED)
-
-
-def misjudged(letter: str, diagnosis: str) -> str:
-    """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
-    return proof.misjudged(letter, diagnosis, DIAGNOSES, admit(letter).parts, HEALTHY)
-
-
-def unproven(measure: Part, letter: str) -> str:
-    """Say why `measure(look)` does not prove what ails the patient, or "".
-
-    It is held against three healthy recognisers (two seeds, and one that has not learned yet) and
-    against the patient next door (A and B, C and D), as `deepdive.course.clinic.proof` says.
-    """
-    door = "ABCD"["BADC".index(letter)]
-    well = [_known(None), _known(None, 1), _known(None, 0, 0)]
-    return proof.unproven(measure, admit(letter), well, admit(door), door)
-
-
-@cache
-def _known(illness: str | None, seed: int = 0, steps: int = STEPS) -> Patient:
-    parts = {**HEALTHY, **({illness: BROKEN[illness]} if illness else {})}
-    return Patient(parts, seed=seed, steps=steps, moved=illness in MOVED)
-
-
 def _trained(parts: Mapping[str, Part], seed: int, steps: int) -> tuple[Recogniser, list[float]]:
     """A recogniser after `steps` steps of training, and its losses on the way."""
-    curve, test = list[float](), sounds(32, 77)
-    with undisturbed():
-        torch.manual_seed(seed)
-        model = Recogniser(parts)
-        adam = torch.optim.Adam(model.parameters(), LEARN)
-        for step in range(steps):
-            if step % EVERY == 0:
-                with torch.no_grad():
-                    curve.append(model(test)["loss"].item())
-            adam.param_groups[0]["lr"] = LEARN * (1 - step / steps)
-            adam.zero_grad()
-            model(_batch(step))["loss"].backward()
-            adam.step()
-    return model, curve
+    test = sounds(32, 77)
+    return taught(
+        lambda: Recogniser(parts),
+        lambda model, i: model(_batch(i))["loss"],
+        lambda model: model(test)["loss"],
+        seed=seed,
+        steps=steps,
+        rate=lambda i: LEARN * (1 - i / steps),
+    )
 
 
 @cache
@@ -323,3 +272,8 @@ def _healthily(seed: int, steps: int) -> tuple[Recogniser, list[float]]:
         model = Recogniser(HEALTHY)
     model.load_state_dict(weights)
     return model, [*curve]
+
+
+WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
+admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
+misjudged, unproven = WARD.misjudged, WARD.unproven

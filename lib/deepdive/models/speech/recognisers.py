@@ -18,11 +18,11 @@ from deepdive.layers.sound import ChannelNorm, layer_norms
 from deepdive.layers.stacks import Stack
 from deepdive.models.speech import conformer, speech2text, speech2text2, wav2vec2
 from deepdive.models.speech.conformer import ConformerBlock, ConformerConfig
-from deepdive.models.speech.speech_encoder import SpeechEncoder
+from deepdive.models.speech.speech_encoder import Listening, SpeechEncoder
 from deepdive.models.speech.wav2vec2 import SoundConfig, Wav2Vec2
 from deepdive.positions import Position
 from deepdive.tokenizers import BOS, EOS, PAD
-from deepdive.training.tasks.speech import Listening, Speller
+from deepdive.training.tasks.speech import Speller
 from deepdive.training.tasks.writing import Writer
 
 FEATURES = 39  # 13 cepstra, their deltas, and the deltas of these

@@ -15,18 +15,13 @@ from deepdive.positions import Position
 class SpeechEncoder(nn.Module):
     """Frames (B, T, n_features) -> states (B, T', d_model), and which of them are real.
 
-    `front` (frames, mask) -> (rows, which are real) makes the frames fewer; another one reads
-    other frames, such as 13 cepstra a moment.
+    `front` (frames, mask) -> (rows, which are real) makes them fewer; another reads cepstra.
     """
 
     def __init__(
-        self,
-        front: nn.Module,
-        position: Position,
-        stack: Stack,
-        scale: float = 1.0,
+        self, front: nn.Module, position: Position, stack: Stack, scale: float = 1.0,
         dropout: float = 0.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         self.front, self.position, self.stack, self.scale = front, position, stack, scale
         self.dropout = Dropout(dropout)
@@ -39,18 +34,27 @@ class SpeechEncoder(nn.Module):
         return self.stack(rows, mask=None if real is None else Padding(real)), real
 
 
-class Narrowed(nn.Module):
-    """narrow(states), of an `encoder` such as `Wav2Vec2`, which gives states (B, T', d_encoder) and
-    says by `real(mask)` which they are.
-    """
+class Listening(nn.Module):
+    """A reader of sound, such as `Wav2Vec2`, that says beside its states which of them are real."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder: Any = encoder
+
+    def forward(self, heard: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """Return states (B, T', d_encoder), and `encoder.real(mask)`, which of them are real."""
+        return self.encoder(heard, mask), self.encoder.real(mask)
+
+
+class Narrowed(Listening):
+    """narrow(states), of an encoder whose states (B, T', d_encoder) have another width."""
 
     def __init__(self, encoder: nn.Module, d_encoder: int, d_model: int) -> None:
-        super().__init__()
+        super().__init__(encoder)
         positive(d_encoder=d_encoder, d_model=d_model)
-        self.encoder: Any = encoder
-        same = d_encoder == d_model
-        self.narrow = nn.Identity() if same else nn.Linear(d_encoder, d_model)
+        self.narrow = nn.Identity() if d_encoder == d_model else nn.Linear(d_encoder, d_model)
 
     def forward(self, heard: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return states (B, T', d_model), and which of them are real."""
-        return self.narrow(self.encoder(heard, mask)), self.encoder.real(mask)
+        states, real = super().forward(heard, mask)
+        return self.narrow(states), real

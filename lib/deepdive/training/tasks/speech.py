@@ -159,18 +159,6 @@ class SpeechBatches:
         return {**sizes, "change": str(change)}
 
 
-class Listening(nn.Module):
-    """A reader of sound, such as `Wav2Vec2`, that says beside its states which of them are real."""
-
-    def __init__(self, encoder: Any) -> None:
-        super().__init__()
-        self.encoder = encoder
-
-    def forward(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return states (B, T', d) and bool (B, T') for features (B, T, n)."""
-        return self.encoder(features, mask), self.encoder.real(mask)
-
-
 class Speller(nn.Module):
     """logits = out(dropout(encoder(features))), (B, T', V): the letter each state says, if any."""
 

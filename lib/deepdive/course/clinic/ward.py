@@ -1,0 +1,148 @@
+"""What all clinics share: how a patient is taught, admitted, operated on, judged and drawn.
+
+A clinic has a small model made of parts, plain functions that can be exchanged one at a time; a
+word for each part that can be broken; and a class of patients, `make(parts, before, ...)`: one
+that works with `parts` and learned with `before`. These are other parts only in those that fell
+ill after their training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+from matplotlib.axes import Axes
+from torch import Tensor, nn
+
+from deepdive.course.clinic import proof
+from deepdive.course.clinic.parts import EVERY, Part, Parts, course
+from deepdive.training.seeds import undisturbed
+
+
+class Examined(Protocol):
+    """What every patient has: its losses before each tenth step, and a way to look inside."""
+
+    curve: list[float]
+    parts: dict[str, Part]
+
+    @property
+    def look(self) -> Callable[..., Any]:
+        """Read once, and say what was seen."""
+        ...
+
+
+M = TypeVar("M", bound=nn.Module)
+P = TypeVar("P", bound=Examined)
+
+
+@dataclass(frozen=True, eq=False)
+class Ward(Generic[P]):
+    """The patients of one clinic, each made once.
+
+    make       (parts, before, **settings) -> a patient; settings are its `seed` and `steps`
+    patients   letter -> the word of what ails it; neighbours are A and B, C and D, ...
+    diagnoses  word -> what is wrong, in words
+    parts      word -> the healthy part; broken: the broken one
+    moved      the words of those who fell ill after their training
+    """
+
+    make: Callable[..., P]
+    patients: Mapping[str, str]
+    diagnoses: Mapping[str, str]
+    parts: Parts
+    broken: Parts
+    moved: Collection[str] = ()
+    beds: dict[str, P] = field(default_factory=dict)
+
+    def admit(self, letter: str) -> P:
+        """Return the patient of this letter; what ails it is for you to find.
+
+        Raises ValueError for a letter that no patient has.
+        """
+        if letter not in self.patients:
+            expected = " ".join(self.patients)
+            raise ValueError(f"letter: came as {letter!r}, expected one of {expected}")
+        name = self.patients[letter]
+        if letter not in self.beds:
+            self.beds[letter] = self.operate(name, self.broken[name])
+        return self.beds[letter]
+
+    def healthy(self) -> P:
+        """Return the model with which each patient is compared."""
+        return self._well("healthy")
+
+    def operate(self, name: str, part: Part) -> P:
+        """Return the patient whose part `name` is broken, with `part` in its place.
+
+        It is trained anew, unless it fell ill after its training.
+        """
+        parts = {**self.parts, name: part}
+        return self.make(parts, self.parts if name in self.moved else parts)
+
+    def misjudged(self, letter: str, diagnosis: str) -> str:
+        """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
+        ill = self.admit(letter).parts
+        return proof.misjudged(letter, diagnosis, self.diagnoses, ill, self.parts)
+
+    def unproven(self, measure: Part, letter: str) -> str:
+        """Say why `measure(look)` does not prove what ails the patient, or "".
+
+        It must give the patient another number than three healthy models (two seeds, and one that
+        has not learned yet), by more than these differ, and another than the patient next door,
+        who often looks alike: so a number that the losses show already proves nothing. It is asked
+        twice of each, in an order that is drawn, and must look each time: a list of answers proves
+        nothing (`deepdive.course.clinic.proof`).
+        """
+        letters = [*self.patients]
+        door = letters[letters.index(letter) ^ 1]
+        well = [self.healthy(), self._well("other seed", seed=1), self._well("untaught", steps=0)]
+        return proof.unproven(measure, self.admit(letter), well, self.admit(door), door)
+
+    def _well(self, name: str, **settings: int) -> P:
+        if name not in self.beds:
+            self.beds[name] = self.make(self.parts, self.parts, **settings)
+        return self.beds[name]
+
+
+def taught(
+    make: Callable[[], M],
+    loss: Callable[[M, int], Tensor],
+    judge: Callable[[M], Tensor],
+    *,
+    seed: int,
+    steps: int,
+    rate: Callable[[int], float],
+) -> tuple[M, list[float]]:
+    """Return a model that Adam trained, and what `judge(model)` said before each tenth step.
+
+    Step i takes `loss(model, i)` at the learning rate `rate(i)`. What is drawn follows from `seed`,
+    and nobody else's draws change.
+    """
+    with undisturbed():
+        torch.manual_seed(seed)
+        model, numbers = make(), count()
+        adam = torch.optim.Adam(model.parameters())
+
+        def step() -> None:
+            i = next(numbers)
+            adam.param_groups[0]["lr"] = rate(i)
+            adam.zero_grad()
+            loss(model, i).backward()
+            adam.step()
+
+        def told() -> float:
+            with torch.no_grad():
+                return judge(model).item()
+
+        return model, course(lambda _: None, step, told, steps)
+
+
+def draw_losses(axes: Axes, patient: Examined, well: Examined, of: str) -> None:
+    """Draw the losses of a patient and of a healthy model on new texts, pictures, ...: `of`."""
+    for curve, style, name in ((patient.curve, "C1-", "patient"), (well.curve, "C0--", "healthy")):
+        axes.plot(range(0, EVERY * len(curve), EVERY), curve, style, label=name)
+    axes.set(xlabel="step", ylabel=f"loss, new {of}")
+    axes.legend(fontsize="small")
