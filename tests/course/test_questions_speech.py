@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from deepdive.audio.mel import fourier, log_mel
 from deepdive.course.questions import FILES, Item, load
 from deepdive.decoding.ctc import greedy, prefix_beam
+from deepdive.evaluate.units import agreement
 from deepdive.house.pages import discover
 from deepdive.training.objectives.ctc import ctc_loss, frames_needed
 
@@ -27,9 +28,9 @@ def right(item: Item) -> str:
     return item.options[item.right].text
 
 
-def test_there_are_34_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [34, 12, 12]
-    assert len(ITEMS) == 58
+def test_there_are_38_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [38, 12, 12]
+    assert len(ITEMS) == 62
 
 
 # -- the numbers
@@ -66,6 +67,7 @@ def weigh(lots: Mapping[str, list[int]], text: str) -> int:
     return total
 
 
+ONE_UNIT = agreement([0] * 6 + [1] * 4, [0] * 10)
 LOTS = {"-": [1, 1], "a": [2, 1], "t": [1, 2]}
 # By id: each answer that has a number, and the numbers that stand in it, in their order.
 NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
@@ -95,6 +97,11 @@ NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "places-of-the-lattice": {"13": (2 * 6 + 1,), "12": (2 * 6,), "7": (6 + 1,), "6": (6,)},
     "two-books": {"64": (8 * 8,), "16": (8 + 8,), "8": (8,), "256": (2**8,)},
+    "purity-of-one-unit": {
+        "0.6 and 1": (ONE_UNIT.phone_purity, ONE_UNIT.unit_purity),
+        "1 and 0.6": (ONE_UNIT.unit_purity, ONE_UNIT.phone_purity),
+        "0.6 and 0.6": (ONE_UNIT.phone_purity, 0.6), "0.5 and 1": (1 / 2, ONE_UNIT.unit_purity),
+    },
     "word-of-two": {
         "75 %": (100 * 30 / 40,), "30 %": (30,), "33 %": (100 * 10 / 30,), "67 %": (100 * 20 / 30,),
     },
@@ -195,6 +202,16 @@ def test_a_low_temperature_makes_a_small_lead_a_large_share() -> None:
     assert (cosines / 0.1).softmax(0)[0] > 0.9
 
 
+def test_units_cut_at_random_lose_unit_purity_alone() -> None:
+    phones, units = torch.randint(8, (4000,)), torch.randint(64, (4000,))
+    units = torch.where(torch.rand(4000) < 0.5, 8 * phones, units)
+    whole = agreement(phones.tolist(), units.tolist())
+    cut = agreement(phones.tolist(), (2 * units + torch.randint(2, (4000,))).tolist())
+    assert cut.unit_purity < 0.7 * whole.unit_purity
+    assert cut.phone_purity > whole.phone_purity
+    assert cut.shared > whole.shared
+
+
 # -- what the guide for teachers says of the chapter
 
 
@@ -214,3 +231,8 @@ def test_the_guide_s_minutes_are_those_of_the_pages_and_exercises() -> None:
     each = [[int(n) for n in re.findall(r"^# \*.* · (\d+) min · ", t, re.M)] for t in texts]
     lasts = sum(each[0][:4]), sum(each[1])
     assert f"exercises 1 to 4 of chapter 6c ({lasts[0]} min), its bug clinic ({lasts[1]})" in row
+    seminar = guide[guide.index("**Speech for itself.**") :].split("\n\n")[0].replace("\n", " ")
+    weeks = re.findall(r"(6c[^;(:]+) \((\d+)(?: min to read)?\)", seminar)
+    assert len(weeks) == 3
+    for pages, said in weeks:
+        assert sum(minutes[n] or 0 for n in re.findall(r"6c\.\d+", pages)) == int(said), pages

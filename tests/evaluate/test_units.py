@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from deepdive.evaluate.units import agreement, by_speaker, counts
+from deepdive.evaluate.units import agreement, by_speaker, counts, differences
 
 
 def test_by_hand() -> None:
@@ -43,6 +43,26 @@ def test_an_interval_is_of_speakers() -> None:
     value, low, high = apart["shared"]
     assert low < value < high
     assert high - low == pytest.approx(1)  # between the two people alone
+
+
+def test_a_difference_is_paired_over_people() -> None:
+    """Two people, one easy and one hard: each number has a wide interval of its own. Against
+    themselves units differ by nothing, in every draw; against worse ones by as much in both people.
+    """
+    y, good, none = [0, 1] * 4, [1, 0] * 4, [0] * 8
+    hard = [0, 1, 0, 1, 1, 0, 1, 0]
+    phones, people = [y, y], ["a", "b"]
+    same = differences(phones, [good, hard], [good, hard], people)
+    assert same["shared"] == pytest.approx((0, 0, 0))
+    each = differences(phones, [good, good], [none, none], people)
+    assert each["shared"] == pytest.approx((1, 1, 1))
+    assert each["phone_purity"] == pytest.approx((0.5, 0.5, 0.5))
+    assert each["unit_purity"] == pytest.approx((0, 0, 0))
+    value, low, high = by_speaker(phones, [good, hard], people)["shared"]
+    assert low < value < high
+    less = differences(phones, [none, hard], [good, hard], people)["phone_purity"]
+    assert less[0] == pytest.approx(-0.25)
+    assert less[1] < less[0] < less[2]
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -71,17 +71,52 @@ def by_speaker(
     fewer different people, which alone raises purities and shared information; so the interval is
     moved by as much as the mean of the draws is off the value.
     """
+    whole, drawn = _drawn(_tables(phones, units, speakers), draws, seed)
+    return {name: _interval(whole[k], drawn[:, k]) for k, name in enumerate(NAMES)}
+
+
+def differences(
+    phones: Sequence[Sequence[int]],
+    units: Sequence[Sequence[int]],
+    others: Sequence[Sequence[int]],
+    speakers: Sequence[str],
+    draws: int = 1000,
+    seed: int = 0,
+) -> dict[str, tuple[float, float, float]]:
+    """Return by how much each of the three numbers is higher with `units` than with `others`, and
+    the 95 % interval of that difference as in `by_speaker`; each draw takes the same people for
+    both, so that what makes somebody hard for both goes out.
+    """
+    one, two = (_drawn(_tables(phones, z, speakers), draws, seed) for z in (units, others))
+    return {name: _interval(one[0][k] - two[0][k], one[1][:, k] - two[1][:, k])
+            for k, name in enumerate(NAMES)}  # fmt: skip
+
+
+NAMES = ("phone_purity", "unit_purity", "shared")
+
+
+def _tables(
+    phones: Sequence[Sequence[int]], units: Sequence[Sequence[int]], speakers: Sequence[str]
+) -> np.ndarray:
+    """How often each phone meets each unit, (people, phones, units)."""
     shape = 1 + max(map(max, phones)), 1 + max(map(max, units))
     people = {who: np.zeros(shape) for who in dict.fromkeys(speakers)}
     for y, z, who in zip(phones, units, speakers, strict=True):
         np.add.at(people[who], (np.asarray(y, dtype=int), np.asarray(z, dtype=int)), 1)
-    tables, rng = np.stack([*people.values()]), np.random.default_rng(seed)
-    times = rng.multinomial(len(tables), np.full(len(tables), 1 / len(tables)), size=draws)
-    drawn = [of_counts(np.tensordot(n, tables, 1)) for n in times]
-    whole = of_counts(tables.sum(0))
-    found = {}
-    for name in ("phone_purity", "unit_purity", "shared"):
-        values, value = np.array([getattr(one, name) for one in drawn]), getattr(whole, name)
-        low, high = np.quantile(values, [0.025, 0.975]) + value - values.mean()
-        found[name] = (value, float(low), float(high))
-    return found
+    return np.stack([*people.values()])
+
+
+def _drawn(tables: np.ndarray, draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The three numbers of all people (3,), and of people drawn with replacement (draws, 3)."""
+    times = np.random.default_rng(seed).multinomial(
+        len(tables), np.full(len(tables), 1 / len(tables)), size=draws
+    )
+    found = [of_counts(tables.sum(0)), *(of_counts(np.tensordot(n, tables, 1)) for n in times)]
+    numbers = np.array([[getattr(one, name) for name in NAMES] for one in found])
+    return numbers[0], numbers[1:]
+
+
+def _interval(value: float, drawn: np.ndarray) -> tuple[float, float, float]:
+    """A value and its interval, moved by the draws' own bias."""
+    low, high = np.quantile(drawn, [0.025, 0.975]) + value - drawn.mean()
+    return float(value), float(low), float(high)
