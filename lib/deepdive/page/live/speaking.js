@@ -14,7 +14,7 @@ const tell = text => { find("[role=status]").textContent = text; };
 
 const prepare = preparer(spec), hear = hearer(spec, cut(spec.shapes, halves(spec.weights)));
 const room = spec.wide - spec.left, top0 = 20, high = spec.band * spec.bands;
-const strip = top0 + high + 24, first = strip + spec.strip + 24;
+const strip = top0 + high + spec.time + 24, first = strip + spec.strip + 24;
 
 const picture = rows => {
   const canvas = document.createElement("canvas"), t = rows.length, n = spec.bands;
@@ -32,8 +32,15 @@ const picture = rows => {
 const draw = (rows, heard) => {
   const t = rows.length;
   find(".sp-image").setAttribute("href", picture(rows));
-  const units = find(".sp-units"), lines = find(".sp-phones");
-  units.replaceChildren(); lines.replaceChildren();
+  const units = find(".sp-units"), lines = find(".sp-phones"), time = find(".sp-time");
+  units.replaceChildren(); lines.replaceChildren(); time.replaceChildren();
+  const gap = spec.ticks.find(each => t / each <= 5) ?? spec.ticks.at(-1);
+  for (let frame = 0; frame <= t; frame += gap) {
+    const x = spec.left + room * frame / t, y = top0 + high;
+    make("path", time, { d: `M${x} ${y}v4`, stroke: "currentColor" });
+    make("text", time, { x, y: y + 15, "font-size": 12, fill: "currentColor",
+      "text-anchor": frame === 0 ? "start" : x > spec.wide - 14 ? "end" : "middle" }, `${frame / 100} s`);
+  }
   heard.units.forEach((u, i) => make("rect", units, { x: spec.left + room * i / t, y: strip,
     width: room / t + 0.2, height: spec.strip, fill: `hsl(${u * 137 % 360} 60% 55%)` }));
   const peaks = spec.phones.map((_, p) => {

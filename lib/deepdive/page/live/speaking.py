@@ -31,7 +31,8 @@ from deepdive.page.markup import Html, script
 from deepdive.page.palette import ROLES, painted
 
 LARGEST = 700_000  # bytes of HTML
-LEFT, WIDE, BAND, STRIP, ROW = 44.0, 400.0, 4.0, 14.0, 17.0  # lengths of the drawing
+LEFT, WIDE, BAND, TIME, STRIP, ROW = 44.0, 400.0, 4.0, 18.0, 14.0, 17.0  # lengths of the drawing
+TICKS = (5, 10, 20, 50, 100, 200, 500)  # frames from one tick of the time to the next
 SHOWN, SURE = 8, 0.2  # phones that are drawn, and what one must reach to be
 LONGEST = 20  # seconds of a file
 FILES = ("forward.js", "masked.js", "speech.js", "speaking.js")
@@ -87,8 +88,8 @@ def speaking(
         "around": AROUND, "quiet": QUIET, "floor": FLOOR, "phones": list(phones),
         "targets": [list(t) for t in targets], "names": [name.lower() for name in names],
         "samples": [base64.b64encode(wav_bytes(wave, RATE)).decode() for _, wave in waves],
-        "left": LEFT, "wide": WIDE, "band": BAND, "strip": STRIP, "row": ROW, "shown": SHOWN,
-        "sure": SURE, "longest": LONGEST,
+        "left": LEFT, "wide": WIDE, "band": BAND, "time": TIME, "ticks": TICKS,
+        "strip": STRIP, "row": ROW, "shown": SHOWN, "sure": SURE, "longest": LONGEST,
     }  # fmt: skip
     body = json.dumps(spec, separators=(",", ":"))
     heard, name = read(model, waves[0][1]), f"sp{hashlib.sha256(body.encode()).hexdigest()[:10]}"
@@ -148,10 +149,25 @@ def _image(features: Tensor) -> str:
     return base64.b64encode(file.getvalue()).decode()
 
 
+def _ticks(t: int, y: float) -> str:
+    """The time below t frames of 10 ms, at most six times."""
+    gap = next((gap for gap in TICKS if t / gap <= 5), TICKS[-1])
+    body = []
+    for frame in range(0, t + 1, gap):
+        x = LEFT + (WIDE - LEFT) * frame / t
+        anchor = "start" if frame == 0 else "end" if x > WIDE - 14 else "middle"
+        body.append(
+            f'<path d="M{x:.2f} {y:g}v4" stroke="currentColor"/><text x="{x:.2f}" y="{y + 15:g}" '
+            f'font-size="12" text-anchor="{anchor}" fill="currentColor">{frame / 100:g} s</text>'
+        )
+    return "".join(body)
+
+
 def _drawing(heard: Heard, phones: Sequence[str]) -> str:
     t, room = len(heard.features), WIDE - LEFT
     top, high = 20.0, BAND * BANDS
-    strip, first = top + high + 24, top + high + 24 + STRIP + 24
+    strip = top + high + TIME + 24
+    first = strip + STRIP + 24
     cells = [
         f'<rect x="{LEFT + room * i / t:.2f}" y="{strip:g}" width="{room / t + 0.2:.2f}" '
         f'height="{STRIP:g}" fill="hsl({u * 137 % 360} 60% 55%)"/>'
@@ -177,6 +193,7 @@ def _drawing(heard: Heard, phones: Sequence[str]) -> str:
         f'href="data:image/png;base64,{_image(heard.features)}"/>',
         f'<rect x="{LEFT:g}" y="{top:g}" width="{room:g}" height="{high:g}" fill="none" '
         'stroke="currentColor" stroke-opacity=".4"/>',
+        f'<g class="sp-time">{_ticks(t, top + high)}</g>',
         label.format(strip - 6, "the unit of each frame, a colour for each of 32"),
         f'<g class="sp-units">{"".join(cells)}</g>',
         label.format(first - 6, "how probable each phone is; where all are pale, the blank is"),
