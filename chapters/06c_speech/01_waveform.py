@@ -103,7 +103,7 @@ for samples in ([2.0, 1, -2, -1], [1.0, -2, -1, 2], [1.0, 1, 1, 1]):
 moments = torch.arange(16) / 8000
 high, low = (torch.cos(2 * torch.pi * hertz * moments) for hertz in (5000, 3000))
 assert torch.allclose(high, low, atol=1e-4)
-print("5,000 and 3,000 Hz, 8,000 samples a second: the same values")
+print("5,000 and 3,000 Hz: the same values")
 
 # %% [markdown]
 # ## From the wave to bands
@@ -185,7 +185,7 @@ axes.plot(range(1, 21), row, "o", color="#5a5a5a", label="20 bands")
 for n, style in ((13, "-"), (3, "--")):
     again = (row @ waves_of_bands[:, :n]) @ waves_of_bands[:, :n].T
     axes.plot(range(1, 21), again, style, color="#0072B2", label=f"{n} cepstra")
-axes.set(xlabel="band", ylabel="log power")
+axes.set(xlabel="band", ylabel="log power", xticks=[1, 5, 10, 15, 20])
 axes.legend(frameon=False)
 with_alt(figure, "The 20 bands of one frame as points; a line that is drawn by 13 cepstra and "
          "follows them closely, and one by 3, which shows only the rough form.")  # fmt: skip
@@ -533,8 +533,8 @@ def at_rate(wave, rate):
 
 wrong = np.stack([stretches(centred(at_rate(wave, 2 * RATE))) for wave in waves])
 confused = right(rows["20 bands"], labels, voice, made=wrong)
-print("digits recognised, read at the right rate:", f"{100 * told['20 bands'].mean():.1f} %")
-print("read at the wrong rate:", f"{100 * confused.mean():.1f} %")
+print("digits recognised:", f"{100 * told['20 bands'].mean():.1f} %, at the wrong rate",
+      f"{100 * confused.mean():.1f} %")  # fmt: skip
 players([("at the right rate", waves[first]), ("read as if it had twice the rate",
          resampled(waves[first], 2 * RATE, RATE))], RATE)  # fmt: skip
 

@@ -215,7 +215,8 @@ slopes = [torch.autograd.grad(each, scores)[0] for each in (mine, library, torch
 assert torch.allclose(mine, torchs, atol=1e-5)
 assert torch.allclose(library, torchs, atol=1e-5)
 assert all(torch.allclose(slope, slopes[2], atol=1e-5) for slope in slopes)
-print("by hand, the library's and torch's: the same loss and the same gradient")
+print("by hand, the library's, torch's:")
+print("the same loss and the same gradient")
 
 # %% [markdown]
 # ### What the loss asks of a frame
@@ -234,7 +235,7 @@ said, asked = logits.detach().softmax(-1)[0, 2], (logits.detach().softmax(-1) - 
 table_of = [[s, f"{said[k]:.2f}", f"{asked[k]:.2f}"] for k, s in enumerate(CAT)]
 through = [sum(row[2] for row, z in zip(sums("cat", CAT).through, "-c-a-t-", strict=True) if z == s)
            for s in CAT]  # fmt: skip
-print("of 470 through frame 3:", dict(zip(CAT, through, strict=True)))
+print("of 470 in frame 3:", *(f"{s} {n}" for s, n in zip(CAT, through, strict=True)))
 for symbol, *both in table_of:
     print(symbol, "said", both[0], "asked", both[1])
 
@@ -482,11 +483,11 @@ def spread(values, times=100, digits=0):
     return f"{shown[0]} ({shown[1]} to {shown[2]})"
 
 
-print(f"{len(data()[0])} utterances to learn from, {len(data()[1])} of other people")
+print(f"{len(data()[0])} utterances to learn from,\n{len(data()[1])} of other people")
 for run in measured:
     print(f"trained here, {run['steps']} steps, {run['setting']}:")
     print(f"{100 * run['looks'][-1][4]:.0f} % of the words are wrong")
-print("shown below:", "the long trainings that are kept beside the page" if kept_runs else
+print("below:", "long trainings, kept beside the page" if kept_runs else
       "these, too short to judge by")  # fmt: skip
 
 # %% What it writes after so many steps tags=["fold"]
@@ -496,11 +497,11 @@ first, lines = of("as it is")[0], []
 for step in (0, 25, 100, 200, 300, 400, 500):
     for line in (line for line in first["looks"] if line[0] == step):
         percent = [f"{100 * line[WHAT[what]]:.0f}" for what in ("empty", "words", "letters")]
-        lines.append([step, f"{line[1]:.2f}", *percent, f"“{line[-1]}”"])
+        lines.append([step, *percent, f"“{line[-1]}”"])
 which = "the slowest of three seeds" if kept_runs else "one seed"
-table(lines, ["steps", "loss", "left empty", "words wrong", "letters wrong", "it writes"],
-      caption=f"{which}: the loss a letter, utterances left empty and errors in %, and what it "
-      f"writes for “{data()[1].words[SHOWN]}”")  # fmt: skip
+table(lines, ["steps", "left empty", "words wrong", "letters wrong", "it writes"],
+      caption=f"{which}: utterances left empty and errors in %, and what it writes for "
+      f"“{data()[1].words[SHOWN]}”")  # fmt: skip
 
 # %% Curves of all seeds tags=["fold"]
 from matplotlib.figure import Figure
@@ -857,7 +858,7 @@ too_short = torch.zeros(1, 3, 4), torch.tensor([3]), torch.tensor([[1, 2, 2]]), 
 try:
     ctc_loss(*too_short)  # t o o, in three frames
 except ValueError as refused:
-    print(*textwrap.wrap(str(refused), 48), sep="\n")
+    print(*textwrap.wrap(str(refused), 40), sep="\n")
 
 # %% [markdown]
 # ## In practice

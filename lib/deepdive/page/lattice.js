@@ -62,7 +62,7 @@ const verdict = now => {
   const share = now.whole ? 100 * now.word / now.whole : 0;
   const grouped = n => n.toLocaleString("en-US");
   return `All paths of “${choice.value}” together: ${grouped(now.word)} of ${grouped(now.whole)}, ` +
-    `${share.toFixed(1)} %. The likeliest symbol of each frame: ${path.join(" ")}, which says ` +
+    `${share.toFixed(1)} %. The likeliest symbol of each frame: ${path.join("\u2060\u00a0")}, which says ` +
     `${text ? `“${text}”` : "nothing"}.`;
 };
 const element = (kind, given, text) => {

@@ -23,6 +23,7 @@ from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
 
 BLANK, MOST = "-", 4
+TOGETHER = "\u2060\u00a0"  # a space at which no line ends, not even after a hyphen
 WIDE, LEFT, STEP, TOP, ROW, ROUND = 400.0, 53.0, 74.0, 34.0, 42.0, 17.0
 Parts = Mapping[str, Sequence[int]]
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -113,7 +114,7 @@ def verdict(word: str, parts: Parts) -> str:
     said = f"“{text}”" if text else "nothing"
     return (
         f"All paths of “{word}” together: {found.word:,} of {found.whole:,}, {share:.1f} %. The "
-        f"likeliest symbol of each frame: {' '.join(path)}, which says {said}."
+        f"likeliest symbol of each frame: {TOGETHER.join(path)}, which says {said}."
     )
 
 
