@@ -16,12 +16,14 @@ from typing import IO, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from deepdive.audio.errors import AudioError
 from deepdive.audio.mel import as_wave
 from deepdive.checks import positive
 
+Floats = NDArray[np.float32]
 Source = str | PathLike[str] | IO[bytes] | bytes
 MOST = 120.0  # seconds that `read` takes
 
@@ -29,7 +31,7 @@ MOST = 120.0  # seconds that `read` takes
 def read(source: Source, rate: int = 16000, *, most: float = MOST) -> Tensor:
     """The recording as a wave (n,): channels averaged, resampled to `rate`.
 
-    source  a path, a file open for bytes, or the bytes: WAV, FLAC, OGG, MP3 and what else
+    source  a path, a file open for bytes, or the bytes: WAV, FLAC, OGG, MP3, SPHERE and what else
             libsndfile reads, of 8, 16, 24 or 32 bits or floats
     most    seconds it may last, so that nobody waits for an hour by mistake
     Raises AudioError for no sound file, one without samples, longer than `most`, or with samples
@@ -70,9 +72,25 @@ def _opened(source: Source) -> Any:
     try:
         return library.SoundFile(given)
     except library.LibsndfileError as error:
+        if _shortened(given):
+            raise AudioError(
+                f"{_name(source)}: NIST SPHERE, compressed by shorten, which nothing here undoes: "
+                "write it anew by `sph2pipe -f wav OLD NEW` or `sox OLD NEW` and read that"
+            ) from error
         raise AudioError(
             f"{_name(source)}: not a sound file that can be read ({error}); save it as WAV or FLAC"
         ) from error
+
+
+def _shortened(given: str | PathLike[str] | IO[bytes]) -> bool:
+    """Whether a file's header is SPHERE's and names shorten."""
+    if isinstance(given, str | PathLike):
+        with open(given, "rb") as file:
+            head = file.read(1024)
+    else:
+        given.seek(0)
+        head = given.read(1024)
+    return head.startswith(b"NIST_1A") and b"shorten" in head
 
 
 def _soundfile() -> ModuleType:

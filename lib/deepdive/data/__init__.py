@@ -9,6 +9,7 @@ Batches: `BucketBatches`.
 """
 
 from deepdive.data.batches import BucketBatches
+from deepdive.data.corpora import librispeech, timit
 from deepdive.data.errors import DataError, DataRefused, DataUnavailable
 from deepdive.data.fetch import fetch, verify, where
 from deepdive.data.generated import (
@@ -59,6 +60,7 @@ __all__ = [
     "generated_reviews",
     "get",
     "grammar_pairs",
+    "librispeech",
     "mirror",
     "movie_reviews",
     "normalise_spaces",
@@ -74,6 +76,7 @@ __all__ = [
     "rt_polarity",
     "sense_sentences",
     "split_by",
+    "timit",
     "verify",
     "where",
 ]

@@ -297,5 +297,6 @@ def _refusal(folder: Path, name: str) -> str:
         "harm:\n"
         "  from transformers import AutoModel\n"
         f'  AutoModel.from_pretrained("{folder}").save_pretrained("converted")\n'
-        "(AutoModelForSeq2SeqLM for a translator), and read the folder converted"
+        "(AutoModelForSeq2SeqLM for a translator, AutoModelForCTC for a recogniser), and read the "
+        "folder converted"
     )

@@ -1,7 +1,10 @@
 """Tokenisers from the files of published models."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from deepdive.tokenizers.byte_bpe import ByteBPETokenizer
 
@@ -24,3 +27,70 @@ def byte_bpe(folder: str | Path) -> ByteBPETokenizer:
     merges = [m if isinstance(m, str) else " ".join(m) for m in model["merges"]]  # both forms occur
     vocab = sorted(ids, key=ids.__getitem__)
     return ByteBPETokenizer(vocab, merges, ROBERTA_SPECIALS)
+
+
+@dataclass(frozen=True)
+class Letters:
+    """What each id of a published recogniser writes.
+
+    names  of each id: letters, pieces of words, special tokens
+    space  the letter, or the beginning of a piece, that stands for a space: "|" or "\u2581"
+    pad    the id of padding, which is CTC's blank
+    silent the ids that write nothing
+    lower  whether all is written in small letters
+    """
+
+    names: tuple[str, ...]
+    space: str
+    pad: int
+    silent: frozenset[int]
+    lower: bool = False
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, without spaces at its ends."""
+        found = "".join(self.names[i] for i in ids if i not in self.silent)
+        found = found.replace(self.space, " ").strip()
+        return found.lower() if self.lower else found
+
+
+def letters(folder: str | Path) -> Letters:
+    """Return what a folder's vocab.json says: the letters of wav2vec 2.0 and HuBERT ("|" is the
+    space), or the pieces of Speech2Text, which are only joined here: to write needs no cutting.
+
+    As transformers decodes: with letters all but padding shows, with pieces no special token does.
+    Raises ValueError where ids are missing or padding has none.
+    """
+    path = Path(folder) / "vocab.json"
+    vocab: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
+    if not vocab or sorted(vocab.values()) != list(range(len(vocab))):
+        raise ValueError(f"folder: {path} does not give the ids 0 to {len(vocab) - 1}, one a name")
+    told = _told(Path(folder))
+    special = {key: _name(told.get(f"{key}_token"), default) for key, default in SPECIAL.items()}
+    if special["pad"] not in vocab:
+        raise ValueError(f"folder: {path} has no {special['pad']!r}, the padding")
+    names, pad = tuple(sorted(vocab, key=vocab.__getitem__)), vocab[special["pad"]]
+    if any(name.startswith(PIECE) for name in names):
+        silent = frozenset(vocab[name] for name in special.values() if name in vocab)
+        return Letters(names, PIECE, pad, silent)
+    space = _name(told.get("word_delimiter_token"), "|")
+    return Letters(names, space, pad, frozenset({pad}), bool(told.get("do_lower_case")))
+
+
+PIECE = "\u2581"  # SentencePiece's mark of a space
+SPECIAL = {"pad": "<pad>", "bos": "<s>", "eos": "</s>", "unk": "<unk>"}
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    """What the tokeniser's settings say, in either of the two files that have them."""
+    found: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        if (folder / name).is_file():
+            found |= json.loads((folder / name).read_text(encoding="utf-8"))
+    return found
+
+
+def _name(token: Any, default: str) -> str:
+    """The name of a special token, which may come with settings of its own."""
+    if isinstance(token, dict):
+        token = token.get("content")
+    return token if isinstance(token, str) else default
