@@ -683,7 +683,8 @@ letters_heard([heard("eight digits", shown_row["shown"][1]),
 #
 # Nobody forces the decoder to read all of the sound, to read any of it once only, or to stop when
 # it is over. It has learned to do so from strings of up to four words.
-#
+
+# %% [markdown]
 # ### Common mistake: padding that is heard
 #
 # Recordings of a batch are filled up to the longest one. Attention gets a mask; a convolution does
