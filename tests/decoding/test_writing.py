@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from deepdive.data.speech import Utterances
-from deepdive.decoding.transcripts import written
+from deepdive.decoding.ctc import greedy
+from deepdive.decoding.transcripts import said_beside, written
 from deepdive.models.speech import speech2text, wav2vec2
 from deepdive.models.speech.speech2text2 import TINY as TINY2
 from deepdive.models.speech.speech2text2 import speech2text2
@@ -75,6 +76,13 @@ def test_it_learns_to_write(make: object) -> None:
     batches = SpeechBatches(spoken(), TOKENS, 999)
     fit(model, batches, loss(), steps=150, optimizer=adam(model, lr=3e-3), progress=False)
     assert written(model, spoken(), TOKENS) == list(WORDS)
+    found = said_beside(model, spoken(), TOKENS, size=2)
+    for utterance, said in enumerate(found):
+        (batch,) = SpeechBatches(spoken().only([utterance]), TOKENS, 999)
+        _, scored, real = model.eval()(*batch[:3])
+        (path,) = greedy(scored, real.sum(1))
+        assert TOKENS.decode(path) == said
+    assert "".join(found), "CTC has learned some of it"
 
 
 def test_letters_under_padding_do_not_count() -> None:

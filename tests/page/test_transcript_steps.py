@@ -8,7 +8,11 @@ from browser import DESK, PHONE, Reader, Size
 from deepdive.page.markup import Html
 from deepdive.page.transcript_steps import NOTHING, transcript_steps
 
-STEPS = [(100, "", 1.0), (250, "TWO <NINE> NINE", 0.5), (1500, "TWO FIVE NINE", 0.125)]
+STEPS = [
+    ("step 100", "", 1.0),
+    ("step 250", "TWO <NINE> NINE", 0.5),
+    ("step 1,500", "TWO FIVE NINE", 0.125),
+]
 
 
 def picture() -> Html:

@@ -1,4 +1,4 @@
-"""What a `Writer` writes of utterances, letter by letter."""
+"""What a `Writer` writes of utterances, letter by letter; and what CTC beside it says of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from deepdive.data.speech import Utterances
 from deepdive.decoding.one_by_one import greedy
 from deepdive.tokenizers import BOS, EOS, CharTokenizer
-from deepdive.training.tasks.speech import in_order
+from deepdive.training.tasks.speech import in_order, spelled
 from deepdive.training.tasks.writing import Writer
 
 
@@ -29,3 +29,18 @@ def written(
         return [tokenizer.decode(row) for row in ids]
 
     return in_order(of, utterances, model, **settings)
+
+
+def said_beside(
+    model: Writer, utterances: Utterances, tokenizer: CharTokenizer, **settings: Any
+) -> list[str]:
+    """Return what the scores on the encoder's states say of each utterance, without the decoder:
+    the letters of the most probable path (CTC); `settings` as for `written`.
+    """
+
+    def of(features: Tensor, mask: Tensor) -> list[Tensor]:
+        state = model.model.begin(features, mask)
+        lengths = state.memory_mask.sum(1).tolist()
+        return [rows[:n] for rows, n in zip(model.out(state.memory), lengths, strict=True)]
+
+    return spelled(in_order(of, utterances, model, **settings), tokenizer)

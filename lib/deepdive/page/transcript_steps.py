@@ -1,6 +1,6 @@
-"""What a recogniser wrote of one utterance, step by step of its training, with a slider.
+"""What recognisers wrote of one utterance, step by step, with a slider.
 
-    transcript_steps("TWO FIVE", [(100, "T", 1.0), (200, "TWO FINE", 0.5)])
+    transcript_steps("TWO FIVE", [("step 100", "T", 1.0), ("step 200", "TWO FINE", 0.5)])
 
 Below each word that was said stands what was written for it; errors are framed. Without scripts all
 steps stand below each other.
@@ -16,17 +16,24 @@ from deepdive.evaluate.transcripts import Change, alignment
 from deepdive.page.markup import Html, script
 from deepdive.page.palette import ROLES
 
-Step = tuple[int, str, float]
+Step = tuple[str, str, float]
 NOTHING = "–"
 
 
-def transcript_steps(said: str, steps: Sequence[Step], *, of: str = "all voices held out") -> Html:
+def transcript_steps(
+    said: str,
+    steps: Sequence[Step],
+    *,
+    of: str = "all voices held out",
+    ends: tuple[str, str] = ("earlier", "later"),
+) -> Html:
     """Return the picture.
 
     Args:
         said: the words of the utterance.
-        steps: (step, what was written after it, word error rate of `of`, 0.2 for 20 %).
+        steps: (its name, what was written, word error rate of `of`, 0.2 for 20 %).
         of: what the error rate was measured on.
+        ends: what stands at the two ends of the slider.
 
     Raises:
         ValueError: nothing was said, or there is no step.
@@ -34,19 +41,20 @@ def transcript_steps(said: str, steps: Sequence[Step], *, of: str = "all voices 
     if not said.split() or not steps:
         raise ValueError("said, steps: expected a word and a step at least")
     rows = [_row(said, *step) for step in steps]
-    plain = [f"step {at}: {written or NOTHING}" for at, written, _ in steps]
+    plain = [f"{name}: {written or NOTHING}" for name, written, _ in steps]
     name = f"ts{hashlib.sha256(''.join(rows).encode()).hexdigest()[:10]}"
     html = _PAGE.format(
         id=name, rows="".join(rows), last=len(rows) - 1, of=escape(of), error=ROLES["query"],
+        first_end=escape(ends[0]), last_end=escape(ends[1]),
         script=script(_SCRIPT, id=name),
     )  # fmt: skip
     return Html(html, f"[transcripts of {said!r}: {'; '.join(plain)}]")
 
 
-def _row(said: str, at: int, written: str, rate: float) -> str:
+def _row(said: str, step: str, written: str, rate: float) -> str:
     found = alignment(said, written)
     words = "".join(map(_word, found.changes))
-    told = f"step {at:,}: {found.errors} of {found.length} words wrong here, {rate:.0%} of all"
+    told = f"{step}: {found.errors} of {found.length} words wrong here, {rate:.0%} of all"
     row = f'<p class="ts-told">{told}</p><div class="ts-words">{words}</div>'
     return f'<div class="ts-row">{row}</div>'
 
@@ -82,9 +90,9 @@ _PAGE = """\
 .ts-said {{ opacity: .65; }}
 @media print {{ .ts-move {{ display: none; }} }}
 </style>
-<div class="ts" id="{id}" role="group" aria-label="What was written, step by step of the training">
-<p class="ts-move" hidden><label>earlier <input type="range" min="0" max="{last}" value="0"
- aria-label="step of the training"> later</label></p>
+<div class="ts" id="{id}" role="group" aria-label="What was written, step by step">
+<p class="ts-move" hidden><label>{first_end} <input type="range" min="0" max="{last}" value="0"
+ aria-label="from {first_end} to {last_end}"> {last_end}</label></p>
 <div role="status" aria-live="polite">{rows}</div>
 <p><small>Above: what was said. Below: what was written. A frame is an error, {id_dash} is nothing;
 the second rate is that of {of}.</small></p>
