@@ -90,8 +90,9 @@ spectrum_slices(shown, n_mels=20, start=0.35)
 # forgets where in the window a wave begins, its *phase*. This is the first thing that is thrown
 # away, and the reason why what follows knows a *seven* again that begins a little later.
 #
-# The highest frequency that 8,000 samples a second can hold is half of that, 4,000 Hz (the *Nyquist
-# frequency*): at these moments a wave of 5,000 Hz has the very same values as one of 3,000 Hz.
+# The highest frequency that 8,000 samples a second can hold is half of that, 4,000 Hz. At
+# this Nyquist frequency one stops: at these moments a wave of 5,000 Hz has the very same values as
+# one of 3,000 Hz.
 
 # %% The table, computed tags=["nbval-check-output", "fold"]
 from deepdive.audio.mel import fourier

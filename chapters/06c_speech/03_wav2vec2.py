@@ -84,26 +84,16 @@ print("smallest loss at", of_right.index(max(of_right)), "degrees, largest at",
 # words to ask for. **wav2vec 2.0** (Baevski et al. 2020) makes its own answers:
 
 # %% Draw the two ways tags=["slide", "fold", "nbval-check-output"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.diagrams import ROLES, arrow, svg
+from deepdive.page.diagrams.layers import box
 from deepdive.page.plotting import show
 
-
-def box(x, y, words, role, wide=104):
-    """A named step of one or two lines, its middle at (x, y)."""
-    lines = words.split("/")
-    high = 20 + 16 * len(lines)
-    return [f'<rect x="{x - wide / 2:g}" y="{y - high / 2:g}" width="{wide:g}" height="{high}" '
-            f'rx="5" fill="{ROLES[role]}" fill-opacity="0.15" stroke="{ROLES[role]}"/>',
-            *(text(x, y + 1 + 16 * (k - (len(lines) - 1) / 2), line, 14)
-              for k, line in enumerate(lines))]  # fmt: skip
-
-
-body = [*box(36, 150, "sound", "value", 68), *box(140, 150, "convolutions", "key", 98),
-        *box(140, 42, "one learned/row in all gaps", "value", 118),
-        *box(264, 42, "+ places, by/a convolution", "key", 104),
-        *box(374, 42, "Transformer", "query", 90), *box(374, 97, "matrix", "query", 66),
-        *box(374, 150, "cosine", "weight", 66), *box(374, 203, "matrix", "output", 66),
-        *box(374, 258, "code", "output", 66), *box(230, 258, "codebooks", "key", 98)]  # fmt: skip
+body = [box(36, 150, "sound", "value", 68), box(140, 150, "convolutions", "key", 98),
+        box(140, 42, "one learned\nrow in all gaps", "value", 118),
+        box(264, 42, "+ places, by\na convolution", "key", 104),
+        box(374, 42, "Transformer", "query", 90), box(374, 97, "matrix", "query", 66),
+        box(374, 150, "cosine", "weight", 66), box(374, 203, "matrix", "output", 66),
+        box(374, 258, "code", "output", 66), box(230, 258, "codebooks", "key", 98)]  # fmt: skip
 for x, y, to_x, to_y in ((70, 150, 91, 150), (140, 132, 140, 68), (199, 42, 212, 42),
                          (316, 42, 329, 42), (374, 60, 374, 79), (374, 115, 374, 132),
                          (158, 168, 205, 240), (279, 258, 341, 258), (374, 240, 374, 221),

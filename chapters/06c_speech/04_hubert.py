@@ -232,29 +232,20 @@ for _ in range(3):
 # ## Say the unit
 
 # %% Draw the loop tags=["slide", "fold", "nbval-check-output"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
+from deepdive.page.diagrams import arrow, svg, text
+from deepdive.page.diagrams.layers import box
 from deepdive.page.plotting import show
-
-
-def step_box(x, y, words, role):
-    """A named step, its middle at (x, y), in one line or two."""
-    lines, wide = words.split("|"), 116
-    return [f'<rect x="{x - wide / 2:g}" y="{y - 22:g}" width="{wide:g}" height="44" rx="5" '
-            f'fill="{ROLES[role]}" fill-opacity="0.15" stroke="{ROLES[role]}"/>',
-            *(text(x, y + 1 + 17 * (k - (len(lines) - 1) / 2), line, 14)
-              for k, line in enumerate(lines))]  # fmt: skip
-
 
 body = []
 for y, title, rows_are, made, network in (
         (58, "first training", "cepstra", "units", "network"),
-        (272, "second training", "states of|a layer", "new units", "new network")):  # fmt: skip
-    body += [text(212, y - 40, title, 14, bold=True),
-             *step_box(68, y, rows_are, "value"), *step_box(212, y, "k-means", "key"),
-             *step_box(356, y, made, "output"), *step_box(68, y + 84, "sound with|gaps", "value"),
-             *step_box(212, y + 84, network, "query"),
-             *step_box(356, y + 84, "which unit|is at a gap?", "weight"),
-             arrow(126, y, 154, y), arrow(270, y, 298, y), arrow(356, y + 22, 356, y + 62),
+        (272, "second training", "states of\na layer", "new units", "new network")):  # fmt: skip
+    body += [text(212, y - 40, title, 14, bold=True), box(68, y, rows_are, "value", 116),
+             box(212, y, "k-means", "key", 116), box(356, y, made, "output", 116),
+             box(68, y + 84, "sound with\ngaps", "value", 116),
+             box(212, y + 84, network, "query", 116),
+             box(356, y + 84, "which unit\nis at a gap?", "weight", 116),
+             arrow(126, y, 154, y), arrow(270, y, 298, y), arrow(356, y + 18, 356, y + 60),
              arrow(126, y + 84, 154, y + 84), arrow(270, y + 84, 298, y + 84)]  # fmt: skip
 body.append(arrow(190, 164, 90, 250))
 show(svg(424, 388, body), "First training: k-means makes units of cepstra, and a network that gets "
@@ -422,31 +413,25 @@ def of(kind, steps):
     return [r for r in found_rows if r["units"] == kind and r["steps"] == steps]
 
 
-def spread(values):
-    """The mean of the seeds, and the lowest and the highest."""
+def spread(kind, steps, name):
+    """A measure's mean over the seeds, and the lowest and the highest."""
+    values = [r[name][0] for r in of(kind, steps)]
     return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
 
 
 def shown(kinds):
     """A table of purities and shared information."""
-    lines = []
-    for kind in kinds:
-        for n in (0,) if kind in ("cepstra", "not trained") else LENGTHS:
-            called = f"{CALLED[kind]}, {n} steps" if n else CALLED[kind]
-            lines.append(
-                [
-                    called,
-                    *(
-                        spread([r[name][0] for r in of(kind, n)])
-                        for name in ("phone_purity", "unit_purity", "shared")
-                    ),
-                ]
-            )
+    lines = [
+        [f"{CALLED[kind]}, {n} steps" if n else CALLED[kind],
+         *(spread(kind, n, name) for name in ("phone_purity", "unit_purity", "shared"))]
+        for kind in kinds for n in ((0,) if kind in ("cepstra", "not trained") else LENGTHS)
+    ]  # fmt: skip
     return table(lines, ["units of", "phone purity, %", "unit purity, %", "shared, %"],
                  caption=f"{said_of}: {K} units, phones of new people; mean of seeds "
                  "(lowest to highest)")  # fmt: skip
 
 
+# %% Tables of differences tags=["fold"]
 def against(kind, said):
     """By how much the units of a kind are better than their rival's, each run."""
     lines = [[n, r["seed"], *(Interval(*r[f"more_{name}"]) for name in ("shared", "unit_purity"))]

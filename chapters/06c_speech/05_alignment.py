@@ -512,11 +512,9 @@ def all_letters(shown):
         axes.hlines(u, 4 * STEP * rows[0], 4 * STEP * (rows[-1] + 1), ROLES["query"], linewidth=2)
     axes.set_yticks(range(len(text)), ["␣" if c == " " else c for c in text], fontsize=9)
     axes.set_xlabel("seconds")
-    return with_alt(
-        figure,
-        "A map of weights, letters down and time across: they lie near a "
-        "diagonal, with much beside it. Lines mark a path that goes forward only.",
-    )
+    return with_alt(figure, "A map of weights, letters down and time across: they lie near a "
+                    "diagonal, with much beside it. Lines mark a path that goes forward "
+                    "only.")  # fmt: skip
 
 
 all_letters(shown_row["shown"][0])
@@ -900,5 +898,5 @@ print(
 # - Gulati et al. (2020), *Conformer*: figure 1, and table 2 for the error rates.
 # - Yeh, Meng, Tang (2025), *Whisper Has an Internal Word Aligner*: which heads align, why letters
 #   do it better than pieces of words, and how near the times are.
-# - kenfus (2025), *Visualizing Whisper: Mapping Cross-Attention to Time*, a blog: the map of all
-#   tokens at once, with long silences put in as a test.
+# - kenfus, *Visualizing Whisper: Mapping Cross-Attention to Time*, a blog of November 2025: the map
+#   of all tokens at once, with long silences put in as a test.
