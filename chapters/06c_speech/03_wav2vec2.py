@@ -88,18 +88,18 @@ from deepdive.page.diagrams import ROLES, arrow, svg
 from deepdive.page.diagrams.layers import box
 from deepdive.page.plotting import show
 
-body = [box(36, 150, "sound", "value", 68), box(140, 150, "convolutions", "key", 98),
-        box(140, 42, "one learned\nrow in all gaps", "value", 118),
-        box(264, 42, "+ places, by\na convolution", "key", 104),
-        box(374, 42, "Transformer", "query", 90), box(374, 97, "matrix", "query", 66),
-        box(374, 150, "cosine", "weight", 66), box(374, 203, "matrix", "output", 66),
-        box(374, 258, "code", "output", 66), box(230, 258, "codebooks", "key", 98)]  # fmt: skip
-for x, y, to_x, to_y in ((70, 150, 91, 150), (140, 132, 140, 68), (199, 42, 212, 42),
-                         (316, 42, 329, 42), (374, 60, 374, 79), (374, 115, 374, 132),
-                         (158, 168, 205, 240), (279, 258, 341, 258), (374, 240, 374, 221),
-                         (374, 185, 374, 168)):  # fmt: skip
+body = [box(34, 150, "sound", "value", 60), box(138, 150, "convolutions", "key", 112),
+        box(138, 42, "one learned\nrow in all gaps", "value", 126),
+        box(270, 42, "+ places, by\na convolution", "key", 114),
+        box(392, 42, "Transformer", "query", 104), box(392, 97, "matrix", "query", 70),
+        box(392, 150, "cosine", "weight", 70), box(392, 203, "matrix", "output", 70),
+        box(392, 258, "code", "output", 70), box(230, 258, "codebooks", "key", 104)]  # fmt: skip
+for x, y, to_x, to_y in ((64, 150, 82, 150), (138, 133, 138, 68), (201, 42, 213, 42),
+                         (327, 42, 340, 42), (392, 59, 392, 80), (392, 114, 392, 133),
+                         (158, 167, 205, 241), (282, 258, 357, 258), (392, 241, 392, 220),
+                         (392, 186, 392, 167)):  # fmt: skip
     body.append(arrow(x, y, to_x, to_y))
-show(svg(422, 282, body), "Sound goes through convolutions; their rows take two ways. Above, one "
+show(svg(448, 282, body), "Sound goes through convolutions; their rows take two ways. Above, one "
      "learned row stands in all gaps, a convolution adds where each row stands, and a Transformer "
      "reads them; below, each row chooses a code. Behind a matrix each both have one width, and "
      "their cosine is taken.")  # fmt: skip
