@@ -17,7 +17,10 @@ from deepdive.house.pages import Page, discover
 
 PAGES = discover(Path(__file__).resolve().parents[2])
 # Named in code that the committed run does not reach: other settings of the page.
-ELSEWHERE = {"casestudies/02_translation": {"tatoeba_retrieval"}}
+ELSEWHERE = {
+    "casestudies/02_translation": {"tatoeba_retrieval"},
+    "casestudies/06_speech": {"librispeech"},  # read in the profile `gpu` alone
+}
 
 
 def page(read: list[str] | None, code: str = "", told: str = "") -> Any:
