@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import io
 import json
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import soundfile
 from fault import fault
 from lying_server import Answer, LyingServer
+from tarballs import tarball
 from toy_data import sha256
 
 from deepdive.data import DataError, DataRefused, DataUnavailable, get, librispeech, timit
@@ -39,13 +39,7 @@ def archive(said: dict[str, str] = SAID, broken: str = "") -> bytes:
         members[f"{folder}/{name}.flac"] = b"no FLAC" if name == broken else sound.getvalue()
         table = f"{folder}/{speaker}-{chapter}.trans.txt"
         members[table] = members.get(table, b"") + f"{name} {words}\n".encode()
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as file:
-        for path, content in members.items():
-            info = tarfile.TarInfo(path)
-            info.size = len(content)
-            file.addfile(info, io.BytesIO(content))
-    return packed.getvalue()
+    return tarball(members)
 
 
 @pytest.fixture

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
 import vendor
+from tarballs import tarball
 from vendor import Package, VendorError, registry, vendored
 
 FILES = {"package/a.js": b"1", "package/themes/b.css": b"2", "package/c.md": b"3"}
-
-
-def tarball(files: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return packed.getvalue()
 
 
 @pytest.fixture
