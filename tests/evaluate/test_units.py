@@ -63,6 +63,10 @@ def test_a_difference_is_paired_over_people() -> None:
     less = differences(phones, [none, hard], [good, hard], people)["phone_purity"]
     assert less[0] == pytest.approx(-0.25)
     assert less[1] < less[0] < less[2]
+    three = [y] * 3, ["a", "b", "c"]  # where the others are right by half in each draw
+    alone = by_speaker(three[0], [good, good, hard], three[1])["phone_purity"]
+    beside = differences(three[0], [good, good, hard], [none] * 3, three[1])["phone_purity"]
+    assert beside == pytest.approx(tuple(number - 0.5 for number in alone))
 
 
 def test_what_cannot_be_is_refused() -> None:
