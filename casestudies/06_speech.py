@@ -244,7 +244,7 @@ table([{"said": test.words[i], "written": said_now[i]} for i in wrong[::6][:8]]
 # hundred and three wrong words of the test, and with a hundred and thirty-eight after a change in
 # the library that moves no more than the last digits of its sums.
 #
-# ## Words help, and so does what follows them
+# ## What if it may write words only?
 
 # %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import predict as ask

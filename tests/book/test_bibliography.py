@@ -37,9 +37,10 @@ CONFERENCES = {
     "BUCC", "BlackboxNLP", "CCL", "CVPR", "EACL", "ECCV", "EMNLP", "Findings of AACL",
     "Findings of ACL", "Findings of EMNLP",
     "First Workshop on Neural Machine Translation", "GSCL", "ICASSP", "ICCV", "ICLR",
-    "ICLR Workshop", "ICML", "IJCAI", "Interspeech", "KDD", "LREC", "NAACL", "NIPS", "NeurIPS",
-    "PAKDD", "RepL4NLP", "SODA", "SSST-8", "Symposium on the Mathematical Theory of Automata",
-    "UAI", "USENIX Security", "WMT", "WNUT", "WSDM",
+    "ICLR Workshop", "ICML", "IJCAI", "ISCA ASR Workshop", "Interspeech", "KDD", "LREC",
+    "NAACL", "NIPS", "NeurIPS", "PAKDD", "RepL4NLP", "SODA", "SSST-8",
+    "Symposium on the Mathematical Theory of Automata", "UAI", "USENIX Security", "WMT",
+    "WNUT", "WSDM",
 }  # fmt: skip
 # What an identifier of the ACL Anthology says of the conference.
 ANTHOLOGY = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import jiwer
 import pytest
@@ -11,7 +12,13 @@ from checkout import ROOT
 from deepdive.data.speech import an4
 from deepdive.evaluate.transcripts import align_all, rate_interval, word_error_rate
 
-ROWS = json.loads((ROOT / "chapters/06c_speech/results/an4_hour.json").read_text("utf-8"))["rows"]
+
+def kept(name: str) -> list[dict[str, Any]]:
+    path = ROOT / f"chapters/06c_speech/results/{name}.json"
+    return list(json.loads(path.read_text("utf-8"))["rows"])
+
+
+ROWS = kept("an4_hour")
 
 
 @pytest.mark.data("an4_mfcc")
@@ -47,3 +54,17 @@ def test_an_hour_is_enough_for_kaldi_s_single_sounds() -> None:
     rate = rate_interval(align_all(test.words, row["said"]), test.speakers)
     assert rate.value <= 0.1061
     assert row["core_minutes"] <= 120
+
+
+def test_every_person_was_a_stranger_once_to_each_recogniser() -> None:
+    """Six people by four recognisers; the stranger's numbers are of the one left out alone."""
+    rows = kept("digits_in_noise")
+    people = {row["left_out"] for row in rows}
+    ways = {(row["system"], row["hiss"]) for row in rows}
+    assert (len(people), len(ways), len(rows)) == (6, 4, 24)
+    for row in rows:
+        assert {*row["stranger"]["who"]} == {row["left_out"]}
+        assert {*row["known"]["who"]} == people - {row["left_out"]}
+        for voice in (row["stranger"], row["known"]):
+            assert {len(said.split("|")) for said in voice["said"].values()} == {50}
+            assert len(voice["said"]) == 11

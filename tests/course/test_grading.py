@@ -747,8 +747,11 @@ def test_what_a_trusted_submission_leaves_running_is_ended(small: Any, tmp_path:
         import os, time
         if os.fork() == 0:
             os.setsid()
-            open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
-        time.sleep(60)
+            open({str(tmp_path / "new")!r}, "w").write(str(os.getpid()))
+            os.rename({str(tmp_path / "new")!r}, {str(tmp_path / "pid")!r})
+            time.sleep(600)
+        while not os.path.exists({str(tmp_path / "pid")!r}):
+            time.sleep(0.05)
     """
     given = grade(small, with_answers(small, first=stays), limits=QUICK, trust=True)
     assert points(given)["second-check"] == 3

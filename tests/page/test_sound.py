@@ -10,10 +10,10 @@ import pytest
 import torch
 from browser import DESK, PHONE, Reader, Size
 
-from deepdive.audio.files import read
+from deepdive.audio.files import read, wav_bytes
 from deepdive.audio.mel import frames, hann, log_mel, power_spectrum
 from deepdive.data.voices import voices
-from deepdive.page.sound import Hidden, listening, players
+from deepdive.page.sound import Hidden, listening, players, recorder
 from deepdive.page.spectrum_slices import LOUD, Spoken, spectrum_slices
 
 VOICES = voices(3, seed=2)
@@ -54,6 +54,45 @@ def test_what_was_understood_is_counted_by_kind(reader: Reader) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     with pytest.raises(ValueError, match="expected recordings of words"):
         listening(hidden, 8000, ["ONE"])
+
+
+REFUSED = """() => Object.defineProperty(navigator, "mediaDevices", { configurable: true,
+  value: { getUserMedia: async () => { throw new DOMException("", "NotFoundError"); } } })"""
+SPOKEN = """data => {
+  Object.defineProperty(navigator, "mediaDevices", { configurable: true,
+    value: { getUserMedia: async () => ({ getTracks: () => [{ stop() {} }] }) } });
+  window.MediaRecorder = class {
+    mimeType = "audio/wav";
+    start() {}
+    stop() { this.ondataavailable({ data: new Blob([Uint8Array.from(data)]) }); this.onstop(); }
+  };
+}"""
+SAVED = """async () => [...new Uint8Array(
+  await (await fetch(document.querySelector("a").href)).arrayBuffer())]"""
+
+
+def test_what_is_recorded_can_be_saved_and_read(reader: Reader) -> None:
+    page = reader.open(recorder(8000).html, PHONE)
+    button, told = page.locator("button"), page.locator("[role=status]")
+    assert not page.locator("audio, a").evaluate_all("all => all.some(x => x.checkVisibility())")
+    page.evaluate(REFUSED)
+    button.click()
+    page.wait_for_function("document.querySelector('[role=status]').textContent")
+    assert told.inner_text().startswith("The microphone cannot be used here (NotFoundError)")
+    page.evaluate(SPOKEN, list(wav_bytes(WAVES[0], 8000)))
+    button.click()
+    page.wait_for_function("document.querySelector('button').textContent === 'stop'")
+    button.click()
+    page.locator("a").wait_for(state="visible")
+    saved = read(bytes(page.evaluate(SAVED)), 8000)
+    seconds = len(WAVES[0]) / 8000
+    assert len(saved) == pytest.approx(len(WAVES[0]), abs=2)
+    assert told.inner_text() == f"{seconds:.1f} seconds. Listen, save it, and name the file."
+    alike = torch.corrcoef(torch.stack([saved[: len(WAVES[0]) - 2], WAVES[0][: len(saved)][:-2]]))
+    assert float(alike[0, 1]) > 0.95, "the browser draws the samples anew, twice"
+    assert not reader.complaints
+    assert "button" in recorder(8000).html
+    assert "recorder" in recorder(8000).plain
 
 
 def expected(wave: torch.Tensor, at: int) -> str:

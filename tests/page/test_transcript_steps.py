@@ -56,6 +56,8 @@ def test_without_scripts_all_steps_stand_there() -> None:
     assert html.count('class="ts-row"') == 3
     assert html.count("hidden") == 1 + html.count("[hidden]") + html.count(".hidden")
     assert "TWO FIVE NINE" in picture().plain
+    digits = transcript_steps("2 5 9", [("quiet", "2 9", 0.5)], unit="digits").html
+    assert "1 of 3 digits wrong here, 50% of all" in digits
 
 
 def test_nothing_to_show_is_named() -> None:

@@ -78,7 +78,8 @@ def _opened(source: Source) -> Any:
                 "write it anew by `sph2pipe -f wav OLD NEW` or `sox OLD NEW` and read that"
             ) from error
         raise AudioError(
-            f"{_name(source)}: not a sound file that can be read ({error}); save it as WAV or FLAC"
+            f"{_name(source)}: not a sound file that can be read ({error.error_string}); "
+            "save it as WAV or FLAC"
         ) from error
 
 
@@ -110,7 +111,7 @@ def _name(source: Source) -> str:
 
 def _sound(samples: Any, given: int, rate: int, source: Source) -> Tensor:
     if not len(samples):
-        raise AudioError(f"{_name(source)}: no samples: the recording is empty")
+        raise AudioError(f"{_name(source)}: no samples: the recording is empty, record it again")
     if bad := int((~np.isfinite(samples)).sum()):
         first = int(np.flatnonzero(~np.isfinite(samples).all(1))[0]) / given
         raise AudioError(

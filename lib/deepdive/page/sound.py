@@ -1,7 +1,9 @@
-"""Sound in a page: players in a table, and a listening test that counts what the reader understood.
+"""Sound in a page: players in a table, a listening test that counts what the reader understood, and
+a recorder.
 
     players([("as recorded", wave), ("of 20 bands", again)], 8000)
     listening([Hidden("80 bands", wave, "SEVEN"), ...], 8000, choices)
+    recorder(8000)
 
 Each player holds its recording as WAV in its own address, so that nothing comes from a network.
 """
@@ -16,10 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from deepdive.audio.files import wav_bytes
+from deepdive.checks import positive
 from deepdive.page.markup import Html, script
 from deepdive.page.palette import ROLES
 
-_SCRIPT = Path(__file__).with_name("listening.js").read_text(encoding="utf-8")
+_SCRIPT, _RECORDER = (
+    Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for name in ("listening.js", "recorder.js")
+)
 
 
 def address(wave: Any, rate: int) -> str:
@@ -83,6 +89,22 @@ def listening(hidden: Sequence[Hidden], rate: int, choices: Sequence[str]) -> Ht
     return Html(html, f"[a listening test of {len(hidden)} recordings]")
 
 
+def recorder(rate: int, longest: int = 20, name: str = "recording.wav") -> Html:
+    """A button that records the reader's microphone, up to `longest` seconds, plays it and saves
+    it as a WAV file of one channel at `rate`; nothing is sent anywhere.
+    """
+    positive(rate=rate, longest=longest)
+    box = f"re{rate}-{longest}"
+    html = (
+        f'{_STYLE}<div id="{box}" class="sound-record" role="group" aria-label="A recorder">'
+        f'<button type="button" hidden>record</button> <audio controls hidden></audio> '
+        f'<a download="{escape(name)}" hidden>save as {escape(name)}</a>'
+        '<p role="status" aria-live="polite"></p></div>'
+        f"{script(_RECORDER, id=box, rate=rate, longest=longest)}"
+    )
+    return Html(html, "[a recorder, where the page is open in a browser]")
+
+
 _STYLE = f"""<style>
 .sound {{ list-style: none; margin: .4em 0; padding: 0; max-width: 40rem;
   font: 1rem/1.4 system-ui, sans-serif; }}
@@ -94,4 +116,10 @@ _STYLE = f"""<style>
 .sound-test select option {{ color: #111; background: #fff; }}
 .sound-test select:focus-visible {{ outline: 3px solid {ROLES["key"]}; }}
 .sound-told {{ margin: .3em 0; }}
+.sound-record {{ font: 1rem/1.4 system-ui, sans-serif; display: flex; flex-wrap: wrap; gap: .8em;
+  align-items: center; }}
+.sound-record button {{ font: inherit; min-height: 2.6rem; padding: 0 1em; cursor: pointer; }}
+.sound-record audio {{ max-width: 22rem; height: 2.6rem; }}
+.sound-record p {{ flex-basis: 100%; margin: 0; }}
+.sound-record [hidden] {{ display: none; }}
 </style>"""

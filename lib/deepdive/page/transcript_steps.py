@@ -26,6 +26,7 @@ def transcript_steps(
     *,
     of: str = "all voices held out",
     ends: tuple[str, str] = ("earlier", "later"),
+    unit: str = "words",
 ) -> Html:
     """Return the picture.
 
@@ -34,13 +35,14 @@ def transcript_steps(
         steps: (its name, what was written, word error rate of `of`, 0.2 for 20 %).
         of: what the error rate was measured on.
         ends: what stands at the two ends of the slider.
+        unit: what the parts of `said` are called.
 
     Raises:
         ValueError: nothing was said, or there is no step.
     """
     if not said.split() or not steps:
         raise ValueError("said, steps: expected a word and a step at least")
-    rows = [_row(said, *step) for step in steps]
+    rows = [_row(said, *step, unit) for step in steps]
     plain = [f"{name}: {written or NOTHING}" for name, written, _ in steps]
     name = f"ts{hashlib.sha256(''.join(rows).encode()).hexdigest()[:10]}"
     html = _PAGE.format(
@@ -51,10 +53,10 @@ def transcript_steps(
     return Html(html, f"[transcripts of {said!r}: {'; '.join(plain)}]")
 
 
-def _row(said: str, step: str, written: str, rate: float) -> str:
+def _row(said: str, step: str, written: str, rate: float, unit: str) -> str:
     found = alignment(said, written)
     words = "".join(map(_word, found.changes))
-    told = f"{step}: {found.errors} of {found.length} words wrong here, {rate:.0%} of all"
+    told = f"{step}: {found.errors} of {found.length} {unit} wrong here, {rate:.0%} of all"
     row = f'<p class="ts-told">{told}</p><div class="ts-words">{words}</div>'
     return f'<div class="ts-row">{row}</div>'
 
