@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import jiwer
@@ -54,6 +55,29 @@ def test_an_hour_is_enough_for_kaldi_s_single_sounds() -> None:
     rate = rate_interval(align_all(test.words, row["said"]), test.speakers)
     assert rate.value <= 0.1061
     assert row["core_minutes"] <= 120
+
+
+@pytest.mark.data("an4_mfcc")
+def test_every_way_to_learn_from_few_minutes_was_kept_and_errs_as_jiwer_counts() -> None:
+    """Letters only and units first: three seeds at 5, 10, 20, 40 minutes; the rest at the ends."""
+    test = an4("test")
+    rows = kept("an4_listening")
+    found = Counter(
+        (row["minutes"], row["lesson"], row["more"]) for row in rows if "weights" not in row
+    )
+    assert len({row["weights"] for row in rows if "weights" in row}) == 3
+    for minutes in (5, 10, 20, 40):
+        for lesson in ("nothing", "units"):
+            assert found[(minutes, lesson, False)] == 3, (minutes, lesson)
+    for minutes in (5, 40):
+        for longer in (False, True):
+            assert found[(minutes, "codes", longer)] == 3
+        assert found[(minutes, "decoder", False)] == 1
+    for row in rows:
+        assert row["steps"] >= 1200 + 20 * row["minutes"]
+        said = align_all(test.words, row["said"], letters=True)
+        ours = sum(each.errors for each in said) / sum(each.length for each in said)
+        assert ours == pytest.approx(jiwer.cer([*test.words], row["said"]))
 
 
 def test_every_person_was_a_stranger_once_to_each_recogniser() -> None:
