@@ -361,9 +361,9 @@ from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
 
-figure = Figure(figsize=(6.4, 3.4))
+figure = Figure(figsize=(5.2, 3.4))
 axes = figure.subplots()
-for way, mark, colour in ((ALONE, "o-", "C0"), (UNITS, "s-", "C1"), (LONGER, "^:", "C2")):
+for way, mark, colour in ((ALONE, "o-", "C0"), (UNITS, "s-", "C1"), (LONGER, "^", "C2")):
     each = {m: [100 * character_error_rate(test.words, said) for said in runs(m, way)]
             for m in MINUTES if runs(m, way)}  # fmt: skip
     axes.plot([*each], [np.mean(x) for x in each.values()], mark, color=colour, label=NAMES[way])
