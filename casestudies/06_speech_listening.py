@@ -78,7 +78,9 @@ table([
 # | letters for longer | nothing | the typed minutes, with as many more steps as listening cost |
 #
 # The last line is the one that is easily forgotten. Who listens first computes more. If as much
-# more computing on the typed minutes does the same, then it was the computing that helped.
+# more computing on the typed minutes does the same, then it was the computing that helped. In the
+# long runs a fifth stands beside them: a decoder, as Speech2Text's, behind the same encoder, which
+# learns from the typed minutes alone.
 
 # %% Listen first tags=["fold"]
 import numpy as np
