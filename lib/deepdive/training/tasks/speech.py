@@ -212,14 +212,15 @@ def in_order(
     their order: `size` at a time, those of like length together, the model in evaluation mode.
     `read` makes of an utterance's features what the model reads.
     """
-    was_training = model.training
+    device, was_training = next(model.parameters()).device, model.training
     model.eval()
     order = sorted(range(len(utterances)), key=lambda i: len(utterances.features[i]))
     found: dict[int, Any] = {}
     for start in range(0, len(order), size):
         some = order[start : start + size]
         features = [read(torch.from_numpy(utterances.features[i])) for i in some]
-        found |= zip(some, of(*together(features)), strict=True)
+        rows, mask = (part.to(device) for part in together(features))
+        found |= zip(some, of(rows, mask), strict=True)
     model.train(was_training)
     return [found[i] for i in range(len(utterances))]
 
@@ -232,7 +233,8 @@ def scores(model: nn.Module, utterances: Utterances, **settings: Any) -> list[Te
     def of(features: Tensor, mask: Tensor) -> list[Tensor]:
         logits, real = model(features, mask)
         lengths = real.sum(1).tolist()
-        return [rows[:n] for rows, n in zip(logits.log_softmax(-1), lengths, strict=True)]
+        log_p = logits.log_softmax(-1).cpu()  # a search looks at single numbers
+        return [rows[:n] for rows, n in zip(log_p, lengths, strict=True)]
 
     return in_order(of, utterances, model, **settings)
 
