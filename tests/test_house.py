@@ -214,7 +214,7 @@ ORDER = [
     "explain", "page", "house", "course", "cli", "__main__",
 ]  # fmt: skip
 # Who may know models: the rest sees them through hook points and tensors.
-KNOW_MODELS = ("models/", "published/", "page/toys/", "house/atlas/examples.py")
+KNOW_MODELS = ("models/", "published/", "page/toys/", "page/runs/", "house/atlas/examples.py")
 MOST_ROOMS, MOST_FILES = 17, 7
 
 

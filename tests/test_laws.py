@@ -63,6 +63,22 @@ WITHIN = {
     "Basic": "a part of `ResNet`",
     "Bottleneck": "a part of `ResNet`: beside transformers in test_parity_detr.py",
     "TapasEmbeddings": "beside transformers in tests/models/bert/test_parity_tabert.py",
+    "Adapted": "a model of transformers; tests/explain/classifiers/test_adapt.py",
+    "Planted": "the base class of those built by hand, which reads nothing",
+    "SignedWords": "built by hand; tests/explain/classifiers/test_planted.py",
+    "Placed": "built by hand; tests/explain/classifiers/test_planted.py",
+    "Keyword": "built by hand; tests/explain/classifiers/test_planted.py",
+    "Conjunction": "built by hand; tests/explain/classifiers/test_planted.py",
+    "Negation": "built by hand; tests/explain/classifiers/test_planted.py",
+    "Attending": "built by hand; tests/explain/classifiers/test_planted.py",
+    "Orders": "built by hand; tests/explain/classifiers/test_planted_circuit.py",
+    "Wired": "an automaton; tests/explain/model_translation/test_automata.py",
+    "Evenly": "DotAttention that asks nothing; tests/models/explained/test_attentive.py",
+    "AttentiveClassifier": "a text, one answer; tests/models/explained/test_attentive.py",
+    "Words": "rows as they are; tests/models/explained/test_attentive.py",
+    "PrototypeClassifier": "tests/models/explained/test_joint.py",
+    "Rationalist": "tests/models/explained/test_joint.py",
+    "SelfExplaining": "tests/models/explained/test_joint.py",
 }
 
 

@@ -15,8 +15,7 @@ from safetensors.torch import save_file
 
 from deepdive.data.scenes import generated_scenes
 from deepdive.models.vision.resnet import resnet
-from deepdive.page.toys import FOLDER
-from deepdive.page.toys.tray_runs import (
+from deepdive.page.runs.tray_runs import (
     SMALL,
     learn_boxes,
     learn_places,
@@ -25,6 +24,7 @@ from deepdive.page.toys.tray_runs import (
     pixels,
     truths,
 )
+from deepdive.page.toys import FOLDER
 
 SCENES, PLACES, BOXES = 3000, 800, 2400  # scenes, and steps of both trainings
 

@@ -42,7 +42,7 @@ def test_word_level_rows_sum_to_one_and_are_those_of_the_definition() -> None:
         for v in range(4):
             pieces = [t for t in range(7) if owner[t] == w]
             to = [sum(weights[..., t, s] for s in range(7) if owner[s] == v) for t in pieces]
-            assert torch.allclose(words[..., w, v], sum(to) / len(pieces))
+            torch.testing.assert_close(words[..., w, v], sum(to) / len(pieces))
 
 
 def test_a_word_of_one_piece_each_is_left_as_it_was() -> None:
@@ -146,7 +146,8 @@ class TwoHeads(nn.Module):
 
     def forward(self) -> float:
         heads = torch.tensor([[1.0, 2.0], [4.0, 8.0]]).view(2, 1, 2, 1, 1)
-        return float(sum(m.weights(h).sum() for m, h in zip(self.weights, heads, strict=True)))
+        points = [m.get_submodule("weights") for m in self.weights]
+        return float(sum(point(h).sum() for point, h in zip(points, heads, strict=True)))
 
 
 def test_ablation_names_what_each_head_adds() -> None:

@@ -31,7 +31,8 @@ def by_paths(weights: list[Tensor], t: int, s: int) -> Tensor:
     size = weights[0].shape[-1]
 
     def step(layer: Tensor, to: int, source: int) -> Tensor:
-        looked = sum(layer[:, head, to, source] for head in range(layer.shape[1])) / layer.shape[1]
+        looked = torch.stack([head[:, to, source] for head in layer.unbind(1)]).sum(0)
+        looked = looked / layer.shape[1]
         return 0.5 * looked + 0.5 * (to == source)
 
     total = torch.zeros(len(weights[0]), dtype=torch.float64)

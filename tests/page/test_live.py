@@ -29,8 +29,8 @@ from deepdive.layers.embeddings import TiedHead
 from deepdive.models.transformer.transformer import Transformer, tiny, transformer
 from deepdive.page import toys
 from deepdive.page.live import export, live
+from deepdive.page.runs.tray_runs import pixels, truths
 from deepdive.page.toys import FOLDER, Toy
-from deepdive.page.toys.tray_runs import pixels, truths
 from deepdive.positions import LearnedPosition
 from deepdive.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
 from deepdive.training.translation import translate
@@ -233,6 +233,13 @@ HASHES = {
     "number_words.json": "806be84e3b567b34",
     "number_words.safetensors": "e10ed8187210b0f9",
     "number_words_steps.safetensors": "0beddadc0cf79a3d",
+    "review_words.json": "b0071c6aeaa5d5c2",
+    "review_words_blanks.safetensors": "01a0033bdced2583",
+    "review_words_plain.safetensors": "093bc400ffe6d468",
+    "shortcut_words.json": "9c3bb709b16aeae6",
+    "shortcut_words_first.safetensors": "8e9db1086c18c86b",
+    "shortcut_words_others.safetensors": "253e5bb2a0841fb1",
+    "shortcut_words_paper.safetensors": "54a3cb4daa7465b3",
     "spoken_digits.json": "1d6f7d31fc05cc9a",
     "spoken_digits.safetensors": "ac9021cd9735f1dd",
     "trays.json": "569fc331f2c2df93",

@@ -13,7 +13,7 @@ from browser import DESK, PHONE, Reader, Size
 from deepdive.data.scenes import generated_scenes
 from deepdive.page.markup import Html
 from deepdive.page.matching import COLOURS, least, matching
-from deepdive.page.toys.tray_runs import truths
+from deepdive.page.runs.tray_runs import truths
 from deepdive.training.objectives.sets import Truth, costs, hungarian
 
 SCENES = generated_scenes(30, most=3, seed=3)

@@ -6,8 +6,7 @@ import torch
 
 from deepdive.data.scenes import generated_scenes
 from deepdive.models.vision.resnet import resnet
-from deepdive.page.toys import trays
-from deepdive.page.toys.tray_runs import (
+from deepdive.page.runs.tray_runs import (
     SMALL,
     learn_boxes,
     learn_places,
@@ -18,6 +17,7 @@ from deepdive.page.toys.tray_runs import (
     pixels,
     truths,
 )
+from deepdive.page.toys import trays
 
 
 def test_truths_come_back_to_front_or_left_to_right() -> None:

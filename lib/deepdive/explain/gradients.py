@@ -1,35 +1,103 @@
 """Saliency from gradients: how much does each input row count for each output number?
 
-Both methods read and set the rows that pass through one hook point (`encoder.embedded`), so they
-serve any model that has one: a Transformer, a recurrent encoder-decoder.
-"""
-
-from collections.abc import Callable
-
-import torch
-from torch import Tensor, nn
-
-from deepdive.inspect import record, replace
-
-Output = Callable[[], Tensor]
-
-
-def gradient_x_input(model: nn.Module, point: str, output: Output) -> Tensor:
-    """Return saliency[t, s] = sum over d of  d output[t] / d x[s, d] * x[s, d].
+Every method reads and sets the rows x that pass through one hook point (`encoder.embedded`), so it
+serves any model that has one: a Transformer, a recurrent encoder-decoder, a model of transformers
+(`deepdive.explain.classifiers.adapt`). All take
 
     model, point   the rows x (1, S, d) that pass through this hook point are explained
     output         a function without arguments that runs the model on one input and returns T
                    numbers to explain (T,), such as the log-probability of each target token
 
-    Returns (T, S). For a model that is linear in x without a constant, a row sums to output[t].
+and give a row for each number. A method of n steps runs n times; to run N steps at once, let
+`output` read N copies of the input, such as `model(tokens.expand(8, -1))`, and return (N, T).
+
+System: saliency
+Parent: none
+What differs:
+- the gradient says what a small change of a row would do: its sum keeps the sign, its norm says how
+  much (`gradient_sum`, `gradient_norm`)
+- times the input it is a share of the output where the model is linear (`gradient_x_input`)
+- where it is not, gradients are averaged: over the way from a baseline (`integrated_gradients`), so
+  that the shares add up to the change of the output; or around the input (`smoothgrad`)
+Source: Simonyan, Vedaldi and Zisserman 2014, section 3; Sundararajan, Taly and Yan 2017; Smilkov et
+al. 2017.
+Book: 7.3.1.1
+"""
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.explain.tracing import (
+    Output,
+    checked,
+    gradients_of,
+    mean_gradient,
+    traced,
+    untraced,
+)
+from deepdive.inspect import replace
+
+
+def gradient(model: nn.Module, point: str, output: Output) -> Tensor:
+    """Return g[t, s, d] = d output[t] / d x[s, d], (T, S, d).
+
     Raises ValueError when `output` does not give (T,), or the point passes more than one input.
-    Source: Shrikumar et al. 2017, section 3 ("gradient x input"); Ding et al. 2019 for translation.
+    Source: Simonyan, Vedaldi and Zisserman 2014, section 3.
     """
-    with torch.enable_grad(), record(model, point) as seen:
-        numbers = _checked(output())
-    rows = _only(seen)
-    gradients = [torch.autograd.grad(number, rows, retain_graph=True)[0] for number in numbers]
-    return torch.stack([(gradient * rows).sum(-1)[0] for gradient in gradients]).detach()
+    rows, numbers = traced(model, point, output)
+    return gradients_of(numbers, rows)[0]
+
+
+def gradient_sum(model: nn.Module, point: str, output: Output) -> Tensor:
+    """Return saliency[t, s] = sum over d of  d output[t] / d x[s, d], (T, S): with its sign."""
+    return gradient(model, point, output).sum(-1)
+
+
+def gradient_norm(model: nn.Module, point: str, output: Output) -> Tensor:
+    """Return saliency[t, s] = | d output[t] / d x[s] |, the Euclidean norm, (T, S): without a sign.
+
+    It is the most by which a step of length 1 could change output[t] if the model were linear.
+    Source: Simonyan, Vedaldi and Zisserman 2014, section 3 (there the largest number of a row).
+    """
+    return gradient(model, point, output).norm(dim=-1)
+
+
+def gradient_x_input(model: nn.Module, point: str, output: Output) -> Tensor:
+    """Return saliency[t, s] = sum over d of  d output[t] / d x[s, d] * x[s, d], (T, S).
+
+    For a model that is linear in x without a constant, a row sums to output[t].
+    Source: Shrikumar et al. 2017, section 2.2.2; Ding et al. 2019 for translation.
+    """
+    rows, numbers = traced(model, point, output)
+    return (gradients_of(numbers, rows)[0] * rows[0].detach()).sum(-1)
+
+
+def smoothgrad(
+    model: nn.Module,
+    point: str,
+    output: Output,
+    noise: float = 0.15,
+    samples: int = 32,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Return the norm of the mean gradient around the input, (T, S).
+
+        saliency[t, s] = | mean_k of  d output[t] / d x[s]  at x + sigma e_k |,   e_k ~ N(0, 1)
+
+    with sigma = noise * (max(x) - min(x)). Where the gradient jumps about, its mean does not.
+    Source: Smilkov et al. 2017 (10 to 20 % noise).
+    """
+    positive(samples=samples)
+    x, _, copies = untraced(model, point, output)
+    sigma = noise * (x.max() - x.min())
+
+    def around(count: int) -> Tensor:
+        e = torch.randn(count, *x.shape[1:], generator=generator, dtype=x.dtype, device=x.device)
+        return x + sigma * e
+
+    sizes = [min(copies, samples - done) for done in range(0, samples, copies)]
+    return mean_gradient(model, point, output, map(around, sizes), copies).norm(dim=-1)
 
 
 def integrated_gradients(
@@ -44,7 +112,7 @@ def integrated_gradients(
         saliency[t, s] = sum_d (x - b)[s, d] * mean_a of  d output[t] / d x[s, d] at b + a (x - b)
 
     with a at the midpoints of `steps` equal intervals of [0, 1]. `baseline` (d,) or (S, d) defaults
-    to zero. The rest as in `gradient_x_input`.
+    to zero. Only the rows change on the way: the mask and all else stay as `output` has them.
 
     Returns saliency (T, S) and gap (T,): output(x) - output(b) - the row's sum, zero but for the
     error of the integral (completeness); that falls like 1 / steps^2 where the model is smooth.
@@ -52,41 +120,11 @@ def integrated_gradients(
     """
     if steps < 1:
         raise ValueError(f"steps must be 1 or more; got {steps}: 32 is usually enough")
-    with torch.no_grad(), record(model, point) as seen:
-        last = _checked(output())
-    x = _only(seen)
+    x, last, copies = untraced(model, point, output)
     start = torch.zeros_like(x) if baseline is None else baseline.to(x).expand_as(x)
-
-    def at(fraction: float) -> tuple[Tensor, Tensor]:
-        rows = (start + fraction * (x - start)).detach().requires_grad_()
-        with torch.enable_grad(), replace(model, point, lambda _: rows):
-            return rows, _checked(output())
-
-    total = torch.zeros(len(last), *x.shape[1:], dtype=x.dtype, device=x.device)
-    for step in range(steps):
-        rows, numbers = at((step + 0.5) / steps)
-        for t, number in enumerate(numbers):
-            total[t] += torch.autograd.grad(number, rows, retain_graph=True)[0][0]
-    saliency = (total / steps * (x - start)[0]).sum(-1)
-    first = at(0.0)[1].detach()
+    fractions = (torch.arange(steps, dtype=x.dtype, device=x.device) + 0.5) / steps
+    way = (start + a[:, None, None] * (x - start) for a in fractions.split(copies))
+    saliency = (mean_gradient(model, point, output, way, copies) * (x - start)[0]).sum(-1)
+    with torch.no_grad(), replace(model, point, start.expand(copies, -1, -1)):
+        first = checked(output(), copies)[0]
     return saliency, last - first - saliency.sum(-1)
-
-
-def _checked(numbers: Tensor) -> Tensor:
-    if numbers.ndim != 1:
-        raise ValueError(
-            f"output must return the numbers to explain as (T,); got {tuple(numbers.shape)}: "
-            "select one input and one number a position"
-        )
-    return numbers
-
-
-def _only(seen: dict[str, list[Tensor]]) -> Tensor:
-    calls = [rows for values in seen.values() for rows in values]
-    if len(calls) != 1 or calls[0].ndim != 3 or calls[0].shape[0] != 1:
-        shapes = ", ".join(str(tuple(rows.shape)) for rows in calls)
-        raise ValueError(
-            f"the hook point must pass one tensor (1, S, d) in one call; got {shapes}: explain one "
-            "input at a time, and name one point"
-        )
-    return calls[0]

@@ -56,7 +56,7 @@ def rollout(weights: Mapping[str, Sequence[Tensor]] | Sequence[Tensor]) -> Tenso
     Raises ValueError for no weights, for those of several calls, and where `mixing` does.
     Source: Abnar and Zuidema 2020, section 3, "attention rollout".
     """
-    layers = _one_call(weights) if isinstance(weights, Mapping) else list(weights)
+    layers = one_call(weights) if isinstance(weights, Mapping) else list(weights)
     if not layers:
         raise ValueError("weights: there is no layer to multiply")
     steps = [mixing(layer) for layer in layers]
@@ -96,8 +96,8 @@ def distance(weights: Tensor, grid: tuple[int, int], patch_size: int = 1) -> Ten
     return (shares * apart).sum(-1).mean(-1)
 
 
-def _one_call(seen: Mapping[str, Sequence[Tensor]]) -> list[Tensor]:
-    """The layers of one call of a model, in their order."""
+def one_call(seen: Mapping[str, Sequence[Tensor]]) -> list[Tensor]:
+    """Return the layers of one call of a model, in their order; ValueError for those of several."""
     often = [name for name, calls in seen.items() if len(calls) > 1]
     if often and len(seen) > 1:
         raise ValueError(

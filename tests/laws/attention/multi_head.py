@@ -116,7 +116,7 @@ def _() -> Case:
 @case("cross_attention", MultiHeadAttention)
 def _() -> Case:
     def run(layer: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return layer(x, FOREIGN.to(x.dtype).expand(len(x), -1, -1), cache=state)
+        return layer(x, FOREIGN.to(x).expand(len(x), -1, -1), cache=state)
 
     def its_own_rows() -> tuple[Tensor, Tensor]:
         layer = MultiHeadAttention(16, 4).double()

@@ -108,7 +108,7 @@ def _() -> Case:
         return torch.stack([depths(heads), tree_offsets(heads)[3]]).double(), printed.double()
 
     def run(attention: Any, x: Tensor, mask: object = None, state: object = None) -> Tensor:
-        heads = chain[: x.shape[1]]
+        heads = chain[: x.shape[1]].to(x.device)
         rows = attention.position.embed(x, heads)
         return attention(rows, mask=mask, positions=heads, cache=state)
 

@@ -15,6 +15,7 @@ from deepdive.training.tasks.classification import (
     encode,
     features,
     freeze,
+    hide_words,
     in_batches,
     loss,
     mean_loss,
@@ -109,3 +110,15 @@ def test_what_is_frozen_gets_no_gradient_and_the_rest_does(layers: int) -> None:
     assert {name.split(".")[0] if "emb" in name else name[:14] for name in frozen} == expected
     with pytest.raises(ValueError, match="layers: came as 3, expected -1 to 2"):
         freeze(encoder, 3)
+
+
+def test_words_are_hidden_as_often_as_asked_and_marks_never() -> None:
+    tokens = torch.arange(10).repeat(3, 4000)
+    shares = torch.tensor([[0.0], [0.3], [1.0]])
+    hidden = hide_words(tokens, shares, 5, 4, torch.Generator().manual_seed(0))
+    assert torch.equal(hidden[:, tokens[0] < 5], tokens[:, tokens[0] < 5])
+    gone = (hidden == 4)[:, tokens[0] >= 5].double().mean(1)
+    assert gone[[0, 2]].tolist() == [0, 1]
+    assert gone[1] == pytest.approx(0.3, abs=0.013)  # four standard errors
+    again = hide_words(tokens, shares, 5, 4, torch.Generator().manual_seed(0))
+    assert torch.equal(hidden, again)

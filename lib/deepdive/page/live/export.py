@@ -16,7 +16,7 @@ from deepdive.attention import MultiHeadAttention, SoftmaxAttention
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, gelu, relu
 from deepdive.layers.embeddings import TiedHead
 from deepdive.layers.feed_forward import Activation
-from deepdive.layers.heads import ImageClassifier
+from deepdive.layers.heads import Classifier, ImageClassifier
 from deepdive.layers.patches import Patches
 from deepdive.layers.stacks import Stack
 from deepdive.positions import LearnedPosition, SinusoidalPosition
@@ -107,6 +107,37 @@ def described_encoder(model: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     spec["layers"] = {"encoder": len(encoder.stack.blocks)}
     spec["shapes"] = [[name, *_rows(tensor)] for name, tensor in weights.items()]
     return spec, weights
+
+
+def described_judge(model: Any) -> dict[str, Any]:
+    """Return what `judge.js` must know of a BERT with its classifier, beside its weights.
+
+    Raises TypeError for another model, ValueError for one with a part that the page cannot run.
+    """
+    if type(model) is not Classifier or not hasattr(model.encoder, "config"):
+        raise TypeError(
+            f"model: came as {type(model).__name__}; the page runs a deepdive.layers.heads."
+            "Classifier on what deepdive.models.bert.bert.bert builds"
+        )
+    encoder: Any = model.encoder
+    _be(type(encoder.stack) is Stack, "encoder.stack", "a plain Stack", encoder.stack)
+    segments = encoder.config.n_segments
+    _be(segments == 0, "encoder.embeddings", "without segments", segments)
+    place = encoder.embeddings.position
+    _be(type(place) is LearnedPosition, "encoder.embeddings.position", "learned", place)
+    found: dict[str, set[Any]] = {"width": set(), "heads": set(), "eps": set(), "post": set()}
+    for i, block in enumerate(encoder.stack.blocks):
+        for key, value in _block(f"encoder.stack.blocks.{i}", block, False, gelu):
+            found[key].add(value)
+    found["eps"] |= {_norm("encoder.embeddings.norm", encoder.embeddings.norm)}
+    for key, values in found.items():
+        _be(len(values) == 1, key, "one number in all blocks", sorted(values))
+    _be(found["post"] == {True}, "encoder.stack", "with the norm after the sum", "pre-norm")
+    return {
+        **{key: values.pop() for key, values in found.items()},
+        "layers": {"encoder": len(encoder.stack.blocks)},
+        "shapes": [[name, *_rows(tensor)] for name, tensor in model.state_dict().items()],
+    }
 
 
 def described_viewer(model: Any) -> dict[str, Any]:

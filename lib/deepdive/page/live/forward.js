@@ -78,11 +78,13 @@ const transformer = (spec, weights) => {
   };
 
   // One row asks: every head weighs the kept rows and mixes their values. A head in `off` adds 0.
-  const attend = (name, x, { k, v }, off, maps) => {
+  // What `real` calls false is no key.
+  const attend = (name, x, { k, v, real }, off, maps) => {
     const q = project(name + ".q", x), mixed = new Float32Array(q.length);
     const d = q.length / spec.heads;
     for (let h = 0; h < spec.heads; h++) {
-      const scores = Float32Array.from(k, key => {
+      const scores = Float32Array.from(k, (key, j) => {
+        if (real && !real[j]) return -Infinity;
         let sum = 0;
         for (let i = h * d; i < (h + 1) * d; i++) sum += q[i] * key[i];
         return sum / Math.sqrt(d);
@@ -141,7 +143,8 @@ const transformer = (spec, weights) => {
   };
 
   // An encoder alone: its rows, embedded elsewhere -> their states; its weights go into `maps`.
-  const read = (rows, maps = {}) => run("encoder", rows, blank("encoder"), new Set(), maps);
+  const read = (rows, maps = {}, real = null) => run("encoder", rows,
+    blank("encoder").map(store => ({ ...store, real })), new Set(), maps);
 
   return { begin, step, read, norm, project };
 };

@@ -1,8 +1,9 @@
 """Our own toy models, trained and small enough to be kept here: a page reads one in a second.
 
 `number_words` reads French number words and writes digits; `gap_words` fills gaps in English
-sentences; `drawn_digits` reads a digit that is drawn; `trays` finds shapes in generated scenes. The
-scripts `tools/train_*.py` of these names made their weights; a test holds their hashes.
+sentences; `drawn_digits` reads a digit that is drawn; `trays` finds shapes in generated scenes;
+`reviews` judges generated ones. The scripts `tools/train_*.py` of these names made their weights;
+a test holds their hashes.
 """
 
 import json
@@ -22,7 +23,7 @@ from deepdive.models.vision.detr import Detr, detr
 from deepdive.models.vision.vit import TINY as SMALL_IMAGES
 from deepdive.models.vision.vit import vit
 from deepdive.page.live.export import restored
-from deepdive.page.toys.tray_runs import SMALL
+from deepdive.page.runs.tray_runs import SMALL
 from deepdive.published.weights import adopt, read
 from deepdive.tokenizers import CharTokenizer, WordTokenizer
 

@@ -41,6 +41,22 @@ def loss(model: nn.Module, batch: Sequence[Tensor], pad: int = 0) -> Tensor:
     return F.cross_entropy(model(tokens, tokens != pad), labels[:, 0])
 
 
+def hide_words(
+    tokens: Tensor,
+    share: float | Tensor,
+    first: int,
+    mask: int,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Return tokens (B, T) in which each word is `mask` with probability `share`.
+
+    share    a number, or (B, 1), one a text: 0 leaves it whole
+    first    the first id of a word; what is below it, such as [CLS], stays
+    """
+    gone = torch.rand(tokens.shape, generator=generator) < share
+    return tokens.masked_fill(gone.to(tokens.device) & (tokens >= first), mask)
+
+
 @torch.no_grad()
 def in_batches(
     model: nn.Module,

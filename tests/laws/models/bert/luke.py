@@ -39,7 +39,7 @@ def read(model: Luke, x: Tensor, real: Tensor | None = None) -> Tensor:
 
 
 def named(x: Tensor) -> Tensor:
-    return mentions_of(SPANS.expand(len(x), -1, -1), x.shape[1])
+    return mentions_of(SPANS.to(x.device).expand(len(x), -1, -1), x.shape[1])
 
 
 def joined(words: Tensor, entities: Tensor) -> Tensor:
@@ -96,13 +96,10 @@ def _() -> Case:
     def call(mentions: Any, segments: Any = None) -> Any:
         return lambda: make()(ROW[:, :2], mentions, torch.arange(6), segments)
 
-    each = torch.eye(6).bool()
-
     return Case(
         make=make,
         run=lambda part, x, mask=None, state=None: part(
-            x, each[: x.shape[1], : x.shape[1]].expand(len(x), -1, -1)
-            if x.shape[1] <= 6 else torch.eye(x.shape[1]).bool().expand(len(x), -1, -1),
+            x, torch.eye(x.shape[1]).bool().expand(len(x), -1, -1),
             torch.arange(x.shape[1]),
         ),
         vocab=12,

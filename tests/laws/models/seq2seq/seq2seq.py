@@ -28,7 +28,7 @@ def pair_case(
     def run(model: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         if state is not None:
             return model.step(x, state)
-        return model(source[: x.shape[0]], x, None, padding_of(mask))
+        return model(source[: x.shape[0]].to(x.device), x, None, padding_of(mask))
 
     refusals = {
         "two batches": lambda: make()(source, source[:2]),

@@ -60,7 +60,7 @@ class Rows(nn.Module):
 
 
 def like(model: nn.Module, rows: Tensor) -> Tensor:
-    return rows.to(next(model.parameters()).dtype)
+    return rows.to(next(model.parameters()))
 
 
 def written(

@@ -1,0 +1,1 @@
+"""Attention's weights as explanations: through layers, by norms, with gradients, exchanged."""

@@ -1,0 +1,151 @@
+"""Other attention weights for the same text: does the answer stay, though the weights say something
+else?
+
+    answer = reweighted(model, "attention.weights", tokens, mask)
+    found  = adversarial(answer, weights, close=0.01)
+    found.apart         # how far from the model's own weights: jsd, up to log 2
+    found.moved         # how far the answer went: tvd, at most `close` where one was found
+
+System: attention_not_explanation
+Parent: saliency
+What differs:
+- nothing is attributed; the weights that a model shows are exchanged for others (`reweighted`), and
+  the answer is looked at
+- weights that say something else, and leave the answer where it was, are searched for by gradient
+  (`adversarial`), or drawn by lot (`permuted`)
+Source: Jain and Wallace 2019, sections 4.2.1 and 4.2.2.
+Book: 7.4.1
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.inspect import record, replace
+
+Answer = Callable[[Tensor], Tensor]
+
+
+def tvd(p: Tensor, q: Tensor) -> Tensor:
+    """Return the total variation distance (...) of shares p and q (..., C): half of sum |p - q|.
+
+    From 0 to 1: the largest difference that they give to any set of classes.
+    """
+    return (p - q).abs().sum(-1) / 2
+
+
+def jsd(p: Tensor, q: Tensor) -> Tensor:
+    """Return the Jensen-Shannon divergence (...) in nats of shares p and q (..., T):
+
+        m = (p + q) / 2,    jsd = (KL(p || m) + KL(q || m)) / 2        # 0 log 0 = 0
+
+    From 0 to log 2, where no place has a share in both.
+    """
+    return (_x_log_x(p) + _x_log_x(q)).sum(-1) / 2 - _x_log_x((p + q) / 2).sum(-1)
+
+
+def _x_log_x(x: Tensor) -> Tensor:
+    """x log x, 0 for 0, where its gradient is finite too."""
+    return x * x.clamp(min=torch.finfo(x.dtype).tiny).log()
+
+
+def reweighted(model: nn.Module, point: str, *inputs: Any) -> tuple[Tensor, Answer]:
+    """Return the weights that pass through a hook point when `model(*inputs)` gives logits (B, C),
+    and a function: weights of that shape -> the shares (B, C) that the model then answers.
+
+    Raises ValueError where the point is passed more than once.
+    """
+    with torch.no_grad(), record(model, point) as seen:
+        model(*inputs)
+    passed = [weights for calls in seen.values() for weights in calls]
+    if len(passed) != 1:
+        raise ValueError(f"{point}: {len(passed)} tensors passed; name the point of one attention")
+
+    def answer(weights: Tensor) -> Tensor:
+        with replace(model, point, weights):
+            return torch.as_tensor(model(*inputs)).softmax(-1)
+
+    return passed[0].detach(), answer
+
+
+@torch.no_grad()
+def permuted(
+    answer: Answer, weights: Tensor, real: Tensor, times: int = 100, seed: int = 0
+) -> Tensor:
+    """Return how far each answer moves, tvd (times, B), when its weights (B, ..., T) are dealt anew
+    by lot among the real places, `real` bool (B, T), the same deal for all rows of a text.
+
+    Source: Jain and Wallace 2019, section 4.2.1 (there the median of the 100 is shown).
+    """
+    positive(times=times)
+    draw = torch.Generator().manual_seed(seed)
+    first, found = answer(weights), []
+    shape = (len(real), *[1] * (weights.ndim - 2), real.shape[1])
+    place = (
+        (~real).long().sort(stable=True, dim=-1).indices
+    )  # the real places first, in their order
+    for _ in range(times):
+        lot = torch.rand(real.shape, generator=draw).to(weights.device).masked_fill(~real, 2.0)
+        source = torch.empty_like(place).scatter_(1, place, lot.argsort(dim=-1, stable=True))
+        dealt = weights.gather(-1, source.view(shape).expand_as(weights))
+        found.append(tvd(first, answer(dealt)))
+    return torch.stack(found)
+
+
+class Alternatives(NamedTuple):
+    """Weights found for each text, (B, ..., T), and how far they and their answers are.
+
+    apart    jsd to the model's own weights (B,), the mean over their rows
+    moved    tvd of the answers (B,)
+    """
+
+    weights: Tensor
+    apart: Tensor
+    moved: Tensor
+
+
+def adversarial(
+    answer: Answer,
+    weights: Tensor,
+    real: Tensor,
+    close: float = 0.01,
+    steps: int = 300,
+    rate: float = 0.05,
+    strictness: float = 50.0,
+    seed: int = 0,
+) -> Alternatives:
+    """Return weights as unlike the model's own as can be found, whose answer stays near its own:
+
+        maximise  jsd(a, weights) - strictness * max(0, tvd(answer(a), answer(weights)) - close)
+
+    over a = softmax(z) on the real places, `real` bool (B, T), by Adam, from a start by lot. Of all
+    steps each text keeps the farthest a that is allowed; a text where none was keeps its weights.
+
+    Source: Jain and Wallace 2019, section 4.2.2 (with k = 1: one set of weights a text).
+    """
+    positive(steps=steps)
+    weights = weights.detach()
+    shape = (len(real), *[1] * (weights.ndim - 2), real.shape[1])
+    closed = ~real.view(shape).expand_as(weights)
+    draw = torch.Generator().manual_seed(seed)
+    z = torch.randn(weights.shape, generator=draw).to(weights).requires_grad_()
+    first = answer(weights).detach()
+    best, farthest = weights.clone(), first.new_zeros(len(first))
+    nearest = farthest.clone()
+    optimizer = torch.optim.Adam([z], lr=rate)
+    for _ in range(steps):
+        a = F.softmax(z.masked_fill(closed, -math.inf), -1)
+        apart = jsd(a, weights).reshape(len(a), -1).mean(-1)
+        moved = tvd(answer(a), first)
+        found = (moved <= close) & (apart > farthest)
+        with torch.no_grad():
+            best[found], farthest[found], nearest[found] = a[found], apart[found], moved[found]
+        loss = strictness * (moved - close).clamp(min=0) - apart
+        (z.grad,) = torch.autograd.grad(loss.sum(), [z])
+        optimizer.step()
+    return Alternatives(best.detach(), farthest.detach(), nearest.detach())

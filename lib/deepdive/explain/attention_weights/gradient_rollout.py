@@ -1,0 +1,59 @@
+"""Attention rollout, weighted by gradients: of each look, what speaks for this output.
+
+    gradient_rollout(model, "*.weights", lambda: model(tokens)[0])     # (n_classes, T)
+
+Parent: attention_rollout. What differs:
+- each weight is multiplied by the gradient of the output in it, and what speaks against the output
+  is left out, before heads are averaged (`supporting`): there is one picture a class
+- the residual connection adds the identity, whole: rows are no shares, and do not sum to 1
+Source: Chefer, Gur and Wolf 2021 ("Generic attention-model explainability").
+"""
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.explain.rollout import one_call
+from deepdive.explain.tracing import Output
+from deepdive.inspect import record, replace
+
+
+def supporting(weights: Tensor, gradients: Tensor) -> Tensor:
+    """Return A = mean over heads of max(0, gradient * weight), (B, T, T) for two of (B, H, T, T).
+
+    Source: Chefer et al. 2021, equation 5.
+    """
+    return (gradients * weights).clamp(min=0).mean(1)
+
+
+def gradient_rollout(model: nn.Module, pattern: str, output: Output, state: int = 0) -> Tensor:
+    """Return how each input row counts for each number by way of one state, (N, T).
+
+        R_0 = I,    R_l = R_(l-1) + A_l R_(l-1)         # A_l: `supporting` of layer l
+
+    pattern    the points of the layers' weights (1, H, T, T), the first layer first: "*.weights"
+    output     runs the model on one input and returns N numbers (N,), such as its logits
+    state      the row of R_L that is returned: that of [CLS], which a classifier reads
+
+    Raises ValueError for several inputs, and where a point is passed in several calls.
+    Source: Chefer et al. 2021, equations 5 and 6.
+    """
+
+    def in_graph(weights: Tensor) -> Tensor:
+        return weights if weights.requires_grad else weights.detach().requires_grad_()
+
+    with torch.enable_grad(), replace(model, pattern, in_graph), record(model, pattern) as seen:
+        numbers = output()
+    layers = one_call(seen)
+    if numbers.ndim != 1 or any(layer.ndim != 4 or len(layer) != 1 for layer in layers):
+        raise ValueError(
+            f"output returned {tuple(numbers.shape)} from weights {tuple(layers[0].shape)}, "
+            "expected (N,) from (1, H, T, T): explain one input at a time"
+        )
+    found = []
+    for number in numbers:
+        gradients = torch.autograd.grad(number, layers, retain_graph=True, materialize_grads=True)
+        rolled = torch.eye(layers[0].shape[-1]).to(layers[0])
+        for layer, gradient in zip(layers, gradients, strict=True):
+            rolled = rolled + supporting(layer.detach(), gradient)[0] @ rolled
+        found.append(rolled[state])
+    return torch.stack(found)

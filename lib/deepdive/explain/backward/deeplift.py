@@ -1,0 +1,174 @@
+"""DeepLIFT: how much of the output's difference from a baseline's is due to each row's difference.
+
+Where a gradient is the slope at one point, a multiplier is the slope between two: a unit that is
+flat here (a dead ReLU, a full sigmoid) still hands on what it did on the way.
+
+Parent: lrp. What differs:
+- the model runs twice, on the baseline and on the input, and the straight line between its two
+  points stands for every curve (`bent`): the rescale rule
+- a product of two factors that both changed is shared evenly (`multiplied`), a layer norm is taken
+  apart into curves and products, and a softmax has slopes between two points that are no larger
+  than its own (`softmax`): attention hands on all that it got
+Source: Shrikumar, Greenside and Kundaje 2017, sections 3.1 to 3.3 and 3.5.2.
+Book: 7.3.1.1
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.explain.backward.layer_rules import AFFINE, CURVES, masked, unchanged
+from deepdive.explain.backward.rules import Rules, depends, frozen, in_sight, passed
+from deepdive.explain.gradients import gradient
+from deepdive.explain.tracing import Output, traced
+from deepdive.inspect import replace
+
+Pair = tuple[Any, Any]  # on the input, with its gradient, and on the baseline
+FLAT = 1e-7  # nearer than this, a line through two points is lost in rounding: the slope is taken
+
+
+def deeplift(
+    model: nn.Module, point: str, output: Output, baseline: Tensor | None = None
+) -> Tensor:
+    """Return what each row's difference from the baseline's b contributed, (T, S).
+
+        C[t, s] = sum over d of (x - b)[s, d] * m[t, s, d]
+        m = (f(x) - f(b)) / (x - b)  through a curve f,   W  through x W + c,   chained
+
+    A row sums to output(x)[t] - output(b)[t] ("summation to delta"). `baseline` (d,) or (S, d)
+    defaults to zero; `model` is all that `output` runs. Other arguments as in `gradients`.
+    Raises ValueError for a function that has no rule.
+    Source: Shrikumar et al. 2017, equations 1 to 3 (multipliers), section 3.5.2 (rescale rule).
+    """
+    steps: list[tuple[Any, ...]] = []  # the arguments of every curve and product, on the baseline
+
+    def met(function: Any, *given: Any, **more: Any) -> Any:
+        steps.append(tuple(a.detach() if isinstance(a, Tensor) else a for a in given))
+        return function(*given, **more)
+
+    linear = dict.fromkeys((*AFFINE, "addmm"), unchanged)
+    x = traced(model, point, output)[0].detach()
+    start = torch.zeros_like(x) if baseline is None else baseline.to(x).expand_as(x)
+    with frozen(model):
+        with replace(model, point, start), Rules(linear | dict.fromkeys(LINES, met)):
+            traced(model, point, output)
+        old = iter(steps)
+        lines = {name: partial(_next, old, line) for name, line in LINES.items()}
+        with Rules(linear | lines):
+            multipliers = gradient(model, point, in_sight(output))
+    return (multipliers * (x - start)[0]).sum(-1)
+
+
+def bent(f: Callable[[Tensor], Tensor], x: Pair) -> Pair:
+    """f, whose slope is that of the line through its two points."""
+    (now, old), y = x, (f(x[0]), f(x[1]))
+    change = (now - old).detach()
+    near = change.abs() < FLAT
+    slope = (y[0] - y[1]).detach() / torch.where(near, 1.0, change)
+    return torch.where(near, y[0], passed(y[0], now * slope)), y[1]
+
+
+def multiplied(f: Callable[[Any, Any], Tensor], a: Pair, b: Pair) -> Pair:
+    """a * b, or a @ b: the change of each factor counts at the mean of the other.
+
+    a b - a0 b0 = (a - a0) (b + b0) / 2 + (a + a0) / 2 (b - b0)
+    """
+    mean_a, mean_b = ((now.detach() + old) / 2 for now, old in (a, b))
+    return passed(f(a[0], b[0]), f(a[0], mean_b) + f(mean_a, b[0])), f(a[1], b[1])
+
+
+def softmax(x: Pair, dim: int) -> Pair:
+    """exp(x) / sum of exp(x), whose slopes between two points are again a softmax's:
+
+        y_i - y0_i = l_i (dx_i - sum_j l_j dx_j / sum_j l_j),   l = (y - y0) / (log y - log y0)
+
+    for dx = x - x0. No l is above 1, and what all x of a row share counts nothing.
+    """
+    now, old = (each.softmax(dim).detach() for each in x)
+    logs = x[0].log_softmax(dim).detach() - x[1].log_softmax(dim)
+    near = logs.abs() < FLAT
+    l = torch.where(near, now, (now - old) / torch.where(near, 1.0, logs))  # noqa: E741
+    x_now = torch.where(l > 0, x[0], 0.0)  # not what a mask holds back
+    shared = (l * x_now).sum(dim, keepdim=True) / l.sum(dim, keepdim=True)
+    return passed(now, l * (x_now - shared)), old
+
+
+def normed(x: Pair, axes: tuple[int, ...], eps: float) -> Pair:
+    """x / sqrt(mean(x^2) + eps)."""
+    squares = multiplied(torch.mul, x, x)
+    means = (squares[0].mean(axes, keepdim=True) + eps, squares[1].mean(axes, keepdim=True) + eps)
+    return multiplied(torch.mul, x, bent(torch.rsqrt, means))
+
+
+# -- rules: called as rule(what the function was given on the baseline, function, *given)
+
+
+def _next(
+    old: Iterator[tuple[Any, ...]], line: Any, function: Any, *given: Any, **more: Any
+) -> Any:
+    return line(next(old), function, *given, **more)
+
+
+def _curve(old: tuple[Any, ...], function: Any, x: Tensor, *given: Any, **more: Any) -> Tensor:
+    return bent(lambda rows: function(rows, *given, **more), (x, old[0]))[0]
+
+
+def _product(old: tuple[Any, ...], function: Any, a: Any, b: Any, **more: Any) -> Tensor:
+    if not (depends([a]) and depends([b])):
+        return function(a, b, **more)
+    return multiplied(partial(function, **more), (a, old[0]), (b, old[1]))[0]
+
+
+def _quotient(old: tuple[Any, ...], function: Any, a: Any, b: Any, **more: Any) -> Tensor:
+    if not depends([b]):
+        return function(a, b, **more)
+    below = bent(torch.reciprocal, (b, old[1]))
+    return multiplied(torch.mul, (a, old[0]), below)[0] if depends([a]) else a * below[0]
+
+
+def _softmax(old: tuple[Any, ...], function: Any, x: Tensor, dim: int = -1, **more: Any) -> Tensor:
+    return softmax((x, old[0]), dim)[0]
+
+
+def _layer_norm(
+    old: tuple[Any, ...], function: Any, x: Tensor, shape: Any,
+    weight: Any = None, bias: Any = None, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    axes = tuple(range(-len(shape), 0))
+    centred = (x - x.mean(axes, keepdim=True), old[0] - old[0].mean(axes, keepdim=True))
+    way = normed(centred, axes, eps)[0]
+    return passed(function(x, shape, weight, bias, eps), way if weight is None else way * weight)
+
+
+def _rms_norm(
+    old: tuple[Any, ...], function: Any, x: Tensor, shape: Any,
+    weight: Any = None, eps: float | None = None,
+) -> Tensor:  # fmt: skip
+    least = torch.finfo(x.dtype).eps if eps is None else eps
+    way = normed((x, old[0]), tuple(range(-len(shape), 0)), least)[0]
+    return passed(function(x, shape, weight, eps), way if weight is None else way * weight)
+
+
+def _attention(
+    old: tuple[Any, ...], function: Any, q: Tensor, k: Tensor, v: Tensor,
+    attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: float | None = None, **_more: Any,
+) -> Tensor:  # fmt: skip
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = multiplied(torch.matmul, (q * scale, old[0] * scale), (k.mT, old[1].mT))
+    weights = softmax(tuple(masked(each, attn_mask, is_causal) for each in scores), -1)  # type: ignore[arg-type]
+    return multiplied(torch.matmul, weights, (v, old[2]))[0]
+
+
+LINES = {
+    **dict.fromkeys((*CURVES, "rsqrt", "sqrt", "reciprocal"), _curve),
+    **dict.fromkeys(("matmul", "bmm", "mul", "rmul", "imul"), _product),
+    **dict.fromkeys(("truediv", "div"), _quotient),
+    "softmax": _softmax,
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "scaled_dot_product_attention": _attention,
+}

@@ -1,0 +1,136 @@
+"""How each layer shares what it got among its inputs: the rules of `deepdive.explain.backward`.
+
+Each is called as rule(function, *arguments), where `function` is torch's, and returns its value
+with a gradient of its own (`deepdive.explain.backward.rules`). Relevance is R = x * gradient.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from deepdive.explain.backward.rules import Rule, depends, passed, shared
+
+AFFINE = ("linear", "conv1d", "conv2d")  # (x, weight, bias, ...)
+CURVES = (
+    "relu", "gelu", "silu", "tanh", "sigmoid", "softplus", "elu", "leaky_relu", "clamp", "abs",
+    "exp", "pow", "square", "erf",
+)  # fmt: skip
+
+
+def rules(epsilon: float, softmax: Rule) -> dict[str, Rule]:
+    """Return the rules of `lrp` for these of linear layers and of the softmax."""
+    return {
+        **dict.fromkeys((*AFFINE, "addmm"), partial(linear, epsilon)),
+        **dict.fromkeys(CURVES, handed_on),
+        **dict.fromkeys(("matmul", "bmm", "mul", "rmul", "imul"), halved),
+        **dict.fromkeys(("truediv", "div"), divided),
+        **dict.fromkeys(("rsqrt", "sqrt", "var", "std"), held),
+        "layer_norm": layer_norm,
+        "rms_norm": rms_norm,
+        "softmax": softmax,
+        "scaled_dot_product_attention": partial(attention, softmax),
+    }
+
+
+def linear(epsilon: float, function: Any, *given: Any, **more: Any) -> Tensor:
+    """The epsilon rule: of z, the bias' share is kept, and epsilon's."""
+    z = function(*given, **more)
+    return shared(z, z, epsilon)
+
+
+def positive_parts(
+    function: Any, x: Tensor, weight: Tensor, bias: Any = None, *more: Any, **named: Any
+) -> Tensor:
+    """The z+ rule, and its form for inputs below 0: shares of what is added, the bias left out."""
+    above = function(x.clamp(min=0), weight.clamp(min=0), None, *more, **named)
+    below = function(x.clamp(max=0), weight.clamp(max=0), None, *more, **named)
+    return shared(function(x, weight, bias, *more, **named), above + below)
+
+
+def positive_addmm(function: Any, bias: Tensor, x: Tensor, weight: Tensor, **named: Any) -> Tensor:
+    """The z+ rule for bias + x @ weight: a linear layer with its weight the other way round."""
+
+    def layer(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
+        return x @ weight if bias is None else function(bias, x, weight, **named)
+
+    return positive_parts(layer, x, weight, bias)
+
+
+def handed_on(function: Any, x: Tensor, *given: Any, **more: Any) -> Tensor:
+    """R_i = R_j: one input, one output."""
+    return shared(function(x, *given, **more), x)
+
+
+def halved(function: Any, a: Any, b: Any, **more: Any) -> Tensor:
+    """Half to each factor, where both depend on the rows; a constant takes nothing."""
+    product = function(a, b, **more)
+    return passed(product, product / 2) if depends([a]) and depends([b]) else product
+
+
+def divided(function: Any, a: Any, b: Any, **more: Any) -> Any:
+    """a / b, where b counts as a constant."""
+    return function(a, b.detach() if isinstance(b, Tensor) else b, **more)
+
+
+def held(function: Any, *given: Any, **more: Any) -> Any:
+    """A value that counts as a constant."""
+    return function(*given, **more).detach()
+
+
+def unchanged(function: Any, *given: Any, **more: Any) -> Any:
+    """The gradient as it is."""
+    return function(*given, **more)
+
+
+def layer_norm(
+    function: Any, x: Tensor, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Tensor:
+    """(x - mean(x)) * constant * weight + bias."""
+    axes = tuple(range(-len(shape), 0))
+    centred = x - x.mean(axes, keepdim=True)
+    scale = (centred.square().mean(axes, keepdim=True) + eps).rsqrt().detach()
+    way = centred * scale if weight is None else centred * scale * weight
+    return passed(function(x, shape, weight, bias, eps), way)
+
+
+def rms_norm(
+    function: Any, x: Tensor, shape: Any, weight: Any = None, eps: float | None = None
+) -> Tensor:
+    """x * constant * weight."""
+    y = function(x, shape, weight, eps)
+    least = torch.finfo(x.dtype).eps if eps is None else eps
+    axes = tuple(range(-len(shape), 0))
+    scale = (x.square().mean(axes, keepdim=True) + least).rsqrt().detach()
+    return passed(y, x * scale if weight is None else x * scale * weight)
+
+
+def attention(
+    weigh: Rule,
+    _function: Any,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    **_more: Any,
+) -> Tensor:
+    """torch's attention in one call, taken apart so that its steps have their rules."""
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = masked(halved(torch.matmul, q * scale, k.mT), attn_mask, is_causal)
+    return halved(torch.matmul, weigh(torch.softmax, scores, -1), v)
+
+
+def masked(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
+    """Return the scores with a mask of torch's: bool, True = may attend, or added."""
+    lowest = torch.finfo(scores.dtype).min
+    if is_causal:
+        mask = torch.ones_like(scores, dtype=torch.bool).tril()
+    if mask is None:
+        return scores
+    if mask.dtype == torch.bool:
+        return scores.masked_fill(~mask, lowest)
+    return (scores + mask).clamp(min=lowest)

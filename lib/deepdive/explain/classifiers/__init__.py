@@ -1,0 +1,1 @@
+"""Classifiers to explain: built by hand so that the cause is known, or of transformers, adapted."""

@@ -1,0 +1,1 @@
+"""Which words, written otherwise, change the decision."""

@@ -1,0 +1,1 @@
+"""A model seen only through what it says when parts of its input are gone; begin with `game`."""

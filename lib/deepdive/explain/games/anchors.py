@@ -1,0 +1,155 @@
+"""Anchors: a few words that hold the decision, whatever happens to the others.
+
+A set of parts A is an anchor where, with A kept and every other part kept or gone by the toss of a
+coin, the decision stays with probability of at least `precision`.
+
+Against LIME it is a rule, not weights: it says where it holds and how surely, and nothing beyond.
+Rules grow a part at a time in a beam; which are best is found with few texts, by bounds on the
+precision of each (`deepdive.explain.games.bounds`; KL-LUCB). The shorter a rule, the more texts it
+covers, so the first size that has an anchor is the last.
+
+Source: Ribeiro, Singh and Guestrin 2018; Kaufmann and Kalyanakrishnan 2013,
+for KL-LUCB.
+"""
+
+from dataclasses import dataclass
+from math import log
+
+import torch
+from torch import Tensor
+
+from deepdive.checks import positive, whole
+from deepdive.explain.games.bounds import bounds
+from deepdive.explain.games.game import Game, all_sets
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A rule, and how far it is to be trusted.
+
+    parts        the parts that must stay, bool (S,)
+    precision    the share of drawn texts with the same decision, of `texts` that were drawn
+    low          a lower bound on the true share, wrong with a probability below 1 - confidence
+    found        whether `low` reaches what was asked for; if not, this is the best rule there was
+    """
+
+    parts: Tensor
+    precision: float
+    low: float
+    texts: int
+    found: bool
+
+    @property
+    def coverage(self) -> float:
+        """The share of all texts of some of the parts that have those of the rule: 2^-|A|."""
+        return 0.5 ** int(self.parts.sum())
+
+
+def exact_precision(game: Game, parts: Tensor, threshold: float = 0.0) -> float:
+    """Return the precision of a rule, counted over all texts that keep it (S up to 20)."""
+    kept = all_sets(game.size)
+    kept = kept[(kept | ~parts).all(1)]
+    same = (game(kept) > threshold) == (game.everything() > threshold)
+    return float(same.double().mean())
+
+
+class _Rule:
+    """A candidate, how often it was tried and how often the decision stayed."""
+
+    def __init__(self, parts: Tensor) -> None:
+        self.parts, self.count, self.same = parts, 0, 0
+
+    @property
+    def share(self) -> float:
+        return self.same / self.count if self.count else 0.0
+
+
+class _Search:
+    def __init__(self, game: Game, threshold: float, batch: int, seed: int) -> None:
+        self.game, self.threshold, self.batch = game, threshold, batch
+        self.draw = torch.Generator().manual_seed(whole("seed", seed))
+        self.decided = game.everything() > threshold
+
+    def tries(self, *rules: _Rule) -> None:
+        """Draw `batch` more texts for each rule: its parts stay, the others by a coin."""
+        coins = torch.rand(len(rules), self.batch, self.game.size, generator=self.draw) < 0.5
+        numbers = self.game(coins | torch.stack([rule.parts for rule in rules])[:, None])
+        same = ((numbers > self.threshold) == self.decided).sum(1)
+        for rule, found in zip(rules, same.tolist(), strict=True):
+            rule.count, rule.same = rule.count + self.batch, rule.same + found
+
+    def best(self, rules: list[_Rule], beam: int, chance: float, apart: float) -> list[_Rule]:
+        """The `beam` rules of largest precision, up to `apart`, but for `chance`: KL-LUCB.
+
+        The best outsider and the worst of those inside are tried until their bounds part.
+        """
+        self.tries(*rules)
+        for step in range(1, 1000):
+            rules.sort(key=lambda rule: -rule.share)
+            if len(rules) <= beam:
+                break
+            term = log(405.5 * len(rules) * step**1.1 / chance)
+            level = term + log(term)  # Kaufmann and Kalyanakrishnan 2013
+            low = [bounds(rule.share, rule.count, level)[0] for rule in rules[:beam]]
+            high = [bounds(rule.share, rule.count, level)[1] for rule in rules[beam:]]
+            if max(high) - min(low) < apart:
+                break
+            self.tries(rules[low.index(min(low))], rules[beam + high.index(max(high))])
+        return rules[:beam]
+
+
+def anchor(
+    game: Game,
+    threshold: float = 0.0,
+    *,
+    precision: float = 0.95,
+    confidence: float = 0.95,
+    tolerance: float = 0.05,
+    apart: float = 0.15,
+    beam: int = 4,
+    batch: int = 100,
+    seed: int = 0,
+) -> Anchor:
+    """Return the shortest rule found that holds the decision  game(kept) > threshold.
+
+    precision     how often the decision must stay
+    confidence    how surely: the lower bound of the rule's precision must reach it, less tolerance
+    apart         rules whose precisions lie nearer than this need not be told apart: at a fifth of
+                  it, 25 times as many texts are drawn
+    beam          how many rules of each size are grown further
+    batch         how many texts are drawn for a rule at a time
+
+    Returns the rule of the largest precision, with found=False, where none reaches it.
+    Source: Ribeiro, Singh and Guestrin 2018.
+    """
+    positive(beam=beam, batch=batch)
+    for name, value in (("precision", precision), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name}={value}: expected a number between 0 and 1")
+    for name, value in (("tolerance", tolerance), ("apart", apart)):
+        if not 0 < value < precision:
+            raise ValueError(f"{name}={value}: expected a number between 0 and precision")
+    search = _Search(game, threshold, batch, seed)
+    chance = (1 - confidence) / (1 + (beam - 1) * game.size)
+    grown = [torch.zeros(game.size, dtype=torch.bool)]
+    best: _Rule | None = None
+    for size in range(game.size + 1):
+        kept = search.best([_Rule(parts) for parts in grown], beam, chance, apart)
+        for rule in kept:
+            low, high = bounds(rule.share, rule.count, log(1 / chance))
+            while (rule.share >= precision and low < precision - tolerance) or (
+                rule.share < precision and high >= precision + tolerance
+            ):
+                search.tries(rule)
+                low, high = bounds(rule.share, rule.count, log(1 / chance))
+            if rule.share >= precision and low >= precision - tolerance:
+                return Anchor(rule.parts, rule.share, low, rule.count, True)
+            if best is None or rule.share > best.share:
+                best = rule
+        if size < game.size:
+            stacked = torch.stack([rule.parts for rule in kept])
+            larger = stacked[:, None] | torch.eye(game.size, dtype=torch.bool)
+            grown = list(larger[~stacked].unique(dim=0))
+    assert best is not None
+    low = bounds(best.share, best.count, log(1 / chance))[0]
+    return Anchor(best.parts, best.share, low, best.count, False)

@@ -1,0 +1,82 @@
+"""One run of a model, traced from the rows at a hook point to the numbers that are explained.
+
+What all methods through gradients share: the rows x (1, S, d), or N copies of them, are a leaf of
+the graph (`traced`), and each number has its own gradient in its own copy (`gradients_of`).
+"""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.inspect import record, replace
+
+Output = Callable[[], Tensor]
+
+
+def traced(model: nn.Module, point: str, output: Output) -> tuple[Tensor, Tensor]:
+    """Return the rows (N, S, d) of one run, as a leaf of the graph, and its numbers (N, T)."""
+
+    def leaf(rows: Tensor) -> Tensor:
+        return rows.detach().requires_grad_()
+
+    with torch.enable_grad(), replace(model, point, leaf), record(model, point) as seen:
+        numbers = output()
+    rows = _only(seen)
+    return rows, checked(numbers, len(rows))
+
+
+def untraced(model: nn.Module, point: str, output: Output) -> tuple[Tensor, Tensor, int]:
+    """Return the rows (1, S, d) of one run, its numbers (T,), and how many copies it read."""
+    with torch.no_grad(), record(model, point) as seen:
+        numbers = output()
+    rows = _only(seen)
+    return rows[:1], checked(numbers, len(rows))[0], len(rows)
+
+
+def gradients_of(numbers: Tensor, rows: Tensor) -> Tensor:
+    """Return the gradient of each number (N, T) in its own copy's rows (N, S, d), (N, T, S, d)."""
+    # A copy's numbers do not depend on another's rows: the gradient of their sum has all apart.
+    sums = numbers.sum(0)
+    found = [torch.autograd.grad(number, rows, retain_graph=True)[0] for number in sums[:-1]]
+    return torch.stack([*found, torch.autograd.grad(sums[-1], rows)[0]], 1)
+
+
+def mean_gradient(
+    model: nn.Module, point: str, output: Output, parts: Iterable[Tensor], copies: int
+) -> Tensor:
+    """Return the mean gradient (T, S, d) over the rows of all parts, each of at most `copies`."""
+    total, count = torch.zeros(()), 0
+    for part in parts:
+        rows = torch.cat([part, part[:1].expand(copies - len(part), -1, -1)]).requires_grad_()
+        with torch.enable_grad(), replace(model, point, rows):
+            numbers = checked(output(), copies)
+        total = total.to(rows) + gradients_of(numbers, rows)[: len(part)].sum(0)
+        count += len(part)
+    return total / count
+
+
+def checked(numbers: Tensor, copies: int) -> Tensor:
+    """Return the numbers as (N, T); ValueError for those of another shape."""
+    if numbers.ndim == 1 and copies == 1:
+        return numbers[None]
+    if numbers.ndim != 2 or len(numbers) != copies:
+        expected = "(T,)" if copies == 1 else f"({copies}, T) for {copies} copies of the input"
+        raise ValueError(
+            f"output must return the numbers to explain as {expected}; got {tuple(numbers.shape)}: "
+            "select one input and one number a position"
+        )
+    return numbers
+
+
+def _only(seen: dict[str, list[Tensor]]) -> Tensor:
+    """The rows (N, S, d) that passed, N copies of one input."""
+    calls = [rows for values in seen.values() for rows in values]
+    first = calls[0] if len(calls) == 1 and calls[0].ndim == 3 else None
+    if first is None or not torch.equal(first, first[:1].expand_as(first)):
+        shapes = ", ".join(str(tuple(rows.shape)) for rows in calls)
+        raise ValueError(
+            f"the hook point must pass one tensor (1, S, d), or copies of it, in one call; got "
+            f"{shapes}: explain one input at a time, and name one point"
+        )
+    return first
