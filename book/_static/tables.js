@@ -23,6 +23,7 @@ function sort(table, head) {
 
 for (const table of document.querySelectorAll("table.dd-table.sortable")) {
   for (const head of table.tHead.rows[0].cells) {
+    if (!head.textContent.trim()) continue;  // a button needs a name
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);

@@ -348,8 +348,8 @@ with_alt(
 # numbers now:
 #
 # $$\text{weights} = \mathrm{softmax}(\beta\, P s) \qquad s \leftarrow
-# \text{weights} \cdot P \qquad E = -\tfrac1\beta \log \sum_s e^{\beta p_s \cdot s}
-# + \tfrac12 s \cdot s$$
+# \text{weights} \cdot P \qquad
+# E = -\tfrac1\beta \log \sum_s e^{\beta p_s \cdot s} + \tfrac12 s \cdot s$$
 #
 # Score, weigh, mix: with $s$ as query and the patterns as keys *and* values, it is attention with
 # scale $\beta$. This energy never rises either: a step is the state less the energy's gradient.

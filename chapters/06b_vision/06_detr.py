@@ -36,14 +36,14 @@ import torch
 
 from deepdive.data.scenes import generated_scenes
 from deepdive.page.profile import pick, profile
-from deepdive.page.toys import trays
-from deepdive.page.toys.tray_runs import (
+from deepdive.page.runs.tray_runs import (
     learn_boxes,
     memories,
     on_memories,
     pixels,
     truths,
 )
+from deepdive.page.toys import trays
 
 trained = trays()  # a small DETR; below, all runs read what its encoder says
 baked = generated_scenes(pick(ci=64, laptop=300, gpu=2000, experiment=2000), most=3, seed=1)
@@ -320,7 +320,7 @@ if kept_runs:
 # right gets an interval, over trays that both have called on.
 
 # %% Train encoder and decoder tags=["fold"]
-from deepdive.page.toys.tray_runs import maps, on_maps
+from deepdive.page.runs.tray_runs import maps, on_maps
 
 read, read_fresh = (maps(trained.backbone, pixels(scenes)) for scenes in (baked, fresh))
 

@@ -33,8 +33,8 @@ KNOWN = set.union(*REQUIRED.values()) | {
     "series", "volume", "number", "pages", "howpublished", "doi", "eprint", "url", "systems",
 }  # fmt: skip
 CONFERENCES = {
-    "*SEM", "AAAI", "AACL, System Demonstrations", "ACL", "ACL, System Demonstrations", "AISTATS",
-    "BUCC", "BlackboxNLP", "CCL", "CVPR", "EACL", "ECCV", "EMNLP", "Findings of AACL",
+    "*SEM", "AAAI", "AACL", "AACL, System Demonstrations", "ACL", "ACL, System Demonstrations",
+    "AISTATS", "BUCC", "BlackboxNLP", "CCL", "CVPR", "EACL", "ECCV", "EMNLP", "Findings of AACL",
     "Findings of ACL", "Findings of EMNLP",
     "First Workshop on Neural Machine Translation", "GSCL", "ICASSP", "ICCV", "ICLR",
     "ICLR Workshop", "ICML", "IJCAI", "ISCA ASR Workshop", "Interspeech", "KDD", "LREC",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from wards import Wards
 
@@ -81,7 +82,9 @@ def test_a_healthy_painter_fills_in_and_is_steady() -> None:
     assert healthy().off < 2.5
     assert healthy().curve[-1] < 0.06
     assert across(healthy().look) == 0
-    assert operate("mask", HEALTHY["mask"]).curve == healthy().curve
+    again = operate("mask", HEALTHY["mask"]).curve
+    # Sums of a kernel may be in another order each time: the last digits differ on some machines.
+    assert again == pytest.approx(healthy().curve, rel=1e-4)
 
 
 def test_a_learns_as_fast_and_its_squares_do_not_fit() -> None:
@@ -98,7 +101,7 @@ def test_a_learns_as_fast_and_its_squares_do_not_fit() -> None:
 
 
 def test_b_was_trained_well_and_knows_no_dark_sky() -> None:
-    assert admit("B").curve == healthy().curve
+    assert admit("B").curve == pytest.approx(healthy().curve, rel=1e-4)
     assert admit("B").off > 4 * healthy().off
     dark, light = (admit("B").look(pictures(4) + by)["said"] for by in (-0.2, 0.0))
     assert torch.allclose(dark, light, atol=1e-3)

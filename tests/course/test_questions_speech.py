@@ -16,7 +16,6 @@ from deepdive.audio.mel import fourier, log_mel
 from deepdive.course.questions import FILES, Item, load
 from deepdive.decoding.ctc import greedy, prefix_beam
 from deepdive.evaluate.units import agreement
-from deepdive.house.pages import discover
 from deepdive.training.objectives.ctc import ctc_loss, frames_needed
 
 CHAPTER = ROOT / "chapters" / "06c_speech"
@@ -210,29 +209,3 @@ def test_units_cut_at_random_lose_unit_purity_alone() -> None:
     assert cut.unit_purity < 0.7 * whole.unit_purity
     assert cut.phone_purity > whole.phone_purity
     assert cut.shared > whole.shared
-
-
-# -- what the guide for teachers says of the chapter
-
-
-def test_the_guide_s_minutes_are_those_of_the_pages_and_exercises() -> None:
-    guide = (ROOT / "book" / "teach.md").read_text("utf-8")
-    minutes = {
-        page.number: page.summary().minutes
-        for page in discover(ROOT)
-        if page.source.parent == CHAPTER
-    }
-    (row,) = [line for line in guide.splitlines() if line.startswith("| | | or 13 | 6c")]
-    stated = re.findall(r"(6c\.\d+) [^(,]+ \((\d+)", row)
-    assert len(stated) >= 3
-    for number, said in stated:
-        assert minutes[number] == int(said), number
-    texts = [(CHAPTER / f"{name}.py").read_text("utf-8") for name in ("exercises", "clinic")]
-    each = [[int(n) for n in re.findall(r"^# \*.* · (\d+) min · ", t, re.M)] for t in texts]
-    lasts = sum(each[0][:4]), sum(each[1])
-    assert f"exercises 1 to 4 of chapter 6c ({lasts[0]} min), its bug clinic ({lasts[1]})" in row
-    seminar = guide[guide.index("**Speech for itself.**") :].split("\n\n")[0].replace("\n", " ")
-    weeks = re.findall(r"(6c[^;(:]+) \((\d+)(?: min to read)?\)", seminar)
-    assert len(weeks) == 3
-    for pages, said in weeks:
-        assert sum(minutes[n] or 0 for n in re.findall(r"6c\.\d+", pages)) == int(said), pages

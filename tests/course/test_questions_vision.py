@@ -19,7 +19,6 @@ from deepdive.evaluate import mean_iou
 from deepdive.evaluate.detection import precisions
 from deepdive.evaluate.frechet import frechet
 from deepdive.explain.rollout import rollout
-from deepdive.house.pages import discover
 from deepdive.layers.boxes import generalized_iou
 from deepdive.layers.patches import cut, joined
 from deepdive.layers.space_time import meets, time
@@ -398,27 +397,3 @@ def facts() -> dict[str, Callable[[], bool]]:
 def test_what_an_answer_says_is_so(name: str) -> None:
     assert name in ITEMS
     assert facts()[name]()
-
-
-# -- what the guide for teachers says of the chapter
-
-
-def test_the_guide_s_minutes_are_those_of_the_pages_and_exercises() -> None:
-    guide = (ROOT / "book" / "teach.md").read_text("utf-8")
-    minutes = {
-        page.number.removeprefix("6b."): page.summary().minutes
-        for page in discover(ROOT)
-        if page.source.parent == CHAPTER
-    }
-    (row,) = [line for line in guide.splitlines() if line.startswith("| | | or 13 | 6b")]
-    for number, stated in re.findall(r"6b\.(\d+) [\w ]+ \((\d+)", row):
-        assert minutes[number] == int(stated), number
-    texts = [(CHAPTER / f"{name}.py").read_text("utf-8") for name in ("exercises", "clinic")]
-    each = [[int(n) for n in re.findall(r"^# \*.* · (\d+) min · ", t, re.M)] for t in texts]
-    lasts = sum(each[0][:4]), sum(each[1])
-    assert f"exercises 1 to 4 of chapter 6b ({lasts[0]} min), its bug clinic ({lasts[1]})" in row
-    seminar = guide[guide.index("**Vision for itself.**") :].split("\n\n")[0].replace("\n", " ")
-    weeks = re.findall(r"(6b[^;(:]+) \((\d+)(?: min to read)?\)", seminar)
-    assert len(weeks) == 4
-    for pages, stated in weeks:
-        assert sum(minutes[n] for n in re.findall(r"6b\.(\d+)", pages)) == int(stated), pages

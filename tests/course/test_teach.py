@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from deepdive import cli
 from deepdive.course.assignment import course, marking
+from deepdive.house.pages import discover
 
 
 def blocks(root: Path) -> list[list[str]]:
@@ -73,3 +74,35 @@ def test_the_guide_names_every_flag(root: Path) -> None:
     assert set(every.flags) == flags
     for flag in every.flags:
         assert f"| `{flag}` |" in text
+
+
+@pytest.mark.parametrize(
+    ("folder", "number", "seminar", "weeks"),
+    [
+        ("06b_vision", "6b", "**Vision for itself.**", 4),
+        ("06c_speech", "6c", "**Speech for itself.**", 3),
+        ("07_explain", "7", "**Explanations for themselves.**", 5),
+    ],
+)
+def test_the_guide_s_minutes_are_those_of_the_pages_and_exercises(
+    root: Path, folder: str, number: str, seminar: str, weeks: int
+) -> None:
+    guide, chapter = (root / "book" / "teach.md").read_text("utf-8"), root / "chapters" / folder
+    pages = (page for page in discover(root) if page.source.parent == chapter)
+    minutes = {page.number: page.summary().minutes for page in pages}
+    (row,) = [x for x in guide.splitlines() if x.startswith(f"| | | or 13 | {number}.")]
+    stated = re.findall(rf"({number}\.\d+) [^(,]+ \((\d+)", row)
+    assert len(stated) >= 3
+    for page, said in stated:
+        assert minutes[page] == int(said), page
+    texts = [(chapter / f"{name}.py").read_text("utf-8") for name in ("exercises", "clinic")]
+    each = [[int(n) for n in re.findall(r"^# \*.* · (\d+) min · ", t, re.M)] for t in texts]
+    lasts = sum(each[0][:4]), sum(each[1])
+    assert (
+        f"exercises 1 to 4 of chapter {number} ({lasts[0]} min), its bug clinic ({lasts[1]}" in row
+    )
+    told = guide[guide.index(seminar) :].split("\n\n")[0].replace("\n", " ")
+    found = re.findall(rf"({number}\.[^;(:]+) \((\d+)(?: min to read)?\)", told)
+    assert len(found) == weeks
+    for some, said in found:
+        assert sum(minutes[n] or 0 for n in re.findall(rf"{number}\.\d+", some)) == int(said), some

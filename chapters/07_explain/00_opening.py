@@ -1,0 +1,91 @@
+# %% [markdown] tags=["slide"]
+# # Chapter 7: Which words were the reason?
+#
+# A model reads a review and says: negative. Asked why, four methods colour its words, and no two
+# agree on how much each word counts. Each looks convincing. Which of them shows why the model said
+# it, and how would you find out?
+#
+# <small>Book 7 (Kamath, Graham, Emara: *Transformers for Machine Learning*), and KAIST's lectures
+# AI602 for bias, privacy and extraction · before this page: [the
+# encoder](../02_transformer/11_encoder.ipynb), [fine-tuning](../03_bert/07_finetuning.ipynb) ·
+# 2 min to read ·
+# all its pages together: 4 and a half hours</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% A text and the network that judges it tags=["fold"]
+from deepdive.explain.side_by_side import METHODS
+from deepdive.page.explained import coloured
+from deepdive.page.toys.reviews import SENTENCE, review_words
+
+toy = review_words()
+label = int(toy.model(toy.tokens(SENTENCE)).argmax())
+asked = toy.asked(SENTENCE, label)  # why this label, and not the other?
+
+# %% tags=["fold", "nbval-check-output"]
+print(f"The network says: {('negative', 'positive')[label]}")
+
+# %% Four explanations of its answer tags=["slide", "fold"]
+shown = {name: METHODS[name](asked) for name in
+         ("attention rollout", "gradient norm", "integrated gradients")}  # fmt: skip
+coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](asked)})
+
+# %% [markdown]
+# *A generated review, and a small network that judges it by what the writer finds, not by what
+# critics find. Blue words speak for its answer, negative, orange words against it; attention and
+# the gradient norm have no sign, so their blue only says how much. A bar above the line says the
+# same as blue, one below it the same as orange.*
+#
+# Here we know the reason, because we made the texts: the writer finds something *cold*. Only the
+# last row colours *cold* alone; but that method too can be fooled (7.4). This is how the chapter
+# tests every method: on texts and networks whose reason is known, before it is believed on texts
+# where nobody knows. Some methods fail there, and the pages show which.
+#
+# 7.1 sets eleven methods and a row of random numbers side by side, and lets you take words away.
+# 7.2 to 7.5 take up one family of methods each, 7.6 and 7.7 explain a whole model, 7.8 to 7.10 ask
+# about attention, 7.11 and 7.12 look inside a Transformer. 7.13 tests the tests, and 7.14 to 7.16
+# use explanations to look for shortcuts, for bias and for attacks.
+#
+# Two sets of texts are real: sentences from film reviews (rt_polarity) and medical abstracts.
+# Without an internet connection a page works on generated texts, and says so.
+#
+# ## The map
+#
+# | page | about | question | minutes to read |
+# |---|---|---|---|
+# | 7.1 | [Twelve explanations of one answer](01_traits.ipynb) | Which of eleven is right? | 17 |
+# | 7.2 | [Gradients](02_gradients.ipynb) | Sure, so why does no word matter? | 18 |
+# | 7.3 | [Relevance propagation](03_relevance.ipynb) | Which word is paid how much? | 20 |
+# | 7.4 | [Taking words away](04_perturbation.ipynb) | What is a text without this word? | 18 |
+# | 7.5 | [LIME, Shapley values, Anchors](05_surrogates.ipynb) | Does a line fit a network? | 17 |
+# | 7.6 | [Trees, rules and automata](06_translation.ipynb) | Can a network become rules? | 18 |
+# | 7.7 | [Models that explain themselves](07_joint.ipynb) | Can a model say why? | 20 |
+# | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention a reason? | 18 |
+# | 7.9 | [Attention is not not explanation](09_is_not_not.ipynb) | Is it no reason at all? | 18 |
+# | 7.10 | [Rollout, flow and norms](10_rollout.ipynb) | Where does attention lead? | 19 |
+# | 7.11 | [Relevance in Transformers](11_transformers.ipynb) | Looked at, for which answer? | 17 |
+# | 7.12 | [Patching and ablation](12_patching.ipynb) | Which part of the network does it? | 14 |
+# | 7.13 | [Sanity checks and faithfulness](13_sanity.ipynb) | Do pictures know the model? | 14 |
+# | 7.14 | [Shortcuts](14_shortcuts.ipynb) | Right, for the wrong reason? | 15 |
+# | 7.15 | [Bias and extraction](15_bias.ipynb) | What has the model kept of you? | 17 |
+# | 7.16 | [Adversarial examples](16_adversarial.ipynb) | Which word turns the answer? | 16 |
+#
+# After the pages come [exercises](exercises.ipynb).
