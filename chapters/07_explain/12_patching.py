@@ -83,14 +83,14 @@ def exchange(called):
 put_back([exchange(called) for called in TEXTS], NAMES, ("words", "after 1", "after 2"))
 
 # %% [markdown]
-# *A small Transformer reads two orders and a name, and says what this person ordered: tea 10, milk
-# 0 is written 10, the reverse -10. It is run on one text while chosen parts come from its run on
-# another. Try each head first; then two together; then turn the direction.*
+# *A small Transformer reads two orders and a name, and says what this person ordered (10 is tea,
+# -10 milk). It is run on one text while chosen parts come from its run on another. Try each head
+# first; then two together; then turn the direction.*
 #
 # This is **activation patching**: keep what the model computed for one text, run it on another, and
-# put one kept piece in its place. Whatever changes was carried by that piece. (Under *stranger*,
-# clean into corrupted, the rows *words* and *after 1* bring nothing back: two names differ there,
-# and rows go in one at a time.)
+# put one kept piece in its place. Whatever changes was carried by that piece. (For the *stranger*
+# two names differ, and rows go in one at a time: clean into corrupted, *words* and *after 1* bring
+# nothing back.)
 #
 # The truth is known here, because each head was built by hand (generated orders, no training):
 #
@@ -108,15 +108,14 @@ put_back([exchange(called) for called in TEXTS], NAMES, ("words", "after 1", "af
 #
 # ## By hand: how much came back?
 #
-# The answer adds up what *finder* and *twin* say of each drink, and cuts the sum $z$ at 0 and at 1
-# (so that one of the two is enough): each drink's logit is $10 \min(1, \max(0, z))$. The sum also
-# has a part of *constant*, which is 0 in all these runs. Clean, both say tea: $z = 2$, cut to 1, so
-# tea 10 and milk 0. With drinks exchanged it is the reverse.
+# The answer adds up what *finder* and *twin* say of each drink, and cuts the sum $z$ at 0 and at 1,
+# so that one of the two is enough: each drink's logit is $10 \min(1, \max(0, z))$. (The sum also
+# has a part of *constant*, which is 0 in all these runs.)
 #
 # | run | tea: $z$ | milk: $z$ | tea - milk |
 # |---|---|---|---|
-# | clean | 2 | 0 | 10 |
-# | corrupted | 0 | 2 | -10 |
+# | clean: both say tea | 2 | 0 | 10 |
+# | corrupted: drinks exchanged | 0 | 2 | -10 |
 # | corrupted, finder from clean | 1 | 1 | 0 |
 #
 # The **total effect** of the exchanged words is $10 - (-10) = 20$. The finder brings the answer
@@ -164,12 +163,12 @@ table([[name, *(column[i] for column in cells.values())] for i, name in enumerat
 # %% [markdown]
 # Read the last column. For the stranger, *finder* alone brings everything back and is not needed,
 # because *twin* does it too: an **or**. Two names change there, the one before *tea* and the one
-# asked for. *Previous* carries the first alone, so it is needed and not enough: an **and**. One
-# direction alone would have told half of this (Heimersheim and Nanda 2024).
+# asked for. *Previous* carries the first of them alone, so it is needed and not enough: an **and**.
+# One direction alone would have told half of this (Heimersheim and Nanda 2024).
 #
-# Read *previous* along its row. With drinks exchanged it has no share at all, though the answer
-# passes through it. Its names are the same in both texts, and **patching sees only what differs**.
-# Which second text you choose decides which part of the route you can find.
+# Now read *previous* along its row. With drinks exchanged it has no share, though the answer passes
+# through it: its names are the same in both texts, and **patching sees only what differs**. Your
+# second text decides which part of the route you can find.
 #
 # ## Taking out instead
 #
@@ -225,13 +224,13 @@ table([[name, *(bootstrap(left(name, way).round(decimals=3) + 0.0) for way in WA
 # %% [markdown]
 # Zeros name *constant*, whose output is the same for every text: they have removed a 1 that is
 # always there, and the rest had been built for it. (The sum has a part 2 (constant - 1): without
-# the 1 it falls by 2, and nothing is said.) Mean and resampling put the 1 back and clear it. And
-# zeros miss *finder* and *twin* entirely, the two heads that say the answer. The mean, or a head
-# drawn from another text, argues a little for other drinks, and then a part of the loss is seen.
+# the 1 it falls by 2, and nothing is said.) Mean and resampling put the 1 back and clear it. Zeros
+# miss *finder* and *twin* entirely, the two heads that say the answer. The mean, or a head drawn
+# from another text, speaks a little for other drinks, and so a part of the loss is seen.
 #
-# So: one wrong name and two missed ones, in six heads. In GPT-2, too, other heads took over when
-# Wang et al. (2023) removed those that name the answer. They put means there, so means are no cure
-# for twins.
+# So zeros gave one wrong name and missed two, of six heads. Means are no cure for twins: in GPT-2
+# other heads took over when Wang et al. (2023) put means in the place of those that name the
+# answer.
 #
 # ## A network that was trained
 #
@@ -314,9 +313,9 @@ table([[layer, *(bootstrap(parts[:, i, j].round(decimals=2) + 0.0) for j in rang
 
 # %% [markdown]
 # A quarter each, always? No: after the first block one place alone brings back over 0.9 in 22 of 40
-# reviews (the adjective in 8, [CLS] in 10, another in 9; at times two of them do), and in 10 none
+# reviews (the adjective in 8, [CLS] in 10, another in 9; at times two of them do). In 10 none
 # brings back a tenth: there several are needed together. An *or* in some, an *and* in others, as in
-# the planted model. The single sentence was true, and like the 8. **One pair of texts is an
+# the planted model. The chapter's sentence behaves like the 8. **One pair of texts is an
 # anecdote**; a circuit needs many.
 #
 # ## What would the network most like to see?
@@ -396,6 +395,9 @@ table(lines, ["climbs to", "reached", "nearest words", "first word says"],
 # ended at *find*, *i* and a word of the other class, and had come just as far: 3.1. Its first word,
 # put there, makes the network say the reverse, -2.6. A row of numbers may stand where no word is,
 # and its nearest word need not do what the row does.
+
+# %% [markdown] tags=["aside"]
+# ### Sixty climbs, and ways without a climb
 #
 # Six climbs are few. So: three networks trained anew, three untrained ones, ten starts for each
 # class; one gap, or twelve words free at once. Our reviews were generated, and the adjectives of a
@@ -551,8 +553,8 @@ table([
 # 2. Choose the second text by the question: only what differs can be found. Try several kinds.
 # 3. Patch in both directions, many pairs, with an interval. Then patch the parts together.
 # 4. If you must take out, put the mean or another text's values there, not zeros.
-# 5. Every part of a large model at once: **attribution patching**, a gradient instead of a run
-#    for each part (Nanda 2023), as a first look.
+# 5. For every part of a large model, take **attribution patching**, a gradient instead of a run for
+#    each part (Nanda 2023), as a first look.
 # 6. Where you can try every word, do so before you climb.
 #
 # ## Five questions
@@ -641,10 +643,10 @@ for gone in ([0], [0, 1]):
 # finds what is enough, corrupted into clean what is needed, and both see only what differs between
 # the texts. Zeros answer another question, and on a planted circuit they named a head that is the
 # same for every text and missed two that say the answer; the rows of a climb are a hint that may
-# point the wrong way. Back to the lamps: pulling parts out of the good one shows what a lamp needs,
-# any lamp, and putting parts of the good one into the dark one shows behind which part the current
-# is right again, so that part or one before it is broken. *Finder* brought everything back, and
-# nothing was wrong with *finder*; put in earlier and earlier parts, until it stays dark.
+# point the wrong way. Back to the lamps: pulling parts out of the good one shows what any lamp
+# needs, and only putting its parts into the dark one shows behind which part the current is right
+# again, so that this part or one before it is broken; *finder* brought everything back, and nothing
+# was wrong with *finder*.
 #
 # ## Further reading
 #
