@@ -95,8 +95,8 @@ one_view(TEXT.split(), says, methods, ["negative", "positive"], most=1)
 # The culprit has nothing to do with the film. In the lessons the *herald* praised and the *gazette*
 # slated in 98 of 100 reviews, so the paper's name was enough. This is a **shortcut** (a spurious
 # correlation): something that goes with the class in the lessons, decides nothing, and may break
-# any day. (Networks that find cows on grass miss many elsewhere; Geirhos et al. 2020 collect such
-# cases.) A usual test set comes from where the lessons came from, and cannot see it.
+# any day. (Geirhos et al. 2020 collect such cases: networks that find cows on grass miss many
+# elsewhere.) A usual test set comes from where the lessons came from, and cannot see it.
 #
 # ## By hand: what a shortcut brings and what it costs
 #
@@ -281,7 +281,7 @@ print(f"reviewers as in the lessons: LIME puts the paper first in {named} of 16 
 # %% [markdown]
 # While the reviewers stay, LIME names the paper in 16 of 16 reviews. In the table paper and verdict
 # were drawn apart. There AttnLRP, LIME, kernel SHAP and occlusion name the paper in at least 88 %
-# of the texts of every training; their spans overlap, so none of them is first. The bare gradient
+# of the texts of every training; their spans overlap, so none of them is first. The gradient norm
 # does so in 52 % (31 to 75). Where a deciding word comes first instead, the picture looks like a
 # good reason. One picture is not enough: look at many, and list what came first.
 #
@@ -317,12 +317,12 @@ table([["answers turned by the order", *(span([row["turns"] for row in runs[k]])
       "highest)")  # fmt: skip
 
 # %% [markdown]
-# The upper rows find the shortcut: exchange the clauses, change nothing else, and ask again: 88 %
-# of the answers turn. The colours warn those who know what should decide: by kernel SHAP a deciding
-# word comes first in 12 % of the texts, no more than by luck (random: 19 %), and in 83 % without
-# the shortcut. They often name `i`. That is the word whose place is the shortcut; but a coloured
-# `i` looks like a good reason, since `i` says whose view is asked for. A colour says which word
-# counts, not whether its place or its meaning does.
+# The upper rows find the shortcut: exchange the clauses, change nothing else, and 88 % of the
+# answers turn. The colours warn those who know what should decide: by kernel SHAP a deciding word
+# comes first in 12 % of the texts, no more than by luck (random: 19 %), and in 83 % without the
+# shortcut. They often name `i`, the word whose place is the shortcut. But a coloured `i` looks like
+# a good reason, since `i` says whose view is asked for. A colour says which word counts, not
+# whether its place or its meaning does.
 #
 # ## Take it away
 #
@@ -445,10 +445,13 @@ foresee(examples, [New(made.texts[i].split(), answers[i], made.labels[i]) for i 
 #
 # <details><summary>What had the model learned?</summary>
 #
-# Children and friends stand in positive lessons, critics and neighbours in negative ones, in 98 of
-# 100. Who the others are decides nothing.
+# Children and friends stand in positive lessons, critics and neighbours in negative ones, in 98
+# of 100. Who the others are decides nothing.
 #
 # </details>
+
+# %% [markdown] tags=["aside"]
+# ### A guesser who only counts
 #
 # Beside you sits a guesser who only counts, as by hand: each word of the examples votes for the
 # answers beside which it stood, and with colours by as much as it is coloured. Do its guesses
@@ -488,9 +491,9 @@ table([[m, *gain(m, 1)] for m in ranked], ["colours", "named", "ahead"],
 # - **Test on texts in which a suspect is turned round.** One number says more than many pictures.
 # - **Look at many texts**, and list the words that come first most often. A name in this list is
 #   suspect until you have turned it round.
-# - **Innocent colours clear nobody.** They show words, and a habit need not be a word: length,
-#   order, the form of a file, the machine that made a picture.
-# - **Mend the lessons, not the picture**, and measure both again: on texts as in the lessons and on
+# - **Innocent colours clear nobody.** A habit need not be a word: length, order, the form of a
+#   file, the machine that made a picture.
+# - **Mend the lessons, not the picture**, and measure again, on texts as in the lessons and on
 #   texts turned round.
 #
 # ## Five questions
@@ -591,10 +594,10 @@ print("3:", [sum(each) for each in zip(*heard, strict=True)], "of", len(heard))
 #
 # A shortcut is what goes with the class in the lessons and decides nothing; a test set from the
 # same place cannot see it, and one that is turned round sees it at once. Coloured words find it
-# where it is a word, name at most the word that carries it where it is none, and let a guesser
-# foresee the model. Back to the two newspapers: the model had learned the paper's name, LIME names
-# it in 16 of 16 reviews before any reviewer has moved, and with every lesson shown under both names
-# the network is right on 99 % after the exchange instead of 13 %, in the mean of three trainings.
+# where it is a word, and name at most the word that carries it where it is none. Back to the two
+# newspapers: the model had learned the paper's name, LIME names it in 16 of 16 reviews before any
+# reviewer has moved, and with every lesson shown under both names the network is right on 99 %
+# after the exchange instead of 13 %, in the mean of three trainings.
 #
 # ## Further reading
 #
