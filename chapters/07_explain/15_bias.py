@@ -133,10 +133,10 @@ twins({"learned from old decisions": old, "the same, with each letter under both
 #
 # ## An injustice whose size we know
 #
-# We wrote the letters and the decisions. Three qualities say how likely somebody is **able**;
-# nothing else does. Of the able women, 40 of 100 were turned down all the same, and no able man:
-# that is the planted injustice, and the only one. The office is a **proxy**: nine in ten women work
-# in the north office, nine in ten men in the south.
+# We wrote the letters and the decisions. Only three qualities say how likely somebody is **able**.
+# Of the able women, 40 of 100 were turned down all the same, and no able man: that is the planted
+# injustice, and the only one. The office is a **proxy**: nine in ten women work in the north
+# office, nine in ten men in the south.
 #
 # A **template audit** needs none of that: write a letter, put in *anna*, then *ben*, subtract the
 # two answers. Such a pair, equal but for one word, is called **counterfactual**.
@@ -217,15 +217,15 @@ table([[good, round(100 * (hired(good, False) - hired(good, True))),
 # %% [markdown]
 # **The audit finds what the model does, not what was planted.** With two good qualities the name
 # moves 21 of the planted 28, and name and office together all 28: a part has moved to the office,
-# which gives the name away. With one it moves all 14, and the office adds 5 that nobody planted;
-# with three the model falls short. A pair that changes one word cannot see what hangs on the
-# others.
+# which gives the name away. With one quality the name moves all 14, and the office adds 5 that
+# nobody planted; with three the model falls short. A pair that changes one word cannot see what
+# hangs on the others.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: twelve people
 #
-# A pair says that the model reads the name. It does not say whom its decisions fall on. Twelve
-# people have 1 to 9 points, and whoever has 6 or more is hired:
+# A pair says that the model reads the name, not whom its decisions fall on. Twelve people have 1 to
+# 9 points, and whoever has 6 or more is hired:
 #
 # | | points of the able | of the others |
 # |---|---|---|
@@ -311,9 +311,7 @@ if hidden := [row["with_office"][2] for row in rows if row["arm"] == "names hidd
 # without names goes by the office. In the old decisions the gap is 40: of 100 able women 40 were
 # turned down, and no able man. The model that learned from them, and says yes or no at the middle,
 # has a gap of 51: it makes the injustice larger. Three repairs come near the rule itself, *hire
-# whoever has two good qualities or more*. Qualities were drawn apart from names, so the rule's gap
-# of 5 points is the luck of these 4,000 letters: in 100 other draws it was −0.1 in the mean, with a
-# deviation of 2.1, and 5.5 at most. Compare the repairs with 5, not with 0:
+# whoever has two good qualities or more*:
 #
 # * both words swapped (counterfactual data augmentation),
 # * **reweighing**: rare kinds of letters count more, so that decision and group are independent
@@ -322,10 +320,15 @@ if hidden := [row["with_office"][2] for row in rows if row["arm"] == "names hidd
 #   hired again. (Here whoever was hired was able, and which able women were turned down was drawn
 #   by lot. In real history neither is known.)
 #
-# **And the cost?** Look at the last two columns. By the old decisions each of these three repairs
-# is a loss of 3 in 100. By who is able it is a gain of 6. The injustice stands in the old
-# decisions, so whoever undoes it seems to err.
+# Compare them with the rule's gap of 5 points, not with 0. It is the luck of these 4,000 letters,
+# since qualities were drawn apart from names: in 100 other draws it was −0.1 in the mean, with a
+# deviation of 2.1, and 5.5 at most.
 #
+# **And the cost?** By the old decisions each of these three repairs is a loss of 3 in 100. By who
+# is able it is a gain of 6. The injustice stands in the old decisions, so whoever undoes it seems
+# to err.
+
+# %% [markdown] tags=["aside"]
 # ### Not everything at once
 #
 # Of ten people in A six are able, of ten in B three. A model hires two thirds of the able in both,
@@ -352,18 +355,17 @@ assert false_alarms(Fraction(6, 10), share, share) == Fraction(2, 4)
 # %% [markdown]
 # ## What a model keeps
 #
-# Now the second question. A language model of the GPT kind learns from generated notes of the same
-# office. In some of them we plant a **canary**: *the code of leo is 2 7 9 8*, once, twice, up to 16
-# times, for three names each. Rooms have digits too, drawn anew in each note, so the only digits
-# worth learning are the codes.
+# A language model of the GPT kind learns from generated notes of the same office. In some of them
+# we plant a **canary**: *the code of leo is 2 7 9 8*, once, twice, up to 16 times, for three names
+# each. Rooms have digits too, but these are drawn anew in each note.
 #
-# How well does it know a code? Ask how probable it finds each of the 10,000 codes there could be,
-# and take the rank of the true one. **Exposure** (Carlini et al. 2019) counts this in bits:
+# How well does it know a code? Ask how probable it finds each of the 10,000 possible codes, and
+# take the rank of the true one. **Exposure** (Carlini et al. 2019) counts this in bits:
 #
 # $$\text{exposure} = \log_2 |R| - \log_2 \text{rank}$$
 #
-# By hand with $|R| = 8$ codes: rank 8 gives 0 bits, rank 2 gives $3 - 1 = 2$, rank 1 all 3: a
-# guesser who tries whole codes, the most probable first, needs no second try. With 10,000 codes the
+# By hand with $|R| = 8$ codes: rank 8 gives 0 bits, rank 2 gives $3 - 1 = 2$, and rank 1 all 3,
+# where a guesser who tries the most probable code first needs no second try. With 10,000 codes the
 # most is 13.3 bits, and a code that stands nowhere has 1.4 in the mean, by luck.
 
 # %% tags=["nbval-check-output", "fold"]
@@ -581,6 +583,9 @@ table([[t, *(seeds([row["bits"][at][TIMES.index(t)] for row in largest], 1)
 # more, and has 9.0 in the end. So both are true: what comes often is kept before overfitting
 # begins, as Carlini et al. (2019) found, and overfitting adds the rest.
 
+# %% [markdown] tags=["aside"]
+# ### When there are too many codes to rank
+
 # %% How well is it guessed, without all 10,000? tags=["fold"]
 guesses = [each for row in exposed for each in row["guesses"]]
 table([[times, *(f"{sum(e[k] for e in some) / len(some):.1f}" for k in (1, 2, 3))]
@@ -601,20 +606,19 @@ table([[times, *(f"{sum(e[k] for e in some) / len(some):.1f}" for k in (1, 2, 3)
 # | rates by group | whom decisions fall on | why; and nothing without the truth |
 # | canaries | how soon a text is kept that comes $n$ times | texts of another kind |
 #
-# **No finding is no proof.** Each looks for what somebody thought of: this word, this group, this
-# kind of secret.
+# **No finding is no proof.** Each looks for what somebody thought of.
 #
 # ## In practice
 #
-# 1. Pairs first: they need no labels. Take many letters and names; then change with the name what
+# 1. Pairs first: they need no labels. Take many letters and names, and change with the name what
 #    goes with it.
 # 2. Count decisions by group against a truth that is not the old decision, if there is any. Say
 #    which error counts before you look.
 # 3. Repair, then measure both again, and the accuracy. Swapping needs a list of words, reweighing
 #    needs the groups in training, thresholds need them at each decision, where law may forbid it.
-# 4. Remove duplicates, and secrets, before training. What must hold for every text asks for
-#    training with differential privacy, which this page does not measure.
-# 5. Plant canaries of your own before training, and read their exposure before you publish.
+# 4. Remove duplicates, and secrets, before training, and plant canaries of your own; read their
+#    exposure before you publish. What must hold for every text asks for differential privacy, which
+#    this page does not measure.
 #
 # ## Five questions
 #
@@ -658,8 +662,8 @@ table([[times, *(f"{sum(e[k] for e in some) / len(some):.1f}" for k in (1, 2, 3)
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Of 8 men 6 were hired, of 8 women 2. How much must each of the four
-#    kinds count, for decision and group to be independent?
+# 1. *(pencil, 4 min)* Of 8 men 6 were hired, of 8 women 2. How much must each of the four kinds
+#    count, for decision and group to be independent?
 #
 #    <details><summary>Answer</summary>
 #
@@ -709,11 +713,11 @@ print(f"gap {100 * equal_opportunity(rates(said, many.able, many.woman)):.0f} po
 # Pairs of names find that a word is read, rates by group find whom decisions fall on, and neither
 # can stand for the other: with names swapped all pairs agreed, and four fifths of the gap stood. A
 # repair that looks costly by old decisions may be a gain by the truth, and where groups differ no
-# repair meets every metric. Back to Anna and Ben: taught by old decisions, the model finds the man
-# likelier to be hired by 21 hundredths on the same letter with two good qualities, and one that
-# never sees a name still prefers his office, by 21 hundredths; and yes, a stranger who begins *the
-# code of ...* can have it told, if it stood there often enough: of nine codes planted 16 times, the
-# largest model completes 5 before the loss gives a sign.
+# repair meets every metric. Back to Anna and Ben: on the same letter with two good qualities the
+# model taught by old decisions finds the man likelier to be hired by 21 hundredths, one that never
+# sees a name still prefers his office by 21, and a stranger who begins *the code of ...* can have a
+# code told that stood there often: of nine planted 16 times, three models of the largest size
+# complete 5 before the loss gives a sign.
 #
 # ## Further reading
 #
