@@ -123,8 +123,8 @@ exchange({"the network": usual()}, TOY, SENTENCE, choices(SENTENCE), 0)
 # %% [markdown]
 # *Choose another word in a list: a thing for a thing, blame for blame. The network runs here, in
 # the page. Its reviews are generated, so their rule is known: only what the writer, "i", finds
-# decides. By that rule no choice changes the verdict. The share is that of "negative", also where
-# the answer is turned.*
+# decides, and by it no choice changes the verdict. The share is that of "negative", also where the
+# answer is turned.*
 #
 # *friends* is known. Leave *critics* as it is: which other words turn the answer?
 #
@@ -188,8 +188,13 @@ for name, judge in JUDGES.items():
 #
 # $x$ are the rows of the text, $r$ is what is added (the perturbation), $\alpha$ is the pace (here
 # 0.3, 8 steps), and $P_\varepsilon$ shortens $r$ to the length $\varepsilon$ where it is longer.
+#
+# <details><summary>Whose step is it?</summary>
+#
 # One step with $\alpha = 1$ is Miyato's; Goodfellow's (FGSM) takes the sign of $g$ instead; several
 # are Madry's (PGD).
+#
+# </details>
 
 # %% The rows of all words at each place tags=["fold"]
 from deepdive.evaluate import bootstrap
@@ -308,11 +313,11 @@ table([[f"{share:g}", *(bootstrap(100 * steps[k, :, r]) for k in range(3))]
 # *The step is over all words of a text together; a drawn step is as long, in a random direction.*
 #
 # It is the direction that does it: a step of half a distance turns 38 % of the reviews along the
-# gradient, a drawn one 1 %. Not every review gives way: at twice the distance it is 63 %. And
-# nearly all is lost on the way back to words. At half a distance 0 % stay turned, and that is
-# geometry: hardly a row gets past the middle between two words. At one distance 4 of 54 stay, at
-# two 20 of 63, where the nearest words may be of any kind. So a step shows how steep the network is
-# beside a text. It is not a text that anybody could send.
+# gradient, a drawn one 1 %. Not every review gives way: at twice the distance it is 63 %. The way
+# back to words loses most of it. At half a distance 0 % are turned, and that is geometry: hardly a
+# row gets past the middle between two words. At one distance 4 are turned where it was 54, at two
+# 20 where it was 63, and there the nearest words may be of any kind. So a step shows how steep the
+# network is beside a text. It is not a text that anybody could send.
 #
 # ## A word instead of a step
 #
@@ -368,15 +373,15 @@ table(lines, HEAD, formats=dict.fromkeys(HEAD[1:], ".0f"), caption="reviews turn
 
 # %% [markdown]
 # In 21 of a hundred reviews one such word turns the answer (12 to 28 by network; the intervals
-# above take the three networks as given); some 40 questions settle it. HotFlip's first guess alone
-# turns 17, a drawn exchange 3. The guess need not be right about how far a word goes, only put the
-# right word early. But it needs the inside of the network (white-box).
+# above take the three networks as given). HotFlip's first guess alone turns 17, a drawn exchange 3;
+# after 40 questions neither is ahead. The guess need not say rightly how far a word goes, only put
+# the right word early. But it needs the inside of the network (white-box).
 #
 # ## Learn the worst word
 #
-# **Adversarial training** learns each text and the worst one beside it: its rows moved by one
-# step, or with the exchange that HotFlip takes for the worst. All three ways below start from the
-# same network.
+# **Adversarial training** learns each text and the worst one beside it: its rows moved by one step,
+# or with the exchange that HotFlip takes for the worst. All three ways below start from the same
+# network.
 
 # %% The worst word of each text tags=["fold"]
 import torch.nn.functional as F
@@ -441,13 +446,18 @@ table([[arm, *map(seeds, zip(*rows, strict=True))] for arm, rows in trained.item
 
 # %% [markdown]
 # *Worst word* is right more often, in 98 of a hundred reviews against 91, and one word turns 3 of a
-# hundred right answers instead of 22; the seeds do not overlap. It read two texts a step, *no
-# change* one; how much of the gain is that was not measured. *Worst step* is not told apart from
-# going on as before in the first two columns, and hardly in the third. Going on as usual leaves 91
-# of a hundred right, and makes steps more dangerous: 53 are turned, where it was 38 before.
+# hundred right answers instead of 22; the seeds do not overlap. It is below *no change* against
+# steps too: 31 (20 to 43). Three limits: it read two texts a step where *no change* read one, and
+# how much of the gain is that was not measured; we gave it the very list of words by which we test;
+# and 31 of a hundred is still many.
 #
-# *Worst word* is below *no change* against steps too: 31 (20 to 43). Two limits: we gave it the
-# very list of words by which we test, and 31 of a hundred is still many.
+# <details><summary>The other two rows</summary>
+#
+# *Worst step* is not told apart from going on as before in the first two columns, and hardly in the
+# third. Going on as usual leaves 91 of a hundred right, and makes steps more dangerous: 53 are
+# turned, where it was 38 before.
+#
+# </details>
 
 # %% Both networks, to try tags=["fold"]
 exchange({"no change": gone_on("no change"), "worst word": gone_on("worst word")}, TOY, SENTENCE,
@@ -558,20 +568,19 @@ trust_table([judged(usual(seed), seed) for seed in SEEDS], "AUROC, generated rev
 
 # %% [markdown]
 # The trust score is not ahead. Both find wrong answers well among reviews like those learned (0.87
-# each). Where one word was exchanged on purpose, confidence finds fewer, 0.73; the trust score has
-# 0.76, and its spans overlap. In reviews of another form (*the film is dull , but the story is
-# witty .*), where 48 % of the answers are wrong, both are near chance in the mean, 0.57, and the
-# networks differ (0.48 to 0.66). The trust score is a ratio: a text far from everything is about as
-# far from one class as from the other. It says on which side of the border a text is, not that it
-# is strange.
-#
-# Jiang et al. report it ahead, on other data and models; we cannot say what makes the difference.
+# each). Where one word was exchanged on purpose, confidence has 0.73 and the trust score 0.76, and
+# their spans overlap. In reviews of another form (*the film is dull , but the story is witty .*),
+# where 48 % of the answers are wrong, both are near chance in the mean, 0.57, and the networks
+# differ (0.48 to 0.66). The trust score is a ratio: a text far from everything is about as far from
+# one class as from the other. It says on which side of the border a text is, not that it is
+# strange. Jiang et al. report it ahead, on other data and models; we cannot say what makes the
+# difference.
 #
 # ## Real reviews: near is not alike
 #
 # In real reviews (rt_polarity) nobody lists the words that mean the same. A common stand-in: words
-# whose embeddings are near, here MiniLM's, at a cosine above 0.45. Small networks learn from
-# nothing, as usual or with near words drawn into half of the texts. (The shortest form of this page
+# whose embeddings are near, here MiniLM's, at a cosine above 0.45. Small networks are trained from
+# scratch, as usual or with near words drawn into half of the texts. (The shortest form of this page
 # takes generated reviews.)
 
 # %% Real reviews, and words near each other tags=["fold"]
@@ -735,12 +744,20 @@ table(lines or [["none", "not read"]], ["exchanged, with the words beside it", "
 # became *less*: there the network is right to turn, and the attack is wrong. Near embeddings mean
 # used alike, as *more* and *less* are. By this list not 30 % were fooled, rather a third of that;
 # but 20 are few (6 of 20 are 30 %, with an interval of 10 to 50), and other exchanges may turn some
-# of the rest. Morris et al. (2020) found the like in two published attacks: 38 % of the changes
-# broke the grammar, and with constraints that people agreed to, the share turned fell by more than
-# 70 points.
+# of the rest.
 #
 # Learning with near words leaves the right answers as many as they were, within the seeds, and in
 # each seed fewer are turned.
+#
+# <details><summary>What people said of two published attacks</summary>
+#
+# Morris et al. (2020) found the like: 38 % of the changes broke the grammar, and with constraints
+# that people agreed to, the share turned fell by more than 70 points.
+#
+# </details>
+
+# %% [markdown] tags=["aside"]
+# ### Trust on real reviews
 
 # %% Trust on real reviews tags=["fold"]
 trust_table([row["trust"] for row in rows if row["arm"] == "as usual"], "AUROC, real reviews, "
@@ -764,8 +781,7 @@ trust_table([row["trust"] for row in rows if row["arm"] == "as usual"], "AUROC, 
 #
 # ## In practice
 #
-# - **Write down the four things**: goal, changes, constraints, search. "Turned in 90 %" means
-#   nothing without the constraints.
+# - **Write down the four things**: goal, changes, constraints, search.
 # - **Read twenty of the changes** before you report a number, and count those that you would judge
 #   otherwise too.
 # - A short list of words: ask all exchanges. A long one and the weights at hand: HotFlip's first
@@ -773,7 +789,7 @@ trust_table([row["trust"] for row in rows if row["arm"] == "as usual"], "AUROC, 
 # - Adversarial training is for changes that you can name. Test it with others.
 # - Neither confidence nor a trust score is an alarm for texts of another kind: measure on such
 #   texts before you rely on it.
-# - To exchange words such as *he* and *she*, and to mend what is found: [7.15](15_bias.ipynb).
+# - To exchange *he* and *she*, and to mend what is found: [7.15](15_bias.ipynb).
 #
 # ## Five questions
 #
@@ -873,10 +889,9 @@ for name, model in (("the network", usual()), ("no change", gone_on("no change")
 # back to words most of it is lost; what counts for texts is an exchange that keeps the meaning, and
 # HotFlip's first guess finds most of those that exist. Learning the worst words makes them rarer,
 # for the words that were learned. Back to the review: *friends* for *critics* turned the network,
-# though it says nothing of the writer's opinion, and it was 99 % sure of the new answer; one such
-# word turned 21 of a hundred right answers (12 to 28 in the three networks); and the network gives
-# at most a hint: the AUROC of its confidence is 0.73 over such texts and 0.87 over ordinary ones,
-# and the trust score is not told apart from it.
+# 99 % sure of its new answer, one such word turned 21 of a hundred right answers (12 to 28 in the
+# three networks), and the network gives at most a hint: the AUROC of its confidence is 0.73 over
+# such texts and 0.87 over ordinary ones, and the trust score is not told apart from it.
 #
 # ## Further reading
 #
