@@ -314,9 +314,9 @@ for score in (0.0, 2.0, 6.0):
 # %% [markdown]
 # ## Who finds the words that decide?
 #
-# Three models with other first weights read new reviews, and both answers are right. For each
-# review and each question we take the word with the largest number (its size, where a number has a
-# sign), without `[CLS]` and `[SEP]`. Does it decide *this* question, or the other one?
+# Three models with other first weights read new reviews; we keep those of which both answers are
+# right. For each review and each question we take the word with the largest number (its size, where
+# a number has a sign), without `[CLS]` and `[SEP]`. Does it decide *this* question, or the other?
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
