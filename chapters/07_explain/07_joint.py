@@ -6,8 +6,8 @@
 # must be the reason for what the judge says. Must they?
 #
 # <small>Book 7.3.3.2 · before this page: [the chapter's
-# opening](00_opening.ipynb), [recurrent networks](../01_before/07_rnn.ipynb) or any classifier · 20
-# min to read · a laptop is enough; the trainings are kept beside the page</small>
+# opening](00_opening.ipynb), [recurrent networks](../01_before/07_rnn.ipynb) or any classifier ·
+# 20 min to read · a laptop is enough; the trainings are kept beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
