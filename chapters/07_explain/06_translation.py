@@ -482,12 +482,11 @@ print(f"largest tree: {blame} of {len(trees[40])} rules find a word of blame")
 # *A rule names the words that have to be there and those that must not; then the answer, the number
 # of reviews that it was made from, and in what share of them the classifier says so.*
 #
-# With three questions the card can be read: *awful* with *do* (as in *do not find*) is praise,
-# *awful* without it is blame. It agrees with the classifier on 61 % of the reviews, where the floor
-# is 51 %. The tree of 34 rules agrees on all 655. It has two rules for each of sixteen adjectives
-# that blame, with a denial and without, and two for all others. **The readable card is unfaithful,
-# and the faithful one is long, in *these* questions**: with one question *is there a word of
-# blame?* four rules would do.
+# With three questions the card can be read (its *do* is that of *do not find*), and agrees with the
+# classifier on 61 % of the reviews, where the floor is 51 %. The tree of 34 rules agrees on all
+# 655. It has two rules for each of sixteen adjectives that blame, with a denial and without, and
+# two for all others. **The readable card is unfaithful, and the faithful one is long, in *these*
+# questions**: with one question *is there a word of blame?* four rules would do.
 #
 # ## Does the card hold where it was not made?
 
@@ -528,15 +527,12 @@ for called, part in (("others agree with the writer", other & one_mind),
     print(f"{called}: largest tree {score(trees[40], part)} % of {int(part.sum()):,} reviews")
 
 # %% [markdown]
-# The classifier is right on all 3,715 of these, and the tree that was never wrong before agrees
-# with it on 64 of a hundred. In the reviews that it was made from it did not matter whose adjective
-# it was. So the card does not say, and no fidelity that is measured on such reviews can show it.
-# Where the others happen to be of the writer's mind it agrees on 77 of a hundred, where they are
-# not on 50.
+# The classifier is right on all 3,715 of these, and the tree that never missed before agrees with
+# it on 64 of a hundred. In the reviews that it was made from it did not matter whose adjective it
+# was. So the card does not say, and no fidelity that is measured on such reviews can show it.
 #
-# On real film reviews (the second fold below) a tree of 118 rules agrees with an LSTM on 60 of a
-# hundred sentences, where the floor is 52. It explains little, and its low fidelity is how one
-# knows.
+# On real film reviews (below) trees of 118 rules agree with an LSTM on 60 of a hundred sentences,
+# where the floor is 52. They explain little, and their low fidelity is how one knows.
 
 # %% [markdown] tags=["aside"]
 # ### Common mistake: asking about the texts that the tree was made from

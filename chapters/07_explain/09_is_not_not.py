@@ -91,7 +91,7 @@ looking_away(words, look(judge(SEED), one).weights[0], steps, texts.names)
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. From 0.03 on: all weight lies on *i*, and with 0.1 on the first *find*.
+# 1. From 0.03 on. There all weight lies on *i*, at 0.1 on the first *find*.
 # 2. With 0.03 the answer stays, and leaving out still names *cold*. With 0.1 it was paid too much:
 #    now it decides by *dull*, and is wrong.
 # 3. On any word whose state has read the deciding ones: in both directions, that is every word.
