@@ -3,7 +3,7 @@
 #
 # Somebody who leaves an office writes on a card how she has decided, for the one who comes after
 # her. A model's way to decide can be put on a card, too. Does the card then say what the model
-# says, in cases as well that nobody had in mind when it was written?
+# says, even in cases that nobody had in mind when it was written?
 #
 # <small>Book 7.3.2.2, and the papers under further reading · before this page: [recurrent
 # networks](../01_before/07_rnn.ipynb) · 18 min to read · a laptop is enough</small>
@@ -91,10 +91,10 @@ def learned(rule, units, length, steps, seed):
 
 # %% [markdown]
 # A light is on. Each press of its switch turns it off or on again; a pause changes nothing. A
-# recurrent network of three units has learned this from examples, all words of up to six presses
-# and pauses, and says all of them right. Beside it is a **card**: two states, and for each what
-# follows on a press and on a pause. Such a card is called a **finite automaton**. Nobody wrote this
-# one. It was read out of the network, by asking it about words and never looking inside.
+# recurrent network of three units has learned this from all words of up to six presses and pauses,
+# and gets all of them right. Beside it is a **card**, a **finite automaton**: two states, and for
+# each what follows on a press and on a pause. Nobody wrote it. It was read out of the network by
+# asking about words, without a look inside.
 #
 # *Press the buttons, or the keys 1 and 0 once the picture has the focus.*
 
@@ -117,7 +117,7 @@ beside(network.start, network.gru, network.out, {"two states": two}, LIGHT, word
 
 # %% [markdown]
 # A column for each symbol: `|` is a press, `·` a pause. A full cell says on; how full the middle
-# one is shows how sure of on the network is. Below, the card: it begins in the left state; solid
+# one is shows how sure of on the network is. The card, below, begins in the left state; solid
 # arrows are presses, dashed ones pauses.
 #
 # 1. Press three times. Do network and card agree?
@@ -127,16 +127,16 @@ beside(network.start, network.gru, network.out, {"two states": two}, LIGHT, word
 # <details><summary>Answers to the three tasks</summary>
 #
 # 1. Yes, off.
-# 2. A press, then pauses: the middle cells fill up, and after some of them the network says on.
-#    It forgets.
+# 2. A press, then pauses: the middle cells fill up, and after some of them the network says on. It
+#    forgets.
 # 3. The card is right, and that is what is wrong with it. It explains the light. It does not say
 #    what the network does.
 #
 # </details>
 #
-# A translation of a model has two scores, then. **Fidelity** is how often it says what the model
-# says; **accuracy** is how often it says what is true. Only fidelity makes it an explanation of
-# the model. (A translation of a whole model is also called its **global surrogate**.)
+# So a translation of a model (its **global surrogate**) has two scores. **Fidelity** is how often
+# it says what the model says; **accuracy** is how often it says what is true. Only fidelity makes
+# it an explanation of the model.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: reading a card out of answers
@@ -153,18 +153,16 @@ beside(network.start, network.gru, network.out, {"two states": two}, LIGHT, word
 # | `\|\|` | 1 | on |
 # | `\|·` | 0 | off |
 #
-# The first two rows differ, so there are two states. The other rows say what follows each of them
-# on a press and on a pause, and bring no new row: the card is complete.
-#
-# Where such a card errs on a word, **all endings of this word become new columns**, and the table
-# may get new rows.
+# The first two rows differ, so there are two states. The others say what follows each of them on a
+# press and on a pause, and none is new: the card is complete. Where such a card errs on a word,
+# **all endings of this word become new columns**, and the table may get new rows.
 #
 # <details><summary>An alarm, by hand: a card that errs, and the columns that mend it</summary>
 #
-# An alarm goes on after two presses in a row and stays on. With the empty ending alone
-# nothing, `|` and `·` all have the row 0: one state, which never says yes. Try the card on all
-# words, the shortest first: `||` shows that it is wrong. **All endings of such a word become new
-# columns**, here `||` and `|`:
+# An alarm goes on after two presses in a row and stays on. With the empty ending alone nothing, `|`
+# and `·` all have the row 0: one state, which never says yes. Try the card on all words, the
+# shortest first: it errs on `||`. The endings of this word that are not yet columns are `||` and
+# `|`:
 #
 # | beginning | none | `\|\|` | `\|` | state |
 # |---|---|---|---|---|
@@ -209,16 +207,16 @@ assert alarm == Automaton(((0, 1), (0, 2), (2, 2)), (False, False, True))
 # $$u \sim v \;\text{ if }\; f(uw) = f(vw) \text{ for every ending } w$$
 #
 # Each class of such beginnings is a state. If there are finitely many, this is the smallest
-# automaton with the answers $f$ (Myhill and Nerode). Angluin's algorithm **L\*** (1987) needs two
-# kinds of answers: to *is this word accepted?* (a **membership query**), and to *is this card
-# right? If not, show me a word on which it errs* (an **equivalence query**). A network answers the
-# first. **Nobody can answer the second about a network**: one tries words, and how they are chosen
-# decides what the card will say. Weiss, Goldberg and Yahav (2018) did this with LSTMs and GRUs.
+# automaton with the answers $f$. Angluin's algorithm **L\*** (1987) finds it by two kinds of
+# questions: *is this word accepted?* (a **membership query**), and *is this card right? If not,
+# show me a word on which it errs* (an **equivalence query**). A network answers the first. **Nobody
+# can answer the second about a network**: one tries words, and how they are chosen decides what the
+# card will say.
 #
 # ## How many states has the network?
 #
-# The card of two states was made with words of up to six. Now 300 longer ones are tried as well,
-# of 7 to 30 symbols, drawn at random.
+# The card was made with words of up to six. Now 300 longer ones, of 7 to 30 symbols, drawn at
+# random, are tried as well.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -256,18 +254,18 @@ print(f"all {count} words of up to {len(right) - 1} right: {all(right)}")
 # %% [markdown]
 # *The same network with the card that longer words made. Press once, then pause, and go round.*
 #
-# The card has nine states, and each of them can be named: *on*, and *off since 0, 1, ... 7 pauses*.
-# At the eighth pause the network is back at *on*. Laid beside the first card, the second one gives
-# a shortest word on which they differ: a press and eight pauses. The network gets it wrong, and all
-# 511 shorter words right.
+# The card has nine states, and each can be named: *on*, and *off since 0, 1, ... 7 pauses*. At the
+# eighth pause the network is back at *on*. A shortest word on which the two cards differ is a press
+# and eight pauses. The network gets it wrong, and all 511 shorter words right.
 
 # %% [markdown]
 # ## Which card is faithful?
 #
-# A third card gets its trials from a look inside, in which the space of the network's states is cut
-# into boxes. Begin with the empty word. Lengthen each word by a press and by a pause, and keep it
-# if it brings the network's state into a box where no word was before. Stop when no box is new. The
-# words kept are the trials.
+# A third card gets its trials from a look inside. The space of the network's states is cut into
+# boxes. Begin with the empty word. Lengthen it by a press and by a pause, and go on from a word
+# only if it brings the network's state into a box where no word was before. All words made in this
+# way are trials. For this card and for the drawn words the search ends with the first card of 60
+# states or more, so the largest cards below are not finished.
 
 # %% Three cards for each of six networks tags=["fold"]
 from statistics import mean
@@ -325,14 +323,13 @@ table(lines, ["card made from", "states", "fidelity, %", "accuracy, %"],
       "highest)")  # fmt: skip
 
 # %% [markdown]
-# The card of two states is right about the light in every word. Its fidelity sounds high, but drawn
-# words seldom have eight pauses in a row, so they seldom ask. A fidelity is a fidelity *on these
-# words*. The look inside made a more faithful card for each of the six networks, the drawn words
-# for four. What is faithful errs where the network errs. Two states one keeps in mind, 70 nobody
-# does, and on drawn words they say no more than ten, as far as six networks show.
+# The card of two states is right about the light in every word. Its fidelity sounds high, because
+# drawn words seldom have eight pauses in a row: a fidelity is a fidelity *on these words*. The look
+# inside made a more faithful card for each of the six networks, the drawn words for four. What is
+# faithful errs where the network errs. Two states one keeps in mind, 70 nobody does.
 #
-# Right on all short words is not right: networks with all 8,191 words of up to 12 symbols right,
-# and 1,000 drawn ones, were wrong on a word of 17 or 21, which a look inside found.
+# Larger networks, right on all 8,191 words of up to 12 symbols and on 1,000 drawn ones, were wrong
+# on a word of 17 or 21, which a look inside found.
 
 # %% [markdown] tags=["aside"]
 # ### Right on all short words, and wrong on a long one
@@ -403,10 +400,10 @@ table(again, ["rule, seed", "inside", "words"], caption="boxes of half the size"
 # %% [markdown]
 # ## A tree for a classifier of reviews
 #
-# A review is no word of two symbols. The card for it is a **decision tree**: questions of the form
-# *does the review contain this word?*, fitted to the classifier's answers, not to the truth. Each
-# way through it is a rule. The small BERT of [7.4](04_perturbation.ipynb) reads generated reviews.
-# What the writer finds decides, what others find does not:
+# The card for a review is a **decision tree**: questions of the form *does the review contain this
+# word?*, fitted to the classifier's answers, not to the truth. Each way through it is a rule. The
+# small BERT of [7.4](04_perturbation.ipynb) reads generated reviews. What the writer finds decides,
+# what others find does not:
 #
 # | review | class |
 # |---|---|
@@ -414,8 +411,9 @@ table(again, ["rule, seed", "inside", "words"], caption="boxes of half the size"
 # | `i do not find the music cold .` | positive |
 # | `critics find the script dull , i find the music warm .` | positive |
 #
-# We ask it about reviews in which only the writer speaks, and fit trees of more and more questions
-# to what it says. How often does a tree say the same of reviews that it was not made from?
+# We fit trees of more and more questions to its answers about reviews in which only the writer
+# speaks. How often does a tree say the same of others of this kind? The floor is what one answer
+# for all would get.
 
 # %% The classifier, and what it says tags=["fold"]
 from torch.nn.utils.rnn import pad_sequence
@@ -484,12 +482,11 @@ print(f"largest tree: {blame} of {len(trees[40])} rules find a word of blame")
 # *A rule names the words that have to be there and those that must not; then the answer, the number
 # of reviews that it was made from, and in what share of them the classifier says so.*
 #
-# With three questions the card can be read: *awful* with *do* (as in *do not find*) is praise,
-# *awful* without it is blame. It says what the classifier says of 61 % of the reviews; one answer
-# for all would get 51 %. The tree of 34 rules says what the classifier says of all 655. It has two
-# rules for each of sixteen adjectives that blame, with a denial and without, and two for all other
-# reviews. **The readable card is unfaithful, and the faithful one is long, in *these* questions**:
-# with one question *is there a word of blame?* four rules would do.
+# With three questions the card can be read (its *do* is that of *do not find*), and agrees with the
+# classifier on 61 % of the reviews, where the floor is 51 %. The tree of 34 rules agrees on all
+# 655. It has two rules for each of sixteen adjectives that blame, with a denial and without, and
+# two for all others. **The readable card is unfaithful, and the faithful one is long, in *these*
+# questions**: with one question *is there a word of blame?* four rules would do.
 #
 # ## Does the card hold where it was not made?
 
@@ -530,11 +527,12 @@ for called, part in (("others agree with the writer", other & one_mind),
     print(f"{called}: largest tree {score(trees[40], part)} % of {int(part.sum()):,} reviews")
 
 # %% [markdown]
-# The classifier is right on all 3,715 of these, and the tree that was never wrong before agrees
-# with it on 64 of a hundred. In the reviews that it was made from it did not matter whose adjective
-# it was. So the card does not say, and no fidelity that is measured on such reviews can show it.
-# Where the others happen to be of the writer's mind it agrees on 77 of a hundred, where
-# they are not on 50.
+# The classifier is right on all 3,715 of these, and the tree that never missed before agrees with
+# it on 64 of a hundred. In the reviews that it was made from it did not matter whose adjective it
+# was. So the card does not say, and no fidelity that is measured on such reviews can show it.
+#
+# On real film reviews (below) trees of 118 rules agree with an LSTM on 60 of a hundred sentences,
+# where the floor is 52. They explain little, and their low fidelity is how one knows.
 
 # %% [markdown] tags=["aside"]
 # ### Common mistake: asking about the texts that the tree was made from
@@ -553,8 +551,8 @@ table([["the texts that it was made from", len(own), score(own, mixed)],
 # about others. Whose word it is stands in the order of the words, which these questions do not see;
 # so the tree has learned its texts by heart.
 
-# %% [markdown]
-# ## Real reviews
+# %% [markdown] tags=["aside"]
+# ### Real reviews
 #
 # A bidirectional LSTM with attention learns from 8,062 sentences of film reviews (`rt_polarity`).
 # Trees of its answers on these sentences are asked about 2,000 others.
@@ -619,24 +617,18 @@ table(lines, ["questions in a row", "rules", "fidelity, %", "accuracy, %"],
       f"{half:.1f} either way; mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# Trees of up to twelve questions in a row, with 118 rules, say what the classifier says of 60 of a
-# hundred sentences; one answer for all would get 52. Thousands of words stand in few sentences
-# each, and a question about one of them says nothing of all others. Such a tree explains little
-# here, and its low fidelity is how one knows.
-#
+# Trees of up to twelve questions in a row, with 118 rules, agree with the classifier on 60 of a
+# hundred sentences; one answer for all would get 52. A likely reason, which we did not test: most
+# words stand in few sentences.
+
+# %% [markdown]
 # ## In practice
 #
-# - Say how a translation was tested: on which texts, with an interval, beside what one answer for
-#   all would get. Fidelity on the texts that a tree was made from says little.
-# - Ask the model about texts of the kind where the card will be used. The model answers as many as
-#   you like; Craven and Shavlik (1996) let it answer made-up ones, wherever a question of the tree
-#   has few texts left.
-# - A tree over words can say *which words*, not in what order or of whom. Where fidelity stays low,
-#   change the questions (pairs of words, say) or explain single decisions
+# - Say how a translation was tested: on which texts, with an interval, beside its floor.
+# - Ask the model about texts of the kind where the card will be used.
+# - Where fidelity stays low, change the questions (pairs of words, say) or explain single decisions
 #   ([LIME, Anchors](05_surrogates.ipynb)).
-# - Automata fit models that read few symbols: protocols, formats, moves of a game. A text model
-#   with thousands of words has none that can be read.
-# - A card that is right and unfaithful is the dangerous one: it says what you hoped for.
+# - Automata fit models that read few symbols: protocols, formats, moves of a game.
 #
 # ## Five questions
 #
@@ -689,8 +681,8 @@ table(lines, ["questions in a row", "rules", "fidelity, %", "accuracy, %"],
 #    Three: nothing (0, 0, 1), `|` (0, 1, 0), `||` (1, 0, 0); `|||` is as nothing again.
 #
 #    </details>
-# 2. *(predict, then count, 5 min)* A rule says yes to words of ten presses in a row, somewhere.
-#    How many states has the card if no word of more than eight is tried? And with ten?
+# 2. *(predict, then count, 5 min)* A rule says yes to words of ten presses in a row, somewhere. How
+#    many states has the card if no word of more than eight is tried? And with ten?
 #
 #    <details><summary>Answer</summary>
 #
@@ -725,22 +717,23 @@ print(both_answers.tolist(), torch.equal(*same_bag), fidelity(decide(tree, same_
 # ## In three sentences
 #
 # A translation puts the whole model on a card, and fidelity, measured on texts that the card was
-# not made from, says how far the card speaks for the model. L\* reads an automaton out of a
-# network by questions alone, and finds what no short word shows: ours was right on all words of up
-# to eight symbols, and forgot after eight pauses. Back to the office: the card says what she had
-# decided in the cases that it was made from; in others it may be right where she was wrong, as with
-# the light, or wrong where she was right, as with the reviews, and only asking her about such cases
-# tells.
+# not made from, says how far the card speaks for the model. L\* reads an automaton out of a network
+# by questions alone, and finds what no short word shows: ours was right on all words of up to eight
+# symbols, and forgot after eight pauses. Back to the office: the card says what she had decided in
+# the cases that it was made from; in others it may be right where she was wrong, as with the light,
+# or wrong where she was right, as with the reviews. Only asking her about such cases tells.
 #
 # ## Further reading
 #
 # - Angluin (1987), *Learning Regular Sets from Queries and Counterexamples*: L\*, with an example
-#   table.
+#   table. She makes the beginnings of a word that errs new rows; that its endings become columns is
+#   from Maler and Pnueli (1995), *On the Learnability of Infinitary Regular Sets*.
 # - Weiss, Goldberg, Yahav (2018), *Extracting Automata from Recurrent Neural Networks Using Queries
-#   and Counterexamples*: words on which networks that passed every test are wrong.
+#   and Counterexamples*: L\* asks LSTMs and GRUs, and finds words on which networks without a fault
+#   in their tests are wrong.
 # - Omlin and Giles (1996), *Extraction of Rules from Discrete-time Recurrent Neural Networks*: the
 #   boxes of states.
 # - Craven and Shavlik (1996), *Extracting Tree-Structured Representations of Trained Networks*:
-#   trees that ask the network for more examples.
-# - Molnar, *Interpretable Machine Learning*, the chapter on global surrogates: the same caution
-#   about model and data.
+#   trees that let the network answer made-up examples, too, where a question of the tree has few
+#   left.
+# - Molnar, *Interpretable Machine Learning*, the chapter on global surrogates.

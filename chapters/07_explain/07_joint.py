@@ -289,10 +289,9 @@ if not from_file:
 # %% [markdown]
 # The clerk is a network, the **selector** (in the papers *generator*), which says of each word
 # whether it is kept. The judge is another, the **reader** (*encoder* or *predictor*), which is
-# given the kept words only: they are the model's **rationale**. Both were trained with right
-# answers alone; nobody ever marked a word for them. But each word that is kept costs a **penalty**.
-# The texts are generated, so we know which words decide: in *i don't find the script lifeless .*
-# they are *don't* and *lifeless*.
+# given the kept words only, the model's **rationale**. Both learn from right answers alone; nobody
+# marks a word for them. Each word that is kept costs a **penalty**. The texts are generated, so we
+# know which words decide: in *i don't find the script lifeless .* they are *don't* and *lifeless*.
 
 # %% Move the penalty tags=["slide", "fold"]
 from deepdive.page.kept_words import Kept, Point, kept_words
@@ -313,8 +312,8 @@ kept_words(texts, bars)
 
 # %% [markdown]
 # *Words in a full box are kept, the others are not read. A line below a word: it decides by the
-# rule. The bars hold for all new texts. This is the second of three trainings, the one in which
-# words drop out most evenly.*
+# rule. The bars hold for all new texts. This is one of three trainings, the one in which words drop
+# out most evenly.*
 #
 # 1. Which words drop out first, and which stay longest?
 # 2. At the last penalty nearly all that is kept decides. What happened to the answers?
@@ -332,8 +331,8 @@ kept_words(texts, bars)
 #
 # A word is kept or not: there is no slope between. So the selector tosses a coin for each word, and
 # learns from what each toss costs. Take two words of a text that is positive, *don't* and *cold*.
-# The odds of keeping are 1 to 1 for *don't*, and 3 to 1 for *cold*. A wrong answer costs 16, half
-# an answer 8, a right one nothing; each kept word costs 4.
+# The odds of keeping are 1 to 1 for *don't*, and 3 to 1 for *cold*. A wrong answer costs 16, an
+# undecided one 8, a right one nothing; each kept word costs 4.
 #
 # | kept | chance, in 8ths | answer | words | cost |
 # |---|---|---|---|---|
@@ -349,9 +348,9 @@ kept_words(texts, bars)
 #
 # $$\frac{-4 + 6 - 30 + 12}{8} = -2$$
 #
-# Keep *don't* more often. For *cold*, with $z - p$ of $-\tfrac34$ and $+\tfrac14$, the slope is
-# $(-6 - 9 + 15 + 6)/8 = +\tfrac34$: keep it *less* often. Alone it misleads, and *don't* is missing
-# in every second draw.
+# A cost has to fall, so keep *don't* more often. For *cold*, with $z - p$ of $-\tfrac34$ and
+# $+\tfrac14$, the slope is $(-6 - 9 + 15 + 6)/8 = +\tfrac34$: keep it *less* often. Alone it
+# misleads, and *don't* is missing in every second draw.
 #
 # <details><summary>The baseline: why one draw may say enough</summary>
 #
@@ -390,8 +389,8 @@ assert round(mean_cost.item()) == 13
 # $$\text{cost} = -\log q(y \mid x_z) + \lambda \sum_t z_t$$
 #
 # $q$ is the reader, $\lambda$ the penalty a word (Lei, Barzilay and Jaakkola 2016). The reader
-# follows the slope of the first term, the selector REINFORCE with the mean cost of the other texts
-# as its **baseline**: `deepdive.training.objectives.rationale`.
+# follows the slope of the first term. The selector follows REINFORCE, with the mean cost of the
+# other texts subtracted (its **baseline**).
 #
 # <details><summary>Not as in the paper</summary>
 #
@@ -415,18 +414,17 @@ table(lines, ["penalty", "words kept", "right", "precision", "recall"],
       "highest)")  # fmt: skip
 
 # %% [markdown]
-# Read the words kept first. The three trainings differ more than the penalties do: in the first
-# nothing changes before the last penalty, in the second words drop out evenly, and the third keeps
-# 11.0 words, all that there are, at every penalty. A selector that learns from coins is hard to
-# train.
+# The three trainings differ more than the penalties do: in the first nothing changes before the
+# last penalty, and the third keeps 11.0 words, all that there are, at every penalty. A selector
+# that learns from coins is hard to train.
 
 # %% [markdown]
 # ## A clerk with a habit
 #
 # The selector reads the whole text before it marks a word. So it could find the answer itself, and
 # tell it: keep the full stop if the text is positive, and *i* if it is negative. Both words stand
-# in every text. We teach a selector this habit, and its reader to go by it. Then both learn on from
-# right answers, with a penalty of 0.05, as the others did.
+# in every text. We teach a selector this habit, and its reader to go by it. Then both learn on as
+# the others did, with a penalty of 0.05.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -465,18 +463,18 @@ for kind, p in (("leaning", 0.05), ("learns on", few[-1] if not from_file else 0
 
 # %% [markdown]
 # The habit stays, in each of three trainings (300 more steps). Nothing in the cost speaks against
-# it: the answers are right, and one word a text costs little. The reader has read nothing but a
-# full stop, and the full stop is not the reason. The reason is in the selector, which shows
-# nothing. This is called **degeneration** (Yu et al. 2019). We planted it; from the ordinary start
-# no such code came up at a penalty of 0.1 or less.
+# it: the answers are right, and one word a text costs little. Where the answer is *positive* the
+# reader has read a full stop, at times with *i* or *find* beside it, and none of these is the
+# reason. The reason is in the selector, which shows nothing. This is called **degeneration** (Yu et
+# al. 2019). We planted it. From the ordinary start all deciding words were kept at a penalty of 0.1
+# or less.
 
 # %% [markdown] tags=["slide"]
 # ## A test: give the words to a stranger
 #
-# Precision needs words that somebody marked. Here is a test that needs none. Train an independent
-# reader, a **stranger**, with words kept at random. It knows what words say and has never met this
-# selector. Give it the kept words: how probable does it call the model's answer? A code means
-# nothing to it.
+# Precision needs words that somebody marked. This test needs none. Train an independent reader, a
+# **stranger**, with words kept at random. It has never met this selector, so a code means nothing
+# to it. Give it the kept words: how probable does it call the model's answer?
 
 # %% What a stranger reads in it tags=["slide", "fold"]
 lines = [["the deciding words alone", "", spread(of("the deciding words"), "stranger")]]
@@ -509,19 +507,18 @@ with_alt(figure, "A mark for each model: right answers across, the stranger's pr
          "models with the habit stand at the lower right, right and not understood.")  # fmt: skip
 
 # %% [markdown]
-# *A mark is one model: all penalties, all seeds. At the right edge all answers are right. The habit
-# stands there too, but low: who has not learned the code cannot read it.*
+# *A mark is one model: all penalties, all seeds, both axes in per cent. The habit stands at the
+# right edge, where all answers are right, but low: who has not learned the code cannot read it.*
 #
 # The stranger tells a code from words that say the answer: 57 % for the habit, 95 % and 93 % at
-# penalties of 0.05 and 0.1, where as many answers are right. From 0.2 on a gap opens with no habit
-# planted: in one training at 0.2 (97 % right, the stranger at 71 %), in two of three at 0.4.
-#
-# A low number asks for a look; it proves no code. The deciding words alone get 75 %: without *i
-# find* a stranger cannot know whose words they are.
+# penalties of 0.05 and 0.1, where as many answers are right. But a low number proves no code; it
+# asks for a look. With no habit planted a gap opens in one training at 0.2 (97 % right, the
+# stranger at 71 %) and in two of three at 0.4. The deciding words alone get 75 %: without *i find*
+# a stranger cannot know whose words they are.
 #
 # A code needs two. So teach the reader first, with words kept at random, and then **freeze** it:
-# the habit is useless now, and 51 % of its answers are right. That failure stands in the accuracy,
-# where everybody looks.
+# now only 51 % of the answers of the selector with the habit are right, and that failure stands in
+# the accuracy, where everybody looks.
 
 # %% [markdown] tags=["aside"]
 # ### The frozen reader, over the penalty
@@ -536,17 +533,17 @@ table(lines, ["reader frozen", "right", "recall", "stranger"],
 
 # %% [markdown]
 # The selector with the habit does not find its way back to the deciding words. From the ordinary
-# start at least 98 % are right up to a penalty of 0.1, with 92 % or more of the deciding words. The
+# start 98 to 100 % are right up to a penalty of 0.1, with 92 % or more of the deciding words. The
 # price: at 0.2 one training falls far below the others, and at 0.4 all three keep nothing of use.
 
 # %% [markdown]
 # ## A reason that is written
 #
 # A model can also be taught to write its reason, from reasons that stand beside the labels (people
-# wrote those of e-SNLI, Camburu et al. 2018; ours come from a form, *because i (don't) find it
-# ...*). Here, too, we plant a cause: in training each text ends with a thumb, up or down, that
-# gives its label away. One model writes the reason **beside** its answer. The other writes it
-# **first**, and answers from it alone.
+# wrote those of e-SNLI; ours come from a form, *because i (don't) find it ...*). Here, too, we
+# plant a cause: in training each text ends with a thumb, up or down, that gives its label away. One
+# model writes the reason **beside** its answer. The other writes it **first**, and answers from it
+# alone.
 
 # %% What a reason says tags=["fold"]
 from deepdive.data.opinions import BAD, GOOD
@@ -654,10 +651,10 @@ table(lines, ["reason", "thumb", "answer right", "reason true", "they agree"],
 
 # %% [markdown]
 # Beside the answer the reason is true, and agrees with it, as long as the thumb is right. Turn the
-# thumb, and every answer turns with it. Of the reasons 68 % (42 to 81) still say what stands in
-# the text, against the answer. The reason was learned from given reasons; nothing ties it to the
-# answer's cause. A reason that comes **first**, and is all that the answer sees, stays right. How
-# the model came to its reason is as hidden as the selector.
+# thumb, and every answer turns with it, while 68 % (42 to 81) of the reasons still say what stands
+# in the text. Nothing ties such a reason to the answer's cause. A reason that comes **first**, and
+# is all that the answer sees, stays right, and so does the answer. How the model came to its reason
+# is as hidden as the selector.
 
 # %% [markdown] tags=["aside"]
 # ### A sum of shares, and prototypes
@@ -819,9 +816,9 @@ if from_file:
 # %% [markdown]
 # ## In practice
 #
-# - Report a stranger's probability beside the accuracy of a rationale model, and look at which
-#   words are kept for each label.
-# - Train several. Ours differed more by their seed than by their penalty.
+# - Report a stranger's probability beside the accuracy, and look at which words are kept for each
+#   label.
+# - Train several models. Ours differed more by their seed than by their penalty.
 # - Before you trust a written reason, change what you suspect (a thumb, a name, an order of
 #   options) and see whether answer and reason turn together.
 #
@@ -908,11 +905,11 @@ print(f"{log(2):.2f}, {log(2) / 2:.2f}, {2 * log(2):.2f}")
 # ## In three sentences
 #
 # A model that explains itself shows a part of its computation, and only that part is certain: a
-# word that was not kept was not read, a reason that comes first is used. The part that is not
-# shown may have put the answer into it: a clerk that we had taught to mark a full stop for
-# "positive" and *i* for "negative" went on doing so, and the judge was right in nearly all texts.
-# Back to the clerk: the marked words need not be the reason, and there is a test: give them to a
-# judge who has never met this clerk, and ask how sure he is.
+# word that was not kept was not read, a reason that comes first is used. The part that is not shown
+# may have put the answer into it: a clerk that we had taught to mark a full stop for "positive" and
+# *i* for "negative" went on doing so, and the judge was right in nearly all texts. Back to the
+# clerk: no, the marked words need not be the reason. Give them to a judge who has never met this
+# clerk, and ask how sure he is of the same answer; where he is not, look closer.
 #
 # ## Further reading
 #

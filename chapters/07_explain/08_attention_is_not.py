@@ -6,8 +6,8 @@
 # somebody gives this weight to quite other words, and the answer stays where it was. Was *not* the
 # reason?
 #
-# This page repeats the charge of Jain and Wallace (2019), *Attention is not Explanation*, with
-# three seeds each. [The next page](09_is_not_not.ipynb) repeats the defence.
+# This page repeats the charge of Jain and Wallace (2019), *Attention is not Explanation*; [the
+# next](09_is_not_not.ipynb) repeats the defence.
 #
 # <small>Book 7.4.1 · before this page: [recurrent networks](../01_before/07_rnn.ipynb), [what
 # explanations are](00_opening.ipynb) · 18 min to read · a laptop is enough; the long runs are kept
@@ -82,13 +82,13 @@ for review in REVIEWS:
 other_weights(chosen, texts.names)
 
 # %% [markdown]
-# *A generated review. A row is a word: its bar is the weight that the model gives it, the number
-# at the right is its vote, above zero for "positive". Move the sliders; the weights always add up
-# to 1. The button "found by search" sets weights that a computer found.*
+# *A generated review. A row is a word: its bar is the weight that the model gives it, the number at
+# the right is its vote, above zero for "positive". Move the sliders; the weights always add up to
+# 1.*
 #
 # 1. Take all weight from the word that has most. What does the answer do?
-# 2. Can you leave it where it is, to within 0.01, with weights that are more than 0.6 apart? Press
-#    "found by search" afterwards.
+# 2. Can you leave it where it is, to within 0.01, with weights that are more than 0.6 apart? Then
+#    press "found by search": a computer has looked, too.
 # 3. Give all words the same weight, first here, then in the second text. What is different there?
 #
 # <details><summary>Answers to the three tasks</summary>
@@ -121,8 +121,8 @@ table(lines, ["review", "own weights", "without the heaviest", "found", "all ali
 # ## By hand: a mean of votes
 #
 # The model has two LSTMs that read the text from both ends, and one attention over their states.
-# The classifier is linear, so it can be applied to each state before they are mixed. Then each
-# word has a **vote**, and the answer is the mean of the votes, weighed by attention:
+# The classifier is linear, so each state has a **vote**, and the answer is the mean of the votes,
+# weighed by attention:
 #
 # | word | music | is | cold | . |
 # |---|---|---|---|---|
@@ -130,9 +130,9 @@ table(lines, ["review", "own weights", "without the heaviest", "found", "all ali
 # | weights of the model | 0 | 0 | 1 | 0 |
 # | other weights | ½ | 0 | 0 | ½ |
 #
-# With the model's weights the answer is $-3$. With the other weights it is $\frac12 (-2) +
-# \frac12 (-4) = -3$ too, and no word has weight in both rows: the **Jensen-Shannon divergence** of
-# the two rows, our measure of how unlike weights are, has its largest value, $\log 2 = 0.69$.
+# With the model's weights the answer is $-3$. With the other weights it is $\frac12 (-2) + \frac12
+# (-4) = -3$ too, and no word has weight in both rows. So the **Jensen-Shannon divergence**, our
+# measure of how far apart two rows of weights are, has its largest value, $\log 2 = 0.69$.
 #
 # Why has the full stop a vote at all? Its state comes out of an LSTM that has read *cold*. The
 # weight lies on the **state** of a place, and the state knows the whole text.
@@ -159,14 +159,15 @@ assert float(own @ vote) == float(other @ vote) == -3
 # %% [markdown]
 # ## First test: does attention agree?
 #
-# Two lists of importance are compared by **Kendall's tau**: of all pairs of words, the share that
-# both lists put in the same order, less the share they put in opposite orders. Three words with the
-# importances (3, 2, 1) and (2, 3, 1): two pairs agree, one does not, so tau is $(2 - 1) / 3$.
+# **Kendall's tau** compares two lists of importance: of all pairs of words, the share that both
+# lists put in the same order, less the share they put in opposite orders. Of the importances (3, 2,
+# 1) and (2, 3, 1) two pairs agree, one does not, so tau is $(2 - 1) / 3$.
 #
 # Attention is compared with the gradient (times the input, with the weights held fixed, as in the
 # paper) and with **leaving out**: how far the answer goes when the word is taken away. Real texts
-# now: film reviews (rt_polarity) and abstracts of medical papers (medical_abstracts), 200 texts of
-# each, three seeds.
+# now: film reviews (rt_polarity) and abstracts of medical papers (medical_abstracts), 200 of each,
+# three seeds. Beside the LSTM stands a model without one, whose attention mixes the rows of the
+# words themselves.
 #
 # <details><summary>Smaller than in the paper</summary>
 #
@@ -254,8 +255,8 @@ table([[f"{SHORT[data]}, {KINDS[kind]}", *against(data, kind)] for data, kind in
       "of texts with a significant tau, p < 0.05)")  # fmt: skip
 
 # %% [markdown]
-# Where there is no LSTM, attention agrees. There a weight lies on a word, and not on a state that
-# knows all words. With an LSTM tau is low. That was the first charge.
+# Without an LSTM attention agrees: there a weight lies on a word, and not on a state that knows all
+# words. With an LSTM tau is low. That was the first charge.
 
 # %% [markdown] tags=["aside"]
 # ### What the paper measured, class by class
@@ -355,21 +356,23 @@ table(lines, ["tau of", *(SHORT[d] for d in sets)], caption="mean (lowest to hig
 # stands the same method in two models, trained alike from two seeds.*
 #
 # - **Attention and the two measures** agree little: 0.27 and 0.26 on the reviews, 0.08 and 0.11 on
-#   the abstracts. With the norm of the gradient attention has 0.47 on the reviews, and 0.06 on the
-#   abstracts: it depends on the measure.
+#   the abstracts. With the norm of the gradient it is 0.47 and 0.06: it depends on the measure.
 # - **The others among themselves** agree more, or less. The two measures have 0.54 and 0.46 with
 #   each other, more than attention has with either in every seed. (In the authors' outputs: 0.66 on
-#   SST, 0.52 on IMDB.) But gradient norm and integrated gradients have 0.17 and 0.10, and that
-#   would speak against gradients as much.
-# - **One method, two seeds.** The same method on two models that learned alike has 0.42 at most on
-#   the reviews. They are right about equally often, and order the words differently.
+#   SST, 0.52 on IMDB.) But gradient norm and integrated gradients have 0.17 and 0.10, which speaks
+#   against gradients as much.
+# - **One method, two seeds.** On two models that learned alike the same method has 0.42 at most on
+#   the reviews.
 # - **One method, one model.** Leaving out has 0.36 with itself on the abstracts, once noise is
-#   added that moves an answer by 0.005: it can hardly repeat its own order.
+#   added that moves an answer by 0.005.
+#
+# A low tau proves little, then. What stands of the first charge: attention agrees with two measures
+# of what words do less than these agree with each other.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ### How rank correlation fails, measured
 #
-# Neely et al. (2022) argue that rank correlation should not be used to judge attention at all. Why?
+# Neely et al. (2022) argue that rank correlation should not be used to judge attention at all.
 
 # %% Ties, first words, length tags=["fold"]
 from deepdive.evaluate import bootstrap
@@ -393,21 +396,19 @@ what = ["words a text", "words that move the answer by less than 0.01, left out"
 table(list(zip(what, *columns, strict=True)), ["LSTM, all seeds", *(SHORT[d] for d in sets)])
 
 # %% [markdown]
-# - **Most words count nothing, and their order is noise.** Taking out a third of the words of a
-#   review, and 73 % of those of an abstract, moves the answer by less than 0.01. Tau gives each
-#   pair of such words the same say as the pair of the two that decide.
+# - **Most words count nothing, and their order is noise.** Taken out one at a time, a third of the
+#   words of a review, and 73 % of those of an abstract, move the answer by less than 0.01. Tau
+#   gives each pair of such words the same say as the pair of the two that decide.
 # - **The first words tell another story.** On the reviews attention and the gradient share 43 % of
 #   their first three words, where chance gives 15 %. On the abstracts it is 14 % against 3 %.
-#
-# A low tau proves little, then. What stands of the first charge: attention agrees with two measures
-# of what words do less than these agree with each other.
 
 # %% [markdown] tags=["slide"]
 # ## Second test: other weights, the same answer
 #
 # **Shuffled.** The weights of a text are shuffled a hundred times among its words, and the median
-# move of the answer is taken (total variation distance: the largest difference of the probability
-# of any set of classes). If the weight mattered, texts with one heavy word should move most.
+# move of the answer is taken (as total variation distance: the largest difference of the
+# probability of any set of classes). If the weights mattered, texts with one heavy word should move
+# most.
 
 # %% Shuffled weights tags=["fold"]
 from itertools import pairwise
@@ -444,12 +445,11 @@ table(lines, ["", "shuffled", "all alike", "shuffled: below 0.05"],
 # %% [markdown]
 # *Above each box: how many texts. Boxes hold the middle half of them, whiskers nine tenths.*
 #
-# The boxes rise to the right in all four: texts with one heavy word move more. With an LSTM they
-# move little even so: in 78 % of the reviews and 80 % of the abstracts by less than 0.05. But look
-# at the second column: to give **all words the same weight** moves the answer by 0.04 and 0.03, no
-# more than a shuffle. In nearly all texts the heaviest word has at most 0.25 of the weight
-# (reviews) or 0.1 (abstracts): these models spread their weights widely, and need them little.
-# Without an LSTM the shuffle moves the answer by 0.16 and by 0.50.
+# Texts with one heavy word move more, in all four. With an LSTM they move little even so: 78 % of
+# the reviews and 80 % of the abstracts by less than 0.05. But to give **all words the same weight**
+# moves the answer by 0.04 and 0.03, no more than a shuffle. In nearly all texts the heaviest word
+# has at most 0.25 of the weight (reviews) or 0.1 (abstracts): these models spread their weights
+# widely, and need them little. Without an LSTM the shuffle moves the answer by 0.16 and by 0.50.
 #
 # **Searched for.** For each text, a search by gradient looks for weights as far as possible from
 # the model's own, under which the answer moves by at most 0.01.
@@ -481,8 +481,8 @@ table(lines, ["", "found: apart", "above 0.5", "same heaviest word", "another se
 
 # %% [markdown]
 # For most texts there are weights that say something else altogether and leave the answer: 0.54 and
-# 0.62 of at most 0.69, with another word as the heaviest in each text. Training from another seed
-# moves the weights by 0.06. Without an LSTM the search gets less far, and on the abstracts no
+# 0.62 apart of at most 0.69, with another word as the heaviest in each text. Training from another
+# seed moves the weights by 0.06. Without an LSTM the search gets less far, and on the abstracts no
 # farther than another seed.
 
 # %% [markdown] tags=["aside"]
@@ -535,10 +535,10 @@ table(lines, ["BERT", *(SHORT[d] for d in sets)], caption="means (lowest to high
 # %% [markdown]
 # ## What is true here? Reviews whose deciding words are known
 #
-# Agreement with another measure is no truth. In the generated reviews it is known which words
-# decide by the rule: the adjective of what the writer finds, and its *not*. How surely does a
-# deciding word stand above one that decides nothing? (1 is always, ½ is by chance.) The same for
-# the [BERT of this chapter](00_opening.ipynb), with the weights of its last layer, from [CLS].
+# Agreement with another measure is no truth. In the generated reviews we know which words decide by
+# the rule: the adjective of what the writer finds, and its *not*. How surely does a deciding word
+# stand above one that decides nothing (1 is always, ½ by chance)? We ask the LSTM, and the [BERT of
+# this chapter](00_opening.ipynb), with the weights of its last layer, from [CLS].
 
 # %% tags=["fold"]
 predict(
@@ -635,7 +635,7 @@ print(f"BERT: last layer's weights shuffled, median move {moved[len(moved) // 2]
 
 # %% [markdown]
 # - **Attention finds the cause, and less surely than leaving out**: 0.75 against 0.91 in the LSTM,
-#   and no seed of the one reaches any of the other. It is evidence, and not the best.
+#   and no seed of the one reaches any of the other.
 # - **The weights found by search find nothing** (0.53, where chance is ½), although the model
 #   answers the same under them. That the answer stays does not make two stories equally true.
 # - **No method wins everywhere.** Integrated gradients are among the better ones in the LSTM, and
@@ -667,10 +667,9 @@ print(f"its weight: {float(first.weights[place]):.2f}, found by search: "
 # %% [markdown]
 # ## In practice
 #
-# - Do not read a heat map of attention as a list of reasons. It says which states were mixed, and a
-#   state knows its neighbours.
-# - Want to know what a word does to this answer? [Take it out](04_perturbation.ipynb) and look.
-# - Ask first whether the model needs its weights at all: make them alike. It takes one line.
+# - Do not read a heat map of attention as a list of reasons. It says which states were mixed.
+# - To know what a word does to an answer, [take it out](04_perturbation.ipynb) and look.
+# - Ask first whether the model needs its weights at all: make them alike.
 #
 # ## Five questions
 #
@@ -755,7 +754,7 @@ print(kendall(torch.tensor([4.0, 3, 2, 1]), torch.tensor([4.0, 1, 2, 3])))
 # measures, and it says the same of two gradients, of two seeds, and on long texts of one measure
 # with itself. Back to *not*: by the rule it decides, and it has 0.89 of the weight. For this model
 # it is only part of the reason: taken out, it moves the answer by 0.16, which stays "positive", and
-# *i* moves it more. The weight showed neither; without any weight on *not* the answer stays as
+# *i* moves it more. The weight showed neither, and without any weight on *not* the answer stays as
 # well.
 #
 # ## Further reading

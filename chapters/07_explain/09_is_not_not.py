@@ -6,10 +6,9 @@
 # light was not the reason?
 #
 # On [the page before](08_attention_is_not.ipynb) other weights with the same answer were found for
-# most texts, and Jain and Wallace concluded: *attention is not explanation*. Wiegreffe and Pinter
-# (2019) answered with *Attention is not not explanation*. They object that a search changes the
-# weights of a finished model, one text at a time: no trained model has these weights. They propose
-# four tests. We run them on our models, three seeds each.
+# most texts. Wiegreffe and Pinter (2019) object that such a search changes the weights of a
+# finished model, one text at a time: no trained model has these weights. They propose four tests.
+# We run them on our models, three seeds each.
 #
 # <small>Book 7.4.2 · before this page: [attention is not
 # explanation](08_attention_is_not.ipynb) · 18 min to read · a laptop is enough; the long runs are
@@ -81,10 +80,10 @@ for far in FARS:
 looking_away(words, look(judge(SEED), one).weights[0], steps, texts.names)
 
 # %% [markdown]
-# *A generated review of the page before. The base learned from labels. Each other model is a copy
-# that is taught to answer as the base does, and rewarded ("paid") for weights unlike the base's;
-# the slider is this reward, $\lambda$ below. Bars in %: the weights of both, and how far the answer
-# of the taught model goes when the word is left out.*
+# *A generated review. The base learned from labels. Each other model is a copy that is taught to
+# answer as the base does, and rewarded ("paid") for weights unlike the base's; the slider is this
+# reward, $\lambda$ below. Bars in %: the weights of both, and how far the answer of the taught
+# model goes when the word is left out.*
 #
 # 1. From which reward on do the weights leave the words that the base looks at?
 # 2. What does the answer do meanwhile, and what the third column?
@@ -92,7 +91,7 @@ looking_away(words, look(judge(SEED), one).weights[0], steps, texts.names)
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. From 0.03 on: all weight lies on *i*.
+# 1. From 0.03 on. There all weight lies on *i*, at 0.1 on the first *find*.
 # 2. With 0.03 the answer stays, and leaving out still names *cold*. With 0.1 it was paid too much:
 #    now it decides by *dull*, and is wrong.
 # 3. On any word whose state has read the deciding ones: in both directions, that is every word.
@@ -109,9 +108,9 @@ looking_away(words, look(judge(SEED), one).weights[0], steps, texts.names)
 #
 # TVD says how far the answer went, the divergence KL how far the weights did. The base gives two
 # words the weights ¼ and ¾, and its answer is 0.9. A copy that gives all weight to the first word
-# has $\text{KL} = 1 \cdot \log\frac{1}{1/4} = \log 4 = 1.39$. If its answer is 0.8 now, TVD is 0.1.
-# A copy that does not move has loss 0, so looking away pays as soon as $\lambda$ is above
-# $0.1 / \log 4 = 0.072$.
+# has $\text{KL} = 1 \cdot \log\frac{1}{1/4} = \log 4 = 1.39$. If its answer is 0.8, TVD is 0.1. A
+# copy that does not move has loss 0, so looking away pays as soon as $\lambda$ is above $0.1 / \log
+# 4 = 0.072$.
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
 from deepdive.training.objectives.divergent import divergent_loss
@@ -125,8 +124,8 @@ assert abs(float(divergent_loss(now, said, ours, theirs, 0.1 / torch.tensor(4.0)
 # %% [markdown]
 # ## First test: is attention needed at all?
 #
-# If a model with the same weight on every word is as good, then the weights of the other decided
-# little, and to move them proves little. Such a model is trained anew, with even weights.
+# We train a model anew with the same weight on every word. If it is as good, the weights of the
+# other decided little, and to move them proves little.
 
 # %% The rows, kept or live tags=["fold"]
 import json
@@ -220,25 +219,23 @@ table(lines, ["", "attention: right, %", "even: right, %", "attention less even"
 # </details>
 #
 # On our real texts attention is not needed: even weights are right as often on the reviews, within
-# the seeds, and on the abstracts no seed of attention is better by more than 0.2. On the generated
-# reviews it *is* needed: without it 85 of a hundred are right, with it all.
-#
-# **What it shows.** Where even weights do as well, neither attention nor an attack on it says much
-# about the reasons.
+# the seeds, and on the abstracts no seed of attention is better by more than 0.2. There neither
+# attention nor an attack on it says much about the reasons. On the generated reviews it *is*
+# needed: without it 85 of a hundred are right, with it all.
 
 # %% [markdown]
 # ## Second test: how far apart are two seeds?
 #
 # [The search](08_attention_is_not.ipynb#second-test-other-weights-the-same-answer) found weights
-# that are 0.54 from the model's own on the reviews, and 0.62 on the abstracts. Is that far? It
-# depends on how far apart weights are where nobody has attacked: those of two models that were
-# trained alike, from two seeds. That is 0.06 on both sets (0.05 to 0.07).
+# that are 0.54 from the model's own on the reviews, and 0.62 on the abstracts. Is that far? Two
+# models that were trained alike, from two seeds, are 0.06 apart on both sets (0.05 to 0.07), and
+# nobody has attacked them.
 
 # %% [markdown]
 # ## Third test: an adversary that is a model
 #
-# Weights that are written into a trained model, text by text, are no weights that it would have. So
-# the authors train one that has them: paid for looking elsewhere, as in the picture above.
+# So the authors train a model that has such weights itself: paid for looking elsewhere, as in the
+# picture above.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -294,35 +291,35 @@ table(lines, ["", "weights apart", "answers moved", "right, %"],
       caption="against the base, means of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# Wiegreffe and Pinter report their adversaries in table 4, and conclude (section 6) that for LSTMs
-# such weights can be found on some tasks.
+# *A mark is one model; the grey line is 0.69, as far as weights can be.*
 #
-# - **A real model gets there too.** Paid 0.03 or more, a copy looks elsewhere by 0.62 on the
-#   reviews; its answers move by 0.06, where a copy that is paid nothing moves by 0.03, and another
-#   seed by 0.14. About as many reviews are right. The curve hardly rises: it jumps, somewhere
-#   between 0.01 and 0.03.
-# - **Elsewhere it costs more.** On the abstracts 0.64 apart costs 0.19, where a copy that is paid
-#   nothing moves by 0.15, and another seed by 0.25.
+# - **A real model gets there too.** Paid 0.03, a copy looks elsewhere by 0.62 on the reviews; its
+#   answers move by 0.06, where a copy that is paid nothing moves by 0.03, and another seed by 0.14.
+#   About as many reviews are right. The curve jumps, somewhere between 0.01 and 0.03.
+# - **On the abstracts all answers move more**: paid 0.1, by 0.19 at 0.64 apart, where a copy that
+#   is paid nothing moves by 0.15, and another seed by 0.25. Fewer are right, 71.8 of a hundred
+#   against 75.5 of the copy that is paid nothing.
 #
 # <details><summary>Why our copies begin at the base</summary>
 #
 # A model that begins anew and learns the base's answers only (the diamond) comes nearer to the base
 # than another seed on the reviews, and fails on the abstracts, which are too few to copy from. So
 # our adversaries begin at the base's weights, which makes it easier for them. Wiegreffe and Pinter
-# trained theirs anew; their $\lambda$ weighs sums over a batch and is not to be compared with ours.
+# (2019, table 4) trained theirs anew; their $\lambda$ weighs sums over a batch and is not to be
+# compared with ours. They conclude (section 6) that for LSTMs such weights can be found on some
+# tasks.
 #
 # </details>
 #
-# **What it shows.** Wiegreffe and Pinter say that an alternative has to be a model's own, not
-# written in text by text. Our copies are. By this test alone the charge holds: the same answers do
-# not fix the weights.
+# An alternative, they say, has to be a model's own. Those of our copies are. By this test alone the
+# charge holds: the same answers do not fix the weights.
 
 # %% [markdown]
 # ## Fourth test: can another model use the weights?
 #
-# A model without an LSTM mixes the words' own rows, by weights that it must not choose: they are
-# given, in training and in the test. If the weights of the base mark words that matter for the
-# task, and not only for the base, they are a good **guide**.
+# A model without an LSTM mixes the words' own rows, by weights that are given to it, in training
+# and in the test. If the weights of the base mark words that matter for the task, and not only for
+# the base, they are a good **guide**.
 
 # %% tags=["fold"]
 predict(
@@ -359,26 +356,26 @@ lines = [[f"{SHORT[row['data']]}, seed {row['seed']}", f"`{row['word']}`",
 table(lines, ["adversary, paid 0.1", "heaviest word", "in so many texts", "its weight, mean"])
 
 # %% [markdown]
-# Wiegreffe and Pinter compare these guides, but for the search, in their table 3. The base's
-# weights serve their small model well, they say, the adversary's poorly beside them (section 6).
+# Wiegreffe and Pinter (table 3, section 6) found that the base's weights serve their small model
+# well, and the adversary's poorly beside them.
 #
 # - **The adversary's weights are no guide**: 57.5 and 46.1 of a hundred, below every seed of the
-#   base's. So are those of the search. On the reviews we can see why. The adversary lays nearly all
+#   base's. Nor are those of the search. On the reviews we see why. The adversary lays nearly all
 #   weight on one place, in two seeds of three on the full stop of 97 % of the reviews: its state
 #   has read the whole text, the word itself says nothing. This is the authors' strongest point, and
-#   it can be repeated.
-# - **But are the base's a good guide?** Even weights are as good on the reviews, and on the
-#   abstracts better in each seed (79.1 at least, against 78.4 at most). With our models, which do
-#   not need attention, this half of the paper's result cannot be repeated.
+#   it came out.
+# - **But are the base's a good guide?** Even weights are nearly as good on the reviews (74.1
+#   against 74.6), and on the abstracts better in each seed (79.1 at least, against 78.4 at most).
+#   With our models, which do not need attention, this half of the paper's result did not come out.
 #
-# **What it shows.** That some weights mark words that another model can use. It cannot show by
-# which words *this* model decides.
+# So some weights mark words that another model can use. By which words *this* model decides, the
+# test cannot show.
 
 # %% [markdown]
 # ## What does the model decide by, when it looks elsewhere?
 #
-# In the generated reviews the deciding words are known. The taught models are asked as on the page
-# before: how surely does a deciding word stand above another one?
+# In the generated reviews the deciding words are known. How surely does one of them stand above
+# another word?
 
 # %% Two explanations of models that look elsewhere tags=["fold"]
 from deepdive.evaluate import bootstrap
@@ -407,10 +404,9 @@ table(lines, ["", "weights apart", "right, %", "attention finds", "leaving out f
       "highest")  # fmt: skip
 
 # %% [markdown]
-# Paid 0.1, attention stands below chance (0.45). Leaving out still puts a deciding word above
-# another one in most pairs (0.78), less surely than in the base (0.91). So attention *can* lie,
-# once somebody pays for it; weights that were trained without that purpose find more (0.76, in
-# other texts than on the page before).
+# Paid 0.1, attention stands below chance (0.45). Leaving out still finds the deciding words (0.78),
+# less surely than in the base (0.91). So attention *can* lie, once somebody pays for it; weights
+# that were trained without that purpose find more (0.76).
 #
 # ## The verdict
 #
@@ -423,24 +419,22 @@ table(lines, ["", "weights apart", "right, %", "attention finds", "leaving out f
 # | planted cause | 0.76 trained, 0.45 paid | whether weights name the cause |
 #
 # None of the first four says by which words this model decides. The last one does, for texts that
-# we made ourselves. Wiegreffe and Pinter put it so: it depends on whether an explanation has to be
-# **plausible** (a reader finds it sensible) or **faithful** (the model worked so). The planted
-# cause asks for the second.
+# we made ourselves. An explanation may have to be **plausible** (a reader finds it sensible) or
+# **faithful** (the model worked so); the planted cause asks for the second.
 #
 # Both titles are right about something. Attention is **not the** explanation: the answer does not
 # fix it, and a model can be taught to show other weights. It is **not no** explanation: where it is
 # needed and nobody has tampered with it, it finds deciding words more surely than chance. Weights
-# that were [searched for](08_attention_is_not.ipynb) find them no better than chance; those of a
-# copy that is paid find them as surely as before at 0.01, less at 0.03, and at 0.1 they point away
-# from them.
+# that were [searched for](08_attention_is_not.ipynb) do not. Those of a copy that is paid find them
+# as surely as before at 0.01, less at 0.03, and at 0.1 they point away from them.
 #
 # ## In practice
 #
-# - Before you show weights to anybody, train the same model with even ones. If it is as good, say
-#   so beside the picture: then the weights decided little.
+# - Before you show weights, train the same model with even ones. If it is as good, say so beside
+#   the picture.
 # - Give every distance its floor: another seed, trained alike.
 # - Do not trust weights of a model whose maker gains by what they show. Leave words out yourself.
-# - For a claim about this model's reasons use what acts on the model (leaving out, patching); for a
+# - For a claim about this model's reasons use what acts on the model (leaving out, patching). For a
 #   hint where to look, attention is cheap.
 #
 # ## Five questions
@@ -528,7 +522,7 @@ print(f"{float(kl):.2f} {0.07 / float(kl):.2f} {log(8):.2f}")
 # needed, a taught copy looked elsewhere at little cost, and its weights were useless to another
 # model; on texts whose deciding words are known, trained attention found them more surely than
 # chance, and a copy that was paid pointed away from them. Back to the driver: that other stories
-# end the same way does not make his false, and that he tells it does not make it true; take the red
+# end the same way does not make his false, and that he tells it does not make it true. Take the red
 # light away, and see whether he stops.
 #
 # ## Further reading

@@ -163,11 +163,12 @@ def measured_rollout(added, rows):
 
 # %% [markdown]
 # The sentences are generated, up to the verb: perhaps a place with a comma, a subject, what is
-# added to it. **The number of the subject decides, by the rule that made the sentence**; other
-# nouns are of one or of many at random. So the word that an explanation has to find is known. The
-# model is a small BERT, the state of `[CLS]` answers, and in training one word in ten was blank.
+# added to it. **The number of the subject (one or many) decides, by the rule that made the
+# sentence**; other nouns have a number at random. So the word that an explanation has to find is
+# known. The model is a small BERT, the state of `[CLS]` answers, and in training one word in ten
+# was blank.
 #
-# Attention is a graph. *Words stand on the left, each layer is a column of states, and a line is as
+# *Attention as a graph: words stand on the left, each layer is a column of states, and a line is as
 # thick as the weight, the mean of four heads. The bars say what each word has in the state that is
 # orange. Choose a state, or press its dot.*
 
@@ -228,8 +229,7 @@ table(rows, ["[CLS] and", *(f"`{word}`" for word in first)], caption="the first 
 #
 # There is a way to know. Read *the old **keys** to the boxes* and keep its states. Then read the
 # text with *key*, and put in one of the kept states: if the answer turns from *is* to *are*, the
-# number of the subject stood there. (This is *activation patching*,
-# [a page of its own](12_patching.ipynb).)
+# number of the subject stood there (*activation patching*, [a page of its own](12_patching.ipynb)).
 
 # %% Put one state in tags=["fold"]
 from deepdive.explain.activations.patching import patch, recovered
@@ -241,12 +241,12 @@ table([[f"`{word}`", *(percent(layer[s]) for layer in back)] for s, word in enum
       caption="how much of the answer one state turns; the first text, one model")  # fmt: skip
 
 # %% [markdown]
-# After layer 1 the state in the place of `old` turns the answer, 100 %, and the state of `key`
-# does nothing any more: **the number** (one or many) **has moved next door**. After layer 2 a part
-# has reached `[CLS]`, and in the end all of it. In layer 1 `[CLS]` did look at the word *old*, and
-# fetched nothing, 0 %. In layers 2 and 3 it looks at the same place, and now the number is there.
-# In layer 4 it still looks there, and that state alone turns 9 % by now. (Single states need not
-# add up to 100 %: what two do together is in neither alone.)
+# After layer 1 the state in the place of `old` turns the answer, 100 %, and the state of `key` does
+# nothing any more: **the number has moved next door**. After layer 2 a part has reached `[CLS]`,
+# and in the end all of it. In layer 1 `[CLS]` did look at the word *old*, and fetched nothing of
+# the number, 0 %. In layers 2 and 3 it looks at the same place, and now the number is there. In
+# layer 4 it still looks there, and that state alone turns 9 % by now. (Single states need not add
+# up to 100 %.)
 #
 # **Attention looks at a place.** In the first layer a place holds its word; above, it holds what it
 # has collected. Rollout and flow are two ways to go from states back to words.
@@ -254,8 +254,8 @@ table([[f"`{word}`", *(percent(layer[s]) for layer in back)] for s, word in enum
 # %% [markdown] tags=["slide"]
 # ## By hand: rollout and flow
 #
-# Three rows, `old`, `key` and `?`, which answers; two layers. In each layer half of a state comes
-# through the residual connection from its own place, and half by attention. In eighths:
+# Three rows, `old`, `key` and `?`, which answers; two layers. Half of a state comes through the
+# residual connection from its own place, and half by attention. In eighths:
 #
 # | layer&nbsp;1 | from `old` | from `key` | from `?` |
 # |---|---|---|---|
@@ -267,13 +267,12 @@ table([[f"`{word}`", *(percent(layer[s]) for layer in back)] for s, word in enum
 # |---|---|---|---|
 # | `?` | 2 | 2 | 4 |
 #
-# The weights of layer 2 call `old` and `key` equal, those of layer 1 prefer `old`. **Rollout** adds
-# up all ways, and multiplies along each: from `key` by `old` $2 \cdot 3 = 6$, by `key`
-# $2 \cdot 8 = 16$, by `?` $4 \cdot 1 = 4$, together 26 of 64. `old` has
-# $2 \cdot 5 + 4 \cdot 3 = 22$ and `?` the rest, 16.
+# **Rollout** adds up all ways from a word to the last state of `?`, and multiplies along each: from
+# `key` by `old` $2 \cdot 3 = 6$, by `key` $2 \cdot 8 = 16$, by `?` $4 \cdot 1 = 4$, together 26
+# of 64. `old` has $2 \cdot 5 + 4 \cdot 3 = 22$ and `?` the rest, 16.
 #
 # **Flow** takes the numbers for widths of pipes: a way carries what its narrowest pipe lets
-# through. To flow `old` and `key` are equal, 5 eighths each.
+# through. By flow `old` and `key` are equal, 5 eighths each.
 #
 # <details><summary>Flow, by hand</summary>
 #
@@ -314,10 +313,8 @@ assert min(cuts) == 5
 # $R_{ts}$ is **rollout**: the share of input $s$ in state $t$. Rows of $A_l$ sum to 1, and so do
 # those of $R$. **Flow** $F_{ts}$ is the largest flow from input $s$ to state $t$ through pipes as
 # wide as the entries of $A_1$ to $A_L$; each is a problem of its own, so rows need not sum to 1.
-# Both come from Abnar and Zuidema (2020).
-#
-# Neither asks *what* is fetched: **norms** (Kobayashi et al. 2020) measure the length
-# $\lVert w_{ts} f(x_s) \rVert$ of what a head adds to the stream, instead of $w_{ts}$.
+# Neither asks *what* is fetched. **Norms** do: instead of $w_{ts}$ they measure the length $\lVert
+# w_{ts} f(x_s) \rVert$ of what a head adds to the stream.
 
 # %% Three definitions in three lines tags=["fold", "nbval-check-output"]
 from deepdive.explain.attention_weights.norms import norms
@@ -340,9 +337,9 @@ assert abs(0.2 * 2 - 0.4) < 1e-9
 #
 # Three models, trained from different seeds, and for each 100 new sentences with a noun of the
 # other number in them, all answered rightly. A method's numbers for `[CLS]` after the last layer
-# order the words; we ask how often the subject comes first. Beside the methods of this page stand
-# gradient x input and **blank-out**, which puts a blank in the place of a word and sees by how
-# much the answer's probability changes.
+# order the words: how often does the subject come first? Beside the methods of this page stand
+# gradient x input and **blank-out**: by how much the answer's probability changes when a word is
+# blank.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -541,11 +538,11 @@ if kept_runs:
 # %% [markdown]
 # In every model rollout puts the subject first more often than the last layer's weights and than
 # flow; two of the three do no worse by the weights of layer 1 alone. Flow suffers from ties: two or
-# three words share its first place. The models differ most by gradient x input and by blank-out.
+# three words share its first place.
 #
-# Now read the last column, the measure of the paper. By it rollout is above gradient x input in
-# each model; by the subject it is in one only. A correlation over ten words may be ruled by the
-# nine that do not matter.
+# By the last column, the measure of the paper, rollout is above gradient x input in each model; by
+# the subject it is in one only. A correlation over ten words may be ruled by the nine that do not
+# matter.
 
 # %% [markdown]
 # ## Where the models look, and where the number is
@@ -586,9 +583,9 @@ table(
 )
 
 # %% [markdown]
-# From layer to layer the number leaves the subject, in part over a third place, and arrives at
-# `[CLS]`. Before the last layer most of it is there in each model. Which third place? Look at what
-# stands before the subject.
+# The number leaves the subject, in part over a third place, and arrives at `[CLS]`: before the last
+# layer most of it is there in each model. Which third place? Look at what stands before the
+# subject.
 
 
 # %% Four kinds of texts tags=["fold"]
@@ -612,17 +609,17 @@ table(
 )
 
 # %% [markdown]
-# One word more, *old*, and what was right in every text is wrong in every text, of every
-# model: layer 1 looks at the adjective, perhaps since it stands where a subject often stands, and
-# rollout follows. So the shares above are no measure of a method alone: they count how many texts
-# have their subject in a watched place.
+# One word more, *old*, and what was right in every text is wrong in every text, of every model:
+# layer 1 looks at the adjective, perhaps since it stands where a subject often stands, and rollout
+# follows. So the shares above are no measure of a method alone: they hang on how many texts have
+# their subject in a watched place.
 #
 # ## Half and half?
 #
 # Rollout gives half of each state to the residual connection, whatever the model does. That can be
 # measured: the row itself is added to what attention fetched, so its length can be set beside the
-# others', $\lVert x_t + w_{tt} f(x_t) \rVert$ against $\lVert w_{ts} f(x_s) \rVert$ (Kobayashi et
-# al. 2021, who take the norm layer into account too; ours leaves it out).
+# others', $\lVert x_t + w_{tt} f(x_t) \rVert$ against $\lVert w_{ts} f(x_s) \rVert$ (after
+# Kobayashi et al. 2021; the norm layer, which they count in, we leave out).
 
 # %% Rollout with what is measured tags=["fold"]
 variants = {f"rollout {DEEP}": "half and half", "rollout of norms": "half, and norms for weights",
@@ -634,8 +631,8 @@ table(lines, ["rollout", "subject first, %", "its share, %", "correlation with b
 
 # %% [markdown]
 # With all of it measured, in each model the subject comes first in more texts, and even behind an
-# adjective in some. And the correlation with blank-out falls in each model: by that measure alone
-# we would have kept the worse one.
+# adjective in some. But the correlation with blank-out falls in each model: by that measure alone
+# we would have kept the rollout that finds the subject less often.
 
 # %% One text, all methods tags=["fold"]
 from deepdive.page.explained import coloured
@@ -647,7 +644,7 @@ shown = {"weights, last layer": f"raw {depth}", "norms, last layer": f"norm {dep
 coloured(words[1:-1], {said: scores[name][1:-1] for said, name in shown.items()})
 
 # %% [markdown]
-# *The first text. Only the three last rows put `key` first; in rollout `old` leads.*
+# *The first text. Only the three last rows put `key` alone first; in rollout `old` leads.*
 
 # %% [markdown] tags=["aside"]
 # ### Common mistake: layers in the wrong order
@@ -796,17 +793,16 @@ table(lines, ["words", "flow, one state (s)", "flow, all (s)", "rollout, all (ms
 # | you want to know | take | what speaks for it here |
 # |---|---|---|
 # | which word decides | blank-out, or change the word | 91 % first (75 to 99) |
-# | the same, in one run | gradient x input | 67 % (56 to 80) |
-# | where it *could* come from | rollout, all measured | 78 % (77 to 80) |
+# | the same, in one run | rollout, all measured | 78 % (77 to 80) |
+# | | gradient x input | 67 % (56 to 80) |
 # | where it is after a layer | patching | it turns the answer itself |
 #
 # Nothing that is made of weights alone says *for* or *against*: a weight has no sign.
 #
 # ## In practice
 #
-# - Before you show a picture of attention, say which layer's, and whether of states or of words. A
-#   weight above the first layer points at a place.
-# - Prefer rollout to the weights of one layer, and look whether your conclusion stays with the
+# - Before you show a picture of attention, say which layer's, and whether of states or of words.
+# - Prefer rollout to the weights of the last layer, and look whether your conclusion stays with the
 #   half measured.
 #
 # ## Five questions
@@ -898,14 +894,14 @@ print("even, to place 0:", flow(even, [0])[0].tolist())
 # %% [markdown]
 # ## In three sentences
 #
-# Above the first layer a weight points at a place, and what the place holds has come from
+# Above the first layer a weight points at a place, and what the place holds may have come from
 # elsewhere: rollout multiplies shares down to the words, flow asks how much could come through
 # pipes. Neither knows the answer; rollout put the subject first in every text of one form and in
 # none of another, and what changes when a word changes is the surer test. Back to *the old key to
-# the boxes*: in layers 2 and 3 the model looks at the place into which the number of *key* has
-# been put, and it is we who read *old* there; in layer 1 it fetched nothing there, and in layer 4
-# that state alone brings 9 %. On this very sentence rollout, too, names *old* first (35 % against
-# 28 %).
+# the boxes*: in layers 2 and 3 the model looks at the place into which the number of *key* has been
+# put, and it is we who read *old* there; in layer 1 it fetched nothing of the number there, and in
+# layer 4 that state alone brings 9 %. On this very sentence rollout, too, names *old* first (35 %
+# against 28 %).
 #
 # ## Further reading
 #
