@@ -106,7 +106,7 @@ one_view(words, lambda kept: toy.model(without(kept).tokens).softmax(-1)[0], met
 # ## By hand: three words
 #
 # A model gives points: 3 for *great*, −1 for *dull*, none for *film*, and adds them up. Of "great
-# dull film" all three methods below say 3, −1 and 0: to the digit the points of the words.
+# dull film" all three methods below say 3, −1 and 0, the points of the words.
 #
 # Another model gives 4 points if *great* **and** *cast* are both there, else none: $4\,g\,c$, with
 # $g = c = 1$ for words that are there. For "great cast film":
@@ -291,9 +291,8 @@ table([[m, first["blanks"][m], spread("blanks", m), bootstrap(per_text("blanks",
 # LIME and kernel SHAP see nothing but answers, hundreds of them, and put a deciding word first in
 # more than nine texts of ten. The bare gradient, which sees all that is inside, does so in 27 % of
 # the texts, from 13 to 50 by network ([7.2](02_gradients.ipynb) asks why). Attention names another
-# word first in more than half of the texts. And look at the third column: AttnLRP finds the word in
-# 86 % of the texts of one network and in 48 % of another's, which was trained alike. How good a
-# method is depends on the network that it is asked about.
+# word first in more than half of the texts. And how good a method is depends on the network that it
+# is asked about: AttnLRP finds the word in 86 % of the texts of one, and in 48 % of another's.
 #
 # <details><summary>Why other pages give the same methods other numbers</summary>
 #
@@ -328,11 +327,10 @@ table([[m, *(of_reason(m, kind) for kind in kinds)] for m in in_order],
                         for kind, name in kinds.items()))  # fmt: skip
 
 # %% [markdown]
-# Mind the last row: random colours hit more often where more words decide. **Occlusion** fails most
-# where either of two words would do: while one stays, nothing is missed. LIME and kernel SHAP take
-# several words away at once, and find one of the two in all of these texts. The last layer's
-# **attention** gains least on the random row where a *not* belongs to the reason, 28 against 15,
-# and there the two intervals overlap.
+# Random colours hit more often where more words decide. **Occlusion** fails most where either of
+# two words would do: while one stays, nothing is missed. LIME and kernel SHAP take several words
+# away at once, and find one of the two in all of these texts. The last layer's **attention** gains
+# least on the random row where a *not* decides too: 28 against 15, and these intervals overlap.
 
 # %% [markdown] tags=["slide"]
 # ## The same answers from another model
@@ -398,12 +396,12 @@ if long:
 
 # %% [markdown]
 # LIME, kernel SHAP and AttnLRP fall in every network: their best without blanks finds less than
-# their worst with blanks. (So does SmoothGrad, but just: 38 against 39.) Of the other methods three
-# networks of a kind cannot tell. A blank that is new to the network is not the whole reason, since
-# AttnLRP puts none into the text. A likely one, which was not tested here: right answers on whole
-# texts fix neither the slopes at a text nor the answers to texts with gaps; training with blanks
-# does. The answers are the same, from the same words, and in nearly half of the texts LIME names
-# another word first. Nothing in its picture shows it.
+# their worst with blanks. (So does SmoothGrad, but just: 38 against 39.) Of the others three
+# networks of a kind cannot tell. That a blank is new to a network is not the whole reason: AttnLRP
+# puts none into the text. A likely one, not tested here: right answers on whole texts fix neither
+# the slopes at a text nor the answers to texts with gaps; training with blanks does. The same
+# answers, from the same words; and in nearly half of the texts LIME names another word first.
+# Nothing in its picture shows it.
 
 # %% [markdown]
 # ## What else one wants of an explanation
@@ -450,10 +448,9 @@ table([properties(m) for m in in_order],
 
 # %% [markdown]
 # Stable is not faithful. Another adjective leaves the last layer's attention as good as unmoved,
-# and it names another word first in more than half of the texts. The random colours are drawn from
-# the text alone, so any two models agree on them in all texts. Short is not faithful either:
-# attention × gradient needs 2.4 words, mostly wrong ones. Such properties are worth having only
-# after faithfulness.
+# though it is mostly wrong. The random colours are drawn from the text alone, so any two models
+# agree on them in all texts. Short is not faithful either: attention × gradient needs 2.4 words,
+# mostly wrong ones. Such properties are worth having only after faithfulness.
 
 # %% [markdown] tags=["aside"]
 # ### Related areas
@@ -519,10 +516,10 @@ which_method(ways, {"blanks": "texts with blanks too", "plain": "whole texts onl
 # %% [markdown]
 # ## In practice
 #
-# - You may ask often: **LIME or kernel SHAP** ([7.5](05_surrogates.ipynb)). Teach the model
-#   blanks first, or fill the gaps with words ([7.4](04_perturbation.ipynb)).
-# - You may ask a few times: **occlusion**, which is blind where words stand in for each other.
-# - You have gradients and little time: **integrated gradients** or **AttnLRP** (7.2, 7.3, 7.11).
+# - Many questions: **LIME or kernel SHAP** ([7.5](05_surrogates.ipynb)). Teach the model blanks
+#   first, or fill the gaps with words ([7.4](04_perturbation.ipynb)).
+# - A few: **occlusion**, which is blind where words stand in for each other.
+# - Gradients and little time: **AttnLRP** (7.3, 7.11), or **integrated gradients** (7.2).
 # - **Attention** shows where a model looks (7.8 to 7.10). Do not hand it out as a reason.
 # - Set a random row beside every picture, and plant a reason that you know in your own model before
 #   you trust a method. Our texts are short and made by a rule; real ones are measured on each
