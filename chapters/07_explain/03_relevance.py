@@ -594,8 +594,8 @@ table([[k, *(f"{100 * each[k] / each.total():.0f}" for each in count.values())] 
 # reviews, AttnLRP in 38 to 59. About half of LRP's first places go to words that decide nothing for
 # us, 8 of 100 to an adjective of somebody else. DeepLIFT and integrated gradients, which start from
 # [MASK], find more than these two in each of the three networks (64 of 100 at least), but not in
-# the chapter's. Right answers do not prove that a network follows our rule, and where it does not a
-# right explanation must not show it.
+# the chapter's, so this is no rule for the next one. And right answers do not prove that a network
+# follows our rule; where it does not, a right explanation must not show it.
 
 # %% [markdown] tags=["aside"]
 # ### Taking words away

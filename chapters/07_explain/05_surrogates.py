@@ -502,15 +502,15 @@ table(lines, ["reviews", "no word", "deciding words only", "stays if all go"],
       "other; decisions that stay when all words are gone")  # fmt: skip
 
 # %% [markdown]
-# - **One word decides.** LIME and kernel SHAP find it in all 20 reviews, if the network knows
-#   holes. If not, all three miss many: blanks push the answer about, and from outside nobody sees
-#   it.
+# - **One word decides.** LIME and kernel SHAP find it in all 20 reviews, in the network that
+#   learned with blanks. In the other one all three miss many: blanks push its answer about, and
+#   from outside nobody sees it.
 # - **`not`** is found by none. Behind `do` nothing else can stand, so [nothing is lost without
 #   it](04_perturbation.ipynb).
-# - **Either of two.** LIME and kernel SHAP find both in all 20, again if the network knows holes.
-#   Anchors answers another question: one word is enough. In the 12 "negative" reviews its rule
-#   holds deciding words and no other. In the 8 "positive" ones it is empty, and this network calls
-#   these "positive" with all words gone too.
+# - **Either of two.** Where blanks were learned LIME and kernel SHAP find both in all 20. Anchors
+#   answers another question: one word is enough. In the 12 "negative" reviews its rule holds
+#   deciding words and no other. In the 8 "positive" ones it is empty, and this network calls these
+#   "positive" with all words gone too.
 #
 # <details><summary>Empty rules, over all kinds of reviews</summary>
 #
