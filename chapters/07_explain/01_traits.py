@@ -58,9 +58,8 @@ one_view(words, lambda kept: toy.model(without(kept).tokens).softmax(-1)[0], met
 # %% [markdown]
 # *A generated review, made by a rule that we know, and a small network that judges it: negative.
 # Blue words speak for this answer, orange ones against it; attention, SmoothGrad and the gradient
-# norm have no sign, so their blue only says how much. Height and colour are shares of the method's
-# largest value for the whole text; beside its name stands the strongest word now. The last row is
-# no explanation: its numbers are random.*
+# norm have no sign. Height and colour are shares of the method's largest value for the whole text;
+# beside its name stands the strongest word now. The last row is no explanation: it is random.*
 #
 # 1. Read the rows for the whole text. Which methods put `cold` first, and which `i`?
 # 2. Take away the word that most methods put first. What happens to the answer, and to the rows?
@@ -99,15 +98,15 @@ one_view(words, lambda kept: toy.model(without(kept).tokens).softmax(-1)[0], met
 # </details>
 #
 # Each row is an **attribution**: a number for each word. The methods differ in what they ask. How
-# does the answer move if a word's vector moves a little (gradients)? What if a word is taken away
-# (occlusion, LIME, Shapley values)? Where does the model look (attention)? These are different
-# questions, so they may have different answers. When must they agree?
+# does the answer move if a word's vector moves a little (gradients)? What if words are taken away
+# (occlusion, LIME, Shapley values)? Where does the model look (attention)? Different questions may
+# have different answers. When must these agree?
 
 # %% [markdown] tags=["slide"]
 # ## By hand: three words
 #
 # A model gives points: 3 for *great*, −1 for *dull*, none for *film*, and adds them up. Of "great
-# dull film" all three methods below say 3, −1 and 0: to the digit the points of the words.
+# dull film" all three methods below say 3, −1 and 0, the points of the words.
 #
 # Another model gives 4 points if *great* **and** *cast* are both there, else none: $4\,g\,c$, with
 # $g = c = 1$ for words that are there. For "great cast film":
@@ -154,9 +153,9 @@ assert three(Both(), "great cast film") == [[4, 4, 0], [4, 4, 0], [2, 2, 0]]
 # ## A truth to hold them to
 #
 # For a real review nobody knows why a network answered. Our reviews come from a rule: the adjective
-# of what the writer finds decides, turned round by a *not* before it. So we can count. Does a
-# method give its largest value, of whatever sign, to a **deciding word**? We ask on texts that were
-# not in training, and three networks, trained alike from different first weights, since one network
+# of what the writer finds decides, turned round by a *not* before it. So we can count how often a
+# method gives its largest value, of whatever sign, to a **deciding word**. The texts were not in
+# training, and three networks are asked, which differ in their random draws only, since one network
 # may be an accident.
 
 # %% What the experiment needs tags=["fold"]
@@ -289,16 +288,18 @@ table([[m, first["blanks"][m], spread("blanks", m), bootstrap(per_text("blanks",
 # %% [markdown]
 # *A method that knows nothing would put a deciding word first in about 15 % (exercise 3).*
 #
-# LIME and kernel SHAP, which see nothing but answers and ask for hundreds of them, put a deciding
-# word first in more than nine texts of ten. The bare gradient, which sees all that is inside, finds
-# one in 27 % of the texts, from 13 to 50 by network ([7.2](02_gradients.ipynb) asks why). Attention
-# names another word first in more than half of the texts. And look at the third column: AttnLRP
-# finds the word in 86 % of the texts of one network and in 48 % of those of another that was
-# trained alike. How good a method is depends on the network that it is asked about.
+# LIME and kernel SHAP see nothing but answers, hundreds of them, and put a deciding word first in
+# more than nine texts of ten. The bare gradient, which sees all that is inside, does so in 27 % of
+# the texts, from 13 to 50 by network ([7.2](02_gradients.ipynb) asks why). Attention names another
+# word first in more than half of the texts. And how good a method is depends on the network that it
+# is asked about: AttnLRP finds the word in 86 % of the texts of one, and in 48 % of another's.
 #
-# (Other pages give the same methods other numbers. 7.2 begins with the first of these three
-# networks alone, 7.3 counts the writer's *i* as a deciding word too, and 7.4 asks for exactly the
-# deciding words, not for one of them.)
+# <details><summary>Why other pages give the same methods other numbers</summary>
+#
+# 7.2 begins with the first of these three networks alone, 7.3 counts the writer's *i* as a deciding
+# word too, and 7.4 asks for exactly the deciding words, not for one of them.
+#
+# </details>
 #
 # ### Where each fails
 #
@@ -326,19 +327,17 @@ table([[m, *(of_reason(m, kind) for kind in kinds)] for m in in_order],
                         for kind, name in kinds.items()))  # fmt: skip
 
 # %% [markdown]
-# Mind the last row: random colours hit more often where more words decide. **Occlusion** fails most
-# where either of two words would do: while one stays, nothing is missed. (It is the *or* of
-# exercise 1.) LIME and kernel SHAP, which take several words away at once, find one of the two in
-# all of these texts. The last layer's **attention** gains least on the random row where a *not*
-# belongs to the reason, 28 against 15, and there the two intervals overlap. Such failures are
-# systematic: more texts do not remove them.
+# Random colours hit more often where more words decide. **Occlusion** fails most where either of
+# two words would do: while one stays, nothing is missed. LIME and kernel SHAP take several words
+# away at once, and find one of the two in all of these texts. The last layer's **attention** gains
+# least on the random row where a *not* decides too: 28 against 15, and these intervals overlap.
 
 # %% [markdown] tags=["slide"]
 # ## The same answers from another model
 #
 # The models above had learned from texts of which some words were blanks, so that a text with a
-# word taken away is nothing new to them. Three others learned from whole texts only, and they tell
-# the class of each of these texts. They have never seen a blank.
+# word taken away is nothing new to them. Three others have never seen a blank: they learned from
+# whole texts, and are right about all of ours.
 
 # %% Do the words decide in both? tags=["fold"]
 ADJECTIVES = GOOD + BAD
@@ -359,7 +358,7 @@ for kind in first:
 
 # %% [markdown]
 # *Exchange the deciding adjectives for words of the other side, which makes another whole text, and
-# see whether the answer turns.* In both models the deciding words decide.
+# see whether the answer turns.* In the first model of either kind the deciding words decide.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -397,19 +396,19 @@ if long:
 
 # %% [markdown]
 # LIME, kernel SHAP and AttnLRP fall in every network: their best without blanks finds less than
-# their worst with blanks. (So does SmoothGrad, but just: 38 against 39.) Of the other methods three
-# networks of a kind do not tell. So it is not only that a blank is new to these networks: AttnLRP
-# puts none into the text. A likely reason, which was not tested here: right answers on whole texts
-# do not fix the slopes at a text, nor the answers to texts with gaps, and training with blanks
-# does. The same answers, from the same words; and in nearly half of the texts LIME names another
-# word first. Nothing in its picture shows it.
+# their worst with blanks. (So does SmoothGrad, but just: 38 against 39.) Of the others three
+# networks of a kind cannot tell. That a blank is new to a network is not the whole reason: AttnLRP
+# puts none into the text. A likely one, not tested here: right answers on whole texts fix neither
+# the slopes at a text nor the answers to texts with gaps; training with blanks does. The same
+# answers, from the same words; and in nearly half of the texts LIME names another word first.
+# Nothing in its picture shows it.
 
 # %% [markdown]
 # ## What else one wants of an explanation
 #
-# To put a deciding word first is our measure of **faithfulness**, and it is not all. An explanation
-# should be **stable**: alike for a near text, and for another model that says the same. It should
-# be **comprehensible**: a few words, not all of them. And it has a **cost**.
+# To put a deciding word first is our measure of **faithfulness**. An explanation should also be
+# **stable**: alike for a near text, and for another model that says the same. It should be
+# **comprehensible**: a few words, not all of them. And it has a **cost**, in texts read.
 
 # %% What one explanation costs tags=["fold"]
 from itertools import combinations
@@ -448,10 +447,10 @@ table([properties(m) for m in in_order],
       "exchanged for another of its side; two models: the same first word")  # fmt: skip
 
 # %% [markdown]
-# Stable is not faithful. Attention is as good as unmoved by another adjective, and it is wrong. The
-# random colours are drawn from the text alone, so any two models agree on them in all texts. Short
-# is not faithful either: attention × gradient needs 2.4 words, mostly wrong ones. Such properties
-# are worth having only after faithfulness.
+# Stable is not faithful. Another adjective leaves the last layer's attention as good as unmoved,
+# though it is mostly wrong. The random colours are drawn from the text alone, so any two models
+# agree on them in all texts. Short is not faithful either: attention × gradient needs 2.4 words,
+# mostly wrong ones. Such properties are worth having only after faithfulness.
 
 # %% [markdown] tags=["aside"]
 # ### Related areas
@@ -466,7 +465,8 @@ table([properties(m) for m in in_order],
 #
 # The taxonomy of explanations is a path of questions. Is it about **one answer (local)** or **the
 # whole model (global)**? Is it made afterwards (**post hoc**), or does the model show its reasons
-# **by design**? And what of the model must one see: its answers, its attention, its gradients?
+# **by design**? And what of the model must one see: only its answers (**model-agnostic**), its
+# attention, its gradients?
 #
 # <details><summary>How the book sorts them</summary>
 #
@@ -499,8 +499,7 @@ which_method(ways, {"blanks": "texts with blanks too", "plain": "whole texts onl
              "intervals.")  # fmt: skip
 
 # %% [markdown]
-# *Press what you may do. What is left stands above, in the order of how often it found a deciding
-# word; the rest says why it is out.*
+# *Press what you may do. What is left stands above, ordered by how often it found a deciding word.*
 #
 # 1. You may only ask, at most 50 times. What is left, and what does it overlook?
 # 2. You may see everything, but only once. Is the method that is left a good choice?
@@ -517,15 +516,14 @@ which_method(ways, {"blanks": "texts with blanks too", "plain": "whole texts onl
 # %% [markdown]
 # ## In practice
 #
-# - You may ask often: **LIME or kernel SHAP** ([7.5](05_surrogates.ipynb)). Teach the model
-#   blanks first, or fill the gaps with words ([7.4](04_perturbation.ipynb)).
-# - You may ask a few times: **occlusion**, which is blind where words stand in for each other.
-# - You have gradients and little time: **integrated gradients** or **AttnLRP** (7.2, 7.3, 7.11),
-#   after a test on planted reasons in your own model. In our networks the bare gradient was no
-#   explanation of a sure answer.
+# - Many questions: **LIME or kernel SHAP** ([7.5](05_surrogates.ipynb)). Teach the model blanks
+#   first, or fill the gaps with words ([7.4](04_perturbation.ipynb)).
+# - A few: **occlusion**, which is blind where words stand in for each other.
+# - Gradients and little time: **AttnLRP** (7.3, 7.11), or **integrated gradients** (7.2).
 # - **Attention** shows where a model looks (7.8 to 7.10). Do not hand it out as a reason.
-# - Set a random row beside every picture, and plant a reason that you know before you trust a
-#   method. Our texts are short and made by a rule; real ones are measured on each method's page.
+# - Set a random row beside every picture, and plant a reason that you know in your own model before
+#   you trust a method. Our texts are short and made by a rule; real ones are measured on each
+#   method's page.
 #
 # ## Five questions
 #
@@ -619,19 +617,19 @@ print(f"{100 * floor:.0f} %")
 # each asks its own question. Held to reasons that we planted, LIME and kernel SHAP put a deciding
 # word first in more than nine texts of ten where training had shown blanks, and in about half where
 # it had not; the gradient, attention and AttnLRP each had networks on which they failed more often
-# than not. Back to the bank: believe neither picture for its looks; ask which questions the two
-# programs put, plant a reason in the bank's model, or train one like it several times, and believe
-# a program only as far as it finds the reason in all of them.
+# than not. Back to the bank: believe neither picture for its looks. Ask which question each of the
+# two programs puts, plant a reason that you know in the bank's model, or train several like it, and
+# believe a program only as far as it finds that reason in all of them.
 #
 # ## Further reading
 #
 # - Ras, Xie, van Gerven, Doran (2022), *Explainable Deep Learning: A Field Guide for the
 #   Uninitiated*: the taxonomy that the book follows.
-# - Molnar, *Interpretable Machine Learning*: its chapter on properties of explanations has more
-#   than are measured here, after Robnik-Šikonja and Bohanec.
+# - Molnar, *Interpretable Machine Learning*: has more properties of explanations than are measured
+#   here, after Robnik-Šikonja and Bohanec.
 # - Atanasova, Simonsen, Lioma, Augenstein (2020), *A Diagnostic Study of Explainability Techniques
-#   for Text Classification*: such properties on real texts, held to words that people marked; there
-#   gradients do best. What we plant and what people mark are different truths.
+#   for Text Classification*: on real texts, held to words that people marked, gradients do best.
+#   What we plant and what people mark are different truths.
 # - Jacovi, Goldberg (2020), *Towards Faithfully Interpretable NLP Systems*: why an explanation that
 #   convinces need not be faithful.
 # - Covert, Lundberg, Lee (2021), *Explaining by Removing*: one frame for all that takes words away.

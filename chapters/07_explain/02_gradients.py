@@ -118,8 +118,7 @@ baseline_way(words, list(ways.values()))
 # *Generated text. The way leads from a baseline, a text that says nothing, straight to our text.
 # Green: the model's answer there, above zero for negative. Below it: its slope, the gradients of
 # all words together; the filled area is what they have added up to so far. Blue words speak for
-# negative, orange words against it. Move the point, with the finger in the picture too, and choose
-# another baseline.*
+# negative, orange words against it. Move the point, and choose another baseline.*
 #
 # 1. The point stands at the text. Which words have a colour in the row "gradients here"? Where on
 #    the way do they take it on?
@@ -131,18 +130,17 @@ baseline_way(words, list(ways.values()))
 #
 # 1. Hardly any. The colours come in the middle of the way, around place 23, where the model makes
 #    up its mind: first *i* and *cold*.
-# 2. It hardly moves, and even falls a little. The model is **saturated**: more of the same
-#    text makes it no surer, as a full cup takes no more tea. So gradients there are small, and some
-#    have the other sign.
+# 2. It hardly moves, and even falls a little. More of the same text makes the model no surer. So
+#    gradients there are small, and some have the other sign.
 # 3. *cold* counts −1.49: against negative. *dull* counts −1.99. A text of zeros is no text that
 #    says nothing: the model gives it −2.71, and is sure that it is positive.
 #
 # </details>
 #
 # The gradient answers another question than ours. It tells what a *small change of this text*
-# would do, and where a model is sure, small changes do little. We want to know what the words have
-# *done*. So let the text grow from one that says nothing, and add up the gradients on the way. That
-# is **integrated gradients** (Sundararajan, Taly and Yan 2017).
+# would do. Where a model is sure, that is little: it is **saturated**, as a full cup takes no more
+# tea. We want to know what the words have *done*. So let the text grow from one that says nothing,
+# and add up the gradients on the way. That is **integrated gradients**.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: a full cup
@@ -150,17 +148,17 @@ baseline_way(words, list(ways.values()))
 # A cup holds 4. Somebody pours 6 of tea and 2 of milk, and the rest runs over: what is in the cup
 # is $f = \min(\text{tea} + \text{milk},\ 4)$. How much of it is thanks to the tea?
 #
-# One drop more of either changes nothing: both gradients are 0. Now open both taps together, so
-# that at every moment there has been three times as much tea as milk. At half of the way 3 of tea
-# and 1 of milk are poured, and the cup is full.
+# One drop more of either changes nothing: both gradients are 0. Now pour both together, so that at
+# every moment there has been three times as much tea as milk. At half of the way 3 of tea and 1 of
+# milk are poured, and the cup is full.
 #
 # | part of the way | 0 to ½ | ½ to 1 | mean |
 # |---|---|---|---|
 # | gradient of the tea | 1 | 0 | ½ |
 # | gradient of the milk | 1 | 0 | ½ |
 #
-# Each gets its mean gradient times the way it has gone: tea $½ · 6 = 3$, milk $½ · 2 = 1$. Together
-# $4$, which is what came into the cup: the shares are **complete**.
+# Each gets its mean gradient times what was poured of it: tea $½ · 6 = 3$, milk $½ · 2 = 1$.
+# Together $4$, which is what came into the cup: the shares are **complete**.
 #
 # Begin instead with the milk already in the cup. Now only tea flows, and the cup is full after a
 # third of it: tea gets $⅓ · 6 = 2$, milk nothing. With the tea there first, both get nothing. Each
@@ -200,7 +198,9 @@ for already in ([0.0, 0.0], [0.0, 2.0], [6.0, 0.0]):
 # %% [markdown]
 # ## Four methods
 #
-# $x_s$ is the row (embedding vector) of word $s$, $f$ the answer, $b$ the baseline.
+# $x_s$ is the row (embedding vector) of word $s$ and $b$ the baseline. The answer $f$ is the score
+# of the class less that of the other, *before* the softmax: it is not the softmax that makes the
+# gradient small.
 #
 # - **Gradient**: the length of $\partial f / \partial x_s$. How steep is the answer in the steepest
 #   direction of this vector? It has no sign.
@@ -209,13 +209,8 @@ for already in ([0.0, 0.0], [0.0, 2.0], [6.0, 0.0]):
 # - **SmoothGrad**: the gradient's mean over 32 copies of the text with noise on all rows (its
 #   deviation is 15 % of their range).
 # - **Integrated gradients**: $(x_s - b_s) \cdot$ the mean of $\partial f / \partial x_s$ along the
-#   way from $b$ to $x$. Over all words this adds up to $f(x) - f(b)$.
-#
-# The shares must add up to $f(x) - f(b)$. If a gap stays however many steps you take, look for an
-# attention mask that differs between the two ends.
-#
-# The answer $f$ is the score of the class less that of the other, *before* the softmax. That its
-# gradient is small is not the softmax's doing.
+#   way from $b$ to $x$, in steps. The shares must add up to $f(x) - f(b)$. If a gap stays however
+#   many steps you take, look for an attention mask that differs between the two ends.
 
 # %% Integrated gradients, and the library's tags=["nbval-check-output"]
 middle = (torch.arange(64) + 0.5) / 64  # the middles of 64 equal steps
@@ -259,8 +254,7 @@ coloured(words, {name: values for name, values in shown.items() if name != "by l
 # *Each row has its own scale: its strongest word has the full colour. IG: integrated gradients,
 # with their baseline.*
 #
-# The rule that made this review says: *cold* decides, because the writer, *i*, says it. No row
-# agrees with another on everything. In numbers:
+# The rule that made this review says: *cold* decides, because the writer, *i*, says it. In numbers:
 
 # %% The sizes tags=["fold"]
 sizes = {
@@ -276,8 +270,7 @@ table([[name, *(f"{row[k]:.2f}" for k in chosen), f"{sum(row):.2f}"]
 
 # %% [markdown]
 # Gradient × input finds almost nothing to share out. Integrated gradients share out the whole
-# change of the answer, from whatever the baseline was given. In this review even [MASK] puts *i*
-# before *cold*.
+# change of the answer since the baseline. In this review even [MASK] puts *i* before *cold*.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -297,8 +290,7 @@ predict(
 # ## Held to the truth: open this once you have predicted
 #
 # In generated reviews we know which words decide: the adjective that the writer uses, and the *not*
-# before it. Does a method put one of them first? Words are ranked by their value, and then by its
-# size alone, without the sign.
+# before it. Does a method put one of them first, by value, or by size alone, without the sign?
 
 
 # %% Judge the methods on many texts tags=["fold"]
@@ -364,9 +356,8 @@ table([[name, percent(got["value"]), percent(got["size"])] for name, got in told
 #   [MASK], [PAD] or the mean. Zeros, the usual choice in programs, are not shown to beat
 #   gradient × input by size.
 #
-# So a method's name alone says little: **integrated gradients are as good as their baseline.**
-# Two things speak for [MASK] here. This model has met it in training, as a word that is not known;
-# and on our review the model is undecided there: 0.04.
+# So **integrated gradients are as good as their baseline.** Two things speak for [MASK]: this model
+# has met it in training, and with all of our review's words hidden it is undecided, 0.04.
 
 
 # %% Differences, on the same reviews tags=["fold"]
@@ -385,13 +376,10 @@ table([ahead(*pair) for pair in pairs], ["difference, by size", "% of reviews"],
 # %% [markdown]
 # ## Real sentences, and three seeds
 #
-# Sentences from film reviews (rt_polarity) have no list of deciding words. What can be known is
-# what the *model* does when a word is hidden: by how much its answer changes when this word alone
-# becomes [MASK]. We compare the order of the words, by size. This favours the baseline [MASK],
-# which asks for the same exchange, of all words at once instead of one by one.
-#
-# Three models have learned from rt_polarity, three from generated reviews, all from texts in which
-# a share of the words was [MASK].
+# Sentences from film reviews (rt_polarity) have no list of deciding words. What can be known is by
+# how much the *model's* answer changes when one word alone becomes [MASK] (occlusion). We compare
+# the order of the words, by size. This favours the baseline [MASK]. Three models have learned from
+# rt_polarity, three from generated reviews, all from texts with some words hidden.
 
 
 # %% Train a model of reviews tags=["fold"]
@@ -528,14 +516,15 @@ table([[name, seeds("generated", name, "size", 100, 0), seeds("generated", name,
       "to highest)")  # fmt: skip
 
 # %% [markdown]
-# **What agrees.** From [MASK], integrated gradients are first or level in every seed. They put a
-# deciding word of generated reviews first (in two seeds by a margin over the mean row that 150
+# **What agrees.** From [MASK], integrated gradients lead twice, in every seed: they put a deciding
+# word of generated reviews first most often (in two seeds by a margin over the mean row that 150
 # reviews cannot show), and they come nearest to the order of occlusion in real sentences.
 #
 # **What does not.** On the chapter's model [PAD] was as good as [MASK]; on three other trainings it
 # has 47 to 71 %. The interval there spoke of other reviews, not of other trainings. From zeros it
-# is 61 to 71 %, more than gradient × input has by size in each of the three. And on real sentences
-# the plain gradient is about as near to occlusion as integrated gradients from zeros.
+# is 61 to 71 %, more than gradient × input has by size in each of the three. And the plain gradient
+# is about as near to occlusion as integrated gradients from [MASK] in generated reviews, and as
+# those from zeros in real sentences.
 
 # %% How much there is to share out tags=["fold"]
 some = "gradient × input", "IG, [MASK]", "IG, zeros"
@@ -586,11 +575,11 @@ if len(rows) == 6:
         for a, b in zip(*firsts, strict=True)))  # fmt: skip
 
 # %% [markdown]
-# How much gradient × input can share out depends on how sure a model is. In the networks of real
+# How much gradient × input can share out goes with how sure a model is. In the networks of real
 # sentences it is half of the answer. In the chapter's own network it is nothing where the answer is
-# surest, above 2.8, and a good part of the less sure answers that it gives when words are hidden
-# (how much, these few reviews do not tell). (Saturation is not alone in this: a layer norm
-# keeps such sums small as well, see [7.3](03_relevance.ipynb).)
+# above 2.8, and a part of the less sure answers, which it gives when words are hidden (how large a
+# part, these few reviews do not tell). Layer norms keep such sums small as well
+# ([7.3](03_relevance.ipynb)).
 
 # %% [markdown] tags=["aside"]
 # ## A sum that does not add up
@@ -768,8 +757,6 @@ table([[name, 32 if "32" in name else 1, found[name]] for name in COSTS],
 # - Give the baseline with every picture of integrated gradients, and what the model says of it.
 #   Take one that the model has seen in training and on which it is undecided. Look at a second.
 # - Print the gap with every sum. Above a hundredth of the change, take more steps.
-# - If you can afford to hide words one by one, do that beside it: [7.4 takes words
-#   away](04_perturbation.ipynb).
 #
 # ## Five questions
 #
@@ -875,11 +862,11 @@ for form in (x, open_relu(x) - open_relu(-x)):
 # A gradient tells what a small change of the text would do; where a model is sure, that is next to
 # nothing. Integrated gradients add up the gradients on a way from a baseline, so that the shares
 # make the whole change of the answer; they are as good as their baseline, and from [MASK] they put
-# a deciding word first more often than the gradient did, in every seed. Back to the review: from
-# [MASK] *i* has 1.35 and *cold* 1.01 of the 2.83, so even here the first word is not the one that
-# decides: hide *i* alone and the answer stays, hide *cold* and it goes ([asked
-# here](04_perturbation.ipynb)). What the shares do show is *when* the model was convinced: long
-# before the end of the way, where the gradients are small.
+# a deciding word first more often than the gradient did, in every seed. Back to the review: the
+# model was convinced long before the end of the way, and at the end, where our text is, gradients
+# are small. From [MASK] the words share 2.83: *i* has 1.35 and *cold* 1.01, so even here the first
+# is not the one that decides: hide *i* alone and the answer stays, hide *cold* and it goes ([asked
+# here](04_perturbation.ipynb)).
 #
 # ## Further reading
 #
@@ -889,6 +876,7 @@ for form in (x, open_relu(x) - open_relu(-x)):
 #   section 6.1 on choosing a baseline.
 # - Smilkov, Thorat, Kim, Viégas, Wattenberg (2017), *SmoothGrad*: removing noise by adding noise.
 # - Sturmfels, Lundberg, Lee (2020), *Visualizing the Impact of Feature Attribution Baselines*,
-#   Distill: the same weakness on images, with pictures to move.
+#   Distill: the same weakness on images, with pictures to move, and the mean over many baselines,
+#   which we did not measure.
 # - Bastings, Filippova (2020), *The elephant in the interpretability room*: gradients and attention
 #   as explanations of text.

@@ -58,10 +58,9 @@ for name, toy in TOYS.items():
 
 # %% [markdown]
 # Two small BERTs have learned from generated reviews like this one. We know what decides in them:
-# only what the writer, *i*, finds. What critics or friends find tells nothing. Both models judge
-# new reviews without a mistake, and the only difference is their training: for one of them a share
-# of the words was hidden by `[MASK]`, while the other saw whole texts only. A word that is gone can
-# be
+# only what the writer, *i*, finds. Both models judge 2000 new reviews without a mistake. They
+# differ in their training: for one a share of the words was hidden by `[MASK]`, while the other saw
+# whole texts only. A word that is gone can be
 #
 # - a **`[MASK]`** in its place,
 # - **a row of zeros** instead of its embedding,
@@ -100,9 +99,8 @@ judges = {name: (toy, five_games(toy, SENTENCE, 0)) for name, toy in TOYS.items(
 thumb(judges, SENTENCE, 0, others(len(WORDS)), gone=[COLD])
 
 # %% [markdown]
-# *Press a word: it is away. Press one of the five ways: so it is shown what the models read. The
-# bars are how sure each model is that the review is negative; in the middle it cannot tell. Both
-# models run here, in the page.*
+# *Press a word: it is away. Press one of the five ways to see what the models read. The bars are
+# how sure each model is that the review is negative; in the middle it cannot tell.*
 #
 # 1. Without `cold` nobody can tell: the bars should stand in the middle. Which do not?
 # 2. All back, then take `i` away. The writer is not named, but it can be nobody else: critics spoke
@@ -155,8 +153,8 @@ table(lines, ["way, model", *gone], caption="negative, in %, without what stands
 #
 # What is lost without a word is its **occlusion**, or *leave-one-out*. In the OR it sees nothing:
 # neither word is missed while the other stays, though without both the answer is gone. In the AND
-# it counts the same 1 twice. So what the words are given does not add up to the answer: 0 in the
-# OR, 2 in the AND, and the answer is 1.
+# it counts the same 1 twice. So the values do not add up to the answer: 0 in the OR, 2 in the AND,
+# and the answer is 1.
 #
 # **Prediction difference** draws a word instead of leaving a blank. A model says *negative* with
 # 8 parts of 10 where it reads `cold` or `dull`, and with 2 of 10 where it reads `warm` or `witty`.
@@ -194,8 +192,8 @@ assert prediction_difference(anew).sub(2).abs().max() < 1e-5
 #
 # We wrote the language of these reviews, so we know exactly which words fit a gap: where `cold`
 # stood, each of 32 adjectives is as likely; where `not` stood behind `do`, nothing else fits. So
-# $g_s$ needs no guess. It is asked about reviews only, and so it is what the model can know without
-# the word. How far are the five ways from it?
+# $g_s$ needs no guess. What is lost when words that fit are drawn we call the *truth* here. How far
+# are the five ways from it?
 
 # %% Words that fit tags=["fold"]
 import re
@@ -308,11 +306,10 @@ table(lines, ["way", *TOYS], caption=f"the worst word of each of {len(ALL)} gene
       "far off what is lost without it, in hundredths (95 % interval)")  # fmt: skip
 
 # %% [markdown]
-# *A review counts by its worst word. By *truth* we mean here: the same model, asked with words that
-# fit.*
+# *A review counts by its worst word.*
 #
 # - In the model that **learned with blanks**, `[MASK]` is 9 hundredths off, and no other way comes
-#   near that. It learned one kind of blank; zeros or missing keys are as strange to it as ever.
+#   near that. It learned one kind of blank; zeros and missing keys are still strange to it.
 # - In the model of **whole texts** `[MASK]` is 54 hundredths off, zeros and no key 51 and 50. To
 #   know nothing would cost 45 hundredths (from 95 to 50): `[MASK]` is off by more than that.
 # - **Another word** depends least on the training, 26 and 32, because it needs no blank. But a word
@@ -322,8 +319,8 @@ table(lines, ["way", *TOYS], caption=f"the worst word of each of {len(ALL)} gene
 # ## More than one word
 #
 # **Smallest erasure** asks for the smallest set of words without which the model is no longer sure
-# (below 75 %). To try all sets is exact and costs $2^W$ questions at worst; **greedy** takes the
-# word that lowers the answer most, then the next.
+# (below 75 %). To try all sets is exact and costs $2^W$ questions at worst, for $W$ words;
+# **greedy** takes the word that lowers the answer most, then the next.
 
 # %% Smallest erasure against greedy tags=["fold"]
 from deepdive.explain.games.perturbation import smallest_erasure
@@ -364,8 +361,8 @@ table(lines, ["search", "review", "the deciding words, %", "questions"],
 
 # %% [markdown]
 # Where either of two words would do, trying all sets of two finds both, in all reviews. Greedy
-# finds them in half: its first step has nothing to go by, since no single word is missed, and so it
-# takes whatever moves the answer most, however little.
+# finds them in half: no single word is missed, so its first step takes whatever moves the answer
+# most, however little.
 
 # %% [markdown] tags=["aside"]
 # ### Meaningful perturbation: the gradient searches
@@ -423,8 +420,7 @@ print(f"margin with both words {pair[0]:.2f}, without {pair[1]:.2f}, lost {pair[
 #
 # Now another truth: the rule that made the text. By it the *not* decides as well. A method has
 # found the deciding words if its first one or two words are exactly these (for an erasure: if it
-# takes away exactly these). (7.1 asks for one of them only, so its numbers for occlusion are higher
-# where two words decide.)
+# takes away exactly these).
 
 # %% The truth table tags=["fold"]
 FEW = pick(ci=2, laptop=20, gpu=20, experiment=2)  # learned masks take longest
@@ -476,20 +472,20 @@ truth_table("whole texts only")
 #   it in 60 of a hundred reviews only.
 # - **With *not*.** Hardly anything finds `not`, and here the two truths part: behind `do` nothing
 #   else can stand, so nothing is lost without it, and yet the rule needs it. *What is lost without
-#   a word is not what the word does.* (Exercise 3 finds it. Pham et al., 2022, saw the same on real
-#   text: a predictable word gets nothing, whatever it does.)
-# - **Either.** One word at a time does not see it, as in the sum by hand. The smallest erasure does
-#   in every review, a learned mask in three of four; in the model of whole texts both fail, since
-#   they use blanks. *Another word* finds some, probably because it puts praise beside blame, which
-#   no review has.
+#   a word is not what the word does.* (Exercise 3 finds it.)
+# - **Either.** `[MASK]`, one word at a time, finds it in no review, as in the sum by hand. The
+#   smallest erasure does in every one, and a learned mask (the gradient searches, in the fold
+#   above) in three of four; in the model of whole texts both fail, since they use blanks. *Another
+#   word* finds it in 53 and 87 of a hundred, probably because it puts praise beside blame, which no
+#   review has.
 
 # %% [markdown]
 # ## Is a deletion curve to be trusted?
 #
 # To judge an explanation without knowing the truth, one takes the words away in its order and
 # watches the answer: the earlier it falls, the better the explanation, so the smaller the **area
-# under the deletion curve**. Here we know the right order: the deciding words first. It must beat
-# random orders, and they must beat the reverse.
+# under the deletion curve**. Here we know the right order, the deciding words first, and can judge
+# the measure: this order must beat random ones, and they must beat the reverse.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -581,9 +577,9 @@ with_alt(figure, "Three panels. Above, right order and occlusion's order are one
 # All three settings tell the right order from random ones and these from the reverse, well outside
 # the intervals. So a deletion curve tells good from bad on average, even here. But where occlusion
 # begins with a wrong word, the curve of the model of whole texts prefers its order to the right one
-# in 19 of 24 reviews, and with drawn words in 10 of 13. So drawing words makes fewer mistakes, but
-# does not make the curve notice them. Where blanks were learned occlusion made none, so this says
-# nothing of the curve there. Below the middle the curve measures how far a blank pushes the model
+# in 19 of 24 reviews, and with drawn words in 10 of 13: occlusion makes fewer mistakes with them,
+# and the curve does not notice these either. Where blanks were learned occlusion made none, so this
+# says nothing of the curve there. Below the middle the curve measures how far the model is pushed
 # to the other side, and takes this for faithfulness.
 
 # %% [markdown] tags=["aside"]
@@ -740,12 +736,12 @@ print(f"lost in probability: {sure[0] - sure[1]:.4f}, in log odds: {log_odds[0] 
 # %% [markdown]
 # ## In practice
 #
-# - **Say what stands there.** "Occlusion" without it is half a method. Take what the model has met:
-#   `[MASK]` only if blanks were in its training, else words that fit, drawn by a masked language
-#   model (`samplers.masked_lm`; Kim et al. 2020). Pham et al. (2022) found that no better than
-#   leave-one-out on real text. captum puts zeros where nothing is named (`baselines`).
+# - **Say what stands there.** Take what the model has met: `[MASK]` only if blanks were in its
+#   training, else words that fit, drawn by a masked language model (`samplers.masked_lm`; Kim et
+#   al. 2020), which Pham et al. (2022) found no better than leave-one-out on real text. captum puts
+#   zeros where nothing is named (`baselines`).
 # - **Training with blanks is cheap** (see *Real reviews*): hide a random share of the words in half
-#   of the texts of each batch, as Madsen et al. (2024) do; then one may ask with blanks.
+#   of the texts of each batch, as Madsen et al. (2024) do.
 # - **A small drop does not prove a word unimportant.** Take away pairs, or search for the smallest
 #   erasure, before you say so.
 # - **Do not judge a method of removal by removal alone.** Both may see the same artefact.
@@ -836,13 +832,13 @@ print({way: round(100 * float(drop)) for way, drop in pairs.items()})
 # %% [markdown]
 # ## In three sentences
 #
-# What is lost without a word depends on what stands in its place: what the model has met there,
-# blanks that it learned or words that fit, and nothing else, shows what the word was worth. Taken
-# away one at a time, words are not missed where either of two would do, and both count whole where
-# both are needed; the smallest erasure finds the first, in a model that learned with blanks. Back
-# to the thumb: for such a model `[MASK]` works as one, 9 hundredths off at the worst word, while
-# the other model reads it as a word of its own, stays at 94 % without `cold`, and falls to 5 %
-# without `i`; so ask what a model has learned to see under a thumb, before you believe what it
+# What is lost without a word depends on what stands in its place: ask with what the model has met
+# there, blanks that it learned or words that fit. Taken away one at a time, words are not missed
+# where either of two would do, and both count whole where both are needed; the smallest erasure
+# finds the first, in a model that learned with blanks. Back to the thumb: yes, the answer hangs on
+# what stands under it. For a model that learned with blanks `[MASK]` works as a thumb, 9 hundredths
+# off at the worst word; the other model stays at 94 % negative without `cold`, and falls to 5 %
+# without `i`. So ask what a model has learned to see under a thumb, before you believe what it
 # says.
 #
 # ## Further reading
@@ -857,6 +853,6 @@ print({way: round(100 * float(drop)) for way, drop in pairs.items()})
 #   Zintgraf et al. (2017), *Visualizing Deep Neural Network Decisions*: prediction difference.
 # - Kim et al. (2020), *Interpretation of NLP models through input marginalization*: words drawn by
 #   a masked language model. Pham, Bui, Mai, Nguyen (2022), *Double Trouble*: no better than leaving
-#   one out, and deletion curves favour it.
+#   one out, deletion curves favour it, and a predictable word gets nothing, whatever it does.
 # - Madsen, Reddy, Chandar (2024), *Faithfulness Measurable Masked Language Models*: blanks in
 #   training, on 16 data sets.

@@ -103,8 +103,10 @@ near_text(judges, samples=2)
 #
 # </details>
 #
-# By hand, for `not good`, *a negation*: the judge says −1 with both words, 1 for `good` alone, and
-# 0 else. A text with $k$ of $S$ words has the distance $D = 1 - \sqrt{k / S}$ and the weight
+# <details><summary>LIME by hand: two words, four texts</summary>
+#
+# For `not good`, *a negation*, the judge says −1 with both words, 1 for `good` alone, and 0 else. A
+# text with $k$ of $S$ words has the distance $D = 1 - \sqrt{k / S}$ and the weight
 # $\exp(-D^2 / 0.35^2)$:
 #
 # | `not` | `good` | the judge | $D$ | weight |
@@ -117,6 +119,8 @@ near_text(judges, samples=2)
 # The line goes nearly through the first three, so without a penalty `not` gets about −2 and `good`
 # about −1: $2 - 2 - 1 = -1$, $2 - 1 = 1$, $2 - 2 = 0$. What it says of the last, 2, is wrong and
 # hardly counts.
+#
+# </details>
 #
 # ## By hand: a fair share
 #
@@ -169,21 +173,19 @@ print("occlusion", occlusion(three).int().tolist())
 # ## The equations
 #
 # $K$ is the set of words that stay, $f(K)$ what the judge says, $S$ how many words there are. LIME
-# and the Shapley values are one fit, with other weights $\pi$:
+# and the Shapley values are the same fit with different weights $\pi$:
 #
 # $$\min_{w, b} \; \sum_K \pi(K) \Big( f(K) - b - \sum_{i \in K} w_i \Big)^2$$
 #
 # **LIME** chooses $\pi(K) = \exp(-D^2 / \text{width}^2)$, where $D$ grows with the words that are
 # gone, and adds a penalty on $w$. Shapley values ask for something else: a word that adds nothing
 # gets nothing, two that do the same get the same, the shares for the sum of two judges are the sums
-# of the shares, and all add up to $f(\text{all}) - f(\text{none})$. Lundberg and Lee (2017) asked
-# which $\pi$ gives them.
+# of the shares, and all add up to $f(\text{all}) - f(\text{none})$. Which $\pi$ gives them?
 #
-# For them the line must pass exactly through two texts, the one without any word and the whole one:
-# $b = f(\text{none})$, and the $w_i$ add up to $f(\text{all}) - f(\text{none})$. The weights $\pi$
-# are for all other sets. Try it with four words, of which the first three are needed together: 1 if
-# they are there, else 0. The fourth does nothing. Sets of two count $r$ times as much as sets of
-# one or three:
+# The line must pass exactly through the text without any word, $b = f(\text{none})$, and through
+# the whole one. The weights $\pi$ are for all other sets. Try it with four words, of which the
+# first three are needed together: 1 if they are there, else 0. The fourth does nothing. Sets of two
+# count $r$ times as much as sets of one or three:
 
 # %% Which weights are fair? tags=["slide"]
 from deepdive.page.tables import table
@@ -208,13 +210,12 @@ table([[called, *(round(fit(r)[i], 4) + 0.0 for i in (0, 3))] for called, r in t
 
 # %% [markdown]
 # Only at $r = 1/2$ does the fourth word get nothing, and each of the others its third. That is the
-# **SHAP kernel**:
+# **SHAP kernel** (Lundberg and Lee 2017):
 #
 # $$\pi(k) = \frac{S - 1}{\binom{S}{k}\, k\, (S - k)}$$
 #
-# for a set of $k$ words: here 1/4, 1/8 and 1/4. (For no word and for all the formula divides by 0:
-# there the line has to fit.) Nothing is left to choose. The fit over all sets *is* the Shapley
-# values; over drawn sets it is near them.
+# for a set of $k$ words: here 1/4, 1/8 and 1/4. Nothing is left to choose. The fit over all sets
+# *is* the Shapley values; **kernel SHAP** fits drawn sets, and is near them.
 
 # %% The kernel, and a fit over all sets tags=["nbval-check-output", "fold"]
 from deepdive.explain.games.shapley import kernel_shap, set_weight
@@ -317,11 +318,10 @@ table([[called, k] for called, k in slopes.items()], ["model", "exponent"],
       "the exponent (95 % interval over seeds)")  # fmt: skip
 
 # %% [markdown]
-# More texts make LIME steadier *and* its R² a little smaller: 0.87 to 0.84, and 0.83 to 0.73. (In
-# the picture above it can also rise: there the penalty holds few texts back.) The error of kernel
-# SHAP falls like one over the root, once there are some 200 texts: four times as many halve it. At
-# 50 it is the less steady of the two in one network, and the steadier in the other. But what it
-# nears is known; LIME nears a line of its own, and where words act together that differs:
+# More texts make LIME steadier *and* its R² smaller: 0.87 to 0.84, and 0.83 to 0.73. The error of
+# kernel SHAP falls like one over the root, once there are some 200 texts: four times as many halve
+# it. At 50 it is the less steady of the two in one network, and the steadier in the other. But what
+# it nears is known; LIME nears a line of its own, and where words act together that differs:
 
 # %% What each of them nears tags=["slide", "fold"]
 from deepdive.page.explained import coloured
@@ -341,11 +341,11 @@ coloured(WORDS, {"occlusion": occlusion(game),
 
 # %% [markdown]
 # *Why "negative"? Blue speaks for it, orange against it; each row has its own unit.* All find
-# `cold`. LIME and the fair share also give `i` a third as much: it says whose opinion counts, and
-# the anchor below holds it too. `critics` gets a fifth. Occlusion gives both nothing: each can go
-# alone. But `dull` counts only in the fair share, and against "negative": on average it takes 0.62
-# off "negative" where `cold` is gone, and adds 0.37 where `cold` is there. LIME asks mostly near
-# the text, Shapley about texts of all lengths alike. Both are right, about different texts.
+# `cold`. LIME and the fair share also give `i` a third as much, since it says whose opinion counts,
+# and `critics` a fifth. Occlusion gives both nothing: each can go alone. But `dull` counts only in
+# the fair share, and against "negative": on average it takes 0.62 off "negative" where `cold` is
+# gone, and adds 0.37 where `cold` is there. LIME asks mostly near the text, Shapley about texts of
+# all lengths alike. Both are right, about different texts.
 
 # %% [markdown]
 # ## Anchors: a rule that holds
@@ -361,8 +361,8 @@ coloured(WORDS, {"occlusion": occlusion(game),
 # | great | 1/2 | 1/2 |
 # | great, cast | 1 | 1/4 |
 #
-# The shortest rule found whose precision in the drawn texts is 95 % or more, and is 90 % or more
-# with 95 % confidence, is the anchor.
+# The anchor is the shortest rule found whose precision is 95 % or more in the drawn texts, and 90 %
+# or more with 95 % confidence.
 
 # %% The same by counting tags=["nbval-check-output", "fold"]
 from deepdive.explain.games.anchors import anchor, exact_precision
@@ -414,8 +414,7 @@ table(lines, ["reason: text", "LIME", "Shapley", "rule"],
 # - **Negation**: in the fair share `good` is worth nothing, and the rule is `not` alone, since
 #   without `good` the answer is no praise either. Only LIME names both, and gives `the` a little.
 #   None of them says that *not* turns *good* round.
-# - An **empty rule** is an answer too: in 95 % of the texts with words gone the decision stays,
-#   whichever they are.
+# - An **empty rule** says that in 95 % of the texts the decision stays, whichever words are gone.
 #
 # Now the trained networks, on reviews whose deciding words are known. LIME and kernel SHAP have
 # found them if their largest one or two are exactly these; an anchor, if it is exactly these.
@@ -503,24 +502,31 @@ table(lines, ["reviews", "no word", "deciding words only", "stays if all go"],
       "other; decisions that stay when all words are gone")  # fmt: skip
 
 # %% [markdown]
-# - **One word decides.** LIME and kernel SHAP find it in all 20 reviews, if the network knows
-#   holes. If not, all three miss many: blanks push the answer about, and from outside nobody sees
-#   it.
+# - **One word decides.** LIME and kernel SHAP find it in all 20 reviews, in the network that
+#   learned with blanks. In the other one all three miss many: blanks push its answer about, and
+#   from outside nobody sees it.
 # - **`not`** is found by none. Behind `do` nothing else can stand, so [nothing is lost without
 #   it](04_perturbation.ipynb).
-# - **Either of two.** Anchors answers another question: one word is enough. In the 12 "negative"
-#   reviews its rule holds deciding words and no other. In the 8 "positive" ones it is empty, and
-#   this network calls these "positive" with all words gone too. Over all kinds 10 of the 33 reviews
-#   whose decision stays without any word have an empty rule, and 1 of the other 27.
+# - **Either of two.** Where blanks were learned LIME and kernel SHAP find both in all 20. Anchors
+#   answers another question: one word is enough. In the 12 "negative" reviews its rule holds
+#   deciding words and no other. In the 8 "positive" ones it is empty, and this network calls these
+#   "positive" with all words gone too.
 #
+# <details><summary>Empty rules, over all kinds of reviews</summary>
+#
+# Of the 33 reviews whose decision stays without any word, 10 have an empty rule, and 1 of the other
+# 27.
+#
+# </details>
+
+# %% [markdown] tags=["aside"]
 # ## Real reviews, and a truth
 #
 # Logistic regression on TF-IDF counts of single words (rt_polarity). Its log odds are a sum of
-# *coefficient × TF-IDF*: surely that is each word's share. LIME's authors took models that use at
-# most ten words of a text, and report that LIME finds over 90 % of these (section 5.2). We ask for
-# the three words with the largest *coefficient × TF-IDF*, in two versions: all rows divided by one
-# length, and each row by its own, as scikit-learn does unless told otherwise. (In the profile `ci`
-# generated reviews take their place.)
+# *coefficient × TF-IDF*: surely that is each word's share. We ask for the three words with the
+# largest *coefficient × TF-IDF*, in two versions: all rows divided by one length, and each row by
+# its own, as scikit-learn does unless told otherwise. (In the profile `ci` generated reviews take
+# their place.)
 
 # %% A linear model of words tags=["fold"]
 from collections import Counter
@@ -625,11 +631,10 @@ table(lines, ["method, model", "top three, %", "times as large"],
 
 # %% [markdown]
 # Divided by one length the model is a sum, and all three give back its coefficients, or nearly.
-# Divided by their own, all three seem to be wrong about one word in five or six. They are not:
-# without a word the row is shorter, and every other word counts more. Kernel SHAP gives 1.66 times
-# as much, and it asks about short texts too. R² fell from 0.999 to 0.943; without the first number
-# nobody would have noticed. *Coefficient × TF-IDF* is not what a word does: a truth must be true of
-# the question that was asked.
+# Divided by their own, all three seem to be wrong about one word in five to seven. They are not:
+# without a word the row is shorter, and every other word counts more. Kernel SHAP, which asks about
+# short texts too, gives 1.66 times as much. R² fell from 0.999 to 0.943; without the first number
+# nobody would have noticed. *Coefficient × TF-IDF* is not what a word does.
 
 # %% [markdown]
 # ## In practice
@@ -645,14 +650,22 @@ table(lines, ["method, model", "top three, %", "times as large"],
 #   none of the three can know ([7.4](04_perturbation.ipynb)).
 # - Anchors is the dear one: it asked about some 4,000 texts a review, the others about 300.
 # - Report the width, the number of texts, R² and the spread between seeds with every picture of
-#   LIME. The package `lime` draws 5,000 texts with the width 0.35 of this page (there
-#   `kernel_width=25`), but it takes a repeated word away at all its places at once, removes words
-#   and puts no blank, and explains probabilities. `bow=False` and `mask_string` change the first
-#   two.
-# - The package `shap` explains texts with its Partition explainer unless told otherwise: words come
-#   and go in groups, so its numbers are Owen values, and words in one group share.
+#   LIME.
 # - Explain log odds or margins. A probability close to 1 hides what words do.
+# - A truth must be true of the question that was asked. *Coefficient × TF-IDF* is not, where each
+#   row is divided by its own length (*Real reviews, and a truth*).
 #
+# <details><summary>What the packages `lime` and `shap` do with texts</summary>
+#
+# - `lime` draws 5,000 texts with the width 0.35 of this page (there `kernel_width=25`), but it
+#   takes a repeated word away at all its places at once, removes words and puts no blank, and
+#   explains probabilities. `bow=False` and `mask_string` change the first two.
+# - `shap` uses its Partition explainer unless told otherwise: words come and go in groups, so its
+#   numbers are Owen values, and words in one group share.
+#
+# </details>
+
+# %% [markdown] tags=["aside"]
 # ### Common mistake: a narrow width, few texts, and the penalty as it was
 #
 # LIME's penalty of 1 stands beside a *sum* over texts. In a narrow width nearly all of them count
@@ -756,13 +769,14 @@ print([f"{v + 0.0:.2f}" for v in lime(need, all_sets(4), fit=free)[0].tolist()])
 # fit: words act together, or the penalty is too large. Shapley values are the mean gain over all
 # orders and add up, and kernel SHAP nears them like one over the root of its texts; an anchor is a
 # rule that is enough, and no more. Back to the butter: believe the weight about cakes much like
-# this one, the share about how to divide the prize, and the rule about what is enough to win; the
-# friends disagree because each was asked something else, and none of them has tasted anything but
-# cakes with holes.
+# this one, the share about how to divide the prize, and the rule about what is enough to win. The
+# friends disagree because each was asked something else, and all three depend on how the judges
+# take a cake with holes.
 #
 # ## Further reading
 #
-# - Ribeiro, Singh, Guestrin (2016), *"Why Should I Trust You?"*: sections 3 and 5.2.
+# - Ribeiro, Singh, Guestrin (2016), *"Why Should I Trust You?"*: section 3; section 5.2 asks models
+#   that use at most ten words of a text, and reports that LIME finds over 90 % of these.
 # - Lundberg, Lee (2017), *A Unified Approach to Interpreting Model Predictions*: theorem 2, the
 #   kernel.
 # - Covert, Lee (2021), *Improving KernelSHAP*: sets drawn in pairs, and the error.
