@@ -1,11 +1,11 @@
 # %% [markdown] tags=["slide"]
 # # Medical abstracts: which words made it say so?
 #
-# A program reads the abstract of a medical paper and says which kind of disease it is about:
-# *neoplasms*, 97 % sure. Then it colours the words that moved it. A doctor who has to decide
-# whether to believe it looks at the colours. Three questions, in the order in which she should ask
-# them: is the program better than counting words? Do the colours show what moved it? And is that
-# what she needs?
+# *Mid-line presentation of cervical lymphomata.* A program reads the abstract of a medical paper
+# and says which kind of disease it is about: *neoplasms*, 84 % sure. Then it colours the words that
+# moved it. A doctor who has to decide whether to believe it looks at the colours. Three questions,
+# in the order in which she should ask them: is the program better than counting words? Do the
+# colours show what moved it? And is that what she needs?
 #
 # <small>Book 7.6 · before this page: [fine-tuning](03b_reviews.ipynb),
 # [leaving words out](../chapters/07_explain/04_perturbation.ipynb) and
@@ -65,20 +65,20 @@ else:
 several = {text: labels for text, labels in labels_of(rows).items() if len(labels) > 1}
 every = with_one_label(rows)
 print(banner(rows.source))
+
+# %% What stands there tags=["fold"]
+from collections import Counter
+
+times = Counter(map(len, several.values()))
 print(
-    f"{len(rows):,} rows; {len(several)} texts stand there with several labels, in "
-    f"{sum(map(len, several.values()))} rows; {len(every):,} texts have one"
+    f"{len(rows):,} rows; {len(several)} texts have several labels ({times[2]} stand there twice, "
+    f"{times[3]} three times), in {sum(map(len, several.values()))} rows; {len(every):,} have one"
 )
 lengths = sorted(len(text.split()) for text in every.texts)
-print(
-    f"words in a text: {lengths[len(lengths) // 20]} to {lengths[-len(lengths) // 20]} in nine of "
-    f"ten, half of them above {lengths[len(lengths) // 2]}"
-)
-table(
-    [[name, count, f"{count / len(every):.0%}"] for name, count in every.counts().items()],
-    ["condition", "texts", "share"],
-    caption="Texts with one label",
-)
+low, middle, high = (lengths[int(q * len(lengths))] for q in (0.05, 0.5, 0.95))
+print(f"words in a text: {low} to {high} in nine of ten, half of them above {middle}")
+table([[name, count, f"{count / len(every):.0%}"] for name, count in every.counts().items()],
+      ["condition", "texts", "share"], caption="Texts with one label")  # fmt: skip
 
 # %% Some that have several labels tags=["fold"]
 short = {"neoplasms": "neoplasms", "digestive system diseases": "digestive",
@@ -101,10 +101,10 @@ for text, labels in list(several.items())[:3]:
 # ## The bar: counted words
 #
 # Count the words and pairs of words of a text, weigh rare ones more (TF-IDF), and give each a
-# number for each class (logistic regression). How strongly the numbers are held near zero, and whether
-# rare classes weigh more, is chosen on a validation part. Five folds: each text is tested once, by
-# a model that has not seen it. The score is **macro-F1**, the mean of the classes' F1, in which a
-# rare class counts as much as a frequent one.
+# number for each class (logistic regression). How strongly the numbers are held near zero, and
+# whether rare classes weigh more, is chosen on a validation part. Five folds: each text is tested
+# once, by a model that has not seen it. The score is **macro-F1**, the mean of the classes' F1, in
+# which a rare class counts as much as a frequent one.
 
 # %% Counted words on five folds tags=["fold"]
 import numpy as np
@@ -114,10 +114,6 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from deepdive.evaluate import macro_f1, macro_f1_interval
-from deepdive.page.runs.medical import Parts, folds
-
-labels, classes = np.array(every.labels), len(names)
-parts = folds(every.labels)
 
 
 def counted(part, texts, labels, k):
@@ -138,6 +134,11 @@ def counted(part, texts, labels, k):
     return best.predict(asked)
 
 
+# %% Each text once tags=["fold"]
+from deepdive.page.runs.medical import Parts, folds
+
+labels, classes = np.array(every.labels), len(names)
+parts = folds(every.labels)
 said_by_counting = np.concatenate(
     [
         counted(part, every.texts, every.labels, classes)
@@ -148,12 +149,28 @@ truth = np.concatenate([labels[part.test] for part in parts])
 bar = macro_f1_interval(said_by_counting, truth, classes)
 print(f"counted words, {len(truth):,} texts: macro-F1 {bar}")
 
+# %% The words that weigh most tags=["fold"]
+count = TfidfVectorizer(sublinear_tf=True, min_df=2)
+lesson = parts[0].train
+with threadpool_limits(1):
+    one_fold = LogisticRegression(C=3, class_weight="balanced", max_iter=2000, tol=1e-3).fit(
+        count.fit_transform([every.texts[i] for i in lesson]), labels[lesson]
+    )
+vocabulary = count.get_feature_names_out()
+heaviest = np.argsort(-one_fold.coef_, axis=1)[:, :5]
+by_class = {name: ", ".join(vocabulary[row]) for name, row in zip(names, heaviest, strict=False)}
+table(list(by_class.items()), ["condition", "words"],
+      caption="The five words that weigh most for each class, on the first fold")  # fmt: skip
+
 # %% [markdown]
+# This model explains itself: its numbers are its reasons. For *general* it has none of its own; it
+# is what is left when no other word is there.
+#
 # ## MiniLM, tuned
 #
 # MiniLM (Wang et al. 2020) is a small BERT: six layers, 384 wide. All its weights may move. It
-# reads the first 128 pieces of each text, three times, in batches of seven. Here the first of the five
-# folds is trained; the other four, and two more trainings of each, are kept beside the chapter.
+# reads the first 128 pieces of each text, three times, in batches of seven. Here the first of the
+# five folds is trained; the other four, and two more trainings of each, are kept.
 
 # %% The model, tuned on the first fold tags=["fold"]
 from pathlib import Path
@@ -162,13 +179,13 @@ import torch
 
 from deepdive.page.cost import measure
 from deepdive.page.profile import workdir
-from deepdive.page.runs.medical import LENGTH, tuned
+from deepdive.page.runs.medical import LENGTH, tuned, weighted_loss
 from deepdive.published.classifier import begin
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 from deepdive.published.weights import from_hub
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training import Keep
-from deepdive.training.tasks.classification import encode, predict
+from deepdive.training.tasks.classification import batches, encode, predict
 
 wanted = os.environ.get("DEEPDIVE_ENCODER", ENCODER)
 wanted = wanted or pick(ci="", laptop="", gpu="emilyalsentzer/Bio_ClinicalBERT")
@@ -189,6 +206,10 @@ if profile() == "ci":
 with measure() as card:
     model, history = tuned(model, ids, every.labels, part, folder=keep,
                            epochs=pick(ci=1.0, laptop=3.0, gpu=3.0))  # fmt: skip
+    sample = next(iter(batches([ids[i] for i in part.train], labels[part.train].tolist())))
+    card.count(lambda: weighted_loss(None, model, sample).backward(), times=len(history.losses))
+card.seconds = history.seconds
+model.zero_grad()
 logits = predict(model, [ids[i] for i in part.test])
 sure, said = logits.softmax(1).max(1)
 right = labels[part.test]
@@ -197,6 +218,30 @@ print(
     f"{len(part.train):,} texts, {len(history.losses):,} steps, {history.seconds / 60:.1f} min; "
     f"on {len(part.test)} texts macro-F1 {live}"
 )
+
+# %% Frozen: the mean of the states, and a linear model tags=["fold"]
+from sklearn.preprocessing import StandardScaler
+
+from deepdive.training.tasks.classification import features
+
+frozen = begin(folder, classes).encoder.to(next(model.parameters()).device)
+vectors = StandardScaler().fit_transform(features(frozen, ids)["mean"].numpy())
+
+
+def on_vectors(part, strengths=(1e-4, 1e-3, 1e-2, 1e-1)):
+    with threadpool_limits(1):
+        fitted = [LogisticRegression(C=C, class_weight=how, max_iter=2000).fit(
+                      vectors[part.train], labels[part.train])
+                  for C in strengths for how in (None, "balanced")]  # fmt: skip
+    best = max(fitted, key=lambda m: macro_f1(m.predict(vectors[part.valid]),
+                                              labels[part.valid], classes))  # fmt: skip
+    return best.predict(vectors[part.test])
+
+
+said_frozen = np.concatenate([on_vectors(part) for part in parts])
+held = macro_f1_interval(said_frozen, truth, classes)
+less_counted = macro_f1_interval(said_frozen, truth, classes, less=said_by_counting)
+print(f"frozen MiniLM, {len(truth):,} texts: macro-F1 {held}; less counted words {less_counted}")
 
 # %% [markdown]
 # A hospital's engineer proposes: MiniLM has read the web, not medicine. Let it **read on** first,
@@ -257,18 +302,50 @@ if runs:
               "macro-F1": macro_f1_interval(trained[arm], real, 5),
               "less published": macro_f1_interval(trained[arm], real, 5, less=trained["published"])
               if arm != "published" else None} for way, arm in ARMS.items()]  # fmt: skip
-ways = table(lines, caption=f"{len(real):,} texts, five folds, three trainings of each way; 95 % "
-             "over texts", formats={"less published": ".3f"}) if runs else "no kept result here"  # fmt: skip
+    caption = f"{len(real):,} texts, five folds, three trainings of each way; 95 % over texts"
+ways = (
+    table(lines, caption=caption, formats={"less published": ".3f"})
+    if runs
+    else "no kept result here"
+)
 ways
 
+
 # %% Against counted words tags=["fold"]
-if runs and not file and profile() != "ci":
-    above = macro_f1_interval(trained["published"], real, 5, less=said_by_counting)
+def vote(rows):
+    """The class that most trainings say of each text; of two that are level the first."""
+    return np.array([np.bincount(column, minlength=5).argmax() for column in rows.T])
+
+
+real_data = bool(runs) and not file and profile() != "ci"
+if real_data:
+    one_of = macro_f1_interval(trained["published"], real, 5, less=said_by_counting)
+    voted = vote(trained["published"])
+    above = macro_f1_interval(voted, real, 5, less=said_by_counting)
     assert above.low > 0
-    print(f"MiniLM as published less counted words: {above}")
+    alone = macro_f1_interval(trained["published"], real, 5)
+    lines = [["MiniLM, the mean of three", alone, one_of],
+             ["MiniLM, three that vote", macro_f1_interval(voted, real, 5), above]]  # fmt: skip
+against = (
+    table(lines, ["way", "macro-F1", "less counted words"],
+          formats={"less counted words": ".3f"}, caption="2,657 texts; 95 % over texts")
+    if real_data
+    else "real texts and kept runs only"
+)  # fmt: skip
+against
 
 # %% [markdown]
-# AFTER_TABLE
+# Reading on taught MiniLM medicine: a hidden piece of an abstract that it never saw costs 5.25
+# nats after MedQuAD, 6.08 after film reviews. And the score does not move: the difference between
+# the two ways of reading and none is 0.001, and the intervals leave room for one point either way.
+# Whoever had stopped at the first column would have reported a success. Gururangan et al. (2020)
+# did gain by reading on, with larger models and a thousand times as much text; that is not tested
+# here.
+#
+# Held still, MiniLM is level with counted words. Tuned, one training is ahead by so little that
+# the interval touches zero. Three trainings that vote are ahead outside the interval: the seed
+# alone changes one answer in eight, and a vote takes the odd one out. So much for the first
+# question: better, if one pays for three.
 #
 # ## Look: take a word away
 #
@@ -326,7 +403,8 @@ lines = []
 for k in wrong[:5]:
     told = cut[part.test[k]]
     found = METHODS["occlusion"](told.asked(model, int(said[k]), blank))
-    first = [told.words[i] for i in found.argsort(descending=True)[:3].tolist()]
+    strong = [told.words[i].strip(".,;:()") for i in found.argsort(descending=True).tolist()]
+    first = list(dict.fromkeys(word.lower() for word in strong))[:3]
     lines.append(
         [
             " ".join(told.words[:8]) + " ...",
@@ -350,12 +428,16 @@ if runs:
     )
 
 # %% [markdown]
-# AFTER_MISTAKES
+# Read the first row again: doxazosin, hypertension, and the label says *neoplasms*. Here the model
+# may be right and the label wrong. In the four others a text about the heart is labelled *general*,
+# which contradicts nothing, for the classes overlap. The words are those of the disease in all
+# five, and in all five the answer is counted as wrong: what the colours show is not whether an
+# answer is right.
 #
 # ## Which colours show what moved it?
 #
-# Take away the words that a method puts first, a twentieth, a tenth, a fifth of all: by how much does
-# the model's preference fall? (**Comprehensiveness**: more is better.) And keep these words
+# Take away the words that a method puts first, a twentieth, a tenth, a fifth of all: by how much
+# does the model's preference fall? (**Comprehensiveness**: more is better.) And keep these words
 # alone: how much is missing? (**Sufficiency**: less is better.) The floor is a method that draws
 # its numbers at random.
 
@@ -365,7 +447,7 @@ ask(
     "two of its five. Does the steady one show better what moved the model?",
     ["yes: what is steady is what counts", "not here: the steadiest is the worst"],
     answer=1,
-    explain="Rollout is the steadiest and stands just above chance. It multiplies attention "
+    explain="Rollout is the steadiest, and its words move the model least. It multiplies attention "
     "weights and never looks at the answer, and where a model looks changes little from seed to "
     "seed. Steady is what ignores much.",
     key="07_explain/steady",
@@ -434,34 +516,66 @@ if base:
         f"lacks alone, AttnLRP less integrated gradients: "
         f"{less('AttnLRP', 'integrated gradients', 'alone')}"
     )
+
+# %% Agreement tags=["fold"]
+from itertools import combinations
+
+if base:
     good = [m for m in order if m not in ("random", "attention rollout")]
-    pairs = [
-        bootstrap([shared(a, b, row, row) for row in base.values()]).value
-        for k, a in enumerate(good)
-        for b in good[k + 1 :]
-    ]
-    print(
-        f"five first words, two methods on one model: {100 * np.mean(pairs):.0f} % in common "
-        f"({100 * min(pairs):.0f} to {100 * max(pairs):.0f}, {len(pairs)} pairs)"
-    )
+    between = {(a, b): 100 * np.mean([shared(a, b, row, row) for row in base.values()])
+               for a, b in combinations(good, 2)}  # fmt: skip
     same = [100 * np.mean(steady(m)) for m in good]
-    print(
-        f"one method on two trainings: {np.mean(same):.0f} % ({min(same):.0f} to {max(same):.0f})"
-    )
-    between = seen[SEEDS[0]]
-    print(
-        f"answers that stay when the seed changes: "
-        f"{np.mean([between[t]['mine'] == base[t]['mine'] for t in between]):.0%}"
-    )
+    alike = [(base[t], row) for who in SEEDS for t, row in seen[who].items()
+             if row["mine"] == base[t]["mine"]]  # fmt: skip
+    nearer = [
+        100 * np.mean([shared(m, m, a, b) for m in good])
+        - 100 * np.mean([shared(*two, b, b) for two in between])
+        for a, b in alike
+    ]
+    told = [
+        f"{np.mean(list(v)):.0f} % ({min(v):.0f} to {max(v):.0f})" for v in (between.values(), same)
+    ]
+    print(f"of five first words two methods on one model share {told[0]}")
+
+# %% And when the seed changes tags=["fold"]
+if base:
+    print(f"one method on two trainings {told[1]}: more by {bootstrap(nearer)}, in points")
+    other = seen[SEEDS[0]]
+    stay = [other[t]["mine"] == base[t]["mine"] for t in other]
+    print(f"answers that stay when the seed changes: {bootstrap(stay)}")
 
 # %% [markdown]
-# AFTER_FAITH
+# The second question has an answer, and it differs by method. Without the words that AttnLRP names
+# the preference falls by 2.91 logits, half a logit more than for LIME's or integrated gradients'
+# words, and three tenths more than for those of attention times gradient; drawn words take 0.19.
+# For words that are enough alone, integrated gradients are best. Attention rollout is the steadiest
+# of all, and the last but one: its words take a third of what AttnLRP's take.
+#
+# Two methods on one model share 46 % of five words, one method on two trainings 60 %. A doctor who
+# sees one picture sees one of several, and which one depends more on the method than on the seed
+# of the training. And when only the seed of the training changes, one answer in eight changes too:
+# then no picture helps.
+#
+# What the table cannot say: a blank is something that MiniLM never met while it was tuned, so a
+# part of each fall may be surprise ([sanity checks](../chapters/07_explain/13_sanity.ipynb)). All
+# methods meet the same blanks.
 #
 # ## A shortcut that a reader can plant
 #
-# A patient's record says *There is no evidence of cancer.* A human reads: not cancer. Put this
-# sentence in front of abstracts that the model does not call neoplasms, and count how many it then
-# does. The same with *lateness* is the control.
+# A record says *There is no evidence of cancer.* A human reads: not cancer. Put this sentence in
+# front of 200 abstracts that the model does not call neoplasms, and count how many it then does.
+# The control is *There is no evidence of lateness.*
+
+# %% tags=["fold", "nbval-check-output"]
+ask(
+    "The control turns one in a hundred. How many does *There is no evidence of cancer.* turn, and "
+    "how many *There is evidence of cancer.*?",
+    ["few; many", "both many, about alike", "both few: one sentence of an abstract"],
+    answer=1,
+    explain="It acts on the word and not on the *no* before it. A paper seldom names a disease in "
+    "order to exclude it, so the labels never asked it to.",
+    key="07_explain/no-evidence",
+)
 
 
 # %% A sentence in front tags=["fold"]
@@ -475,6 +589,7 @@ others = [k for k in range(len(part.test)) if said[k] != aim][: pick(ci=20, lapt
 FRONTS = ("There is no evidence of lateness.", "There is no evidence of cancer.",
           "There is evidence of cancer.", "Cancer, cancer, cancer.")  # fmt: skip
 turned = {front: (with_front(front, others) == aim).astype(int) for front in FRONTS}
+print(f"evidence less no evidence: {bootstrap(turned[FRONTS[2]] - turned[FRONTS[1]])}")
 table(
     [[front, bootstrap(found)] for front, found in turned.items()],
     ["sentence in front", f"now {names[aim]}"],
@@ -483,7 +598,10 @@ table(
 )
 
 # %% [markdown]
-# AFTER_SHORTCUT
+# A quarter of the abstracts becomes *neoplasms*, with *no* as without it; the interval of the
+# difference holds zero. Colours would have shown *cancer* in blue, and would have been true to the
+# model. That *no* was not read, a reader sees only if she takes it away and nothing happens, as in
+# the view above. Records of patients are full of such sentences, and this model has read none.
 #
 # ## What of the texts with two labels?
 #
@@ -509,13 +627,16 @@ if len(two) > 1:
         f"{len(two)} texts: the first answer is one of the labels in {bootstrap(any_first)}, the "
         f"first answers are all labels in {bootstrap(hits)}"
     )
-    print(
-        f"largest share: {shares.max(1).mean():.2f} on these, {float(sure.mean()):.2f} on texts "
-        "with one label"
-    )
+    usual = [np.bincount(labels[part.train], minlength=classes)] * len(two)
+    always = [both_first(s, given) for s, given in zip(usual, several.values(), strict=True)]
+    print(f"all labels, by the most frequent classes whatever the text: {bootstrap(always)}")
+    print(f"largest share: {bootstrap(shares.max(1))} on these, {bootstrap(sure.numpy())} on texts "
+          "with one label")  # fmt: skip
 
 # %% [markdown]
-# AFTER_SEVERAL
+# The model finds both labels of more than half of them, five times as many as the most frequent
+# classes would, and is hardly less sure than on other texts: the two intervals overlap. It does not
+# hesitate where the labels do.
 #
 # ## Four classes, longer texts, weights, and talks
 #
@@ -547,7 +668,6 @@ variants
 
 
 # %% Four classes, and talks tags=["fold"]
-real_data = bool(runs) and not file and profile() != "ci"
 if real_data:
     four = every.take(i for i, y in enumerate(every.labels) if y != 4)
     counted_four = np.concatenate(
@@ -575,7 +695,11 @@ others_table = (
 others_table
 
 # %% [markdown]
-# AFTER_TALKS
+# Without the overlapping class one training of MiniLM is ahead of counting. Twice as many pieces
+# change nothing that the interval can tell, and weights cost two points. On talks MiniLM is far
+# behind: 20 sections, some with two examples, and a rate and a number of readings that were chosen
+# for abstracts. Where labels are few and rare, counting is the better tool, and it explains
+# itself.
 #
 # ## What a doctor needs, and what these colours cannot give
 #
@@ -632,9 +756,10 @@ def entry(found, key="macro_f1"):
 
 report = {"counted_words": entry(bar), "MiniLM_first_fold": entry(live)}
 if real_data:
+    report["MiniLM_three_vote"] = entry(macro_f1_interval(voted, real, 5))
     report |= {f"MiniLM_{arm}": entry(macro_f1_interval(found, real, 5))
                for arm, found in trained.items()}  # fmt: skip
-    report["MiniLM_minus_counted"] = entry(above)
+    report["three_vote_minus_counted"] = entry(above)
     report["medical_minus_published"] = entry(
         macro_f1_interval(trained["medical"], real, 5, less=trained["published"])
     )
@@ -644,6 +769,8 @@ if real_data:
         )
         for m in order
     }
+
+# %% Written, and what it cost tags=["fold"]
 part_of_it = {"profile": profile(), "data": sorted({rows.source.split(" ")[0]}),
               "cores": os.cpu_count(), "seconds": round(history.seconds, 1),
               "peak_memory_mb": round(card.peak_memory / 2**20), "metrics": report}  # fmt: skip
@@ -654,11 +781,58 @@ card
 # %% [markdown]
 # ## In three sentences
 #
-# THREE
+# On real abstracts one training of a small pre-trained model is hardly ahead of counted words,
+# three that vote are ahead outside the interval, and reading on in medicine taught the model the
+# words of medicine without a change in the score. Of twelve ways to colour its words AttnLRP names
+# those without which the answer falls most, rollout is the steadiest and nearly the worst, and two
+# methods share less than half of their first five words. The colours tell a doctor what moved this
+# answer; that it is right, or that it holds for the patient before her, they cannot tell.
 #
 # ## Five questions
 #
-# QUESTIONS
+# Answer each in a sentence, then open.
+#
+# 1. Why are the 231 rows taken out before the split and not after it?
+#
+#    <details><summary>Answer</summary>
+#
+#    The same text would stand in the training part and in the test, with two labels: one of
+#    them is then surely wrong, and the other was read beforehand.
+#
+#    </details>
+# 2. Gaps are filled better by 0.83 nats and macro-F1 stays. What do you conclude?
+#
+#    <details><summary>Answer</summary>
+#
+#    That what was learned is not what these five classes turn on, at this size of text and
+#    model. Not that reading on never helps.
+#
+#    </details>
+# 3. A method is the steadiest over seeds. What do you know about it?
+#
+#    <details><summary>Answer</summary>
+#
+#    That its picture depends little on the training. It may show the text, or the form of the
+#    network.
+#
+#    </details>
+# 4. Why does the loss with weights for rare classes not help here?
+#
+#    <details><summary>Answer</summary>
+#
+#    Macro-F1 fell by two points: the rarest class has a tenth of the texts, which is not rare,
+#    and weights make the model say it too often. With 20 very unequal sections it may differ;
+#    that was not run.
+#
+#    </details>
+# 5. What would you show a doctor beside the colours?
+#
+#    <details><summary>Answer</summary>
+#
+#    How often the model is right on texts like this one, what it would have said after another
+#    training, and that it has read abstracts and no patients.
+#
+#    </details>
 #
 # ## Further reading
 #

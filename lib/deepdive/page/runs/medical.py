@@ -88,7 +88,7 @@ def tuned(
     The rate rises over the first tenth of the steps and falls in a line. `weights` (k,) are those
     of the classes in the loss, here and where it is chosen.
     """
-    some, right = [[rows[i] for i in parts.train] for rows in (ids, labels)]
+    some, right = [ids[i] for i in parts.train], [labels[i] for i in parts.train]
     lessons = batches(some, right, max_tokens=TEXTS * max(map(len, some)), seed=seed)
     steps = max(1, round(epochs * len(lessons)))
     checks, truth = [ids[i] for i in parts.valid], torch.tensor([labels[i] for i in parts.valid])
