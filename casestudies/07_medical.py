@@ -9,7 +9,7 @@
 #
 # <small>Book 7.6 · before this page: [fine-tuning](03b_reviews.ipynb),
 # [leaving words out](../chapters/07_explain/04_perturbation.ipynb) and
-# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 20 min to read · about 12 minutes to run
+# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 20 min to read · about 14 minutes to run
 # on two cores, half a minute in `ci`; the long runs are kept</small>
 
 # %% tags=["setup"]
@@ -430,9 +430,9 @@ if runs:
 # %% [markdown]
 # Read the first row again: doxazosin, hypertension, and the label says *neoplasms*. Here the model
 # may be right and the label wrong. In the four others a text about the heart is labelled *general*,
-# which contradicts nothing, for the classes overlap. The words are those of the disease in all
-# five, and in all five the answer is counted as wrong: what the colours show is not whether an
-# answer is right.
+# which contradicts nothing, for the classes overlap. The first words are those of the
+# disease in all five, and all five answers are counted as wrong: what the colours show is not
+# whether an answer is right.
 #
 # ## Which colours show what moved it?
 #
@@ -634,7 +634,7 @@ if len(two) > 1:
           "with one label")  # fmt: skip
 
 # %% [markdown]
-# The model finds both labels of more than half of them, five times as many as the most frequent
+# The model finds both labels of more than half of them, four times as many as the most frequent
 # classes would, and is hardly less sure than on other texts: the two intervals overlap. It does not
 # hesitate where the labels do.
 #
