@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import subprocess
@@ -12,21 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 from checkout import ROOT
 from model_hub import NAME, serving
 from parity_registry import perturb
+from small_bert import SIZES, a_bert
 from tokenizers import ByteLevelBPETokenizer
-from transformers import BertConfig, BertModel, RobertaConfig, RobertaForMaskedLM
+from transformers import RobertaConfig, RobertaForMaskedLM
 
 import deepdive
 from deepdive.data import generated_reviews
 from deepdive.tokenizers.published import ROBERTA_SPECIALS
-from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 
 PAGE = ROOT / "casestudies" / "03b_reviews.py"
 APPS = generated_reviews(240, classes=3, seed=5)
-SIZES = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
 # The page as a script, with another folder in the place of MiniLM's.
 SCRIPT = """
 import runpy, sys
@@ -37,20 +34,6 @@ runpy.run_path(sys.argv[2])
 """
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def a_bert(folder: Path) -> Path:
-    """A small BERT in MiniLM's place: the page has to run here, not to learn."""
-    tokenizer = WordPieceTokenizer.train(APPS.texts, 200, specials=BERT_SPECIALS)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(tokenizer), intermediate_size=192, max_position_embeddings=128, **SIZES
-    )
-    perturb(BertModel(config), size=0.02).save_pretrained(folder)
-    (folder / "vocab.txt").write_text("\n".join(tokenizer.vocab) + "\n", encoding="utf-8")
-    told = {"tokenizer_class": "BertTokenizer", "do_lower_case": True}
-    (folder / "tokenizer_config.json").write_text(json.dumps(told), encoding="utf-8")
-    return folder
 
 
 def a_roberta(folder: Path) -> dict[str, bytes]:
@@ -94,7 +77,13 @@ def run(tmp_path: Path) -> Run:
             "TQDM_DISABLE": "1",
             **settings,
         }
-        command = [sys.executable, "-c", SCRIPT, str(a_bert(tmp_path / "bert")), str(page)]
+        command = [
+            sys.executable,
+            "-c",
+            SCRIPT,
+            str(a_bert(tmp_path / "bert", APPS.texts)),
+            str(page),
+        ]
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
 
     return started

@@ -1,13 +1,14 @@
 """How good is a classifier, how sure of that are we, and how far can its own sureness be trusted?
 
-Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `mcnemar`. Trust: `reliability`,
+Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `macro_f1_interval`,
+`mcnemar`. Trust: `reliability`,
 `temperature`. Masks: `mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or
 numpy arrays.
 """
 
 from deepdive.evaluate.calibration import Reliability, reliability, temperature
 from deepdive.evaluate.counts import accuracy, confusion, macro_f1
-from deepdive.evaluate.doubt import Interval, bootstrap, mcnemar
+from deepdive.evaluate.doubt import Interval, bootstrap, macro_f1_interval, mcnemar
 from deepdive.evaluate.masks import intersection_over_union, mean_iou
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "confusion",
     "intersection_over_union",
     "macro_f1",
+    "macro_f1_interval",
     "mcnemar",
     "mean_iou",
     "reliability",

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepdive.evaluate.counts import both_of
+from deepdive.evaluate.counts import both_of, classes_of
 
 
 class Interval(NamedTuple):
@@ -38,6 +38,43 @@ def bootstrap(values: Any, draws: int = 2000, seed: int = 0, level: float = 0.95
     means = [found[generator.integers(len(found), size=len(found))].mean() for _ in range(draws)]
     low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(found.mean()), float(low), float(high))
+
+
+def macro_f1_interval(
+    said: Any, true: Any, n_classes: int, *, less: Any = None, draws: int = 1000, seed: int = 0
+) -> Interval:
+    """Macro-F1 with its interval: the mean of `macro_f1` over trainings, texts drawn again.
+
+    said    (N,), or (S, N): what S trainings said of the same N texts
+    less    the same for a second model: the interval is that of the difference, each draw of texts
+            being the same for both (paired)
+
+    It speaks of other texts of this kind; over the trainings it takes the mean of those there are.
+    Raises ValueError where the lengths differ or a class is not below `n_classes`.
+    """
+    truth = classes_of("true", true)
+    generator = np.random.default_rng(seed)
+    weights = generator.multinomial(len(truth), np.full(len(truth), 1 / len(truth)), draws)
+    weights = np.vstack([np.ones(len(truth), dtype=np.int64), weights])
+    found = _macro_f1s(said, truth, n_classes, weights)
+    if less is not None:
+        found = found - _macro_f1s(less, truth, n_classes, weights)
+    low, high = np.quantile(found[1:], (0.025, 0.975))
+    return Interval(float(found[0]), float(low), float(high))
+
+
+def _macro_f1s(said: Any, truth: Any, n_classes: int, weights: Any) -> Any:
+    """Macro-F1, meant over trainings, where text n counts weights[d, n] times: (D,)."""
+    every = np.eye(n_classes, dtype=np.int64)
+    found = []
+    for row in np.atleast_2d(np.asarray(said)):
+        predictions, _ = both_of(row, truth)
+        if max(predictions.max(), truth.max()) >= n_classes:
+            raise ValueError(f"n_classes: came as {n_classes}, but a class above it occurs")
+        hits = weights @ (every[truth] * (predictions == truth)[:, None])
+        both = weights @ (every[truth] + every[predictions])
+        found.append((2 * hits / np.maximum(both, 1)).mean(1))
+    return np.mean(found, axis=0)
 
 
 def mcnemar(first: Any, second: Any) -> float:
