@@ -34,11 +34,11 @@ KNOWN = set.union(*REQUIRED.values()) | {
 }  # fmt: skip
 CONFERENCES = {
     "*SEM", "AAAI", "AACL", "AACL, System Demonstrations", "ACL", "ACL, System Demonstrations",
-    "AISTATS", "BUCC", "BlackboxNLP", "CCL", "CVPR", "EACL", "ECCV", "EMNLP", "Findings of AACL",
-    "Findings of ACL", "Findings of EMNLP",
+    "AISTATS", "BUCC", "BlackboxNLP", "CCL", "CVPR", "ClinicalNLP", "EACL", "ECCV", "EMNLP",
+    "Findings of AACL", "Findings of ACL", "Findings of EMNLP",
     "First Workshop on Neural Machine Translation", "GSCL", "ICASSP", "ICCV", "ICLR",
     "ICLR Workshop", "ICML", "IJCAI", "ISCA ASR Workshop", "Interspeech", "KDD", "LREC",
-    "NAACL", "NIPS", "NeurIPS", "PAKDD", "RepL4NLP", "SODA", "SSST-8",
+    "MLHC", "NAACL", "NIPS", "NLPIR", "NeurIPS", "PAKDD", "RepL4NLP", "SODA", "SSST-8",
     "Symposium on the Mathematical Theory of Automata", "UAI", "USENIX Security", "WMT",
     "WNUT", "WSDM",
 }  # fmt: skip
