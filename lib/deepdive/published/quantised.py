@@ -110,8 +110,8 @@ def _as_half(scales: Floats) -> Bytes:
 
 
 def _inverse(d: Floats) -> Floats:
-    """1 / d, and 0 for a block whose scale is 0."""
-    return np.divide(1, d, out=np.zeros_like(d), where=d != 0)
+    """1 / d, and 0 for a scale that half precision rounds to 0 anyway."""
+    return np.divide(1, d, out=np.zeros_like(d), where=np.abs(d) > 1e-30)
 
 
 def _nibbles(blocks: Bytes) -> Bytes:
