@@ -42,16 +42,17 @@ def norm(self: Any, x: Tensor) -> Tensor:
     return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
 
 
-def turns(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-    width = self.config.head_dim
-    angles = position_ids.double()[..., None] * 100.0 ** -(torch.arange(0, width, 2).double() / width)
-    both = torch.cat((angles, angles), dim=-1)
-    return both.cos(), both.sin()
-
-
 @contextmanager
-def in_double() -> Iterator[None]:
+def in_double(base: float = 100.0) -> Iterator[None]:
     """Theirs computes norms and angles in float32 whatever its weights are; here in float64."""
+
+    def turns(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
+        width = self.config.head_dim or self.config.hidden_size // self.config.num_attention_heads
+        inverse = base ** -(torch.arange(0, width, 2).double() / width)
+        angles = position_ids.double()[..., None] * inverse
+        both = torch.cat((angles, angles), dim=-1)
+        return both.cos(), both.sin()
+
     with (
         mock.patch.object(modeling_llama.LlamaRMSNorm, "forward", norm),
         mock.patch.object(modeling_llama.LlamaRotaryEmbedding, "forward", turns),
