@@ -3,10 +3,11 @@
     pip install accelerate                               # transformers asks for it, and for gguf
     python tests/published/smollm2_reference.py          # 1.2 GB of memory, some minutes
 
-Of each place of one question: the five largest logits and their tokens, and the logarithm of the sum
-of the exponentials of all 49,152; `single` in float32, as transformers computes by itself, `double`
-in float64, its norms and its rotary angles too, which it computes in float32 otherwise. Beside them
-what it writes greedily, and how its tokeniser cuts some texts and lays out the question.
+Of each place of one question: the five largest logits and their tokens, and the logarithm of the
+sum of the exponentials of all 49,152; `single` in float32, as transformers computes by itself,
+`double` in float64, its norms and its rotary angles too, which it computes in float32 otherwise.
+Beside them what it writes greedily, and how its tokeniser cuts some texts and lays out the
+question.
 """
 
 from __future__ import annotations

@@ -203,14 +203,14 @@ def test_no_damage_makes_anything_but_a_message(
 ) -> None:
     folder = tmp_path_factory.mktemp("damaged")
     content = WHOLE[:at] if cut else changed(at, bytes([new]))
+    told = ""
     try:
         file = gguf.read(written(folder, content))
         for name in file.tensors:
             file.tensor(name)
     except ValueError as error:
-        assert len(str(error)) > 30
-    else:
-        assert not cut
+        told = str(error)
+    assert len(told) > 30 or not cut
 
 
 # A decoder out of a file

@@ -22,7 +22,7 @@ TINY = 2.0**-25  # and at least this, below its normal numbers
 BLOCKS = arrays(
     np.float32,
     st.tuples(st.integers(1, 3), st.just(64)),
-    elements=st.floats(-2.0**12, 2.0**12, width=32),
+    elements=st.floats(-(2.0**12), 2.0**12, width=32),
 )
 
 

@@ -6,7 +6,6 @@ What transformers says of its file takes accelerate and 1.2 GB: smollm2_referenc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,8 +41,8 @@ def weights() -> None:
 
 
 @pytest.fixture(scope="module")
-def model(weights: None) -> Iterator[Llama]:
-    yield smollm2.smollm2_model()
+def model(weights: None) -> Llama:
+    return smollm2.smollm2_model()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from typing import Any
 from torch import Tensor
 
 from deepdive.models.text import llama
-from deepdive.models.text.llama import Llama, LlamaConfig
+from deepdive.models.text.llama import Llama
+from deepdive.models.text.llama_config import LlamaConfig
 from deepdive.published.form import Family
 from deepdive.published.gguf import Gguf
 from deepdive.published.names import Names

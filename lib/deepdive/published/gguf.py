@@ -12,8 +12,8 @@ All numbers are little-endian:
     each tensor:   its name, number of sides (4), each side (8), kind (4), where it begins (8)
     filled up to a multiple of general.alignment (32); then the tensors' numbers
 
-A string is its length (8) and its bytes, an array its type (4), its length (8) and its values. Sides
-stand with the innermost first, so (576, 49152) is a matrix of 49,152 rows.
+A string is its length (8) and its bytes, an array its type (4), its length (8) and its values.
+Sides stand with the innermost first, so (576, 49152) is a matrix of 49,152 rows.
 
 The file is mapped into memory: what no one asks for is not read.
 Source: ggml's docs/gguf.md, versions 2 and 3.
@@ -33,7 +33,19 @@ from deepdive.published.quantised import KINDS, Bytes, Kind
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 # type -> how `struct` calls it; 8 is a string, 9 an array
-NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+NUMBERS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 STRING, ARRAY = 8, 9
 DEEPEST = 4  # arrays of arrays
 MOST_SIDES = 4
@@ -84,7 +96,7 @@ def read(path: str | Path) -> Gguf:
     if path.stat().st_size < len(MAGIC):
         raise ValueError(f"path: {path} has {path.stat().st_size} bytes, and is no GGUF file")
     content = np.memmap(path, np.uint8, mode="r")
-    cursor = _Cursor(path, memoryview(content))
+    cursor = _Cursor(path, content.data)
     if (magic := bytes(cursor.take(4))) != MAGIC:
         raise ValueError(f"path: {path} begins with {magic!r}, a GGUF file with {MAGIC!r}")
     version = _version(path, cursor.number("I"))
@@ -166,7 +178,9 @@ class _Cursor:
             )
         sides = [self.number("Q") for _ in range(n_sides)]
         if not all(sides):
-            raise ValueError(f"path: {self.path} gives {name} the sides {sides}, expected 1 or more")
+            raise ValueError(
+                f"path: {self.path} gives {name} the sides {sides}, expected 1 or more"
+            )
         return Place(tuple(reversed(sides)), self.number("I"), self.number("Q"))
 
 

@@ -81,7 +81,9 @@ def by_name(kind: str) -> Kind:
     for known in KINDS.values():
         if known.name == kind:
             return known
-    raise ValueError(f"kind: {kind!r} is not read here; {', '.join(k.name for k in KINDS.values())}")
+    raise ValueError(
+        f"kind: {kind!r} is not read here; {', '.join(k.name for k in KINDS.values())}"
+    )
 
 
 def _plain(dtype: Any) -> tuple[Callable[[Bytes], Floats], Callable[[Floats], Bytes]]:
@@ -122,7 +124,7 @@ def _nibbles(blocks: Bytes) -> Bytes:
 def _as_nibbles(q: Floats) -> Bytes:
     """Numbers (n, 32), cut to whole ones up to 15, as 16 bytes each."""
     whole = np.minimum(15, np.trunc(q)).astype(np.uint8)
-    return whole[:, :16] | whole[:, 16:] << 4
+    return whole[:, :16] | (whole[:, 16:] << np.uint8(4))
 
 
 def _unpack_q4_0(blocks: Bytes) -> Floats:
@@ -131,8 +133,8 @@ def _unpack_q4_0(blocks: Bytes) -> Floats:
 
 def _pack_q4_0(x: Floats) -> Bytes:
     largest = np.take_along_axis(x, np.abs(x).argmax(1)[:, None], axis=1)  # with its sign
-    d = largest / -8
-    return np.concatenate((_as_half(d), _as_nibbles(x * _inverse(d) + 8.5)), axis=1)
+    d = largest / np.float32(-8)
+    return np.concatenate((_as_half(d), _as_nibbles(x * _inverse(d) + np.float32(8.5))), axis=1)
 
 
 def _unpack_q4_1(blocks: Bytes) -> Floats:

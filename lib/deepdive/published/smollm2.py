@@ -1,8 +1,8 @@
 """A real language model that needs no network: it comes inside a package.
 
-SmolLM2-135M-Instruct (Ben Allal et al. 2025, "SmolLM2: When Smol Goes Big") is a Llama of 30 layers,
-576 wide, whose 9 query heads share 3 heads of keys and values; its weights have 5 bits each (Q4_1).
-Apache License 2.0.
+SmolLM2-135M-Instruct (Ben Allal et al. 2025, "SmolLM2: When Smol Goes Big") is a Llama of 30
+layers, 576 wide, whose 9 query heads share 3 heads of keys and values; its weights have 5 bits each
+(Q4_1), its embedding 8.5 (Q8_0). Apache License 2.0.
 
     model, tokenizer = smollm2_model(), smollm2_tokenizer()
     asked = chat(tokenizer, ("user", "What is the capital of France?"))

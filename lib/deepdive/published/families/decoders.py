@@ -9,7 +9,7 @@ from torch import Tensor
 
 from deepdive.layers.feed_forward import Activation
 from deepdive.models.text import llama
-from deepdive.models.text.llama import LlamaConfig
+from deepdive.models.text.llama_config import LlamaConfig
 from deepdive.published.form import Family, Setting, activation_of, name_of
 from deepdive.published.names import Layout, Names
 

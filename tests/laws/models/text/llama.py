@@ -62,9 +62,7 @@ def _() -> Case:
         },
         refusals={
             "heads that do not divide the width": lambda: llama.llama(llama.TINY, n_heads=5),
-            "key heads that do not divide the heads": lambda: llama.llama(
-                llama.TINY, n_kv_heads=3
-            ),
+            "key heads that do not divide the heads": lambda: llama.llama(llama.TINY, n_kv_heads=3),
             "a head of odd width": lambda: llama.llama(llama.TINY, d_head=5),
             "a float mask": lambda: llama.llama(llama.TINY)(ROW, torch.ones(1, 3)),
             "a config of another kind": lambda: llama.llama(32),  # type: ignore[arg-type]
