@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import setup_env
 import torch
 from absence import WEIGHTS, refuse
 from tokenizers import Tokenizer as Library
@@ -146,6 +147,10 @@ def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"GGUF")
     with pytest.raises(ValueError, match="has sha256"):
         smollm2.check(file)
+
+
+def test_set_up_installs_what_the_message_names() -> None:
+    assert f"{smollm2.PACKAGE}=={smollm2.VERSION}" == setup_env.WEIGHTS
 
 
 def test_without_the_package_its_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
