@@ -22,7 +22,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
-from models.text.test_parity_llama import in_double  # noqa: E402
+from parity_text import in_double  # noqa: E402
 
 from deepdive.published.smollm2 import smollm2  # noqa: E402
 

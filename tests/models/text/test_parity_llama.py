@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -13,9 +12,9 @@ import torch
 from parity_bert import MASK, SRC, reference, saved_and_loaded
 from parity_proofs import alike
 from parity_registry import equal, parity
+from parity_text import in_double
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
-from transformers.models.llama import modeling_llama
 
 from deepdive.decoding import greedy
 from deepdive.layers import RMSNorm, gelu
@@ -36,28 +35,6 @@ SIZES: dict[str, Any] = {
     "bos_token_id": 1,
     "eos_token_id": 2,  # and no padding's: theirs gives its row no gradient
 }
-
-
-def norm(self: Any, x: Tensor) -> Tensor:
-    return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
-
-
-@contextmanager
-def in_double(base: float = 100.0) -> Iterator[None]:
-    """Theirs computes norms and angles in float32 whatever its weights are; here in float64."""
-
-    def turns(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-        width = self.config.head_dim or self.config.hidden_size // self.config.num_attention_heads
-        inverse = base ** -(torch.arange(0, width, 2).double() / width)
-        angles = position_ids.double()[..., None] * inverse
-        both = torch.cat((angles, angles), dim=-1)
-        return both.cos(), both.sin()
-
-    with (
-        mock.patch.object(modeling_llama.LlamaRMSNorm, "forward", norm),
-        mock.patch.object(modeling_llama.LlamaRotaryEmbedding, "forward", turns),
-    ):
-        yield
 
 
 @parity("modern_decoder")
