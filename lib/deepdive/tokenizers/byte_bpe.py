@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from deepdive.tokenizers.base import utf8
 from deepdive.tokenizers.bpe import BPETokenizer
-from deepdive.tokenizers.splitting import gpt2_words
+from deepdive.tokenizers.splitting import digits_apart, gpt2_words
 
 
 def _visible_bytes() -> dict[int, str]:
@@ -53,3 +53,15 @@ class ByteBPETokenizer(BPETokenizer):
         lengths = [len(token) for token in self.tokens(text)]
         ends = accumulate(lengths)
         return [(owner[end - n], owner[end - 1] + 1) for end, n in zip(ends, lengths, strict=True)]
+
+
+class DigitBPETokenizer(ByteBPETokenizer):
+    """`ByteBPETokenizer` that cuts each digit off first, so that no number is one piece: `" 2026"`
+    is a space and four digits.
+
+    Source: Ben Allal et al. 2025, "SmolLM2", and its tokenizer.json.
+    """
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        return [word for part in digits_apart(text) for word in ByteBPETokenizer.split(part)]

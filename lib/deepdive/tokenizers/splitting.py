@@ -109,6 +109,14 @@ def gpt2_words(text: str) -> list[str]:
     return _cut_out(text, _GPT2_KINDS, _GPT2_PATTERN)
 
 
+def digits_apart(text: str) -> list[str]:
+    """The text in parts, each digit or other number (Unicode's N) a part of its own."""
+    return [text[m.start() : m.end()] for m in re.finditer("0|[^0]+", text.translate(_DIGITS))]
+
+
+_DIGITS = Table(lambda char: "0" if unicodedata.category(char)[0] == "N" else "a")
+
+
 def _bert_entry(char: str) -> str:
     """What BERT makes of one character: nothing, a space, itself, or itself set apart."""
     category = unicodedata.category(char)

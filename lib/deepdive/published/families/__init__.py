@@ -4,6 +4,7 @@ from deepdive.published.families import (
     convbert,
     deberta,
     deberta_v2,
+    decoders,
     detr,
     efficient,
     electra,
@@ -44,6 +45,7 @@ FAMILIES: dict[str, Family] = {
         *segformer.FAMILIES,
         *sound.FAMILIES,
         *detr.FAMILIES,
+        *decoders.FAMILIES,
         *speech.FAMILIES,
     )
 }

@@ -1,0 +1,135 @@
+"""A decoder and its tokeniser from one GGUF file.
+
+    file = gguf.read("SmolLM2-135M-Instruct.Q4_1.gguf")
+    model, tokenizer = model_of(file), tokenizer_of(file)
+
+The weights become float32 again: what was lost when they were packed stays lost. In these files the
+rows of W_q and W_k lie as they do here, those that are turned together side by side.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from deepdive.models.text import llama
+from deepdive.models.text.llama import Llama
+from deepdive.models.text.llama_config import LlamaConfig
+from deepdive.published.form import Family
+from deepdive.published.gguf import Gguf
+from deepdive.published.names import Names
+from deepdive.published.sizes import plan
+from deepdive.published.weights import adopt
+from deepdive.tokenizers import ByteBPETokenizer
+from deepdive.tokenizers.byte_bpe import DigitBPETokenizer
+
+LAYER, OURS = "blk.{}", "decoder.stack.blocks.{}"
+CONTROL = 3  # the type of a token that text never turns into
+PRE: dict[str, type[ByteBPETokenizer]] = {"gpt-2": ByteBPETokenizer, "smollm": DigitBPETokenizer}
+
+
+def _names(config: LlamaConfig) -> Names:
+    return Names(
+        {
+            "token_embd": "decoder.embedding",
+            f"{LAYER}.attn_q": f"{OURS}.attn.q",
+            (f"{LAYER}.attn_k", f"{LAYER}.attn_v"): f"{OURS}.attn.kv",
+            f"{LAYER}.attn_output": f"{OURS}.attn.out",
+            f"{LAYER}.ffn_gate": f"{OURS}.ff.gate",
+            f"{LAYER}.ffn_up": f"{OURS}.ff.inner",
+            f"{LAYER}.ffn_down": f"{OURS}.ff.out",
+            f"{LAYER}.attn_norm": f"{OURS}.attn_residual.norm",
+            f"{LAYER}.ffn_norm": f"{OURS}.ff_residual.norm",
+            "output_norm": "decoder.stack.norm",
+            "output": "head.embedding" if config.tied else "head",
+        }
+    )
+
+
+def _whole_heads_turned(config: LlamaConfig, metadata: Mapping[str, Any]) -> LlamaConfig:
+    """Raise ValueError where only a part of a head is turned, which is not built here."""
+    turned = metadata.get("llama.rope.dimension_count")
+    if turned not in (None, config.width):
+        raise ValueError(
+            f"config turns {turned} of the {config.width} entries of a head; only all of them are "
+            "built here"
+        )
+    return config
+
+
+def _vocabulary(config: LlamaConfig, tensors: Mapping[str, Tensor]) -> LlamaConfig:
+    """The tensors say how many tokens there are, and whether the output layer is its own."""
+    embedding = tensors.get("token_embd.weight")
+    size = config.vocab_size if embedding is None else len(embedding)
+    return config.but(vocab_size=size, tied="output.weight" not in tensors)
+
+
+LLAMA = Family(
+    model_type="llama",
+    architecture="llama",
+    build=llama.llama,
+    base=llama.BASE,
+    settings={
+        "d_model": "llama.embedding_length",
+        "n_heads": "llama.attention.head_count",
+        "n_kv_heads": "llama.attention.head_count_kv",
+        "d_head": "llama.attention.key_length",
+        "n_layers": "llama.block_count",
+        "d_ff": "llama.feed_forward_length",
+        "max_length": "llama.context_length",
+        "base": "llama.rope.freq_base",
+        "eps": "llama.attention.layer_norm_rms_epsilon",
+    },
+    names=_names,
+    expected={
+        "general.architecture": "llama",
+        "llama.rope.scaling.type": "none",
+        "llama.expert_count": 0,
+    },
+    finish=_whole_heads_turned,
+    fit=_vocabulary,
+)
+
+
+def model_of(file: Gguf) -> Llama:
+    """Return the decoder of a file, in evaluation mode.
+
+    Raises ValueError for another architecture than Llama's, for a setting that is not built here,
+    for tensors that are unknown or missing, by name, and for kinds of numbers that are not read.
+    """
+    if "general.architecture" not in file.metadata:
+        raise ValueError(f"file: {file.path} does not say of which architecture it is")
+    tensors = {name: file.tensor(name) for name in file.tensors}
+    config = LLAMA.fit(LLAMA.config(file.metadata), tensors)
+    model: Any = plan(LLAMA, config, tensors).to_empty(device="cpu")
+    adopt(model, tensors, [LLAMA.table(config=config)])
+    return model.eval()
+
+
+def tokenizer_of(file: Gguf) -> ByteBPETokenizer:
+    """Return the byte-level BPE of a file; pad, bos, eos and unk are those that it names.
+
+    Raises ValueError for a tokeniser of another kind, and for one that is not whole.
+    """
+    told = {
+        name.removeprefix("tokenizer.ggml."): value
+        for name, value in file.metadata.items()
+        if name.startswith("tokenizer.ggml.")
+    }
+    kind, pre = told.get("model"), told.get("pre")
+    if kind != "gpt2" or pre not in PRE:
+        raise ValueError(
+            f"file: {file.path} has a tokeniser of type {kind!r}, its text cut as {pre!r}; built "
+            f"here is 'gpt2', cut as {' or '.join(map(repr, PRE))}"
+        )
+    try:
+        vocab, merges, types = (told[part] for part in ("tokens", "merges", "token_type"))
+        keys = ("padding", "bos", "eos", "unknown")
+        named = [vocab[told.get(f"{key}_token_id", told["eos_token_id"])] for key in keys]
+        control = [piece for piece, kind in zip(vocab, types, strict=True) if kind == CONTROL]
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"file: the tokeniser of {file.path} is not whole ({type(error).__name__}: {error}); "
+            "fetch it again"
+        ) from error
+    return PRE[pre](vocab, merges, [*named, *control])

