@@ -70,13 +70,12 @@ print(banner(rows.source))
 from collections import Counter
 
 times = Counter(map(len, several.values()))
-print(
-    f"{len(rows):,} rows; {len(several)} texts have several labels ({times[2]} stand there twice, "
-    f"{times[3]} three times), in {sum(map(len, several.values()))} rows; {len(every):,} have one"
-)
+print(f"{len(rows):,} rows; {len(several)} texts have several labels:")
+print(f"{times[2]} stand there twice, {times[3]} thrice: {sum(map(len, several.values()))} rows")
+print(f"{len(every):,} texts have one label")
 lengths = sorted(len(text.split()) for text in every.texts)
 low, middle, high = (lengths[int(q * len(lengths))] for q in (0.05, 0.5, 0.95))
-print(f"words in a text: {low} to {high} in nine of ten, half of them above {middle}")
+print(f"words: {low} to {high} in nine of ten texts, the median {middle}")
 table([[name, count, f"{count / len(every):.0%}"] for name, count in every.counts().items()],
       ["condition", "texts", "share"], caption="Texts with one label")  # fmt: skip
 
@@ -86,13 +85,13 @@ short = {"neoplasms": "neoplasms", "digestive system diseases": "digestive",
          "general pathological conditions": "general"}  # fmt: skip
 names = [short.get(name, name) for name in every.names]
 for text, labels in list(several.items())[:3]:
-    print(f"{' and '.join(names[k] for k in labels)}: {text[:110]} ...")
+    print(f"{' and '.join(names[k] for k in labels)}: {text[:70]} ...")
 
 # %% [markdown]
-# In this file 108 texts stand twice and 5 three times, each time with another label. A person wrote
-# both; a program that is right once must be wrong the other time. Had they been split by rows, the
-# same text would stand in the training part with one label and in the test with another. So they
-# are taken out before the split, and come back [below](#what-of-the-texts-with-two-labels).
+# In this file 108 texts stand twice and 5 three times, each time with another label: a program
+# that is right once must be wrong the other time. Had they been split by rows, the same text would
+# stand in the training part with one label and in the test with another. So they are taken out
+# before the split, and come back [below](#what-of-the-texts-with-two-labels).
 #
 # From here on *heart* is short for cardiovascular diseases, *general* for general pathological
 # conditions: a class that overlaps the other four, for every disease is one.
@@ -147,7 +146,7 @@ said_by_counting = np.concatenate(
 )
 truth = np.concatenate([labels[part.test] for part in parts])
 bar = macro_f1_interval(said_by_counting, truth, classes)
-print(f"counted words, {len(truth):,} texts: macro-F1 {bar}")
+print(f"counted words: macro-F1 {bar}")
 
 # %% The words that weigh most tags=["fold"]
 count = TfidfVectorizer(sublinear_tf=True, min_df=2)
@@ -163,8 +162,8 @@ table(list(by_class.items()), ["condition", "words"],
       caption="The five words that weigh most for each class, on the first fold")  # fmt: skip
 
 # %% [markdown]
-# This model explains itself: its numbers are its reasons. For *general* it has none of its own; it
-# is what is left when no other word is there.
+# This model explains itself: its numbers are its reasons. For *general* they are words that any
+# disease could have.
 #
 # ## MiniLM, tuned
 #
@@ -215,7 +214,7 @@ sure, said = logits.softmax(1).max(1)
 right = labels[part.test]
 live = macro_f1_interval(said.numpy(), right, classes)
 print(
-    f"{len(part.train):,} texts, {len(history.losses):,} steps, {history.seconds / 60:.1f} min; "
+    f"{len(part.train):,} texts, {len(history.losses):,} steps, {history.seconds / 60:.1f} min\n"
     f"on {len(part.test)} texts macro-F1 {live}"
 )
 
@@ -241,14 +240,16 @@ def on_vectors(part, strengths=(1e-4, 1e-3, 1e-2, 1e-1)):
 said_frozen = np.concatenate([on_vectors(part) for part in parts])
 held = macro_f1_interval(said_frozen, truth, classes)
 less_counted = macro_f1_interval(said_frozen, truth, classes, less=said_by_counting)
-print(f"frozen MiniLM, {len(truth):,} texts: macro-F1 {held}; less counted words {less_counted}")
+print(f"frozen MiniLM: macro-F1 {held}")
+print(f"minus counted words: {less_counted}")
 
 # %% [markdown]
-# A hospital's engineer proposes: MiniLM has read the web, not medicine. Let it **read on** first,
-# in medical texts, filling gaps as BERT does, and tune it then (Gururangan et al. 2020). Answers of
-# health institutes to patients' questions (MedQuAD; Ben Abacha and Demner-Fushman 2019) give 1.7
-# million pieces. The control reads as many pieces of film reviews for as many steps; the head that
-# fills gaps is the same, trained beforehand on both with the encoder held still.
+# A hospital's engineer proposes: MiniLM has read a little of everything, and no medicine in
+# particular. Let it **read on** first, in medical texts, filling gaps as BERT does, and tune it
+# then (Gururangan et al. 2020). Answers of health institutes to patients' questions (MedQuAD; Ben
+# Abacha and Demner-Fushman 2019) give 1.7 million pieces of words. The control reads as many of
+# film reviews, for as many steps. The head that fills gaps is the same: it learned beforehand from
+# both, while the rest of the model stood still.
 
 # %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import predict as ask
@@ -298,18 +299,29 @@ if runs:
     reading = {row["read"]: row for row in kept_rows("medical_reading")["rows"]}
     start = bootstrap(reading["films"]["before"])
     gaps = {"published": start, **{arm: bootstrap(reading[arm]["losses"]) for arm in reading}}
-    lines = [{"way": way, "gaps, nats": f"{gaps[arm].value:.2f}",
+    lines = [{"way": way, "loss at gaps": f"{gaps[arm].value:.2f}",
               "macro-F1": macro_f1_interval(trained[arm], real, 5),
-              "less published": macro_f1_interval(trained[arm], real, 5, less=trained["published"])
+              "minus published": macro_f1_interval(trained[arm], real, 5, less=trained["published"])
               if arm != "published" else None} for way, arm in ARMS.items()]  # fmt: skip
     caption = f"{len(real):,} texts, five folds, three trainings of each way; 95 % over texts"
 ways = (
-    table(lines, caption=caption, formats={"less published": ".3f"})
+    table(lines, caption=caption, formats={"minus published": ".3f"})
     if runs
     else "no kept result here"
 )
 ways
 
+
+# %% Medicine against films, seed against seed tags=["fold"]
+from itertools import combinations
+
+if runs:
+    differ = [100 * np.mean(a != b) for a, b in combinations(trained["published"], 2)]
+    print(f"two trainings differ in {min(differ):.0f} to {max(differ):.0f} % of their answers")
+    fewer = bootstrap(np.array(reading["films"]["losses"]) - reading["medical"]["losses"])
+    print(f"gaps, films minus medicine: {fewer} nats")
+    two_ways = macro_f1_interval(trained["medical"], real, 5, less=trained["films"])
+    print(f"macro-F1, medicine minus films: {two_ways}")
 
 # %% Against counted words tags=["fold"]
 def vote(rows):
@@ -327,8 +339,8 @@ if real_data:
     lines = [["MiniLM, the mean of three", alone, one_of],
              ["MiniLM, three that vote", macro_f1_interval(voted, real, 5), above]]  # fmt: skip
 against = (
-    table(lines, ["way", "macro-F1", "less counted words"],
-          formats={"less counted words": ".3f"}, caption="2,657 texts; 95 % over texts")
+    table(lines, ["way", "macro-F1", "minus counted words"],
+          formats={"minus counted words": ".3f"}, caption="2,657 texts; 95 % over texts")
     if real_data
     else "real texts and kept runs only"
 )  # fmt: skip
@@ -336,22 +348,23 @@ against
 
 # %% [markdown]
 # Reading on taught MiniLM medicine: a hidden piece of an abstract that it never saw costs 5.25
-# nats after MedQuAD, 6.08 after film reviews. And the score does not move: the difference between
-# the two ways of reading and none is 0.001, and the intervals leave room for one point either way.
-# Whoever had stopped at the first column would have reported a success. Gururangan et al. (2020)
-# did gain by reading on, with larger models and a thousand times as much text; that is not tested
+# nats after MedQuAD and 6.08 after film reviews (untaught 7.62). And the score does not move:
+# 0.001 more than without, with either kind of text, and the intervals leave room for one point
+# either way. Whoever had stopped at the first column would have reported a success. Gururangan et
+# al. (2020) did gain, with larger models and a thousand times as much text; that is not tested
 # here.
 #
-# Held still, MiniLM is level with counted words. Tuned, one training is ahead by so little that
-# the interval touches zero. Three trainings that vote are ahead outside the interval: the seed
-# alone changes one answer in eight, and a vote takes the odd one out. So much for the first
-# question: better, if one pays for three.
+# Its weights held still, MiniLM is level with counted words. Tuned, one training is ahead by so
+# little that the interval touches zero. Three trainings that vote are ahead outside the interval:
+# the seed alone changes one answer in six, and a vote takes the odd one out. So much for the first
+# question: better, if one pays for three. (Counting has no seed, so it cannot vote in this way.)
 #
 # ## Look: take a word away
 #
-# One abstract of the test part, coloured by five methods. All explain the same number: by how much
-# the model prefers its answer to the next best. A word that is gone is `[MASK]` in its place. Take
-# the strongest word away: does the answer stay, and who takes its place?
+# A short abstract that the model judges rightly, coloured by five methods. Four explain the same
+# number: by how much the model prefers its answer to the next best. Rollout multiplies attention
+# weights and never sees the answer. A word that is gone is `[MASK]` in its place. Take the
+# strongest word away: does the answer stay, and who takes its place?
 
 # %% One abstract, five methods tags=["fold"]
 from deepdive.explain.side_by_side import METHODS
@@ -389,8 +402,8 @@ one_view(one.words, says, {name: colours(name) for name in SHOWN}, names, most=1
          gone="[MASK] stands in its place")  # fmt: skip
 
 # %% [markdown]
-# *Blue speaks for the answer, orange against it; a row's colours are shares of its largest. The
-# five rows do not agree.*
+# *Blue speaks for the answer, orange against it; a row's colours are shares of its largest. All
+# five put the same two words first; rollout colours many more.*
 #
 # ## Confident and wrong
 #
@@ -407,7 +420,7 @@ for k in wrong[:5]:
     first = list(dict.fromkeys(word.lower() for word in strong))[:3]
     lines.append(
         [
-            " ".join(told.words[:8]) + " ...",
+            " ".join(told.words[:5]) + " ...",
             names[right[k]],
             f"{names[said[k]]} {sure[k]:.0%}",
             ", ".join(first),
@@ -422,34 +435,35 @@ if runs:
     counts = confusion(read_off("said"), read_off("true"), 5)
     general = int(counts[4].sum() - counts[4, 4] + counts[:, 4].sum() - counts[4, 4])
     every_mistake = int(counts.sum() - counts.trace())
-    print(
-        f"kept runs: {every_mistake} of {counts.sum():,} wrong, {general} of these by giving "
-        f"or missing the class 'general'"
-    )
+    print(f"kept runs: {every_mistake} of {counts.sum():,} wrong;")
+    print(f"{general} of these give or miss the class 'general'")
 
 # %% [markdown]
 # Read the first row again: doxazosin, hypertension, and the label says *neoplasms*. Here the model
-# may be right and the label wrong. In the four others a text about the heart is labelled *general*,
-# which contradicts nothing, for the classes overlap. The first words are those of the
-# disease in all five, and all five answers are counted as wrong: what the colours show is not
-# whether an answer is right.
+# may be right and the label wrong. In the four others a text about the heart is labelled
+# *general*, which contradicts nothing, for the classes overlap. Nearly all the first words are
+# words of the heart, and all five answers are counted as wrong: the colours do not show whether an
+# answer is right.
 #
 # ## Which colours show what moved it?
 #
-# Take away the words that a method puts first, a twentieth, a tenth, a fifth of all: by how much
-# does the model's preference fall? (**Comprehensiveness**: more is better.) And keep these words
-# alone: how much is missing? (**Sufficiency**: less is better.) The floor is a method that draws
-# its numbers at random.
+# Twelve methods, among them AttnLRP, which sends the answer back through the layers
+# ([7.11](../chapters/07_explain/11_transformers.ipynb)), and LIME and kernel SHAP, which ask 300
+# texts with words missing ([7.5](../chapters/07_explain/05_surrogates.ipynb)). Take away the words
+# that a method puts first, a twentieth, a tenth, a fifth of all: by how much does the model's
+# preference fall? (**Comprehensiveness**: more is better.) And keep these words alone: how much is
+# missing? (**Sufficiency**: less is better.) The floor is a method that draws its numbers at
+# random.
 
 # %% tags=["fold", "nbval-check-output"]
 ask(
     "A method names nearly the same five words whatever the seed of the training. Another changes "
     "two of its five. Does the steady one show better what moved the model?",
-    ["yes: what is steady is what counts", "not here: the steadiest is the worst"],
+    ["yes: what is steady is what counts", "not here: the steadiest is nearly the worst"],
     answer=1,
-    explain="Rollout is the steadiest, and its words move the model least. It multiplies attention "
-    "weights and never looks at the answer, and where a model looks changes little from seed to "
-    "seed. Steady is what ignores much.",
+    explain="Rollout is the steadiest, and its words move the model less than those of any other "
+    "method but chance. It multiplies attention weights and never looks at the answer. Steadiness "
+    "alone proves nothing.",
     key="07_explain/steady",
 )
 
@@ -497,7 +511,7 @@ table(
     [line(m) for m in order],
     ["method", "falls without", "lacks alone", "steady, %"],
     formats={"falls without": ".2f", "lacks alone": ".2f"},
-    caption=f"{len(base)} abstracts; in logits, 95 % over texts; steady: of five words",
+    caption=f"{len(base)} abstracts; margins, 95 % over texts; steady: of five words",
 ) if base else "no kept result here yet"
 
 # %% Differences and agreement tags=["fold"]
@@ -507,19 +521,18 @@ if base:
         i, j = methods.index(a), methods.index(b)
         return bootstrap([row[field][i] - row[field][j] for row in base.values()])
 
-    print(
-        f"falls without, AttnLRP less LIME: {less('AttnLRP', 'LIME')}; less attention x gradient: "
-        f"{less('AttnLRP', 'attention x gradient')}; less integrated gradients: "
-        f"{less('AttnLRP', 'integrated gradients')}"
-    )
-    print(
-        f"lacks alone, AttnLRP less integrated gradients: "
-        f"{less('AttnLRP', 'integrated gradients', 'alone')}"
-    )
+    lines = [[f"minus {name}", less("AttnLRP", name), less("AttnLRP", name, "alone")]
+             for name in ("attention x gradient", "LIME", "integrated gradients")]  # fmt: skip
+differences = (
+    table(lines, ["AttnLRP", "falls without", "lacks alone"],
+          formats={"falls without": ".2f", "lacks alone": ".2f"},
+          caption="Differences on the same abstracts, in logits")
+    if base
+    else "no kept result here"
+)  # fmt: skip
+differences
 
 # %% Agreement tags=["fold"]
-from itertools import combinations
-
 if base:
     good = [m for m in order if m not in ("random", "attention rollout")]
     between = {(a, b): 100 * np.mean([shared(a, b, row, row) for row in base.values()])
@@ -535,32 +548,30 @@ if base:
     told = [
         f"{np.mean(list(v)):.0f} % ({min(v):.0f} to {max(v):.0f})" for v in (between.values(), same)
     ]
-    print(f"of five first words two methods on one model share {told[0]}")
+    print(f"of five first words two methods on one model share {told[0]};")
+    print("ten methods, without rollout and chance; of the third training 82 texts")
 
 # %% And when the seed changes tags=["fold"]
 if base:
     print(f"one method on two trainings {told[1]}: more by {bootstrap(nearer)}, in points")
-    other = seen[SEEDS[0]]
-    stay = [other[t]["mine"] == base[t]["mine"] for t in other]
-    print(f"answers that stay when the seed changes: {bootstrap(stay)}")
 
 # %% [markdown]
 # The second question has an answer, and it differs by method. Without the words that AttnLRP names
-# the preference falls by 2.91 logits, half a logit more than for LIME's or integrated gradients'
-# words, and three tenths more than for those of attention times gradient; drawn words take 0.19.
-# For words that are enough alone, integrated gradients are best. Attention rollout is the steadiest
-# of all, and the last but one: its words take a third of what AttnLRP's take.
+# the preference falls by 2.91, half a unit more than for LIME's or integrated gradients' words,
+# and three tenths more than for those of attention times gradient; drawn words take 0.19. For
+# words that are enough alone integrated gradients are ahead of it, by 0.12. Attention rollout is
+# the steadiest of all, and the last but one: its words take a third of what AttnLRP's take.
 #
 # Two methods on one model share 46 % of five words, one method on two trainings 60 %. A doctor who
 # sees one picture sees one of several, and which one depends more on the method than on the seed
-# of the training. And when only the seed of the training changes, one answer in eight changes too:
-# then no picture helps.
+# of the training.
 #
 # What the table cannot say: a blank is something that MiniLM never met while it was tuned, so a
-# part of each fall may be surprise ([sanity checks](../chapters/07_explain/13_sanity.ipynb)). All
-# methods meet the same blanks.
+# part of each fall may be surprise ([sanity checks](../chapters/07_explain/13_sanity.ipynb)).
+# Occlusion, LIME, SHAP and integrated gradients are computed with the very blanks by which they
+# are judged; AttnLRP is not, and leads all the same.
 #
-# ## A shortcut that a reader can plant
+# ## A sentence in front
 #
 # A record says *There is no evidence of cancer.* A human reads: not cancer. Put this sentence in
 # front of 200 abstracts that the model does not call neoplasms, and count how many it then does.
@@ -568,12 +579,12 @@ if base:
 
 # %% tags=["fold", "nbval-check-output"]
 ask(
-    "The control turns one in a hundred. How many does *There is no evidence of cancer.* turn, and "
-    "how many *There is evidence of cancer.*?",
+    "The control turns one in a hundred. How many does “There is no evidence of cancer.” turn, and "
+    "how many “There is evidence of cancer.”?",
     ["few; many", "both many, about alike", "both few: one sentence of an abstract"],
     answer=1,
-    explain="It acts on the word and not on the *no* before it. A paper seldom names a disease in "
-    "order to exclude it, so the labels never asked it to.",
+    explain="It acts on the word and not on the “no” before it. Perhaps the labels of papers never "
+    "asked it to: that was not tested.",
     key="07_explain/no-evidence",
 )
 
@@ -589,7 +600,7 @@ others = [k for k in range(len(part.test)) if said[k] != aim][: pick(ci=20, lapt
 FRONTS = ("There is no evidence of lateness.", "There is no evidence of cancer.",
           "There is evidence of cancer.", "Cancer, cancer, cancer.")  # fmt: skip
 turned = {front: (with_front(front, others) == aim).astype(int) for front in FRONTS}
-print(f"evidence less no evidence: {bootstrap(turned[FRONTS[2]] - turned[FRONTS[1]])}")
+print(f"evidence minus no evidence: {bootstrap(turned[FRONTS[2]] - turned[FRONTS[1]])}")
 table(
     [[front, bootstrap(found)] for front, found in turned.items()],
     ["sentence in front", f"now {names[aim]}"],
@@ -598,16 +609,15 @@ table(
 )
 
 # %% [markdown]
-# A quarter of the abstracts becomes *neoplasms*, with *no* as without it; the interval of the
-# difference holds zero. Colours would have shown *cancer* in blue, and would have been true to the
-# model. That *no* was not read, a reader sees only if she takes it away and nothing happens, as in
-# the view above. Records of patients are full of such sentences, and this model has read none.
+# A quarter of the abstracts becomes *neoplasms*, with *no* as without it: the interval of the
+# difference begins at zero. A colour on *cancer* would be true to this model, and would not show
+# that *no* is passed over; a reader learns that only by taking it away, and seeing that nothing
+# happens. Notes on patients often name a disease in order to exclude it.
 #
 # ## What of the texts with two labels?
 #
-# The 113 texts that were taken out come back as a test of another kind: two persons (or one, on two
-# days) gave two answers. Does the model hesitate where they did?
-
+# The 113 texts that were taken out come back as a test of another kind: the file gives each of
+# them two answers or three. Does the model hesitate there?
 
 # %% Two labels tags=["fold"]
 def both_first(shares, given):
@@ -623,20 +633,26 @@ if len(two) > 1:
     any_first = [
         int(s.argmax()) in given for s, given in zip(shares, several.values(), strict=True)
     ]
-    print(
-        f"{len(two)} texts: the first answer is one of the labels in {bootstrap(any_first)}, the "
-        f"first answers are all labels in {bootstrap(hits)}"
-    )
     usual = [np.bincount(labels[part.train], minlength=classes)] * len(two)
     always = [both_first(s, given) for s, given in zip(usual, several.values(), strict=True)]
-    print(f"all labels, by the most frequent classes whatever the text: {bootstrap(always)}")
-    print(f"largest share: {bootstrap(shares.max(1))} on these, {bootstrap(sure.numpy())} on texts "
-          "with one label")  # fmt: skip
+    lines = [["the first answer is one of the labels", bootstrap(any_first)],
+             ["the first answers are all the labels", bootstrap(hits)],
+             ["so are the most frequent classes", bootstrap(always)],
+             ["share of the first answer", bootstrap(shares.max(1))],
+             ["the same on texts with one label", bootstrap(sure.numpy())]]  # fmt: skip
+
+# %% Does it hesitate? tags=["fold"]
+hesitation = (
+    table(lines, ["on average", "mean"], formats={"mean": ".2f"}, caption=f"{len(two)} texts")
+    if len(two) > 1
+    else "fewer than two texts have several labels"
+)
+hesitation
 
 # %% [markdown]
-# The model finds both labels of more than half of them, four times as many as the most frequent
-# classes would, and is hardly less sure than on other texts: the two intervals overlap. It does not
-# hesitate where the labels do.
+# The model finds all labels of more than half of them, four times as often as the most frequent
+# classes would, and gives its first answer 0.70 for 0.73 elsewhere. It hardly hesitates where the
+# labels do.
 #
 # ## Four classes, longer texts, weights, and talks
 #
@@ -659,7 +675,7 @@ if runs:
     ]
 variants = (
     table(
-        lines, ["one change", "less without it"], caption="Macro-F1, five folds, one training each"
+        lines, ["one change", "minus without it"], caption="Macro-F1, five folds, one training each"
     )
     if runs
     else "no kept result here"
@@ -698,20 +714,19 @@ others_table
 # Without the overlapping class one training of MiniLM is ahead of counting. Twice as many pieces
 # change nothing that the interval can tell, and weights cost two points. On talks MiniLM is far
 # behind: 20 sections, some with two examples, and a rate and a number of readings that were chosen
-# for abstracts. Where labels are few and rare, counting is the better tool, and it explains
-# itself.
+# for abstracts, while counting chose its strength on the talks.
 #
 # ## What a doctor needs, and what these colours cannot give
 #
 # Tonekaboni et al. (2019) asked clinicians in intensive care and emergency what they want of an
 # explanation. They want to know which of the patient's facts the model used, how sure it is, where
-# it was wrong before, and whether the patient at hand is like those it learned from. Ghassemi,
-# Oakden-Rayner and Beam (2021) warn that explanations of single answers reassure without being able
+# it was wrong before, and whether the patient at hand is like those it learned from. Ghassemi et
+# al. (2021) warn that explanations of single answers reassure without being able
 # to show that the answer is right, and ask for tests of the whole model instead.
 #
 # | what she asks | who can answer |
 # |---|---|
-# | Which words moved it? | AttnLRP or leaving out, within the table above |
+# | Which words moved it? | AttnLRP, as far as the table above reaches |
 # | Are these the words of the disease? | she, not the method |
 # | Is the answer right? | the test on other texts; no colours |
 # | May I trust it for this patient? | nobody here: abstracts are not patients |
@@ -737,7 +752,7 @@ read = 3 * sum(len(ids[i]) for i in part.train)
 plan = CostCard(flops=6 * inside * read)
 memory = training_memory(larger, 7 * LENGTH, vocab_size=0)
 print(
-    f"three readings of {len(part.train):,} texts: {plan.flops:.1e} operations, "
+    f"three readings of {len(part.train):,} texts: {plan.flops:.1e} operations,\n"
     f"{plan.implied()['K80'] / 60:.0f} minutes on a K80, {memory / 2**30:.1f} GB"
 )
 assert plan.implied()["K80"] < 60 * 60
@@ -784,9 +799,10 @@ card
 # On real abstracts one training of a small pre-trained model is hardly ahead of counted words,
 # three that vote are ahead outside the interval, and reading on in medicine taught the model the
 # words of medicine without a change in the score. Of twelve ways to colour its words AttnLRP names
-# those without which the answer falls most, rollout is the steadiest and nearly the worst, and two
-# methods share less than half of their first five words. The colours tell a doctor what moved this
-# answer; that it is right, or that it holds for the patient before her, they cannot tell.
+# best what moved the answer, rollout is the steadiest and nearly the worst, and two methods share
+# less than half of their first five words, so a doctor should know which one she sees. What she
+# needs besides, whether the answer is right, how sure, and whether it holds for the patient before
+# her, no colour can tell: that takes tests of the whole model.
 #
 # ## Five questions
 #
@@ -820,9 +836,8 @@ card
 #
 #    <details><summary>Answer</summary>
 #
-#    Macro-F1 fell by two points: the rarest class has a tenth of the texts, which is not rare,
-#    and weights make the model say it too often. With 20 very unequal sections it may differ;
-#    that was not run.
+#    The rarest class has a tenth of the texts, which is not rare. What weights do for 20 very
+#    unequal sections was not run.
 #
 #    </details>
 # 5. What would you show a doctor beside the colours?

@@ -116,10 +116,7 @@ def test_on_a_table_and_an_encoder_of_a_reader(run: Run, tmp_path: Path) -> None
     done = run("note", "ward")
     assert done.returncode == 0, done.stderr[-3000:]
     assert "data notes.csv (your file)" in done.stdout
-    assert (
-        "201 rows; 1 texts have several labels (1 stand there twice, 0 three times), in 2 rows; 199"
-        in done.stdout
-    )
+    assert "1 stand there twice, 0 thrice: 2 rows\n199 texts have one label" in done.stdout
     assert re.search(r"texts macro-F1 0\.\d+ \[", done.stdout)
     assert not list(tmp_path.glob("out/results/*.json")), "a reader's file is no result of ours"
 
