@@ -9,6 +9,7 @@ from deepdive.published.families import (
     efficient,
     electra,
     encoders,
+    gpts,
     ibert,
     luke,
     mpnet,
@@ -46,6 +47,7 @@ FAMILIES: dict[str, Family] = {
         *sound.FAMILIES,
         *detr.FAMILIES,
         *decoders.FAMILIES,
+        *gpts.FAMILIES,
         *speech.FAMILIES,
     )
 }

@@ -1,0 +1,37 @@
+"""GPT-2, which is given no task but a text that asks for it. Radford et al. 2019, "Language Models
+are Unsupervised Multitask Learners".
+
+    x = x + attention(norm(x));  x = x + ff(norm(x)):   tokens (B, T) -> logits (B, T, vocab_size)
+"""
+
+from typing import Any
+
+import torch
+
+from deepdive.layers import PreNorm
+from deepdive.models.text import gpt
+from deepdive.models.text.gpt import GPT
+from deepdive.models.text.gpt_config import GPTConfig
+
+BASE = gpt.BASE.but(vocab_size=50_257, max_length=1024, residual=PreNorm, family="gpt2")
+MEDIUM = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
+LARGE = BASE.but(d_model=1280, n_heads=20, n_layers=36, d_ff=5120)
+XL = BASE.but(d_model=1600, n_heads=25, n_layers=48, d_ff=6400)
+TINY = BASE.but(**gpt.TOY)
+
+
+def gpt2(config: GPTConfig = BASE, **changes: Any) -> GPT:
+    """Build a decoder; defaults are the smallest of the four published sizes."""
+    model = gpt.gpt(config, **changes)
+    calm(model)
+    return model
+
+
+@torch.no_grad()
+def calm(model: GPT) -> None:
+    """Divide by sqrt(N) the drawn matrices that write to the stream, N = 2 n_layers of them: what
+    they add together is then as large for a deep model as for a shallow one.
+    """
+    writers = [name for name, _ in model.named_parameters() if name.endswith(".out.weight")]
+    for name in writers:
+        model.get_parameter(name).div_(len(writers) ** 0.5)

@@ -1,0 +1,35 @@
+"""GPT-3, which learns a task from examples in its text. Brown et al. 2020, "Language Models are
+Few-Shot Learners".
+
+The paper does not say how wide its bands are: here they have GPT-Neo's width (`band`).
+"""
+
+from typing import Any
+
+from torch import nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.attention.by_position.window import WindowAttention
+from deepdive.models.text import gpt, gpt2
+from deepdive.models.text.gpt import GPT
+from deepdive.models.text.gpt_config import GPTConfig, full_attention
+
+
+def banded(config: GPTConfig, layer: int) -> nn.Module:
+    """Return the attention of a layer: in every second one, beginning with the second, a token
+    meets itself and the `band` - 1 tokens before it, in the others all before it.
+    """
+    if layer % 2 == 0:
+        return full_attention(config, layer)
+    near = WindowAttention(config.band - 1, dropout=config.weights_dropout)
+    return MultiHeadAttention(config.d_model, config.n_heads, mechanism=near)
+
+
+SMALL = gpt2.BASE.but(max_length=2048, attention=banded, family="gpt3")
+BASE = SMALL.but(d_model=12_288, n_heads=96, n_layers=96, d_ff=49_152)  # 175 thousand million
+TINY = BASE.but(**gpt.TOY)
+
+
+def gpt3(config: GPTConfig = BASE, **changes: Any) -> GPT:
+    """Build a decoder; defaults are the largest of the eight published sizes."""
+    return gpt2.gpt2(config, **changes)

@@ -1,0 +1,254 @@
+"""GPT's family: settings, names of weights, and matrices that lie on their side in its files."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from deepdive.models.text import ctrl, gpt, gpt2, gpt_neo
+from deepdive.models.text.gpt_config import GPTConfig
+from deepdive.published.form import Family, Setting, activation, activation_of, name_of
+from deepdive.published.names import Layout, Names, Pairs
+from deepdive.published.weights import Sources
+
+OURS = "decoder.stack.blocks.{}"
+
+
+def _turned(matrix: Tensor) -> Tensor:
+    """A matrix (in, out), as x @ W has it, from (out, in), and back; a bias stays as it is."""
+    return matrix.movedim(0, -1)
+
+
+TURNED: Layout = (_turned, _turned)
+
+
+def _apart(fused: Tensor) -> Sequence[Tensor]:
+    """Queries, and keys above values, of the three side by side."""
+    q, k, v = _turned(fused).chunk(3)
+    return q, torch.cat([k, v])
+
+
+def _together(parts: Sequence[Tensor]) -> Tensor:
+    return _turned(torch.cat(list(parts)))
+
+
+def _layer(theirs: str) -> Names:
+    """The names of a layer of GPT and GPT-2, but for its norms."""
+    attention, ff = f"{theirs}.attn", f"{theirs}.mlp"
+    ours: Pairs = {
+        f"{attention}.c_proj": f"{OURS}.attn.out",
+        f"{ff}.c_fc": f"{OURS}.ff.inner",
+        f"{ff}.c_proj": f"{OURS}.ff.out",
+    }
+    fused = f"{attention}.c_attn"
+    apart: Pairs = {f"{fused}:0": f"{OURS}.attn.q", f"{fused}:1": f"{OURS}.attn.kv"}
+    layouts = dict.fromkeys(ours.values(), TURNED)
+    return Names({**ours, **apart}, layouts, fused={fused: (_apart, _together)})
+
+
+def _norms(theirs: str) -> Names:
+    first, second = f"{OURS}.attn_residual.norm", f"{OURS}.ff_residual.norm"
+    return Names({f"{theirs}.ln_1": first, f"{theirs}.ln_2": second})
+
+
+HEAD = Names({"lm_head": "head.embedding"})
+GPT2_AROUND = Names(
+    {
+        "transformer.wte": "decoder.embedding",
+        "transformer.wpe": "decoder.position.table",
+        "transformer.ln_f": "decoder.stack.norm",
+    }
+)
+GPT_AROUND = Names(
+    {
+        "transformer.tokens_embed": "decoder.embedding",
+        "transformer.positions_embed": "decoder.position.table",
+    }
+)
+LAYER = "transformer.h.{}"
+
+
+def _without_masks(sources: Sources) -> Sources:
+    """Files of old hold each layer's causal mask, which is called a bias."""
+    mask = re.compile(r"\.attn(\.attention)?\.(masked_)?bias$")
+    return {name: source for name, source in sources.items() if not mask.search(name)}
+
+
+# The files of the hub hold the model without its head, whose names have no beginning.
+OLDER = (_without_masks, (r"^(?!transformer\.|lm_head\.)", "transformer."))
+NEO_ATTENTION = f"{LAYER}.attn.attention"
+NEO_LAYER = Names(
+    {
+        f"{NEO_ATTENTION}.q_proj": f"{OURS}.attn.q",
+        (f"{NEO_ATTENTION}.k_proj", f"{NEO_ATTENTION}.v_proj"): f"{OURS}.attn.kv",
+        f"{NEO_ATTENTION}.out_proj": f"{OURS}.attn.out",
+        f"{LAYER}.mlp.c_fc": f"{OURS}.ff.inner",
+        f"{LAYER}.mlp.c_proj": f"{OURS}.ff.out",
+    }
+)
+CTRL_NAMES = Names(
+    {
+        "transformer.w": "decoder.embedding",
+        f"{LAYER}.multi_head_attention.Wq": f"{OURS}.attn.q",
+        (
+            f"{LAYER}.multi_head_attention.Wk",
+            f"{LAYER}.multi_head_attention.Wv",
+        ): f"{OURS}.attn.kv",
+        f"{LAYER}.multi_head_attention.dense": f"{OURS}.attn.out",
+        f"{LAYER}.layernorm1": f"{OURS}.attn_residual.norm",
+        f"{LAYER}.layernorm2": f"{OURS}.ff_residual.norm",
+        f"{LAYER}.ffn.0": f"{OURS}.ff.inner",
+        f"{LAYER}.ffn.2": f"{OURS}.ff.out",
+        "transformer.layernorm": "decoder.stack.norm",
+        "lm_head.weight": "head.embedding.weight",
+        "lm_head.bias": "head.bias",
+    }
+)
+SIZES: dict[str, str | Setting] = {
+    "vocab_size": "vocab_size",
+    "d_model": "n_embd",
+    "n_heads": "n_head",
+    "n_layers": "n_layer",
+    "max_length": "n_positions",
+    "eps": "layer_norm_epsilon",
+}
+DROPOUTS: dict[str, str | Setting] = {
+    "dropout": "resid_pdrop",
+    "attention_dropout": Setting("attn_pdrop", written="weights_dropout"),
+}
+
+
+def _one_dropout(key: str) -> Callable[[GPTConfig, Mapping[str, Any]], GPTConfig]:
+    """Refuse a dropout of the embeddings, read under `key`, that is not the sublayers'."""
+
+    def finish(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
+        if (told := theirs.get(key, config.dropout)) != config.dropout:
+            raise ValueError(
+                f"config has {key}={told}; here it is the sublayers', {config.dropout}"
+            )
+        return config
+
+    return finish
+
+
+def _wide(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
+    """Read a width that is four times the stream's where none is told."""
+    inner = theirs.get("n_inner", theirs.get("intermediate_size"))
+    return config.but(d_ff=4 * config.d_model if inner is None else inner)
+
+
+def _gpt(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
+    return _one_dropout("embd_pdrop")(config, theirs).but(d_ff=4 * config.d_model)
+
+
+def _gpt2(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
+    return _wide(_one_dropout("embd_pdrop")(config, theirs), theirs)
+
+
+def _neo(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
+    layers = theirs.get("attention_layers") or [
+        kind for kinds, times in theirs.get("attention_types", ()) for kind in times * list(kinds)
+    ]
+    if layers and layers != _kinds(config):
+        raise ValueError(
+            f"config has attention layers {layers}; only {_kinds(config)} is built here"
+        )
+    return _wide(_one_dropout("embed_dropout")(config, theirs), theirs)
+
+
+def _kinds(config: GPTConfig) -> list[str]:
+    return [("global", "local")[layer % 2] for layer in range(config.n_layers)]
+
+
+def _of_neo(config: GPTConfig) -> dict[str, Any]:
+    pairs, rest = divmod(config.n_layers, 2)
+    types = [[["global", "local"], pairs], [["global"], rest]]
+    return {
+        "embed_dropout": config.dropout,
+        "intermediate_size": config.d_ff,
+        "attention_types": [kinds for kinds in types if kinds[1]],
+        "attention_layers": _kinds(config),
+    }
+
+
+def _four_times(config: GPTConfig) -> dict[str, Any]:
+    if config.d_ff != 4 * config.d_model:
+        raise ValueError(f"d_ff={config.d_ff}: this family is published with 4 d_model")
+    return {"embd_pdrop": config.dropout}
+
+
+# GPT says gelu, and means its approximation.
+AFN = Setting(
+    "afn",
+    lambda name: activation_of("gelu_new" if name == "gelu" else name),
+    lambda ours: name_of(ours).replace("gelu_new", "gelu"),
+)
+
+
+GPT = Family(
+    model_type="openai-gpt",
+    architecture="OpenAIGPTLMHeadModel",
+    build=gpt.gpt,
+    base=gpt.BASE,
+    settings=SIZES | DROPOUTS | {"activation": AFN},
+    names=_layer(LAYER) | _norms(LAYER) | GPT_AROUND | HEAD,
+    finish=_gpt,
+    derived=_four_times,
+    older=OLDER,
+)
+GPT2 = Family(
+    model_type="gpt2",
+    architecture="GPT2LMHeadModel",
+    build=gpt2.gpt2,
+    base=gpt2.BASE,
+    settings=SIZES | DROPOUTS | {"activation": activation("activation_function")},
+    names=_layer(LAYER) | _norms(LAYER) | GPT2_AROUND | HEAD,
+    expected={
+        "scale_attn_weights": True,
+        "scale_attn_by_inverse_layer_idx": False,
+        "add_cross_attention": False,
+        "tie_word_embeddings": True,
+    },
+    finish=_gpt2,
+    derived=lambda config: {"embd_pdrop": config.dropout, "n_inner": config.d_ff},
+    older=OLDER,
+)
+GPT_NEO = Family(
+    model_type="gpt_neo",
+    architecture="GPTNeoForCausalLM",
+    build=gpt_neo.gpt_neo,
+    base=gpt_neo.BASE,
+    settings={
+        "vocab_size": "vocab_size",
+        "d_model": "hidden_size",
+        "n_heads": "num_heads",
+        "n_layers": "num_layers",
+        "max_length": "max_position_embeddings",
+        "eps": "layer_norm_epsilon",
+        "band": "window_size",
+        "activation": activation("activation_function"),
+        "dropout": "resid_dropout",
+        "attention_dropout": Setting("attention_dropout", written="weights_dropout"),
+    },
+    names=NEO_LAYER | _norms(LAYER) | GPT2_AROUND | HEAD,
+    expected={"tie_word_embeddings": True},
+    finish=_neo,
+    derived=_of_neo,
+    older=OLDER,
+)
+CTRL = Family(
+    model_type="ctrl",
+    architecture="CTRLLMHeadModel",
+    build=ctrl.ctrl,
+    base=ctrl.BASE,
+    settings=SIZES | {"d_ff": "dff", "dropout": "resid_pdrop"},
+    names=CTRL_NAMES,
+    # The norms inside the layers have this eps whatever config.json says.
+    expected={"tie_word_embeddings": True, "layer_norm_epsilon": 1e-6},
+    finish=_one_dropout("embd_pdrop"),
+    derived=lambda config: {"embd_pdrop": config.dropout},
+    older=OLDER,
+)
+FAMILIES = (GPT, GPT2, GPT_NEO, CTRL)
