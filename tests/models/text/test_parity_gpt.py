@@ -198,8 +198,12 @@ def test_gpt2_begins_calm() -> None:
     """What 24 matrices add to the stream is drawn 1 / sqrt(24) as large."""
     torch.manual_seed(0)
     model = gpt2.gpt2(gpt2.TINY, n_layers=12, d_model=64)
-    stds = [p.detach().std() for name, p in model.named_parameters() if name.endswith(".out.weight")]
-    others = [p.detach().std() for name, p in model.named_parameters() if name.endswith(".q.weight")]
+    stds = [
+        p.detach().std() for name, p in model.named_parameters() if name.endswith(".out.weight")
+    ]
+    others = [
+        p.detach().std() for name, p in model.named_parameters() if name.endswith(".q.weight")
+    ]
     assert len(stds) == 24
     ratio = torch.stack(others).mean() / torch.stack(stds).mean()
     assert ratio == pytest.approx(24**0.5, rel=0.03)

@@ -64,6 +64,7 @@ from deepdive.models.speech import (
     wav2vec2,
     whisper,
 )
+from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import (
     data2vec,
@@ -373,6 +374,12 @@ EXAMPLES: dict[str, Example] = {
     "set_transformer": Example(
         set_transformer.tiny, lambda model, x: model(x)[:, :1].expand(-1, x.shape[1], -1)
     ),
+    # decoders
+    "gpt": _tokens(lambda: gpt.gpt(gpt.TINY)),
+    "gpt2": _tokens(lambda: gpt2.gpt2(gpt2.TINY)),
+    "gpt3": _tokens(lambda: gpt3.gpt3(gpt3.TINY, band=3)),
+    "gpt_neo": _tokens(lambda: gpt_neo.gpt_neo(gpt_neo.TINY, band=3)),
+    "ctrl": _tokens(lambda: ctrl.ctrl(ctrl.TINY)),
     # images
     "swin": Example(lambda: swin.swin(swin.TINY), _of_image),
     "segformer": Example(lambda: segformer.segformer(segformer.TINY), _of_image),

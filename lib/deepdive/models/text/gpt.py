@@ -4,6 +4,20 @@
     x = norm(x + attention(x));  x = norm(x + ff(x)):   tokens (B, T) -> logits (B, T, vocab_size)
 
 How a task's input is written as one text stands in `deepdive.models.text.gpt_tasks`.
+
+System: gpt
+Parent: transformer
+What differs:
+- the decoder alone, without attention to a source (`GPT`): it learns from plain text to say what
+  comes next
+- positions are learned (`learned`), so there is a longest text; the activation is GELU, in its
+  first approximation (`activation`)
+- a task is told by marks in one text, and answered behind its last token by one more matrix
+  (`deepdive.models.text.gpt_tasks.Answerer`)
+- while it is tuned it goes on learning what comes next
+  (`deepdive.models.text.gpt_tasks.tuning_loss`)
+Source: Radford et al. 2018, sections 3 and 4.1.
+Book: 6.1.3.1
 """
 
 from functools import partial

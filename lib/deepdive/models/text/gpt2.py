@@ -2,6 +2,17 @@
 are Unsupervised Multitask Learners".
 
     x = x + attention(norm(x));  x = x + ff(norm(x)):   tokens (B, T) -> logits (B, T, vocab_size)
+
+System: gpt2
+Parent: gpt
+What differs:
+- norms stand before the sublayers, and one more behind the last layer (`residual`)
+- the matrices that write to the stream begin as much smaller as there are many (`calm`)
+- words are cut into pieces of bytes (`deepdive.tokenizers.ByteBPETokenizer`, `vocab_size`), texts
+  are twice as long (`max_length`)
+- no matrix is added for a task: the text asks, and what it writes is the answer
+Source: Radford et al. 2019, sections 2.2 and 2.3.
+Book: 6.1.3.2
 """
 
 from typing import Any

@@ -2,6 +2,15 @@
 Few-Shot Learners".
 
 The paper does not say how wide its bands are: here they have GPT-Neo's width (`band`).
+
+System: gpt3
+Parent: gpt2
+What differs:
+- in every second layer a token meets only those near it (`banded`)
+- a hundred times the size (`BASE`), and texts of 2,048 tokens, which have room for examples of a
+  task: none, one or a few, and no weight is changed
+Source: Brown et al. 2020, sections 2 and 2.1.
+Book: 6.1.3.3
 """
 
 from typing import Any

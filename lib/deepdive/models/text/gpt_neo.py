@@ -1,5 +1,14 @@
 """GPT-Neo, an open model of GPT-3's form. Black et al. 2021, "GPT-Neo: Large Scale Autoregressive
 Language Modeling with Mesh-TensorFlow".
+
+System: gpt_neo
+Parent: gpt3
+What differs:
+- scores are not divided by the root of a head's width, and queries, keys and values have no biases
+  (`unscaled`)
+- the band is 256 tokens wide (`band`), and there is no dropout
+Source: the released code of Black et al. 2021.
+Book: blog
 """
 
 from typing import Any

@@ -13,7 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention, SoftmaxAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, gelu, relu
+from deepdive.layers import (
+    Block,
+    FeedForward,
+    LayerNorm,
+    PostNorm,
+    PreNorm,
+    gelu,
+    gelu_tanh,
+    relu,
+)
 from deepdive.layers.embeddings import TiedHead
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import Classifier, ImageClassifier
@@ -137,6 +146,36 @@ def described_judge(model: Any) -> dict[str, Any]:
         **{key: values.pop() for key, values in found.items()},
         "layers": {"encoder": len(encoder.stack.blocks)},
         "shapes": [[name, *_rows(tensor)] for name, tensor in model.state_dict().items()],
+    }
+
+
+def described_writer(model: Any) -> dict[str, Any]:
+    """Return what `writer.js` must know of a GPT-2, beside its weights.
+
+    Raises TypeError for another model, ValueError for one with a part that the page cannot run.
+    """
+    if not all(hasattr(model, name) for name in ("decoder", "head", "config")):
+        raise TypeError(
+            f"model: came as {type(model).__name__}; the page runs what "
+            "deepdive.models.text.gpt2.gpt2 builds"
+        )
+    decoder = model.decoder
+    _be(type(model.head) is TiedHead and model.head.bias is None, "head", "tied", model.head)
+    _be(decoder.embedding.scale == 1.0, "decoder.embedding", "unscaled", decoder.embedding.scale)
+    _be(type(decoder.position) is LearnedPosition, "decoder.position", "learned", decoder.position)
+    _be(type(decoder.stack) is Stack, "decoder.stack", "a plain Stack", decoder.stack)
+    found: dict[str, set[Any]] = {"width": set(), "heads": set(), "eps": set(), "post": set()}
+    for i, block in enumerate(decoder.stack.blocks):
+        for key, value in _block(f"decoder.stack.blocks.{i}", block, False, gelu_tanh):
+            found[key].add(value)
+    _be(found["post"] == {False}, "decoder.stack", "with the norm inside the branch", "post-norm")
+    found["eps"] |= {_norm("decoder.stack.norm", decoder.stack.norm)}
+    for key, values in found.items():
+        _be(len(values) == 1, key, "one number in all blocks", sorted(values))
+    return {
+        **{key: values.pop() for key, values in found.items()},
+        "layers": {"decoder": len(decoder.stack.blocks)},
+        "shapes": [[name, *_rows(tensor)] for name, tensor in _named(model.state_dict()).items()],
     }
 
 

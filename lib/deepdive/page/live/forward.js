@@ -146,7 +146,7 @@ const transformer = (spec, weights) => {
   const read = (rows, maps = {}, real = null) => run("encoder", rows,
     blank("encoder").map(store => ({ ...store, real })), new Set(), maps);
 
-  return { begin, step, read, norm, project };
+  return { begin, step, read, run, blank, norm, project };
 };
 
 // Numbers from 0 to 1 that a seed fixes (mulberry32), so that a draw can be had again.

@@ -1,0 +1,61 @@
+"""Train the toy that writes letter by letter, and write its weights beside deepdive.page.toys.
+
+    DEEPDIVE_MIRROR=... python tools/train_next_letters.py      # about ten minutes on one core
+
+A GPT-2 of three layers, 48 wide, learns to say the next letter of tinyshakespeare (the first nine
+tenths of it). Its weights are kept at three moments of training, each in one byte. The same
+machine, torch and thread count give the same files.
+"""
+
+from __future__ import annotations
+
+import json
+
+import torch
+from safetensors.torch import save_file
+
+from deepdive.data.stream import drawn
+from deepdive.evaluate.doubt import bootstrap
+from deepdive.page.live.export import HEAD, quantised, restored
+from deepdive.page.runs.records import judged, loss, shakespeare
+from deepdive.page.toys import FOLDER
+from deepdive.page.toys.letters import LENGTH, build_next_letters
+from deepdive.training import fit
+from deepdive.training.optim import adam, cosine
+
+STEPS, ROWS, RATE = 8000, 32, 3e-3
+MOMENTS = {"after 30 steps": 30, "after 400 steps": 400, "after training": STEPS}
+
+
+def main() -> None:
+    text = shakespeare()
+    model = build_next_letters(len(text.letters))
+    batches = drawn(text.train, LENGTH, rows=ROWS, steps=STEPS, seed=0)
+    optimizer = adam(model, lr=RATE, betas=(0.9, 0.99), weight_decay=0.1)
+    schedule = cosine(RATE, warmup=100, total=STEPS, floor=RATE / 20)
+    kept, losses, done = [], {}, 0
+    for name, step in MOMENTS.items():
+        at = done
+        fit(
+            model, batches[at:step], loss, steps=step - at, optimizer=optimizer,
+            schedule=lambda i, at=at: schedule(at + i),
+        )  # fmt: skip
+        done = step
+        state = {n: t for n, t in model.state_dict().items() if n != HEAD}
+        kept.append(quantised(state))
+        like = {n: t for n, t in model.state_dict().items() if n != HEAD}
+        model_of = build_next_letters(len(text.letters)).eval()
+        model_of.load_state_dict(restored(*kept[-1], like))
+        rows = torch.tensor(judged(model_of, torch.cat([text.chosen, text.test])))
+        losses[name] = [float(rows.mean()), *bootstrap(rows.numpy())]
+        print(name, losses[name])
+        model.train()
+    for file, some in (("next_letters_steps", kept[:-1]), ("next_letters", kept[-1:])):
+        codes, scales = (torch.stack(list(each)) for each in zip(*some, strict=True))
+        save_file({"codes": codes, "scales": scales}, FOLDER / f"{file}.safetensors")
+    about = {"letters": text.letters, "losses": losses, "learned": len(text.train)}
+    (FOLDER / "next_letters.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
