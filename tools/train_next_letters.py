@@ -47,7 +47,7 @@ def main() -> None:
         model_of = build_next_letters(len(text.letters)).eval()
         model_of.load_state_dict(restored(*kept[-1], like))
         rows = torch.tensor(judged(model_of, torch.cat([text.chosen, text.test])))
-        losses[name] = [float(rows.mean()), *bootstrap(rows.numpy())]
+        losses[name] = list(bootstrap(rows.numpy()))
         print(name, losses[name])
         model.train()
     for file, some in (("next_letters_steps", kept[:-1]), ("next_letters", kept[-1:])):

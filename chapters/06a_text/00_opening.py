@@ -1,0 +1,71 @@
+# %% [markdown] tags=["slide"]
+# # Chapter 6a: One question, asked a billion times
+#
+# "To be, or not to ..." A decoder is trained to say what comes next, and nothing else. Out of this
+# came models that translate, sum up, count and answer. Which parts does today's decoder have that
+# the first had not, what is each of them worth, how does such a model fit into 93 MB, and what can
+# it do that nobody taught it?
+#
+# <small>Book 6.1 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
+# [decoding](../02_transformer/14_decoding.ipynb) · 2 min to read · all its pages together: HOURS</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% A small model's guess tags=["fold"]
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.live.writing import candidates
+from deepdive.page.plotting import show
+from deepdive.page.toys.letters import next_letters
+
+BEGUN = "To be, or not to "
+toy = next_letters()
+shares = list(candidates(toy, BEGUN).items())[:7]
+body = [text(96, 92, BEGUN, 18), text(184, 92, "?", 18, "output", bold=True)]
+for i, (letter, share) in enumerate(shares):
+    y = 20 + 24 * i
+    body += [
+        text(232, y, {" ": "blank", "\n": "new line"}.get(letter, letter), 16),
+        f'<rect x="262" y="{y - 9}" width="{260 * share:.1f}" height="18" fill="{ROLES["output"]}"/>',
+        text(262 + 260 * share + 24, y, f"{share:.0%}", 13),
+    ]
+show(
+    svg(430, 184, body),
+    "The words To be, or not to, a question mark, and seven bars: how probable a small model finds "
+    "each of the seven likeliest next letters.",
+)
+
+# %% [markdown]
+# *A model of 90,000 weights, trained on Shakespeare letter by letter, and what it expects next.*
+#
+# 6a.1 builds the first GPT and asks what it has learned. 6a.2 puts today's parts in, one at a time,
+# and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.
+#
+# Real text is Shakespeare's plays (tinyshakespeare) and articles of Wikipedia (wikitext2); the
+# published model is SmolLM2-135M, which comes inside a package. Where a page has no network and no
+# data, it works on generated text, and says so.
+#
+# ## The map
+#
+# | page | about | question | minutes to read |
+# |---|---|---|---|
+MAP
+#
+# In a hurry? Read 6a.1.
