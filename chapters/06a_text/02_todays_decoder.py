@@ -1,0 +1,389 @@
+# %% [markdown] tags=["slide"]
+# # What is each part worth?
+#
+# Between GPT-2 (2019) and Llama (2023) five parts of the decoder were exchanged: its norm, its
+# positions, its feed-forward layer, its keys, its biases. Every list of "modern tricks" has them,
+# and most lists have no numbers. Give each part the same number of operations: what is it worth,
+# in nats a letter, and which is worth nothing?
+#
+# <small>Book 6.1.3 · before this page: [say what comes next](01_gpt.ipynb), [residuals and
+# norms](../02_transformer/09_residuals_norms.ipynb), [rotary
+# positions](../05_efficient/08_positions.ipynb) · 15 min to read · a laptop is enough; the runs are
+# kept beside the page</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% Draw a layer, old or new tags=["fold"]
+from deepdive.page.diagrams import svg, text
+from deepdive.page.diagrams.layers import LEFT, STEP, WIDE, Sublayer, layer
+from deepdive.page.film import film
+
+OLD = [Sublayer("attention", "query", ""), Sublayer("feed-forward", "value", "")]
+FRAMES = {
+    "GPT-2: positions are added below, layer norm before each sublayer, biases everywhere":
+        ["learned positions, once", "12 heads, 12 keys", "GELU, two matrices", "layer norm"],
+    "the norm: RMS norm takes no mean away": ["", "", "", "RMS norm"],
+    "the positions: queries and keys are turned in every layer, nothing is added":
+        ["nothing added", "q and k turned", "", ""],
+    "the feed-forward layer: a third matrix says how much passes": ["", "", "SwiGLU, three", ""],
+    "the keys: several queries share one": ["", "9 heads, 3 keys", "", ""],
+    "Llama: all of it, and no biases":
+        ["nothing added", "turned, 9 heads, 3 keys", "SwiGLU, three", "RMS norm"],
+}  # fmt: skip
+
+
+def drawn(below, attention, feed, norm):
+    """One layer, with a note at each part that a frame is about."""
+    parts = [Sublayer("attention", "query", attention), Sublayer("feed-forward", "value", feed)]
+    x, y = WIDE / 2 + LEFT + 14, STEP * 2 + 16
+    notes = [text(x, y + 14, f"tokens, {below}" if below else "tokens", 14)]
+    if norm:
+        notes += [text(x + 150, y - 84 - i * STEP, norm, 14, "residual") for i in range(2)]
+    return svg(440, y + 30, [*layer(x, y, parts), *notes])
+
+
+# %% From GPT-2's layer to Llama's tags=["slide", "fold"]
+film([drawn(*notes) for notes in FRAMES.values()], list(FRAMES),
+     "Six frames of one layer of a decoder: attention below, feed-forward above, a norm after "
+     "each; notes beside the parts say what was exchanged.")  # fmt: skip
+
+# %% [markdown]
+# *Go through the frames. Both models put the norm before the sublayer; in this drawing it stands
+# where the stream is added up.*
+
+# %% [markdown] tags=["slide"]
+# ## By hand: two norms of one row
+#
+# The row is $(1, 7)$. **Layer norm** takes the mean away, 4, then divides by the root of the mean
+# square of what is left: $(-3, 3) / 3 = (-1, 1)$. **RMS norm** takes nothing away: the mean square
+# is
+# $(1 + 49) / 2 = 25$, its root 5, so the row becomes $(0.2, 1.4)$. It saves a mean and a bias, and
+# forgets only how long the row was; layer norm forgets its mean too.
+
+# %% Move the numbers tags=["fold"]
+from deepdive.page.two_norms import two_norms
+
+two_norms([1, 7, 4, 0])
+
+# %% [markdown]
+# *Bars above the line are positive. Each norm has a learned factor for each number behind it, here
+# 1.*
+#
+# 1. Press "all one more" a few times. Which norm does not notice?
+# 2. Take a row whose numbers sum to 0. What do you see?
+# 3. Set all four numbers to the same value above 0.
+#
+# <details><summary>Answers to the three tasks</summary>
+#
+# 1. Layer norm: the mean goes away with the shift.
+# 2. Both norms agree: there is no mean to be taken away.
+# 3. Layer norm finds no spread and says 0; RMS norm says 1 for each.
+#
+# </details>
+
+# %% Check the sum, and that both are the library's tags=["fold", "nbval-check-output"]
+import torch
+
+from deepdive.layers import LayerNorm, RMSNorm
+
+row = torch.tensor([1.0, 7.0])
+assert torch.allclose(LayerNorm(2, 0.0)(row), torch.tensor([-1.0, 1.0]))
+assert torch.allclose(RMSNorm(2, 0.0)(row), torch.tensor([0.2, 1.4]))
+print("(1, 7): layer norm (-1, 1), RMS norm (0.2, 1.4)")
+
+# %% [markdown]
+# ## The gate
+#
+# GPT-2's feed-forward layer is $W_2\, \mathrm{gelu}(W_1 x)$. SwiGLU (Shazeer 2020) has one more
+# matrix: $W_2 (\mathrm{silu}(W_g x) \cdot W_1 x)$, number by number, where $\mathrm{silu}(a) = a /
+# (1 + e^{-a})$. A number passes as far as its gate is open. So that three matrices hold as many
+# weights as two, each has two thirds of the units.
+
+# %% One unit, its gate moved tags=["fold"]
+import torch.nn.functional as F
+
+from deepdive.page.tables import table
+
+gates = [-4.0, -1.0, 0.0, 1.0, 4.0]
+table([{"$W_g x$": a, "$W_1 x$": 2.0, "passes": float(F.silu(torch.tensor(a)) * 2)} for a in gates],
+      formats={"passes": ".2f"}, caption="one unit whose own number is 2")  # fmt: skip
+
+# %% [markdown] tags=["slide"]
+# ## The rules of the table
+#
+# | | each run |
+# |---|---|
+# | text | letters of tinyshakespeare: nine tenths to learn from, a twentieth for the test |
+# | decoder | nanoGPT's for a processor: 4 layers, 128 wide, 4 heads, 64 letters, no biases |
+# | operations | those of 2,000 of its steps, forward and backward, counted as they run |
+# | rate | 0.001 for all, as in nanoGPT; one row of the table changes it |
+# | seeds | three; a part is compared with nanoGPT's decoder at the same seed |
+# | claim | the 95 % interval of the difference (Student's t over the seeds) leaves out 0 |
+#
+# What was to be measured was written down before the first run, and the test chose nothing.
+# Karpathy reports 1.88 nats for this budget (nanoGPT's README, 20 batches of the last tenth).
+
+# %% Two runs here, all others kept tags=["fold"]
+from deepdive.page.experiments import kept, share, sweep
+from deepdive.page.profile import banner, pick, profile
+from deepdive.page.runs import records
+from deepdive.page.runs.challenge import paired, verdict
+
+real, live = profile() != "ci", profile() != "experiment"
+play = records.shakespeare() if real else records.cut("to be or not to be, that is " * 400)
+print(banner("tinyshakespeare (real)" if real else "one line again and again (generated)"))
+
+
+def measure(part, seed, of):
+    return records.row(play, part, seed, of)
+
+
+ROWS = ["nanoGPT", "RMSNorm", "rotary positions", "SwiGLU", "two key heads", "norm behind the sum",
+        "no positions", "squared ReLU", "Llama's form"]  # fmt: skip
+FAST = [part + records.FASTER for part in ("nanoGPT", "rotary positions", "SwiGLU", "Llama's form")]
+points = [{"part": part, "seed": seed, "of": round(share() * records.STEPS)}
+          for seed in range(3) for part in ROWS + FAST]  # fmt: skip
+path = kept("06a_text", "records")
+ready = path is not None and (not live or path.is_file())
+rows = sweep(measure, points, path, data="tinyshakespeare") if ready else []
+
+# %% tags=["fold"]
+if live:
+    here = {part: measure(part, 0, pick(ci=3, laptop=60, gpu=200)) for part in ROWS[:3:2]}
+    table([{"part": part, "steps": row["steps"], "nats on the test": row["test"]}
+           for part, row in here.items()], caption="a few steps, run here")  # fmt: skip
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Which of these lowers the loss most, at nanoGPT's rate?",
+    ["RMS norm", "rotary positions", "SwiGLU", "two key heads in the place of four"],
+    answer=1,
+    explain="Its offsets need not be learned, and every layer has them; a text of 64 letters gives "
+    "a learned table little to learn from.",
+    key="06a_text/records",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### What each part is worth: open this once you have predicted
+
+# %% The records table tags=["slide", "fold"]
+shown = []
+for part in ROWS if rows else []:
+    mine = [row for row in rows if row["part"] == part]
+    line = {"part": part, "steps": mine[0]["steps"],
+            "nats on the test": sum(row["test"] for row in mine) / len(mine)}  # fmt: skip
+    if part != "nanoGPT":
+        line["difference"] = paired(rows, part)
+        line["so"] = verdict(line["difference"])
+    shown.append(line)
+table(shown or [{"part": "no kept file here"}],
+      formats={"nats on the test": ".3f", "difference": ".3f"} if shown else None,
+      caption="three seeds; differences to nanoGPT's own, with 95 % intervals")  # fmt: skip
+
+# %% [markdown]
+# SEEN1
+
+# %% [markdown] tags=["slide"]
+# ## The same table at four times the rate
+#
+# One number was the same for all: the learning rate, 0.001. It was chosen for nanoGPT's decoder, by
+# its author, and for a longer run. Take 0.004.
+
+# %% tags=["fold"]
+predict(
+    "nanoGPT's own decoder at four times the rate: how much does it gain?",
+    ["nothing", "a third of what rotary positions gave", "as much as rotary positions gave",
+     "more than all of Llama's parts together"],
+    answer=2,
+    explain="A rate that is too low for the budget looks like a poor architecture. Compare "
+    "parts at the best rate of each, or say at which rate they were compared.",
+    key="06a_text/records-rate",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### What the rate is worth: open this once you have predicted
+
+# %% Four of the rows at 0.004 tags=["slide", "fold"]
+shown = []
+for part in FAST if rows else []:
+    mine = [row["test"] for row in rows if row["part"] == part]
+    line = {"part": part.removesuffix(records.FASTER), "nats on the test": sum(mine) / len(mine)}
+    line["to nanoGPT at 0.001"] = paired(rows, part)
+    if part != FAST[0]:
+        line["to nanoGPT at 0.004"] = paired(rows, part, base=FAST[0])
+    shown.append(line)
+fine = dict.fromkeys(("nats on the test", "to nanoGPT at 0.001", "to nanoGPT at 0.004"), ".3f")
+table(shown or [{"part": "no kept file here"}], formats=fine if shown else None,
+      caption="three seeds at a rate of 0.004; differences with their 95 % intervals")  # fmt: skip
+
+# %% [markdown]
+# SEEN2
+
+# %% [markdown] tags=["aside"]
+# ## Challenge the table
+#
+# A part of your own, in a file `my_parts.py`:
+#
+# ```python
+# from deepdive.layers import FeedForward
+# from deepdive.page.runs.records import D_MODEL
+#
+# PARTS = {"wider, and no fewer steps": {"ff": lambda: FeedForward(D_MODEL, 6 * D_MODEL)}}
+# ```
+#
+# ```text
+# python -m deepdive.page.runs.challenge my_parts.py
+# ```
+#
+# Two times three runs of a few minutes each: yours, and nanoGPT's decoder on your machine. It says
+# what the difference is, with its interval, and whether it leaves out 0. The operations are
+# counted, so a wider layer gets fewer steps.
+
+# %% What may be exchanged tags=["fold"]
+import inspect
+
+said = inspect.signature(records.decoder).parameters
+print(", ".join(name for name in said if name != "vocab_size"))
+
+# %% [markdown] tags=["aside"]
+# ## What differs
+#
+# - a norm divides by the root mean square, and takes no mean away (`RMSNorm`)
+# - nothing is added to the embeddings for a place: queries and keys are turned (`RotaryPosition`)
+# - a gate decides how much of the feed-forward layer passes (`GatedFeedForward`, SwiGLU)
+# - several query heads share keys and values (`n_kv_heads`), so the cache is that much smaller
+# - no layer has a bias, and the output layer may have a matrix of its own (`tied`)
+#
+# `deepdive.models.text.llama` is 40 lines; tests hold it to transformers' `LlamaForCausalLM`,
+# logits and gradients, cached and not.
+
+# %% What sharing keys saves tags=["fold", "nbval-check-output"]
+from deepdive.models.text.llama import SMOLLM2
+
+per_token = {name: 2 * SMOLLM2.n_layers * heads * SMOLLM2.width * 4 / 1e3
+             for name, heads in {"9 key heads": 9, "3 key heads": 3}.items()}  # fmt: skip
+table([{"SmolLM2": name, "cache of a token (kB)": size, "of 2,048 tokens (MB)": size * 2.048}
+       for name, size in per_token.items()], formats={"of 2,048 tokens (MB)": ".0f"},
+      caption="keys and values of 30 layers in float32")  # fmt: skip
+
+# %% [markdown] tags=["aside"]
+# ## In practice
+#
+# - **Count operations, not steps.** Shared keys cost less, so they buy more steps; here 8 % more.
+# - **Tune the rate before you compare.** It is the cheapest part to exchange.
+# - **A test chooses nothing.** Choose by another part of the text, and open the test once.
+# - **Three seeds are few.** Student's factor is 4.3 with three and 2.6 with six; a difference that
+#   the interval does not show may still be there.
+
+# %% [markdown] tags=["aside"]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. What does layer norm forget of a row that RMS norm keeps?
+#
+#    <details><summary>Answer</summary>
+#
+#    Its mean: a number that is added to all of them is gone.
+#
+#    </details>
+# 2. Why has a gated layer two thirds of the units?
+#
+#    <details><summary>Answer</summary>
+#
+#    It has three matrices in the place of two; so the weights, and the operations, are as many.
+#
+#    </details>
+# 3. Why do the rows of the table have different numbers of steps?
+#
+#    <details><summary>Answer</summary>
+#
+#    Each gets the same operations; a part that multiplies less is given more steps.
+#
+#    </details>
+# 4. Why is a part compared with the base decoder at the same seed?
+#
+#    <details><summary>Answer</summary>
+#
+#    Both then read the same stretches in the same order: what the draw gives or takes, it does to
+#    both.
+#
+#    </details>
+# 5. What do shared keys save, if hardly any operations in training?
+#
+#    <details><summary>Answer</summary>
+#
+#    Memory in decoding: the cache holds keys and values of every token, and is a third as large
+#    with a third of the heads.
+#
+#    </details>
+
+# %% [markdown] tags=["aside"]
+# ## Exercises
+#
+# 1. *(pencil, 3 min)* What do both norms make of $(2, 14)$? And of $(3, 9)$?
+#
+#    <details><summary>Answer</summary>
+#
+#    $(2, 14)$ is $(1, 7)$ doubled: the same as before. $(3, 9)$ has mean 6 and spread 3: layer norm
+#    $(-1, 1)$; its mean square is 45, so RMS norm says $(0.45, 1.34)$.
+#
+#    </details>
+# 2. *(pencil, 5 min)* A layer 512 wide has a feed-forward layer of 2,048 units. How many units has
+#    a gated one with as many weights?
+#
+#    <details><summary>Answer</summary>
+#
+#    $2 \cdot 512 \cdot 2048 / (3 \cdot 512) = 1365$; one takes a multiple of 8 or so.
+#
+#    </details>
+# 3. *(measure, 30 min of machine time)* Is GELU's gate (`GatedFeedForward` with `gelu`) as good as
+#    SwiGLU's?
+#
+#    <details><summary>Answer</summary>
+#
+#    Write it as a part, and challenge the table; say the interval, and at which rate.
+#
+#    </details>
+
+# %% Answers 1 and 2, checked tags=["fold"]
+assert torch.allclose(
+    RMSNorm(2, 0.0)(torch.tensor([3.0, 9.0])), torch.tensor([0.45, 1.34]), atol=0.01
+)
+assert round(2 * 512 * 2048 / (3 * 512)) == 1365
+print("answers 1 and 2 hold")
+
+# %% [markdown] tags=["slide"]
+# ## In three sentences
+#
+# THREE
+#
+# ## Further reading
+#
+# - Touvron et al. (2023), [*LLaMA: Open and Efficient Foundation Language
+#   Models*](https://arxiv.org/abs/2302.13971): section 2.2, what was exchanged.
+# - Zhang and Sennrich (2019), *Root Mean Square Layer Normalization*.
+# - Shazeer (2020), *GLU Variants Improve Transformer*: "we offer no explanation".
+# - Ainslie et al. (2023), *GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
+#   Checkpoints*.
+# - Karpathy, [nanoGPT](https://github.com/karpathy/nanoGPT): the run that the table begins with.
