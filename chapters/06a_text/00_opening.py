@@ -7,7 +7,8 @@
 # it do that nobody taught it?
 #
 # <small>Book 6.1 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
-# [decoding](../02_transformer/14_decoding.ipynb) · 2 min to read · all its pages together: HOURS</small>
+# [decoding](../02_transformer/14_decoding.ipynb) · 2 min to read · all its pages together: 1
+# hour</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -43,7 +44,8 @@ for i, (letter, share) in enumerate(shares):
     y = 20 + 24 * i
     body += [
         text(232, y, {" ": "blank", "\n": "new line"}.get(letter, letter), 16),
-        f'<rect x="262" y="{y - 9}" width="{260 * share:.1f}" height="18" fill="{ROLES["output"]}"/>',
+        f'<rect x="262" y="{y - 9}" width="{260 * share:.1f}" height="18" '
+        f'fill="{ROLES["output"]}"/>',
         text(262 + 260 * share + 24, y, f"{share:.0%}", 13),
     ]
 show(
@@ -66,6 +68,7 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-MAP
+# | 6a.1 | [Say what comes next](01_gpt.ipynb) | What does guessing letters teach? | 17 |
+# | 6a.2 | [What is each part worth?](02_todays_decoder.ipynb) | Which new part helps? | 15 |
 #
 # In a hurry? Read 6a.1.

@@ -201,7 +201,7 @@ table(shown or [{"part": "no kept file here"}],
       caption="three seeds; differences to nanoGPT's own, with 95 % intervals")  # fmt: skip
 
 # %% [markdown]
-# SEEN1
+# TODO one.
 
 # %% [markdown] tags=["slide"]
 # ## The same table at four times the rate
@@ -237,7 +237,7 @@ table(shown or [{"part": "no kept file here"}], formats=fine if shown else None,
       caption="three seeds at a rate of 0.004; differences with their 95 % intervals")  # fmt: skip
 
 # %% [markdown]
-# SEEN2
+# TODO two.
 
 # %% [markdown] tags=["aside"]
 # ## Challenge the table
@@ -376,7 +376,7 @@ print("answers 1 and 2 hold")
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# THREE
+# TODO three.
 #
 # ## Further reading
 #

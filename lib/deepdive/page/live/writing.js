@@ -55,12 +55,12 @@ const show = () => {
   said.textContent = `${moment.said} Most likely next: ${first.map(token =>
     `${named([...spec.letters][token])} ${percent(found[token])}`).join(", ")}.`;
 };
-const write = count => {
+const goOn = count => {
   for (let i = 0; i < count; i++) written += [...spec.letters][chosen(shares())];
   show();
 };
-one.onclick = () => write(1);
-forty.onclick = () => write(40);
+one.onclick = () => goOn(1);
+forty.onclick = () => goOn(40);
 again.onclick = () => { written = ""; draw = randoms(1); show(); };
 field.oninput = () => { written = ""; show(); };
 heat.oninput = show;

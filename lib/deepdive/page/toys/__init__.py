@@ -2,7 +2,8 @@
 
 `number_words` reads French number words and writes digits; `gap_words` fills gaps in English
 sentences; `drawn_digits` reads a digit that is drawn; `trays` finds shapes in generated scenes;
-`reviews` judges generated ones. The scripts `tools/train_*.py` of these names made their weights;
+`reviews` judges generated ones; `letters` writes
+Shakespeare letter by letter. The scripts `tools/train_*.py` of these names made their weights;
 a test holds their hashes.
 """
 
