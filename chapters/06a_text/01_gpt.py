@@ -340,9 +340,10 @@ table([{"line": first, "goes on": own, "or": wrong} for first, own, wrong in tes
 # same lines.
 
 # %% Tune a model to choose tags=["fold"]
-from deepdive.models.text.gpt_tasks import Answerer, Marks, tuning_loss
+from deepdive.models.text.gpt_tasks import Answerer, Marks
 from deepdive.page.toys.letters import build_next_letters
 from deepdive.training import fit
+from deepdive.training.objectives.generative import tuning_loss
 
 KINDS = len(toy.letters)
 marks = Marks(start=KINDS, delimiter=KINDS + 1, extract=KINDS + 2)

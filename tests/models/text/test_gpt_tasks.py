@@ -8,7 +8,8 @@ from torch import Tensor
 from transformers import OpenAIGPTConfig, OpenAIGPTForSequenceClassification
 
 from deepdive.models.text.gpt import TINY, gpt
-from deepdive.models.text.gpt_tasks import Answerer, Marks, next_token_loss, tuning_loss
+from deepdive.models.text.gpt_tasks import Answerer, Marks
+from deepdive.training.objectives.generative import next_token_loss, tuning_loss
 
 MARKS = Marks(start=29, delimiter=30, extract=31)
 A, B, C = [4, 5], [6, 7, 8], [9]

@@ -15,7 +15,7 @@ What differs:
 - a task is told by marks in one text, and answered behind its last token by one more matrix
   (`deepdive.models.text.gpt_tasks.Answerer`)
 - while it is tuned it goes on learning what comes next
-  (`deepdive.models.text.gpt_tasks.tuning_loss`)
+  (`deepdive.training.objectives.generative.tuning_loss`)
 Source: Radford et al. 2018, sections 3 and 4.1.
 Book: 6.1.3.1
 """

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.checks import positive
@@ -84,20 +83,3 @@ class Answerer(nn.Module):
             raise ValueError(f"tokens must be (B, C, T), C texts a row; got {describe(tokens)}")
         flat = None if mask is None else mask.flatten(0, 1)
         return self.last(tokens.flatten(0, 1), flat).unflatten(0, tokens.shape[:2])
-
-
-def tuning_loss(task: Tensor, next_token: Tensor, weight: float = 0.5) -> Tensor:
-    """Return L3 = L2 + weight * L1, means over a batch: the task's loss, and that of the language
-    model on the same texts, which it shall not forget.
-
-    Source: Radford et al. 2018, equation 5; the weight, section 4.1.
-    """
-    return task + weight * next_token
-
-
-def next_token_loss(logits: Tensor, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return L1 for logits (B, T, V) of tokens (B, T): the mean of -log p(next) over real tokens
-    that have a next one.
-    """
-    wanted = tokens[:, 1:] if mask is None else tokens[:, 1:].masked_fill(~mask[:, 1:], -100)
-    return F.cross_entropy(logits[:, :-1].flatten(0, 1), wanted.flatten())
