@@ -30,7 +30,7 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% A small model's guess tags=["fold"]
+# %% A small model's guess tags=["fold", "nbval-check-output"]
 from deepdive.page.diagrams import ROLES, svg, text
 from deepdive.page.live.writing import candidates
 from deepdive.page.plotting import show
@@ -55,7 +55,7 @@ show(
 )
 
 # %% [markdown]
-# *A model of 90,000 weights, trained on Shakespeare letter by letter, and what it expects next.*
+# *A small model, trained on Shakespeare letter by letter, and what it expects next.*
 #
 # 6a.1 builds the first GPT and asks what it has learned. 6a.2 puts today's parts in, one at a time,
 # and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.

@@ -29,13 +29,15 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% A model of 90,000 weights, at three moments of its training tags=["slide", "fold"]
+# %% One model, at three moments of its training tags=["slide", "fold"]
 import torch
 
 from deepdive.page.live.writing import writing
 from deepdive.page.toys.letters import next_letters
 
 toy = next_letters()
+count = sum(weight.numel() for weight in toy.model.parameters())
+print(f"{count:,} weights; it reads {toy.model.config.max_length} letters at most")
 writing(toy, "ROMEO:\nO, ")
 
 # %% [markdown]
@@ -146,7 +148,7 @@ def taught(shift, steps=150):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return float(loss)
+    return loss.item()
 
 
 wrong, right = taught(shift=False), taught(shift=True)
@@ -605,7 +607,12 @@ print("answers 1 and 2 hold")
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# TODO.
+# After a million letters, and no other lesson than the next one, a small GPT writes letters as
+# frequent as Shakespeare's after 400 steps, when 8 % of its longer words exist, and 71 % [68 %, 74
+# %] at the end. It knows a misprint that nobody told it of: the line as printed is the more
+# probable one in 98.2 % of 1,000 pairs. One gets at what it knows by asking how probable a text
+# is, where a task can be put that way; or by tuning, which from 6,400 labelled lines reached 83.4
+# % here, and with random weights 56.6 % (means of three seeds).
 #
 # ## Further reading
 #
