@@ -304,8 +304,8 @@ import json
 from deepdive.page.experiments import kept, sweep
 
 SETTINGS = [(0, "32", "layers"), (4, "32", "layers"), (5, "32", "layers"), (8, "32", "layers")]
-SETTINGS += [(b, how, "layers") for b in (4, 3, 2, 5, 6, 8) for how in ("32 shifted", "row")]
-SETTINGS += [(4, "32", "embedding"), (4, "row", "embedding")]
+SETTINGS += [(b, how, "layers") for b in (4, 3, 2, 5, 6) for how in ("32 shifted", "row")]
+SETTINGS += [(8, "32 shifted", "layers"), (4, "32", "embedding"), (4, "row", "embedding")]
 points = [{"bits": b, "block": how, "part": part, "texts": 20} for b, how, part in SETTINGS]
 path = kept("06a_text", "four_bits")
 if profile() == "experiment":
@@ -394,7 +394,7 @@ predict(
     ["4 bits, a whole row on a ruler", "3 bits, 32 weights on a ruler", "both about the same"],
     answer=0,
     explain="Long rulers cost something, but fewer marks cost more: from 16 marks to 8 the error "
-    "doubles. Five bits a weight in short blocks, as in the file, are better than both.",
+    "doubles.",
     key="06a_text/row-or-block",
 )  # fmt: skip
 
@@ -434,7 +434,7 @@ from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(4.8, 3.4), layout="constrained")
 axes = figure.add_subplot()
-BITS, LABELS = (8, 6, 5, 4, 3, 2), {"32 shifted": "32 on a ruler", "row": "a row on a ruler"}
+BITS, LABELS = (6, 5, 4, 3, 2), {"32 shifted": "32 on a ruler", "row": "a row on a ruler"}
 for (how, label), mark in zip(LABELS.items(), ("o-", "s--"), strict=True):
     each = [more(bits, how) for bits in BITS if found]
     takes = [bits + (1 if how != "row" else 32 / 576) for bits in BITS if found]
@@ -449,6 +449,8 @@ with_alt(figure, "What rounding again costs on Wikipedia, by bits a weight, on a
 # %% The same as a table tags=["fold"]
 lines = [[f"{bits} bits, {LABELS[how]}", *(more(bits, how, of=of) for of in KINDS_OF_TEXT)]
          for how in LABELS for bits in BITS if found]  # fmt: skip
+lines += [["8 bits, 32 on a ruler", *(more(8, "32 shifted", of=of) for of in KINDS_OF_TEXT)]
+          for _ in range(bool(found))]  # fmt: skip
 lines += [[f"the embedding alone, 4 bits, {label}",
            *(more(4, how, "embedding", of) for of in KINDS_OF_TEXT)]
           for how, label in zip(("32", "row"), LABELS.values(), strict=True) if found]  # fmt: skip
@@ -467,15 +469,15 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 
 # %% [markdown]
 # The bars are 95 % intervals over the 20 texts. With about 4 bits a weight, four bits and long
-# rulers cost 0.94 nats a token on Wikipedia, three bits and short rulers 1.71, and on plays it is
-# the same way round. With one bit more a weight, four bits and short rulers cost 0.23, and the
-# sixth bit brings it to 0.04. With two bits the loss is above $\log 49152 = 10.8$, what somebody
-# pays who guesses at random among all tokens: the model is not merely ignorant, it is sure of what
-# is wrong.
+# rulers cost 0.94 nats a token on Wikipedia, three bits and short rulers 1.71. It is the same way
+# round with about 5 bits (0.14 against 0.23) and with about 6 (0.02 against 0.04), and on plays. At
+# equal bits short rulers are better, but a ruler for each 32 weights is dear: a whole bit a weight.
+# With two bits the loss is above $\log 49152 = 10.8$, what somebody pays who guesses at random
+# among all tokens: the model is not merely ignorant, it is sure of what is wrong.
 #
 # What the first rounding cost, from the weights as they were trained to this file, we cannot know.
-# But the second one moves the weights about as far. If the two work alike, the first cost about as
-# much, two or three tenths of a nat; the file has 5 bits a weight, and not 4, for a reason.
+# But the second one moves the weights about as far. If both work alike, the first cost about as
+# much, two or three tenths of a nat.
 
 # %% [markdown]
 # ## It speaks
@@ -604,6 +606,8 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 #   use is not. Programs such as llama.cpp multiply the packed blocks as they are, and read a fifth
 #   or less of the bytes for each token; at one token at a time, reading is what takes the time.
 # - The name says the bits of a mark, not of a weight: Q4_1 takes 5, Q4_0 (no $m$) 4.5, Q8_0 8.5.
+#   Newer kinds round the rulers too: in Q4_K the ends and the steps of eight rulers are kept in six
+#   bits each, and a weight takes 4.5 bits in all.
 # - The embedding here has eight bits, as it is the output layer too.
 # - Rounding to the nearest mark is the plainest way. GPTQ (Frantar et al. 2023) moves the weights
 #   that are still to be rounded so that they make up for those already rounded; LLM.int8()
@@ -696,11 +700,10 @@ print(f"stay: {(w2 - w).abs().lt(1e-3 * step).float().mean():.0%}")
 # ## In three sentences
 #
 # A block of 32 weights is kept as a ruler, two numbers of 16 bits, and for each weight the nearest
-# of its 16 marks: 5 bits a weight, where 32 were. Of MiniLM's weights that takes 8 %; SmolLM2,
-# rounded once more in this way, pays 0.23 nats a token more on Wikipedia, and 0.94 with a ruler for
-# a whole row. So what was thrown away is the place of each weight between two marks; the model does
-# notice it, less with each bit and with each shorter ruler, and it still knows the capital of
-# France.
+# of its 16 marks: 5 bits a weight, where 32 were. Rounded once more in this way, SmolLM2 pays 0.23
+# nats a token more on Wikipedia; one bit more takes that down to 0.04, one bit less brings it to
+# 1.71. So what was thrown away is where a weight lies between two marks, and the model does notice
+# it; and still it knows the capital of France.
 #
 # ## Further reading
 #

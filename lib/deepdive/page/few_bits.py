@@ -53,9 +53,7 @@ def on_marks(weights: Sequence[float], bits: int, block: int) -> list[Block]:
     return found
 
 
-def few_bits(
-    weights: Sequence[float], *, bits: int = 4, block: int = 32, outlier: int = 0
-) -> Html:
+def few_bits(weights: Sequence[float], *, bits: int = 4, block: int = 32, outlier: int = 0) -> Html:
     """Return the picture of whole blocks of weights, in whole numbers of some unit.
 
     outlier  the place of the weight that the reader can make larger
