@@ -118,7 +118,8 @@ print("a matrix of MiniLM: the library's Q4_1")
 
 # %% [markdown]
 # This form is called **Q4_1**: $4 + 32/32 = 5$ bits a weight. For **Q8_0** the ruler has its zero
-# fixed: $x \approx d \cdot q$, with $q$ from −127 to 127 and no $m$, in $8 + 16/32 = 8.5$ bits.
+# fixed: $x \approx d \cdot q$ with $q \in \{-127, \dots, 127\}$ and no $m$, in $8 + 16/32 = 8.5$
+# bits.
 
 # %% [markdown]
 # ## What stands in the file
