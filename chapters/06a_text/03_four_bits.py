@@ -48,7 +48,7 @@ few_bits(some.round().int().tolist(), outlier=9)
 # *64 weights of a trained model, in thousandths. A block of 32 has a ruler of its own, from its
 # smallest weight to its largest, with 16 marks at equal distances. Of a weight only the number of
 # its nearest mark is kept, which takes four bits; the ruler's lower end and the distance of its
-# marks take 16 bits each, for the whole block. The upright lines are what is lost.*
+# marks take 16 bits each, for all 32 together. The upright lines are what is lost.*
 #
 # Think of 32 children at a wall. You may write down one sign for each, and there are 16 signs. So
 # you draw 16 marks on the wall, from the shortest child's height to the tallest's, and note for
