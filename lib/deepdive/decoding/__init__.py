@@ -26,7 +26,16 @@ Book: 2.5
 from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
 from deepdive.decoding.one_by_one import greedy, sample
 from deepdive.decoding.published import beam_settings, greedy_settings
-from deepdive.decoding.scores import Rule, filter_top_k, filter_top_p, forbid, force, renormalise
+from deepdive.decoding.scores import (
+    Rule,
+    filter_min_p,
+    filter_top_k,
+    filter_top_p,
+    forbid,
+    force,
+    penalise,
+    renormalise,
+)
 from deepdive.decoding.session import generating
 
 __all__ = [
@@ -34,6 +43,7 @@ __all__ = [
     "Rule",
     "beam",
     "beam_settings",
+    "filter_min_p",
     "filter_top_k",
     "filter_top_p",
     "forbid",
@@ -41,6 +51,7 @@ __all__ = [
     "generating",
     "greedy",
     "greedy_settings",
+    "penalise",
     "power_penalty",
     "renormalise",
     "sample",

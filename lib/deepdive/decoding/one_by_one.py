@@ -6,7 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.decoding.scores import Rule, check_choice, filter_top_k, filter_top_p, follow
+from deepdive.decoding.scores import (
+    Rule,
+    check_choice,
+    filter_min_p,
+    filter_top_k,
+    filter_top_p,
+    follow,
+    penalise,
+)
 from deepdive.decoding.session import Prompt, check_logits, first_tokens, generating, lengths
 from deepdive.tokenizers.base import BOS, EOS
 
@@ -19,12 +27,15 @@ def greedy(
     bos: int = BOS,
     eos: int | None = EOS,
     rules: Sequence[Rule] = (),
+    repetition: float = 1.0,
 ) -> list[list[int]]:
     """Take the most probable token at every step, until `eos` or `max_length` new tokens.
 
     inputs    go to `model.begin`: source and source mask, or nothing for a language model
     prompt    (B, P), what the model reads first; [[bos]] for every row by default
     rules     what may not, or must, be chosen: `forbid`, `force`, any `Rule`
+    repetition  the penalty on tokens of the prompt and of what was written (`penalise`), before
+              the rules; 1: none
 
     Returns the new tokens of each row, the end token left out. Raises TypeError for a model that
     cannot step, ValueError for an empty or ragged prompt, and where nothing may be chosen.
@@ -33,7 +44,7 @@ def greedy(
     def best(scores: Tensor) -> Tensor:
         return scores.argmax(-1)
 
-    return _write(model, inputs, best, max_length, prompt, bos, eos, rules)
+    return _write(model, inputs, best, max_length, prompt, bos, eos, rules, repetition)
 
 
 def sample(
@@ -42,17 +53,20 @@ def sample(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
     generator: torch.Generator | None = None,
     max_length: int = 128,
     prompt: Prompt | None = None,
     bos: int = BOS,
     eos: int | None = EOS,
     rules: Sequence[Rule] = (),
+    repetition: float = 1.0,
 ) -> list[list[int]]:
-    """Draw every token from softmax(logits / temperature), cut to the `top_k` and `top_p` sets.
+    """Draw every token from softmax(logits / temperature), cut to the `top_k`, `top_p` and `min_p`
+    sets.
 
-    The order is: rules, temperature, top k, top p. `generator` fixes the draw, on the model's
-    device. The other arguments, and what is returned, are those of `greedy`.
+    The order is: repetition, rules, temperature, top k, top p, min p. `generator` fixes the draw,
+    on the model's device. The other arguments, and what is returned, are those of `greedy`.
     Raises ValueError for a temperature that is not positive and finite, and for a set that is
     empty.
     """
@@ -68,9 +82,11 @@ def sample(
             scores = filter_top_k(scores, top_k)
         if top_p is not None:
             scores = filter_top_p(scores, top_p)
+        if min_p is not None:
+            scores = filter_min_p(scores, min_p)
         return torch.multinomial(scores.softmax(-1), 1, generator=generator)[:, 0]
 
-    return _write(model, inputs, draw, max_length, prompt, bos, eos, rules)
+    return _write(model, inputs, draw, max_length, prompt, bos, eos, rules, repetition)
 
 
 def _write(
@@ -82,10 +98,12 @@ def _write(
     bos: int,
     eos: int | None,
     rules: Sequence[Rule],
+    repetition: float,
 ) -> list[list[int]]:
     """Let `choose(scores (R, V))` write all rows; those that have ended leave the batch."""
     tokens = first_tokens(model, inputs, prompt, bos)
     written: list[list[int]] = [[] for _ in tokens]
+    read = tokens  # the prompt, and what was written: kept where repetition is asked for
     rows = torch.arange(len(tokens), device=tokens.device)  # which of `written` each row writes
     going = torch.ones_like(rows, dtype=torch.bool)
     columns: list[Tensor] = []
@@ -102,6 +120,8 @@ def _write(
             logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
             if length == 0:
                 check_logits(logits)
+            if repetition != 1:
+                logits = penalise(logits, read, repetition)
             scores = follow(rules, logits, length)
             best = scores.amax(-1)
             if not (best > float("-inf")).all():
@@ -109,6 +129,8 @@ def _write(
                 scores = scores.masked_fill(~going.unsqueeze(1), 0.0)  # nobody reads these rows
             tokens = choose(scores).unsqueeze(1)
             columns.append(tokens)
+            if repetition != 1:
+                read = torch.cat((read, tokens), dim=1)
             if eos is None:
                 continue
             going &= tokens[:, 0] != eos
@@ -121,6 +143,7 @@ def _write(
                 keep = going.nonzero()[:, 0]
                 state.reorder(keep)
                 tokens, rows, going = tokens[keep], rows[keep], going[keep]
+                read = read[keep] if repetition != 1 else read
         if columns:
             flush()
     return [row[: row.index(eos)] if eos in row else row for row in written]

@@ -1,5 +1,6 @@
 """What is done to the scores of the next token before one is chosen: filters and rules."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import torch
@@ -37,6 +38,33 @@ def filter_top_p(logits: Tensor, p: float) -> Tensor:
     before = probabilities.cumsum(-1) - probabilities  # what the more probable tokens hold
     outside = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= p)
     return logits.masked_fill(outside, float("-inf"))
+
+
+def filter_min_p(logits: Tensor, p: float) -> Tensor:
+    """Return logits (..., V) with all but those tokens at -inf that are at least `p` times as
+    probable as the most probable one.
+
+    Raises ValueError unless 0 < p <= 1. Source: Nguyen et al. 2025, section 3.
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"min_p must lie between 0 (excluded) and 1; got {p}")
+    least = logits.amax(-1, keepdim=True) + math.log(p)
+    return logits.masked_fill(logits < least, float("-inf"))
+
+
+def penalise(logits: Tensor, read: Tensor, penalty: float) -> Tensor:
+    """Return logits (R, V) with those of the tokens that were read (R, T) made less: divided by
+    `penalty` above 0, multiplied by it below. 1 changes nothing.
+
+    The paper divides them all, and a logit below 0 would grow. What is penalised depends on where
+    the logits have their 0, which softmax does not see.
+    Raises ValueError unless the penalty is 1 or more, and finite. Source: Keskar et al. 2019,
+    section 4.1.
+    """
+    if not 1 <= penalty < float("inf"):
+        raise ValueError(f"repetition must be 1 or more, and finite; got {penalty}")
+    old = logits.gather(-1, read)
+    return logits.scatter(-1, read, torch.where(old > 0, old / penalty, old * penalty))
 
 
 def forbid(*tokens: int) -> Rule:

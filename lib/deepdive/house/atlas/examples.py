@@ -64,7 +64,7 @@ from deepdive.models.speech import (
     wav2vec2,
     whisper,
 )
-from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo
+from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo, llama
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import (
     data2vec,
@@ -290,6 +290,8 @@ EXAMPLES: dict[str, Example] = {
     "whisper": Example(lambda: whisper.whisper(whisper.TINY), FRAMES, 32),
     "conformer": Example(lambda: speech2text.speech2text(conformer.TINY), FRAMES, 32),
     "detr": Example(lambda: detr.detr(detr.TINY), _of_squares, width=192),
+    # text
+    "modern_decoder": _tokens(lambda: llama.llama(llama.TINY)),
     # BERT
     "bert": _tokens(lambda: for_pretraining(bert.bert(bert.TINY))),
     "bert_finetune": Example(

@@ -3,18 +3,20 @@ Language Models".
 
     x = x + attention(norm(x));  x = x + ff(norm(x)):  tokens (B, T) -> logits (B, T, vocab_size)
 
-Parent: GPT-2 (`deepdive.models.transformer.decoder_only.DecoderOnly`, its forward kept). What
-differs:
-- a norm divides by the root mean square, and takes no mean away (`RMSNorm`);
-- nothing is added to the embeddings for a place: queries and keys are turned (`RotaryPosition`),
-  so there is no longest text;
-- a gate decides how much of the feed-forward layer passes (`GatedFeedForward`, SwiGLU);
-- several query heads share keys and values (`n_kv_heads`), so the cache is that much smaller;
-- no layer has a bias, and the output layer may have a matrix of its own (`tied`).
+Its forward is that of `deepdive.models.transformer.decoder_only.DecoderOnly`. Checkpoints:
+LlamaForCausalLM (`deepdive.published.load`), and GGUF files (`deepdive.published.from_gguf`).
 
+System: modern_decoder
+Parent: gpt2
+What differs:
+- a norm divides by the root mean square, and takes no mean away (`RMSNorm`)
+- nothing is added to the embeddings for a place: queries and keys are turned, so there is no
+  longest text (`RotaryPosition`)
+- a gate decides how much of the feed-forward layer passes, SwiGLU (`GatedFeedForward`)
+- several query heads share keys and values, so the cache is that much smaller (`n_kv_heads`)
+- no layer has a bias, and the output layer may have a matrix of its own (`tied`)
 Source: Touvron et al. 2023, section 2.2; grouped queries: Ainslie et al. 2023, section 2.2.
-Book: section 6.1.3. Checkpoints: LlamaForCausalLM (`deepdive.published.load`), and GGUF files
-(`deepdive.published.from_gguf`).
+Book: 6.1.3
 """
 
 from functools import partial
