@@ -608,11 +608,11 @@ print("answers 1 and 2 hold")
 # ## In three sentences
 #
 # After a million letters, and no other lesson than the next one, a small GPT writes letters as
-# frequent as Shakespeare's after 400 steps, when 8 % of its longer words exist, and 71 % [68 %, 74
-# %] at the end. It knows a misprint that nobody told it of: the line as printed is the more
-# probable one in 98.2 % of 1,000 pairs. One gets at what it knows by asking how probable a text
-# is, where a task can be put that way; or by tuning, which from 6,400 labelled lines reached 83.4
-# % here, and with random weights 56.6 % (means of three seeds).
+# frequent as Shakespeare's after 400 steps, when 8% of its longer words exist, and at the end
+# 71% [68%, 74%] of them do. It knows a misprint that nobody told it of: the line as printed is the
+# more probable one in 98.2% of 1,000 pairs. One gets at what it knows by asking how probable a text
+# is, where a task can be put that way; or by tuning, which from 6,400 labelled lines reached 83.4%
+# here, and with random weights 56.6% (means of three seeds).
 #
 # ## Further reading
 #
