@@ -17,6 +17,7 @@ from deepdive.published.families import (
     speech,
     splinter,
     swin,
+    t5,
     timesformer,
     translators,
     vit,
@@ -47,5 +48,6 @@ FAMILIES: dict[str, Family] = {
         *detr.FAMILIES,
         *decoders.FAMILIES,
         *speech.FAMILIES,
+        *t5.FAMILIES,
     )
 }
