@@ -27,9 +27,10 @@ from transformers.models.t5 import modeling_t5
 from deepdive.attention import SoftmaxAttention
 from deepdive.decoding import greedy
 from deepdive.layers import RMSNorm, gelu
-from deepdive.models.text import t5
+from deepdive.models.text import byt5, t5
 from deepdive.positions import CausalT5Bias, T5Bias
 from deepdive.published import family, from_config, load, save
+from deepdive.tokenizers import BYT5_SPECIALS, ByteTokenizer
 
 SIZES: dict[str, Any] = {
     "vocab_size": 28,
@@ -115,6 +116,23 @@ def step_by_step(ours: Any, theirs: Any) -> None:
     assert mine == [row[: row.index(1)] if 1 in row else row for row in rows]
 
 
+@parity("byt5")
+def byt5_agrees() -> None:
+    """The published class is T5's; bytes, a deeper encoder and an output layer of its own."""
+    theirs = reference(
+        T5ForConditionalGeneration, T5Config, **V1_1 | {"vocab_size": 384, "num_layers": 3}
+    )
+    theirs.lm_head.weight = nn.Parameter(theirs.shared.weight.detach().flip(1).clone())
+    theirs.config.tie_word_embeddings = False
+    ours = saved_and_loaded(theirs, load)
+    tokenizer = ByteTokenizer(BYT5_SPECIALS)
+    read = torch.tensor([tokenizer.encode("Zoë", eos=True), tokenizer.encode("teas", eos=True)])
+    written = torch.tensor([[0, *tokenizer.encode("茶", eos=True)]] * 2)
+    with in_double():
+        expected = theirs(input_ids=read, decoder_input_ids=written).logits
+    alike(ours, theirs, ours(read, written), expected, [family("t5").table(config=ours.config)])
+
+
 def test_t5_agrees() -> None:
     t5_agrees()
 
@@ -183,6 +201,7 @@ def test_published_sizes() -> None:
             (t5.t5(), 60_506_624),  # t5-small
             (t5.t5(t5.V1_1), 76_961_152),  # t5-v1_1-small
             (t5.t5(t5.MT5), 300_176_768),  # mt5-small
+            (byt5.byt5(), 299_637_760),  # byt5-small
         ):
             assert sum(p.numel() for p in ours.parameters()) == parameters
 

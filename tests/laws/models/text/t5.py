@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from deepdive.layers import PreNorm, RMSNorm
-from deepdive.models.text import t5
+from deepdive.layers import PreNorm, RMSNorm, gelu_tanh
+from deepdive.models.text import byt5, t5
 from deepdive.models.text.t5 import T5
 from deepdive.models.transformer.transformer import transformer
 from deepdive.positions import Position
@@ -81,3 +81,22 @@ def _() -> Case:
     limits = {"an open gate: a feed-forward layer without activation": the_gate_open}
     parity = "transformers MT5ForConditionalGeneration"
     return pair_case(lambda: t5.t5(t5.TINY_V1_1), parity, limits, SOURCE, laws=ORDER)
+
+
+@case("byt5", T5)
+def _() -> Case:
+    def as_deep() -> tuple[Tensor, Tensor]:
+        """With the depth and the pieces of its parent, it is its parent."""
+        model = byt5.byt5(byt5.TINY, n_layers=2, vocab_size=32).double().eval()
+        parent = tiny(feed_forward=t5.gated, head=t5.untied, activation=gelu_tanh)
+        parent.load_state_dict(model.state_dict())
+        return model(SOURCE, TARGET), parent(SOURCE, TARGET)
+
+    return pair_case(
+        lambda: byt5.byt5(byt5.TINY),
+        "transformers T5ForConditionalGeneration",
+        {"the depth and the pieces of its parent: the same": as_deep},
+        SOURCE,
+        laws=ORDER,
+        refusals={"an unknown token": lambda: byt5.byt5(byt5.TINY)(SOURCE + 400, SOURCE)},
+    )
