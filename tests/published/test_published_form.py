@@ -194,6 +194,14 @@ T5 = {
     "dropout_rate": 0.2,
     "decoder_start_token_id": 0,
 }
+SWITCH = T5 | {
+    "num_layers": 3,
+    "num_experts": 3,
+    "expert_capacity": 2,
+    "num_sparse_encoder_layers": 1,
+    "num_sparse_decoder_layers": 1,
+    "router_jitter_noise": 0.2,
+}
 FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
 MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
 APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
@@ -258,6 +266,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
         {**T5, "feed_forward_proj": "gated-relu"},
     ],
     "mt5": [T5],
+    "switch_transformers": [SWITCH, {**SWITCH, "num_experts": 1}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
 }
 # Given numbers that say nothing here: of a table that is computed, of heads where there are none.

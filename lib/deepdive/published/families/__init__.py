@@ -17,6 +17,7 @@ from deepdive.published.families import (
     speech,
     splinter,
     swin,
+    switch,
     t5,
     timesformer,
     translators,
@@ -49,5 +50,6 @@ FAMILIES: dict[str, Family] = {
         *decoders.FAMILIES,
         *speech.FAMILIES,
         *t5.FAMILIES,
+        *switch.FAMILIES,
     )
 }
