@@ -3,18 +3,18 @@ Learning with a Unified Text-to-Text Transformer".
 
 Long because both of its versions are here, and the weights that unscaled scores begin with.
 
-Parent: the Transformer (`deepdive.models.transformer.transformer.Transformer`, its forward kept).
+System: t5
+Parent: transformer
 What differs:
 - order enters through a number for each head and bucket of distances, added to the scores: one
-  table for the encoder (`T5Bias`), one for the decoder (`CausalT5Bias`), shared by all layers;
-- the norm stands before each sublayer, without mean and bias (`RMSNorm`); nothing has a bias;
+  table for the encoder (`T5Bias`), one for the decoder (`CausalT5Bias`), shared by all layers
+- the norm stands before each sublayer, without mean and bias (`RMSNorm`); nothing has a bias
 - scores are not divided by sqrt(d_head) (`scale=1.0`): queries are drawn that much smaller instead
-  (`draw`);
-- states are multiplied by 1 / sqrt(d_model) before the shared matrix scores them (`scaled`);
-- version 1.1 and mT5: a gate in the feed-forward layer (`gated`), a head of its own (`untied`).
-
+  (`draw`)
+- states are multiplied by 1 / sqrt(d_model) before the shared matrix scores them (`scaled`)
+- version 1.1 and mT5: a gate in the feed-forward layer (`gated`), a head of its own (`untied`)
 Source: Raffel et al. 2020, section 2.1; Shazeer 2020 for version 1.1; Xue et al. 2021 for mT5.
-Book: section 5.3.2. Checkpoints: T5ForConditionalGeneration and MT5ForConditionalGeneration.
+Book: 5.3.2
 """
 
 from functools import partial
