@@ -31,7 +31,7 @@ class TopKRouter(nn.Module):
 
         scores = x @ weight.T;  gates = softmax(the n_chosen highest)
 
-    Source: Shazeer et al. 2017, equations 3 and 5, without noise; Jiang et al. 2024, section 2.1.
+    Source: Shazeer et al. 2017, equations 3 and 5, without noise.
     """
 
     def __init__(self, d_model: int, n_experts: int, n_chosen: int = 2) -> None:
