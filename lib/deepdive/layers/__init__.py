@@ -4,6 +4,7 @@ from deepdive.fast.dropout import Dropout
 from deepdive.layers.block import Block
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.convolution import Convolution
+from deepdive.layers.experts import NoisyTopKRouter, SparseExperts, SwitchRouter, TopKRouter
 from deepdive.layers.feed_forward import (
     FeedForward,
     GatedFeedForward,
@@ -25,11 +26,15 @@ __all__ = [
     "FourierMixing",
     "GatedFeedForward",
     "LayerNorm",
+    "NoisyTopKRouter",
     "PostNorm",
     "PreNorm",
     "RMSNorm",
     "SandwichNorm",
     "ScaledPreNorm",
+    "SparseExperts",
+    "SwitchRouter",
+    "TopKRouter",
     "gelu",
     "gelu_sigmoid",
     "gelu_tanh",

@@ -64,7 +64,7 @@ from deepdive.models.speech import (
     wav2vec2,
     whisper,
 )
-from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo, llama
+from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo, llama, t5
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import (
     data2vec,
@@ -285,6 +285,7 @@ EXAMPLES: dict[str, Example] = {
     # the Transformer
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
     "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
+    "t5": Example(lambda: t5.t5(t5.TINY), TRANSFORMER, 32),
     "speech2text": Example(lambda: speech2text.speech2text(speech2text.TINY), FRAMES, 32),
     "speech2text2": Example(_behind_wav2vec2, _listening((400,)), 32),
     "whisper": Example(lambda: whisper.whisper(whisper.TINY), FRAMES, 32),

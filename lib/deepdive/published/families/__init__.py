@@ -18,6 +18,8 @@ from deepdive.published.families import (
     speech,
     splinter,
     swin,
+    switch,
+    t5,
     timesformer,
     translators,
     vit,
@@ -49,5 +51,7 @@ FAMILIES: dict[str, Family] = {
         *decoders.FAMILIES,
         *gpts.FAMILIES,
         *speech.FAMILIES,
+        *t5.FAMILIES,
+        *switch.FAMILIES,
     )
 }

@@ -1,0 +1,66 @@
+"""Adam whose steps are as large as what they move: T5's way to set one rate for all its tensors."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class ScaledAdam(torch.optim.Optimizer):
+    """Adam in which each tensor's rate is multiplied by its root mean square.
+
+        p = p - lr * max(floor, rms(p)) * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
+
+    with m and v the running means of g and g^2. Adam moves each weight by about `lr`, whether it is
+    one of a table drawn with deviation 1 or of a matrix drawn with deviation 0.03; here each moves
+    by that share of its tensor's size. `floor` lets a tensor of zeros begin.
+    Raises ValueError when there is nothing to train, or a number is out of range.
+
+    Source: the rate's scaling is Adafactor's, Shazeer and Stern 2018, section 8; put into Adam by
+    Nawrot 2023 (nanoT5), section 3.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        lr: float = 0.02,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
+        floor: float = 1e-3,
+    ) -> None:
+        if lr < 0 or eps <= 0 or floor < 0 or not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(
+                f"lr, betas, eps, floor: came as {lr}, {betas}, {eps}, {floor}; expected lr and "
+                "floor from 0, betas from 0 to below 1, eps above 0"
+            )
+        wanted = [p for p in parameters if p.requires_grad]
+        if not wanted:
+            raise ValueError("parameters: none needs a gradient; set requires_grad on some")
+        super().__init__(wanted, {"lr": lr, "betas": betas, "eps": eps, "floor": floor})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Move every tensor that has a gradient."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._move(p, p.grad, group)
+        return loss
+
+    def _move(self, p: Tensor, g: Tensor, group: dict[str, Any]) -> None:
+        state, (beta1, beta2) = self.state[p], group["betas"]
+        if not state:
+            state["step"] = torch.tensor(0.0)
+            state["mean"], state["square"] = torch.zeros_like(p), torch.zeros_like(p)
+        state["step"] += 1
+        t = int(state["step"])
+        mean = state["mean"].lerp_(g, 1 - beta1)
+        square = state["square"].mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        size = p.square().mean().sqrt().clamp(min=group["floor"])
+        root = (square / (1 - beta2**t)).sqrt_().add_(group["eps"])
+        p.sub_(mean / root * (size * group["lr"] / (1 - beta1**t)))
