@@ -29,10 +29,10 @@ from transformers import (
 
 from deepdive.decoding import greedy
 from deepdive.layers import PostNorm, gelu_tanh
-from deepdive.layers.embeddings import TiedHead
+from deepdive.layers.embeddings import GivenBiasHead
 from deepdive.models.text import bart, led, mbart, pegasus, plbart
-from deepdive.models.text.bart import GivenBiasHead, NormedPosition
-from deepdive.positions import BlockedSinusoidalPosition, LearnedPosition
+from deepdive.models.text.bart import NormedPosition
+from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.published import family, from_config, load, save
 
 SIZES: dict[str, Any] = {
@@ -135,7 +135,7 @@ def led_agrees() -> None:
     in_double = mock.patch("torch.nn.functional.softmax", lambda x, dim, dtype=None: x.softmax(dim))
     with in_double:  # theirs has this one step in float32
         agree(theirs, ours, global_attention_mask=seen)
-        nowhere = led.led(ours.config.but(at=())).double().eval()
+        nowhere = led.led(ours.config.but(n_global=0)).double().eval()
         nowhere.load_state_dict(ours.state_dict())
         expected = theirs(input_ids=SRC, attention_mask=MASK.long(), decoder_input_ids=TGT).logits
         equal(nowhere(SRC, TGT, MASK), expected)
@@ -239,17 +239,18 @@ def head(self: Any, x: Tensor) -> Tensor:
     return x @ self.embedding.weight.T
 
 
-PLACES = LearnedPosition.embed
 BART = "deepdive.models.text.bart"
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "places from 1, not 2": (
         bart_agrees, f"{BART}.NormedPosition.embed",
-        lambda self, x, at: self.norm(x + self.table(at + 1))),
-    "no norm of what is embedded": (bart_agrees, f"{BART}.NormedPosition.embed", PLACES),
+        lambda self, x, at: self.norm(x + self.position.table(at + 1))),
+    "no norm of what is embedded": (bart_agrees, f"{BART}.NormedPosition.embed",
+        lambda self, x, at: self.position.embed(x, at)),
     "the norm before places are added": (
         bart_agrees, f"{BART}.NormedPosition.embed",
-        lambda self, x, at: PLACES(self, self.norm(x), at)),
-    "no bias of the logits": (bart_agrees, f"{BART}.GivenBiasHead.forward", head),
+        lambda self, x, at: self.position.embed(self.norm(x), at)),
+    "no bias of the logits": (
+        bart_agrees, "deepdive.layers.embeddings.GivenBiasHead.forward", head),
     "GELU's approximation": (
         bart_agrees, "deepdive.published.form.ACTIVATIONS",
         {"gelu": gelu_tanh, "relu": torch.relu}),
@@ -287,4 +288,4 @@ def test_the_head_of_bart_has_no_bias_to_train() -> None:
     model = bart.bart(bart.TINY)
     assert "head.bias" not in dict(model.named_parameters())
     assert "head.bias" in model.state_dict()
-    assert isinstance(model.head, TiedHead)
+    assert isinstance(model.head, GivenBiasHead)

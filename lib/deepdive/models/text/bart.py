@@ -22,38 +22,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from deepdive.layers import LayerNorm, gelu
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.embeddings import GivenBiasHead, TokenEmbedding
 from deepdive.layers.heads import initialise
 from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
-from deepdive.positions import LearnedPosition
+from deepdive.positions import LearnedPosition, Position
 
 
-class NormedPosition(LearnedPosition):
-    """norm(x + table[pos + offset]): learned places, and a norm before the first layer."""
+class NormedPosition(Position):
+    """norm(what `position` makes of the rows): a norm before the first layer."""
 
-    def __init__(self, max_length: int, d_model: int, offset: int = 0) -> None:
-        super().__init__(max_length, d_model, offset)
-        self.norm = LayerNorm(d_model)
+    def __init__(self, position: Position, d_model: int) -> None:
+        super().__init__()
+        self.d_model, self.position, self.norm = d_model, position, LayerNorm(d_model)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Return norm(x + table[positions + offset])."""
-        rows: Tensor = self.norm(super().embed(x, positions))
+        """Return the rows with their places, normalised."""
+        rows: Tensor = self.norm(self.position.embed(x, positions))
         return rows
-
-
-class GivenBiasHead(TiedHead):
-    """logits = x @ embedding.weight.T + bias, where the bias is no parameter: 0, or what is set, as
-    -inf for a token that must not be written.
-    """
-
-    def __init__(self, embedding: TokenEmbedding) -> None:
-        super().__init__(embedding)
-        del self.bias
-        self.register_buffer("bias", torch.zeros(embedding.vocab_size))
 
 
 @dataclass(frozen=True)
@@ -63,7 +51,7 @@ class BartConfig(TranslatorConfig):
     max_length: int = 1024
 
 
-def tied(config: BartConfig) -> tuple[TokenEmbedding, TokenEmbedding, TiedHead]:
+def tied(config: BartConfig) -> tuple[TokenEmbedding, TokenEmbedding, GivenBiasHead]:
     """Return one embedding for both sides, and the head that shares its matrix."""
     embedding = config.embedding(config.src_vocab)
     return embedding, embedding, GivenBiasHead(embedding)
@@ -71,7 +59,8 @@ def tied(config: BartConfig) -> tuple[TokenEmbedding, TokenEmbedding, TiedHead]:
 
 def learned(config: BartConfig) -> NormedPosition:
     """Return positions that count from 2, since their table once stood behind padding's row."""
-    return NormedPosition(config.max_length, config.d_model, offset=2)
+    places = LearnedPosition(config.max_length, config.d_model, offset=2)
+    return NormedPosition(places, config.d_model)
 
 
 LARGE = BartConfig(

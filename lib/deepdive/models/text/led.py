@@ -3,8 +3,8 @@
 
 Parent: BART (`deepdive.models.text.bart`).
 What differs:
-- a token of the encoder sees `window` / 2 on each side, and the tokens `at` see all and are seen by
-  all, as Longformer's (`local`, `LongformerAttention`): a cost of T * window, not T^2;
+- a token of the encoder sees `window` / 2 on each side, and the first one sees all and is seen by
+  all (`n_global`), as Longformer's (`LongformerAttention`): a cost of T * window, not T^2;
 - the encoder has 16,384 places, begun as copies of BART's 1,024 (`max_length`); the decoder, which
   is BART's, keeps its own number (`max_written`);
 - the tables have no reserved rows in front (`led`).
@@ -16,7 +16,7 @@ LEDForConditionalGeneration (`deepdive.published.load`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
 
@@ -25,6 +25,7 @@ from deepdive.models.efficient.longformer import side
 from deepdive.models.text import bart
 from deepdive.models.text.bart import BartConfig, NormedPosition
 from deepdive.models.transformer.translator import TOY, Translator
+from deepdive.positions import LearnedPosition
 
 
 @dataclass(frozen=True)
@@ -32,20 +33,22 @@ class LedConfig(BartConfig):
     """The numbers of a BART for long texts.
 
     window       how many tokens one sees, both sides counted; one number, or one a layer
-    at           places of the tokens that see all and are seen by all
+    n_global     how many tokens, from the first, see all and are seen by all
     max_written  places of the decoder
     """
 
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*BartConfig.MAY_BE_ZERO, "n_global")
+
     window: int | tuple[int, ...] = 1024
-    at: tuple[int, ...] = (0,)
+    n_global: int = 1
     max_written: int = 1024
 
 
 def local(config: LedConfig, layer: int) -> nn.Module:
     """Return the attention of a layer of the encoder."""
-    near = side(config.window, config.n_layers, layer)
+    near, first = side(config.window, config.n_layers, layer), tuple(range(config.n_global))
     return LongformerAttention(
-        config.d_model, config.n_heads, near, config.at, dropout=config.attention_dropout
+        config.d_model, config.n_heads, near, first, dropout=config.attention_dropout
     )
 
 
@@ -64,7 +67,7 @@ def led(config: LedConfig = BASE, **changes: Any) -> Translator:
     config = LedConfig.given(config, changes)
     model = bart.bart(config)
     for half, places in ((model.encoder, config.max_length), (model.decoder, config.max_written)):
-        half.position = NormedPosition(places, config.d_model)
+        half.position = NormedPosition(LearnedPosition(places, config.d_model), config.d_model)
     for part in model.encoder.modules():
         if isinstance(part, LongformerAttention):
             part.start_global()

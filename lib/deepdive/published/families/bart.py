@@ -32,7 +32,7 @@ FINAL_NORMS = Names({f"model.{side}.layer_norm": f"{side}.stack.norm" for side i
 
 def _positions(side: str) -> Pairs:
     return {
-        f"model.{side}.embed_positions": f"{side}.position.table",
+        f"model.{side}.embed_positions": f"{side}.position.position.table",
         f"model.{side}.layernorm_embedding": f"{side}.position.norm",
     }
 

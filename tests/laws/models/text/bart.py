@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from deepdive.layers import PostNorm, PreNorm, gelu, relu
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.embeddings import GivenBiasHead, TiedHead, TokenEmbedding
 from deepdive.models.text import bart, led, mbart, pegasus, plbart
-from deepdive.models.text.bart import GivenBiasHead, NormedPosition
+from deepdive.models.text.bart import NormedPosition
 from deepdive.models.transformer.transformer import transformer
 from deepdive.models.transformer.translator import Translator
 from deepdive.positions import LearnedPosition, SinusoidalPosition
-from laws import ALONE, ANY_ROWS, Case, Pair, case, random_rows, set_weights
+from laws import ALONE, ANY_ROWS, OF_PLACES, Case, Pair, case, random_rows
 from laws.models.seq2seq.seq2seq import pair_case
 from laws.models.transformer.transformer import ORDER, SOURCE
 
@@ -107,11 +107,11 @@ def _() -> Case:
 def _() -> Case:
     def a_wide_window() -> tuple[Tensor, Tensor]:
         """Every token in every window, none of them global; BART's places count from 2."""
-        ours, parent = led.led(led.TINY, window=8, at=()), bart.bart(bart.TINY)
+        ours, parent = led.led(led.TINY, window=8, n_global=0), bart.bart(bart.TINY)
         state = ours.state_dict()
         for half in ("encoder", "decoder"):
-            places = state.pop(f"{half}.position.table.weight")
-            table = parent.state_dict()[f"{half}.position.table.weight"]
+            places = state.pop(f"{half}.position.position.table.weight")
+            table = parent.state_dict()[f"{half}.position.position.table.weight"]
             table[2 : 2 + len(places)] = places[:64]
         parent.load_state_dict(state, strict=False)
         target = SOURCE.flip(1)
@@ -126,27 +126,27 @@ def _() -> Case:
 
 @case("bart/NormedPosition", NormedPosition)
 def _() -> Case:
+    def make() -> NormedPosition:
+        return NormedPosition(LearnedPosition(8, 16), 16)
+
     def a_norm_behind() -> tuple[Tensor, Tensor]:
-        x, places, ours = random_rows(2, 5, 16), torch.arange(5), NormedPosition(8, 16).double()
-        plain = LearnedPosition(8, 16)
-        set_weights(plain, table__weight=ours.table.weight.detach())
-        rows = plain.embed(x, places)
-        away = rows - rows.mean(-1, keepdim=True)
-        return ours.embed(x, places), away / (
-            rows.var(-1, keepdim=True, correction=0) + 1e-5
-        ).sqrt()
+        x, places, ours = random_rows(2, 5, 16), torch.arange(5), make().double()
+        rows = ours.position.embed(x, places)
+        away, spread = rows - rows.mean(-1, keepdim=True), rows.var(-1, keepdim=True, correction=0)
+        return ours.embed(x, places), away / (spread + 1e-5).sqrt()
 
     x, places = torch.zeros(1, 9, 16), torch.arange(9)
     return Case(
         place="position",
-        make=lambda: NormedPosition(8, 16),
+        make=make,
         parity="transformers BartForConditionalGeneration",
-        limits={"a norm behind LearnedPosition": a_norm_behind},
-        refusals={"beyond the table": lambda: NormedPosition(8, 16).embed(x, places)},
+        limits={"rows of mean 0 and variance 1": a_norm_behind},
+        refusals={"beyond the table": lambda: make().embed(x, places)},
+        laws=OF_PLACES["position"],
     )
 
 
-@case("bart/GivenBiasHead", GivenBiasHead)
+@case("GivenBiasHead", GivenBiasHead)
 def _() -> Case:
     def no_bias() -> tuple[Tensor, Tensor]:
         embedding, rows = TokenEmbedding(8, 16).double(), random_rows(2, 3, 16)
