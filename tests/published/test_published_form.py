@@ -182,6 +182,18 @@ WHISPER = {
     "eos_token_id": 3,
     "decoder_start_token_id": 4,
 }
+T5 = {
+    "vocab_size": 28,
+    "d_model": 16,
+    "d_kv": 6,
+    "d_ff": 24,
+    "num_layers": 2,
+    "num_decoder_layers": 1,
+    "num_heads": 4,
+    "relative_attention_num_buckets": 8,
+    "dropout_rate": 0.2,
+    "decoder_start_token_id": 0,
+}
 FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
 MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
 APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
@@ -240,6 +252,12 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "hubert": [WAV2VEC2, {**WAV2VEC2, **LIKE_LARGE, "mask_time_prob": 0.0}],
     "data2vec-audio": [{**WAV2VEC2, "num_conv_pos_embeddings": 2, "conv_pos_kernel_size": 5}],
     "xlnet": [XLNET, {**XLNET, "mem_len": None}],
+    "t5": [
+        T5,
+        {**T5, "feed_forward_proj": "gated-gelu"},
+        {**T5, "feed_forward_proj": "gated-relu"},
+    ],
+    "mt5": [T5],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
 }
 # Given numbers that say nothing here: of a table that is computed, of heads where there are none.

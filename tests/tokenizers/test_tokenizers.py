@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 import tokenizers as reference
 import torch
+import transformers
 from absence import DATA, refuse
 from checkout import ROOT
 from hypothesis import given
@@ -33,6 +34,7 @@ from tokenizers import models, pre_tokenizers, trainers
 from deepdive.tokenizers import (
     BERT_SPECIALS,
     BOS,
+    BYT5_SPECIALS,
     EOS,
     PAD,
     SPECIALS,
@@ -193,6 +195,17 @@ def test_more_special_tokens_and_other_names() -> None:
         assert tokenizer.id_of("<mask>") == 4
         assert tokenizer.decode([4, *tokenizer.encode("est"), 5]) == "est"
     assert ByteTokenizer(specials).encode("a") == [6 + ord("a")]
+
+
+def test_byt5_begins_with_padding_and_its_bytes_with_3() -> None:
+    tokenizer = ByteTokenizer(BYT5_SPECIALS)
+    assert (tokenizer.pad, tokenizer.bos, tokenizer.eos, tokenizer.unk) == (0, 0, 1, 2)
+    theirs = transformers.ByT5Tokenizer()
+    for text in ("tea", "Zoë drinks tea.", "茶", ""):
+        ids = tokenizer.encode(text, eos=True)
+        assert ids == theirs(text).input_ids
+        assert tokenizer.decode(ids) == text
+    assert len(tokenizer) == 259
 
 
 def test_one_special_token_may_play_every_part_as_in_gpt2() -> None:

@@ -9,7 +9,7 @@ Train one on texts, or build one from a vocabulary; then `encode`, `decode`, `sa
 
 from deepdive.tokenizers.base import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer
 from deepdive.tokenizers.bpe import BPETokenizer
-from deepdive.tokenizers.byte import ByteTokenizer
+from deepdive.tokenizers.byte import BYT5_SPECIALS, ByteTokenizer
 from deepdive.tokenizers.byte_bpe import ByteBPETokenizer
 from deepdive.tokenizers.character import CharTokenizer
 from deepdive.tokenizers.pairs import encode_pair, longest_first, pad_batch, padded
@@ -24,6 +24,7 @@ from deepdive.tokenizers.wordpiece import (
 __all__ = [
     "BERT_SPECIALS",
     "BOS",
+    "BYT5_SPECIALS",
     "EOS",
     "PAD",
     "SPECIALS",

@@ -7,21 +7,22 @@ from deepdive.tokenizers.base import SPECIALS, Tokenizer, utf8
 
 NAMES = [chr(b) if 0x20 < b < 0x7F else f"<0x{b:02X}>" for b in range(256)]
 BYTE = {name: byte for byte, name in enumerate(NAMES)}
+BYT5_SPECIALS = ("<pad>", "<pad>", "</s>", "<unk>")  # its texts begin with padding
 
 
 class ByteTokenizer(Tokenizer):
-    """The bytes of a text in UTF-8, after the special tokens: byte b has id `len(specials) + b`.
+    """The bytes of a text in UTF-8, after the special tokens: with n of them, byte b has id n + b.
 
     `decode(encode(text)) == text` for every text, in 256 tokens, at the price of long sequences
     (one token a letter in English, two in Greek, three in Chinese). Bytes that are not UTF-8, which
-    a model may produce, decode to U+FFFD.
+    a model may produce, decode to U+FFFD. A special token may serve twice (`BYT5_SPECIALS`).
 
     Source: Xue et al., "ByT5: Towards a Token-Free Future with Pre-trained Byte-to-Byte Models",
     TACL 2022, section 3.
     """
 
     def __init__(self, specials: Sequence[str] = SPECIALS) -> None:
-        super().__init__([*specials, *NAMES], specials)
+        super().__init__([*dict.fromkeys(specials), *NAMES], specials)
 
     @staticmethod
     def split(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from deepdive.published.families import (
     speech,
     splinter,
     swin,
+    t5,
     timesformer,
     translators,
     vit,
@@ -49,5 +50,6 @@ FAMILIES: dict[str, Family] = {
         *detr.FAMILIES,
         *decoders.FAMILIES,
         *speech.FAMILIES,
+        *t5.FAMILIES,
     )
 }

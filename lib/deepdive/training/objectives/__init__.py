@@ -6,6 +6,7 @@
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
 `permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
+`spans`         T5's: spans cut out, and written one after the other (`corrupt_spans`)
 `recurring`     Splinter's: words that stand twice, cut out once, and found again
 `distillation`  DistilBERT's triple loss, DeiT's: a small model learns from a large one
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
@@ -75,6 +76,12 @@ from deepdive.training.objectives.skip_gram import (
     noise,
     skip_gram_pairs,
 )
+from deepdive.training.objectives.spans import (
+    corrupt_spans,
+    hidden_counts,
+    hide_spans,
+    restore_spans,
+)
 from deepdive.training.objectives.states import averaged_states, decay_at, follow, state_loss
 from deepdive.training.objectives.tables import cell_loss, choose_columns, column_loss
 from deepdive.training.objectives.token import (
@@ -106,6 +113,7 @@ __all__ = [
     "collapse",
     "column_loss",
     "contrastive_loss",
+    "corrupt_spans",
     "cosine_regression",
     "costs",
     "cross_entropy",
@@ -120,9 +128,11 @@ __all__ = [
     "frames_needed",
     "hard_distillation",
     "hidden_cosine",
+    "hidden_counts",
     "hidden_patches",
     "hidden_spans",
     "hide_and_say",
+    "hide_spans",
     "hinge_losses",
     "hungarian",
     "keep_probability",
@@ -142,6 +152,7 @@ __all__ = [
     "pixel_loss",
     "recurring_spans",
     "replaced_loss",
+    "restore_spans",
     "seen_in",
     "sentence_order_pairs",
     "set_loss",
