@@ -11,7 +11,6 @@ from deepdive.published.families.translators import (
     WAVES,
     check_waves,
     side,
-    special_tokens,
     with_bias,
 )
 from deepdive.published.form import Family, Setting
@@ -43,6 +42,10 @@ DENOISERS: dict[str, str | Setting] = {
 }  # fmt: skip
 
 
+def _padding(config: TranslatorConfig) -> Mapping[str, int]:
+    return {"pad_token_id": config.padding}
+
+
 def _family(
     kind: str, build: Callable[..., Any], base: Any, names: Names = LEARNED, **more: Any
 ) -> Family:
@@ -53,7 +56,7 @@ def _family(
         build=build,
         base=base,
         names=names,
-        **{"settings": DENOISERS, "expected": EXPECTED, "derived": special_tokens, **more},
+        **{"settings": DENOISERS, "expected": EXPECTED, "derived": _padding, **more},
     )
 
 
@@ -96,10 +99,10 @@ def _led_names() -> Names:
     return replace(names, pairs={renamed(t): ours for t, ours in names.pairs.items()})
 
 
-def _special_of_led(config: TranslatorConfig) -> Mapping[str, int]:
+def _only_unscaled(config: TranslatorConfig) -> Mapping[str, int]:
     if config.scale != 1.0:
         raise ValueError(f"scale={config.scale}: LED is published with 1 alone")
-    return special_tokens(config)
+    return _padding(config)
 
 
 LED = _family(
@@ -113,6 +116,6 @@ LED = _family(
         "max_written": "max_decoder_position_embeddings",
         "window": Setting("attention_window", lambda w: tuple(w) if isinstance(w, list) else w),
     },
-    derived=_special_of_led,
+    derived=_only_unscaled,
 )
 FAMILIES = (BART, PLBART, MBART, PEGASUS, LED)
