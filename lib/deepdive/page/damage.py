@@ -60,16 +60,15 @@ def damage(ways: Mapping[str, Sequence[Damaged]], mask: Sequence[str] = ("[MASK]
 
 def _state(one: Damaged, mask: Sequence[str]) -> dict[str, object]:
     """The boxes of a draw as [token, kind], and what is said of it."""
-    missing = one.missing()
-    new = sum(missing) - sum(gone and t in mask for t, gone in zip(one.written, missing, strict=True))
+    written = [*zip(one.written, one.missing(), strict=True)]
+    new = sum(gone and token not in mask for token, gone in written)
     return {
-        "read": [[t, "mask" if t in mask else ""] for t in one.read],
+        "read": [[token, "mask" if token in mask else ""] for token in one.read],
         "written": [
-            [t, "mask" if t in mask else "new" if gone else ""]
-            for t, gone in zip(one.written, missing, strict=True)
+            [token, "mask" if token in mask else "new" if gone else ""] for token, gone in written
         ],
-        "says": f"It reads {len(one.read)} tokens and writes {len(one.written)}; {new} of these are "
-        "not among those read.",
+        "says": f"It reads {len(one.read)} tokens and writes {len(one.written)}; "
+        f"{new} of these are not among those read.",
     }
 
 

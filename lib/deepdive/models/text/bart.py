@@ -4,17 +4,17 @@ Comprehension".
 
     logits = (decoder(tgt, encoder(damaged)) @ E.T + bias)
 
-Parent: the Transformer (`deepdive.models.transformer.transformer.Transformer`, its forward kept).
+System: bart
+Parent: transformer
 What differs:
-- it is trained to undo damage (`deepdive.training.objectives.noises`), before it is given a task;
+- it is trained to undo damage (`deepdive.training.objectives.noises`), before it is given a task
 - positions are learned, by each side its own, and what is embedded is normalised
-  (`NormedPosition`);
-- the activation is GELU, and embeddings are not scaled (`BASE`);
+  (`NormedPosition`)
+- the activation is GELU, and embeddings are not scaled (`BASE`)
 - one matrix embeds both texts and scores what comes next, with a bias that is given, not learned
-  (`GivenBiasHead`).
-
-Source: Lewis et al. 2020, sections 2.1 and 2.2. Book: section 6.1.3. Checkpoints:
-BartForConditionalGeneration (`deepdive.published.load`).
+  (`GivenBiasHead`)
+Source: Lewis et al. 2020, sections 2.1 and 2.2.
+Book: 6.1.3
 """
 
 from __future__ import annotations

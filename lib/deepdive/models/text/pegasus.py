@@ -1,17 +1,17 @@
 """Pegasus: a Transformer that learns to summarise from texts without summaries. Zhang et al. 2020,
 "PEGASUS: Pre-training with Extracted Gap-sentences for Abstractive Summarization".
 
-Parent: the Transformer (`deepdive.models.transformer.transformer.Transformer`, its forward kept).
+System: pegasus
+Parent: transformer
 What differs:
 - whole sentences are taken out of the text, those that say most of the rest, and written
-  (`deepdive.training.objectives.gap_sentences`);
-- the norms stand inside the branches, and once more behind each stack (`residual`, `PreNorm`);
+  (`deepdive.training.objectives.gap_sentences`)
+- the norms stand inside the branches, and once more behind each stack (`residual`, `PreNorm`)
 - positions are a block of sines and a block of cosines (`waves`), so a text may be longer than any
-  seen in training;
-- decoding begins with the token of padding (`start`).
-
-Source: Zhang et al. 2020, sections 3 and 6.1, and their released code. Book: section 6.1.3.
-Checkpoints: PegasusForConditionalGeneration (`deepdive.published.load`).
+  seen in training
+- decoding begins with the token of padding (`start`)
+Source: Zhang et al. 2020, sections 3 and 6.1, and their released code.
+Book: 6.1.3
 """
 
 from typing import Any

@@ -1,18 +1,18 @@
 """PLBART: BART for programs and what is said of them. Ahmad et al. 2021, "Unified Pre-training for
 Program Understanding and Generation".
 
-Parent: BART (`deepdive.models.text.bart`).
+System: plbart
+Parent: bart
 What differs:
 - it reads Java, Python and English; a text's last token says which, and the same token is the first
-  that the decoder reads (`start`);
+  that the decoder reads (`start`)
 - embeddings are multiplied by sqrt(d_model) (`scale`), so that the norm that follows sees less of
-  the positions;
+  the positions
 - three of the five noises: tokens masked, tokens deleted, spans infilled
-  (`deepdive.training.objectives.noises`);
-- dropout acts on the weights of attention too (`attention_dropout`).
-
-Source: Ahmad et al. 2021, sections 2.1 and 2.2. Book: section 6.1.3. Checkpoints:
-PLBartForConditionalGeneration (`deepdive.published.load`).
+  (`deepdive.training.objectives.noises`)
+- dropout acts on the weights of attention too (`attention_dropout`)
+Source: Ahmad et al. 2021, sections 2.1 and 2.2.
+Book: 6.1.3
 """
 
 from typing import Any

@@ -73,7 +73,7 @@ def check_waves(model: Translator, tensors: Mapping[str, Tensor]) -> None:
                 raise ValueError(f"{name} was trained; here positions are computed, not stored")
 
 
-def special_tokens(config: TranslatorConfig) -> dict[str, int]:
+def _special(config: TranslatorConfig) -> dict[str, int]:
     """Return the settings of padding and of what decoding begins with."""
     start = config.padding if config.start is None else config.start
     return {"pad_token_id": config.padding, "decoder_start_token_id": start}
@@ -99,7 +99,7 @@ def _of_marian(config: TranslatorConfig) -> dict[str, Any]:
     return {
         "share_encoder_decoder_embeddings": config.tgt_vocab is None,
         "decoder_vocab_size": config.tgt_vocab or config.src_vocab,
-        **special_tokens(config),
+        **_special(config),
     }
 
 
@@ -146,7 +146,7 @@ FSMT = Family(
     expected={"tie_word_embeddings": False, **EXPECTED},
     derived=lambda config: {
         "tgt_vocab_size": config.tgt_vocab or config.src_vocab,
-        **special_tokens(config),
+        **_special(config),
     },
     check=check_waves,
     unused=WAVES,
