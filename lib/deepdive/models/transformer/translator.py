@@ -118,15 +118,17 @@ def translator(config: TranslatorConfig, **changes: Any) -> Translator:
     def feed_forward(d_ff: int) -> FeedForward:
         return FeedForward(config.d_model, d_ff, config.activation, config.ff_dropout)
 
+    def attention() -> MultiHeadAttention:
+        sizes = config.d_model, config.n_decoder_heads
+        return MultiHeadAttention(*sizes, dropout=config.attention_dropout)
+
     def encoder_block(layer: int) -> Block:
-        return Block(config.attention(config, layer), feed_forward(config.d_ff), None, residual)
+        ff = feed_forward(config.d_ff)
+        return Block(config.attention(config, layer), ff, None, residual)
 
     def decoder_block(_layer: int) -> Block:
-        sizes = config.d_model, config.n_decoder_heads
-        own, other = (
-            MultiHeadAttention(*sizes, dropout=config.attention_dropout) for _ in range(2)
-        )
-        return Block(own, feed_forward(config.d_decoder_ff), other, residual)
+        other, ff = attention(), feed_forward(config.d_decoder_ff)
+        return Block(attention(), ff, other, residual)
 
     def stack(block: Callable[[int], Block], n_layers: int) -> Stack:
         final = getattr(config.residual, "final_norm", False)
