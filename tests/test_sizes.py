@@ -82,7 +82,7 @@ SMALL: dict[str, Any] = {
     "n_buckets": 4,
 }
 # A model of one vocabulary hands its size on as the source's.
-ALSO = {"vocab_size": "src_vocab"}
+ALSO = {"vocab_size": "src_vocab", "max_written": "max_length"}
 # What is given for arguments that are no number.
 GIVEN: dict[str, Callable[[], Any]] = {
     "dbn": lambda: boltzmann.DBN((16, 8)),
@@ -103,6 +103,7 @@ ZERO_SAYS_SOMETHING = {
     "n_down",
     "n_segments",
     "n_special",
+    "n_global",
     "n_random",
     "n_highway",
     "pad",

@@ -205,6 +205,9 @@ SWITCH = T5 | {
 FSMT = {**TRANSLATOR, "src_vocab_size": 30, "tgt_vocab_size": 34}
 MARIAN = {**TRANSLATOR, "vocab_size": 30, "pad_token_id": 29, "decoder_start_token_id": 29}
 APART = {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 34}
+BART = {**TRANSLATOR, "vocab_size": 30}
+LONG = {"max_encoder_position_embeddings": 16, "max_decoder_position_embeddings": 12}
+LED = {name: n for name, n in BART.items() if name != "scale_embedding"} | LONG
 MAE = VIT | {
     "decoder_hidden_size": 8,
     "decoder_num_attention_heads": 2,
@@ -267,6 +270,11 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     ],
     "mt5": [T5],
     "switch_transformers": [SWITCH, {**SWITCH, "num_experts": 1}],
+    "bart": [BART, {**BART, "scale_embedding": False, "max_position_embeddings": 12}],
+    "plbart": [BART],
+    "mbart": [BART],
+    "pegasus": [{**BART, "pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 1}],
+    "led": [{**LED, "attention_window": [4, 8]}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],
 }
 # Given numbers that say nothing here: of a table that is computed, of heads where there are none.

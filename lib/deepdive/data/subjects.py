@@ -57,7 +57,7 @@ def arxiv_abstracts(seed: int | None = 0) -> Subjects:
     LaTeX is left as it stands. Titles are left out: only one half has them. The order is drawn by
     `seed`, with None that of the file, which begins with 2007.
     """
-    records = _json_lines("arxiv_abstracts", "arxiv_abstracts.jsonl.gz")
+    records = json_lines("arxiv_abstracts", "arxiv_abstracts.jsonl.gz")
     rows = ((row["abstract"], row["categories"][0].split(".")[0]) for row in records)
     return _subjects(rows, seed, "arxiv_abstracts (real)")
 
@@ -134,7 +134,7 @@ def addresses(label: str = "year", seed: int | None = 0) -> Subjects:
         raise ValueError(f"label: came as {label!r}, expected year or president")
     rows = (
         (paragraph, f"{row['year']} {row['president']}")
-        for row in _json_lines("state_union", "state_union.jsonl.gz")
+        for row in json_lines("state_union", "state_union.jsonl.gz")
         for line in row["text"].split("\n")
         if len((paragraph := CAPTION.sub("", REACTIONS.sub("", line))).split()) >= 20
         and not paragraph.isupper()
@@ -208,7 +208,7 @@ def _subjects(rows: Iterable[tuple[str, str]], seed: int | None, source: str) ->
     return Subjects(list(texts), list(names), source)
 
 
-def _json_lines(name: str, file: str) -> Iterator[dict[str, Any]]:
+def json_lines(name: str, file: str) -> Iterator[dict[str, Any]]:
     return (json.loads(line) for line in _opened(name, file))
 
 

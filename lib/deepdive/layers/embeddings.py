@@ -102,3 +102,16 @@ class TiedHead(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return logits (..., vocab_size) for rows (..., d_model)."""
         return F.linear(x, self.embedding.weight, self.bias)
+
+
+class GivenBiasHead(TiedHead):
+    """logits = x @ embedding.weight.T + bias, where the bias is no parameter: 0, or what is set, as
+    -inf for a token that must not be written.
+
+    Source: the released code of BART, and of transformers (`final_logits_bias`).
+    """
+
+    def __init__(self, embedding: TokenEmbedding) -> None:
+        super().__init__(embedding)
+        del self.bias
+        self.register_buffer("bias", torch.zeros(embedding.vocab_size))

@@ -64,7 +64,18 @@ from deepdive.models.speech import (
     wav2vec2,
     whisper,
 )
-from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo, llama, t5
+from deepdive.models.text import (
+    bart,
+    ctrl,
+    gpt,
+    gpt2,
+    gpt3,
+    gpt_neo,
+    llama,
+    pegasus,
+    plbart,
+    t5,
+)
 from deepdive.models.transformer import fsmt, transformer
 from deepdive.models.vision import (
     data2vec,
@@ -286,6 +297,9 @@ EXAMPLES: dict[str, Example] = {
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
     "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
     "t5": Example(lambda: t5.t5(t5.TINY), TRANSFORMER, 32),
+    "bart": Example(lambda: bart.bart(bart.TINY), TRANSFORMER, 32),
+    "plbart": Example(lambda: plbart.plbart(plbart.TINY), TRANSFORMER, 32),
+    "pegasus": Example(lambda: pegasus.pegasus(pegasus.TINY), TRANSFORMER, 32),
     "speech2text": Example(lambda: speech2text.speech2text(speech2text.TINY), FRAMES, 32),
     "speech2text2": Example(_behind_wav2vec2, _listening((400,)), 32),
     "whisper": Example(lambda: whisper.whisper(whisper.TINY), FRAMES, 32),

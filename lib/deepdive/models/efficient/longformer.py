@@ -51,21 +51,23 @@ class LongformerConfig(EncoderConfig):
 
     window: int | tuple[int, ...] = 512
 
-    def side(self, layer: int) -> int:
-        """Return how many tokens a layer sees on each side. Raises ValueError for odd windows."""
-        windows = (self.window,) * self.n_layers if isinstance(self.window, int) else self.window
-        if len(windows) != self.n_layers:
-            raise ValueError(f"window has {len(windows)} numbers for {self.n_layers} layers")
-        if windows[layer] < 2 or windows[layer] % 2:
-            raise ValueError(f"window={windows[layer]} counts both sides: even, and at least 2")
-        return windows[layer] // 2
+
+def side(window: int | tuple[int, ...], n_layers: int, layer: int) -> int:
+    """Return how many tokens a layer sees on each side, of a `window` for all of the layers or one
+    for each. Raises ValueError for odd windows.
+    """
+    windows = (window,) * n_layers if isinstance(window, int) else window
+    if len(windows) != n_layers:
+        raise ValueError(f"window has {len(windows)} numbers for {n_layers} layers")
+    if windows[layer] < 2 or windows[layer] % 2:
+        raise ValueError(f"window={windows[layer]} counts both sides: even, and at least 2")
+    return windows[layer] // 2
 
 
 def window_attention(config: LongformerConfig, layer: int) -> nn.Module:
     """Return the attention of a layer: a window, and global tokens with their own projections."""
-    return LongformerAttention(
-        config.d_model, config.n_heads, config.side(layer), dropout=config.weights_dropout
-    )
+    near = side(config.window, config.n_layers, layer)
+    return LongformerAttention(config.d_model, config.n_heads, near, dropout=config.weights_dropout)
 
 
 BASE = LongformerConfig(

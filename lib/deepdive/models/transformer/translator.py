@@ -1,7 +1,7 @@
 """The Transformer of the published translators: one record of sizes and parts, of which Marian and
-FSMT are two.
+FSMT are two, and BART's family the other.
 
-Long because the class, the record and the builder of both are here: either of them is a difference.
+Long because the class, the record and the builder of all are here: each of them is a difference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import nn
 
 from deepdive.attention import MultiHeadAttention
 from deepdive.checks import divides
-from deepdive.layers import Block, FeedForward, PostNorm, relu
+from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, relu
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.stacks import Stack
@@ -34,13 +34,20 @@ class Translator(Transformer):
         self.config = config
 
 
+def every_token(config: TranslatorConfig, _layer: int) -> nn.Module:
+    """Return attention in which every token sees every token."""
+    return MultiHeadAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)
+
+
 @dataclass(frozen=True)
 class TranslatorConfig(Config):
     """The numbers of a translator, whose two sides may differ in size, and what the published ones
     exchange.
 
     vocabularies       config -> the source's embedding, the target's, the output layer
-    position           config -> the positions of both sides
+    position           config -> the positions of a side
+    attention          config, layer -> how a layer of the encoder looks at its own rows
+    residual           how a sublayer joins the stream
     family             how its published form is called (`deepdive.published`)
     tgt_vocab          None: the target has the source's vocabulary
     scale              of the embeddings; None: sqrt(d_model)
@@ -75,6 +82,8 @@ class TranslatorConfig(Config):
     pad: int | None = None
     start: int | None = None
     end: int = 0
+    residual: Callable[..., nn.Module] = PostNorm
+    attention: Callable[[Any, int], nn.Module] = every_token
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,33 +107,39 @@ TOY: dict[str, Any] = {
 
 
 def translator(config: TranslatorConfig, **changes: Any) -> Translator:
-    """Build a post-norm translator of `config`, with these fields of it changed.
+    """Build a translator of `config`, with these fields of it changed. A residual scheme that
+    leaves the stream unnormalised (`final_norm`) gets a norm at the end of each stack.
 
     Raises TypeError for a config that is no `TranslatorConfig`, and for a field that it has not.
     """
     config = TranslatorConfig.given(config, changes)
+    residual = partial(config.residual, dropout=config.dropout)
 
-    def attention(n_heads: int) -> MultiHeadAttention:
-        return MultiHeadAttention(config.d_model, n_heads, dropout=config.attention_dropout)
+    def feed_forward(d_ff: int) -> FeedForward:
+        return FeedForward(config.d_model, d_ff, config.activation, config.ff_dropout)
 
-    def block(n_heads: int, d_ff: int, cross: bool) -> Block:
-        other = attention(n_heads) if cross else None
-        ff = FeedForward(config.d_model, d_ff, config.activation, config.ff_dropout)
-        return Block(attention(n_heads), ff, other, partial(PostNorm, dropout=config.dropout))
+    def attention() -> MultiHeadAttention:
+        sizes = config.d_model, config.n_decoder_heads
+        return MultiHeadAttention(*sizes, dropout=config.attention_dropout)
 
-    def encoder_block(_layer: int) -> Block:
-        return block(config.n_heads, config.d_ff, cross=False)
+    def encoder_block(layer: int) -> Block:
+        ff = feed_forward(config.d_ff)
+        return Block(config.attention(config, layer), ff, None, residual)
 
     def decoder_block(_layer: int) -> Block:
-        return block(config.n_decoder_heads, config.d_decoder_ff, cross=True)
+        other, ff = attention(), feed_forward(config.d_decoder_ff)
+        return Block(attention(), ff, other, residual)
+
+    def stack(block: Callable[[int], Block], n_layers: int) -> Stack:
+        final = getattr(config.residual, "final_norm", False)
+        return Stack(block, n_layers, LayerNorm(config.d_model) if final else None)
 
     source, target, head = config.vocabularies(config)
-    position = config.position(config)
-    encoders = Stack(encoder_block, config.n_layers)
-    decoders = Stack(decoder_block, config.n_decoder_layers)
+    encoders = stack(encoder_block, config.n_layers)
+    decoders = stack(decoder_block, config.n_decoder_layers)
     return Translator(
-        Encoder(source, position, encoders, config.dropout),
-        Decoder(target, position, decoders, config.dropout),
+        Encoder(source, config.position(config), encoders, config.dropout),
+        Decoder(target, config.position(config), decoders, config.dropout),
         head,
         config,
     )

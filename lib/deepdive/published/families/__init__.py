@@ -1,6 +1,7 @@
 """Every published family, by its model_type. A family with names of its own has a file here."""
 
 from deepdive.published.families import (
+    bart,
     convbert,
     deberta,
     deberta_v2,
@@ -39,6 +40,7 @@ FAMILIES: dict[str, Family] = {
         *mpnet.FAMILIES,
         *splinter.FAMILIES,
         *translators.FAMILIES,
+        *bart.FAMILIES,
         *xlnet.FAMILIES,
         *ibert.FAMILIES,
         *luke.FAMILIES,

@@ -47,7 +47,7 @@ EXPECTED: dict[str, Any] = {
 }
 
 
-def _side(side: str) -> Names:
+def side(side: str) -> Names:
     """The names of the encoder or the decoder."""
     layers = fairseq_layer(f"model.{side}.layers.{{}}", f"{side}.stack.blocks.{{}}")
     return Names({f"model.{side}.embed_tokens": f"{side}.embedding", **layers})
@@ -74,6 +74,7 @@ def check_waves(model: Translator, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _special(config: TranslatorConfig) -> dict[str, int]:
+    """Return the settings of padding and of what decoding begins with."""
     start = config.padding if config.start is None else config.start
     return {"pad_token_id": config.padding, "decoder_start_token_id": start}
 
@@ -102,12 +103,16 @@ def _of_marian(config: TranslatorConfig) -> dict[str, Any]:
     }
 
 
-def _marian_names(config: TranslatorConfig) -> Names:
-    head = "head.embedding" if config.vocabularies is marian.tied else "head"
+def with_bias(head: str) -> Names:
+    """The names of an output layer, ours called `head`, with a bias of shape (1, V) in files."""
     bias = (lambda bias: bias[0], lambda bias: bias[None])  # (1, V) <-> (V)
-    names = Names({"final_logits_bias": "head.bias", "lm_head": head}, {"head.bias": bias})
+    return Names({"final_logits_bias": "head.bias", "lm_head": head}, {"head.bias": bias})
+
+
+def _marian_names(config: TranslatorConfig) -> Names:
+    names = with_bias("head.embedding" if config.vocabularies is marian.tied else "head")
     shared = Names({} if config.tgt_vocab else {"model.shared": "encoder.embedding"})
-    return _side("encoder") | _side("decoder") | names | shared
+    return side("encoder") | side("decoder") | names | shared
 
 
 MARIAN = Family(
@@ -137,7 +142,7 @@ FSMT = Family(
     build=fsmt.fsmt,
     base=fsmt.BASE,
     settings=SETTINGS | {"src_vocab": "src_vocab_size", "tgt_vocab": "tgt_vocab_size"},
-    names=_side("encoder") | _side("decoder") | Names({"model.decoder.output_projection": "head"}),
+    names=side("encoder") | side("decoder") | Names({"model.decoder.output_projection": "head"}),
     expected={"tie_word_embeddings": False, **EXPECTED},
     derived=lambda config: {
         "tgt_vocab_size": config.tgt_vocab or config.src_vocab,

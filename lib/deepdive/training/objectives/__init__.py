@@ -2,6 +2,8 @@
 
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
+`noises`        BART's five ways to damage a text
+`gap_sentences` Pegasus': the sentences that say most of the rest
 `orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
@@ -38,7 +40,16 @@ from deepdive.training.objectives.distillation import (
     soft_cross_entropy,
 )
 from deepdive.training.objectives.entities import mask_entities
+from deepdive.training.objectives.gap_sentences import gap_sentences, principal, unigram_f1
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
+from deepdive.training.objectives.noises import (
+    delete_each,
+    infill,
+    mask_each,
+    permute_sentences,
+    poisson,
+    rotate,
+)
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
@@ -119,6 +130,7 @@ __all__ = [
     "cross_entropy",
     "ctc_loss",
     "decay_at",
+    "delete_each",
     "distillation_loss",
     "diversity_loss",
     "electra_loss",
@@ -126,6 +138,7 @@ __all__ = [
     "fill_gaps",
     "follow",
     "frames_needed",
+    "gap_sentences",
     "hard_distillation",
     "hidden_cosine",
     "hidden_counts",
@@ -135,9 +148,11 @@ __all__ = [
     "hide_spans",
     "hinge_losses",
     "hungarian",
+    "infill",
     "keep_probability",
     "layer_states",
     "make_units",
+    "mask_each",
     "mask_entities",
     "mask_id",
     "mask_tokens",
@@ -148,11 +163,15 @@ __all__ = [
     "order_tokens",
     "pair_features",
     "permute",
+    "permute_sentences",
     "perplexity",
     "pixel_loss",
+    "poisson",
+    "principal",
     "recurring_spans",
     "replaced_loss",
     "restore_spans",
+    "rotate",
     "seen_in",
     "sentence_order_pairs",
     "set_loss",
@@ -165,6 +184,7 @@ __all__ = [
     "token_count",
     "triplet",
     "two_streams",
+    "unigram_f1",
     "unit_loss",
     "used_entries",
     "word_ids",
