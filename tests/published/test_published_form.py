@@ -226,6 +226,14 @@ LIKE_FINE_TUNED = {
     "use_shared_relative_position_bias": False,
     "use_relative_position_bias": True,
 }
+GPT = {
+    "vocab_size": 28, "n_embd": 16, "n_layer": 3, "n_head": 4, "n_positions": 12,
+    "layer_norm_epsilon": 1e-3,
+}  # fmt: skip
+GPT_NEO = {
+    "vocab_size": 28, "hidden_size": 16, "num_layers": 3, "num_heads": 4, "window_size": 3,
+    "attention_types": [[["global", "local"], 1], [["global"], 1]], "max_position_embeddings": 12,
+}  # fmt: skip
 # The sizes with which a family is tried, where they are not BERT's.
 TRIED: dict[str, list[dict[str, Any]]] = {
     "distilbert": [DISTIL],
@@ -270,6 +278,10 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     ],
     "mt5": [T5],
     "switch_transformers": [SWITCH, {**SWITCH, "num_experts": 1}],
+    "openai-gpt": [GPT],
+    "gpt2": [GPT, {**GPT, "n_inner": 24, "activation_function": "relu"}],
+    "gpt_neo": [GPT_NEO, {**GPT_NEO, "intermediate_size": 24}],
+    "ctrl": [{**GPT, "layer_norm_epsilon": 1e-6, "dff": 24}],
     "bart": [BART, {**BART, "scale_embedding": False, "max_position_embeddings": 12}],
     "plbart": [BART],
     "mbart": [BART],
@@ -425,8 +437,8 @@ def test_what_transformers_could_not_read_back_is_not_published(tmp_path: Path) 
 
 
 def test_a_family_that_is_not_known_is_refused() -> None:
-    with pytest.raises(ValueError, match="'gpt2'; known here: bert, roberta"):
-        from_config({"model_type": "gpt2"})
+    with pytest.raises(ValueError, match="'gptj'; known here: bert, roberta"):
+        from_config({"model_type": "gptj"})
     with pytest.raises(ValueError, match="has none called 'spans'; known: masked_lm, pretraining"):
         from_config({"model_type": "bert", "vocab_size": 8}, head="spans")
 

@@ -139,6 +139,11 @@ def _wide(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
     return config.but(d_ff=4 * config.d_model if inner is None else inner)
 
 
+def _inner(config: GPTConfig) -> int | None:
+    """The way back of `_wide`."""
+    return None if config.d_ff == 4 * config.d_model else config.d_ff
+
+
 def _gpt(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
     return _one_dropout("embd_pdrop")(config, theirs).but(d_ff=4 * config.d_model)
 
@@ -167,7 +172,7 @@ def _of_neo(config: GPTConfig) -> dict[str, Any]:
     types = [[["global", "local"], pairs], [["global"], rest]]
     return {
         "embed_dropout": config.dropout,
-        "intermediate_size": config.d_ff,
+        "intermediate_size": _inner(config),
         "attention_types": [kinds for kinds in types if kinds[1]],
         "attention_layers": _kinds(config),
     }
@@ -212,7 +217,7 @@ GPT2 = Family(
         "tie_word_embeddings": True,
     },
     finish=_gpt2,
-    derived=lambda config: {"embd_pdrop": config.dropout, "n_inner": config.d_ff},
+    derived=lambda config: {"embd_pdrop": config.dropout, "n_inner": _inner(config)},
     older=OLDER,
 )
 GPT_NEO = Family(
