@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from browser import DESK, PHONE, Reader, Size
 
 from deepdive.page.buckets import buckets, told
@@ -24,7 +25,7 @@ def test_the_first_state_is_said() -> None:
 def test_each_state_is_python_s(reader: Reader) -> None:
     page = reader.open(picture().html)
     for i, scheme in enumerate(SCHEMES.values()):
-        table = [int(scheme.buckets(_offset(k))) for k in range(1 - LENGTH, LENGTH)]
+        table = scheme.buckets(torch.arange(1 - LENGTH, LENGTH)).tolist()
         page.locator("select").select_option(str(i))
         for at, key in ((0, 0), (20, 25), (39, 3), (12, 12), (5, 30)):
             page.locator("input").nth(0).fill(str(at))
@@ -32,12 +33,6 @@ def test_each_state_is_python_s(reader: Reader) -> None:
             said = page.locator("[role=status]").inner_text()
             assert said == told(table, LENGTH, at, key, scheme.sides == 1)
     assert not reader.complaints
-
-
-def _offset(k: int):  # type: ignore[no-untyped-def]
-    import torch
-
-    return torch.tensor(k)
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
