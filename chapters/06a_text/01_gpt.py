@@ -442,6 +442,8 @@ asked = bootstrap(better.double().numpy())
 print(f"the line as printed is the more probable one in {asked.value:.1%} of {len(test)} lines "
       f"(95 %: {asked.low:.1%} to {asked.high:.1%})")  # fmt: skip
 # %% One run here, the others kept tags=["fold"]
+import json
+
 from deepdive.page.experiments import kept, share, sweep
 
 SIZES, SEEDS = [100, 400, 1600, 6400], [0, 1, 2]
@@ -452,8 +454,10 @@ points = [{"start": start, "lines": lines, "seed": seed, "steps": steps}
 if live:
     here = measure("pre-trained", min(100, len(tuning)), 0, pick(ci=3, laptop=100, gpu=300))
     print(f"here, a third of the steps: {here['right']:.1%} right with 100 lines")
-ready = path is not None and (not live or path.is_file())
-rows = sweep(measure, points, path, data="tinyshakespeare") if ready else []
+if live:
+    rows = json.loads(path.read_text())["rows"] if path and path.is_file() else []
+else:
+    rows = sweep(measure, points, path, data="tinyshakespeare")
 
 # %% What the kept runs say tags=["fold"]
 from deepdive.evaluate.doubt import Interval
