@@ -490,7 +490,7 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 # SmolLM2-135M-Instruct was tuned on talks. Its question is laid out as in these, and `greedy` takes
 # the likeliest token, step by step; what was computed for earlier tokens stands in the cache.
 
-# %% Three answers tags=["fold"]
+# %% Its answers tags=["fold"]
 from deepdive.decoding import greedy
 from deepdive.published.smollm2 import chat
 
