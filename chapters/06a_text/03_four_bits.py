@@ -6,8 +6,8 @@
 # thrown away, and how much of that does the model notice?
 #
 # <small>Book 6.1.3, and the papers under further reading · before this page:
-# [decoding](../02_transformer/14_decoding.ipynb), [pieces of
-# words](../02_transformer/12_subwords.ipynb) · 16 min to read · a laptop is enough; the long
+# [decoding](../02_transformer/14_decoding.ipynb), [what a
+# model reads](../03_bert/01_input.ipynb) · 16 min to read · a laptop is enough; the long
 # measurement is kept beside the page</small>
 
 # %% tags=["setup"]
@@ -490,7 +490,7 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 # SmolLM2-135M-Instruct was tuned on talks. Its question is laid out as in these, and `greedy` takes
 # the likeliest token, step by step; what was computed for earlier tokens stands in the cache.
 
-# %% Three answers tags=["fold"]
+# %% Its answers tags=["fold"]
 from deepdive.decoding import greedy
 from deepdive.published.smollm2 import chat
 
