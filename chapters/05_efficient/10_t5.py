@@ -5,7 +5,7 @@
 # `347` goes in; `three hundred and forty-seven` comes out, or `trois cent quarante-sept`. Can one
 # clerk do both jobs as well as the two, if a word on the slip says which job it is?
 #
-# <small>Book 5.3.2 · before this page: [the Transformer](../02_transformer/11_transformer.ipynb),
+# <small>Book 5.3.2 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
 # [positions for long texts](08_positions.ipynb) · 18 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
