@@ -500,9 +500,9 @@ print(f"{len(to_test)} reviews: other reviews would move a percentage by {reach:
 # **Eleven of 24 planned runs are shown, so this is no ranking.** How little one run tells is seen
 # at *deleted*: its titles have 4.9 with the first seed and 11.2 with the second. What can be said:
 #
-# - **Films.** In these runs no lesson pays. With the first seed 57.9 % are right without any lesson,
-#   58.3 after *deleted*, and fewer after each of the others; 50 is chance, and other reviews would
-#   move each of these numbers by up to 2.5. With the second seed the two lessons that have run
+# - **Films.** In these runs no lesson pays. With the first seed 57.9 % are right without any
+#   lesson, 58.3 after *deleted*, and fewer after each of the others. Chance is 50, and other
+#   reviews would move each number by up to 2.5. With the second seed the two lessons that have run
 #   are not above none either.
 # - **Titles.** That permuted and rotated texts teach least is not seen: in their one run they have
 #   10.9 and 8.8, where none has 2.7. The most in any run, 11.4, follows *gaps*. But seeds differ as
