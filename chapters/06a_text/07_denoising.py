@@ -183,8 +183,8 @@ predict(
     "undo that?",
     ["6", "46", "460"],
     answer=0,
-    explain="There are 46 places at which it could have begun, and 6 questions tell 64 apart. All "
-    "else is copying.",
+    explain="It could have begun at each of its 46 pieces. Each question halves what is left, so "
+    "that 6 are enough; all else is copying.",
     key="06a_text/denoising",
 )
 
@@ -223,7 +223,7 @@ table([{"damage": name, "questions at most": ceil(bits)} for name, bits in ASKED
 # | judged by | **films**: is a review for or against? **titles**: name an abstract |
 #
 # The losses cannot be the judge: most of what a masked text asks for can be copied, and of a gap
-# nothing can.
+# little can.
 
 # %% The text tags=["fold"]
 import re
@@ -502,7 +502,7 @@ print(f"{len(to_test)} reviews: other reviews would move a percentage by {reach:
 #
 # - **Films.** In these runs no lesson pays. With the first seed 57.9 % are right without any
 #   lesson, 58.3 after *deleted*, and fewer after each of the others. Chance is 50, and other
-#   reviews would move each number by up to 2.5. With the second seed the two lessons that have run
+#   reviews would move each number by up to 2.1. With the second seed the two lessons that have run
 #   are not above none either.
 # - **Titles.** That permuted and rotated texts teach least is not seen: in their one run they have
 #   10.9 and 8.8, where none has 2.7. The most in any run, 11.4, follows *gaps*. But seeds differ as
