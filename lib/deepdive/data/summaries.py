@@ -18,6 +18,7 @@ class Summarised(NamedTuple):
 def arxiv_titles(seed: int | None = 0) -> list[Summarised]:
     """1,979 abstracts of April 2007 with their titles, most of them on physics or mathematics.
 
+    Two of the abstracts stand twice, with two titles.
     LaTeX is left as it stands. The order is drawn by `seed`, with None that of the file.
     """
     records = json_lines("arxiv_abstracts", "arxiv_abstracts.jsonl.gz")
