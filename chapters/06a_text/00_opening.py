@@ -3,7 +3,7 @@
 #
 # "To be, or not to ..." A decoder is trained to say what comes next, and nothing else. Out of this
 # came models that translate, sum up, count and answer. Which parts does today's decoder have that
-# the first had not, what is each of them worth, how does such a model fit into 93 MB, and what can
+# the first had not, what is each of them worth, how does such a model fit into 98 MB, and what can
 # it do that nobody taught it?
 #
 # <small>Book 6.1 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
@@ -59,10 +59,11 @@ show(
 #
 # 6a.1 builds the first GPT and asks what it has learned. 6a.2 puts today's parts in, one at a time,
 # and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.
+# 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most.
 #
-# Real text is Shakespeare's plays (tinyshakespeare) and articles of Wikipedia (wikitext2); the
-# published model is SmolLM2-135M, which comes inside a package. Where a page has no network and no
-# data, it works on generated text, and says so.
+# Real text is Shakespeare's plays (tinyshakespeare), articles of Wikipedia (wikitext2), film
+# reviews and abstracts; the published model is SmolLM2-135M, which comes inside a package. Where a
+# page has no network and no data, it works on generated text, and says so.
 #
 # ## The map
 #
@@ -70,5 +71,7 @@ show(
 # |---|---|---|---|
 # | 6a.1 | [Say what comes next](01_gpt.ipynb) | What does guessing letters teach? | 17 |
 # | 6a.2 | [What is each part worth?](02_todays_decoder.ipynb) | Which new part helps? | 15 |
+# | 6a.3 | [A language model in 98 MB: four bits a weight](03_four_bits.ipynb) | What do bits cost? | 16 |
+# | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
 #
 # In a hurry? Read 6a.1.

@@ -54,7 +54,7 @@ writing(toy, "ROMEO:\nO, ")
 #
 # 1. Which letters are frequent: many blanks, e and t; no words.
 # 2. Words of the right length, and short ones that are right, such as "the" and "to".
-# 3. It says the same again and again: page 6a.4 asks why the most probable text is a poor one.
+# 3. It says the same again and again: the most probable text is a poor one.
 #
 # </details>
 

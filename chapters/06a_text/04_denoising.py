@@ -526,8 +526,8 @@ print(f"{len(to_test)} reviews: other reviews would move a percentage by {reach:
 # Seven lessons and none, three seeds:
 #
 # ```sh
-# deepdive run 6a.7 --profile experiment               # goes on from the rows that are kept
-# deepdive run 6a.7 --profile experiment --share 0.1   # a tenth of the operations
+# deepdive run 6a.4 --profile experiment               # goes on from the rows that are kept
+# deepdive run 6a.4 --profile experiment --share 0.1   # a tenth of the operations
 # ```
 #
 # ## What cannot be seen at this scale
