@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # A language model in 98 MB: four bits a weight
+# # A language model in 98 MB
 #
 # SmolLM2 is a list of 134,515,008 numbers. Written as computers usually write them, in 32 bits
 # each, they fill 538 MB. The file on your computer has 98 MB, and the model in it speaks. What was
