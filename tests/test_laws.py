@@ -81,9 +81,9 @@ WITHIN = {
     "SelfExplaining": "tests/models/explained/test_joint.py",
     "Answerer": "a GPT and a matrix; tests/models/text/test_gpt_tasks.py",
     "ScaledHead": "T5's TiedHead times a number; tests/models/text/test_parity_t5.py",
-    "TopKRouter": "which of `SparseExperts` a row goes to; tests/layers/test_parity_experts.py",
-    "NoisyTopKRouter": "which of `SparseExperts` a row goes to; tests/layers/test_parity_experts.py",
-    "SwitchRouter": "which of `SparseExperts` a row goes to; tests/layers/test_parity_experts.py",
+    "TopKRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
+    "NoisyTopKRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
+    "SwitchRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
     "Experts": "the feed-forward layers of `SparseExperts`, side by side",
     "ExpertLinear": "a matrix for each of `SparseExperts`",
 }

@@ -2,8 +2,8 @@
 # # Say what comes next
 #
 # A model is asked one question only: which letter comes next? Nobody tells it what a word is, that
-# a play has speakers, or that the two halves of a line belong together. What does it know after a
-# million letters of Shakespeare, and how does one get at it?
+# a play has speakers, or what a misprint is. What does it know after a million letters of
+# Shakespeare, and how does one get at it?
 #
 # <small>Book 6.1.3.1 and 6.1.3.2 · before this page: [the
 # decoder](../02_transformer/12_decoder.ipynb), [masks](../02_transformer/07_masks.ipynb) · 17 min

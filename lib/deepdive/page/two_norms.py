@@ -96,7 +96,7 @@ _STYLE = """
   background: transparent; border: 1px solid color-mix(in srgb, currentColor 55%, transparent);
   border-radius: .4em; min-height: 2.2rem; }
 .tn :focus-visible { outline: 3px solid @key; outline-offset: 1px; }
-.tn-row { display: flex; align-items: center; margin: .3em 0; }
+.tn-row { display: flex; align-items: center; margin: 1.7em 0 .3em; }
 .tn-name { width: 7rem; flex: none; }
 .tn-bars { flex: 1; display: grid; grid-template-columns: repeat(COUNT, minmax(0, 1fr)); gap: .6em;
   height: 5.6rem;
@@ -105,7 +105,7 @@ _STYLE = """
 .tn-bar i { position: absolute; left: 12%; right: 12%; background: @key; }
 .tn-row + .tn-row .tn-bar i { background: @query; }
 .tn-row + .tn-row + .tn-row .tn-bar i { background: @value; }
-.tn-bar b { position: absolute; left: 0; right: 0; top: 0; text-align: center; font-weight: 600;
+.tn-bar b { position: absolute; left: 0; right: 0; top: -1.4em; text-align: center; font-weight: 600;
   font-size: .9rem; font-variant-numeric: tabular-nums; }
 .tn [role=status] { min-height: 2.8em; margin: .4em 0; }
 @media (max-width: 500px) { .tn-name, .tn-sliders { font-size: .9rem; }

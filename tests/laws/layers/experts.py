@@ -66,7 +66,7 @@ def _() -> Case:
     return Case(
         place="feed_forward",
         make=lambda: experts(NoisyTopKRouter(16, 3, 2)),
-        parity="none: transformers has no noisy router; tests/layers/test_parity_experts.py has its noise",
+        parity="none: no package has a noisy router; tests/layers/test_parity_experts.py has it",
         limits={"one expert: a feed-forward layer": lambda: alone(NoisyTopKRouter(16, 1, 1))},
         refusals=REFUSALS,
     )
