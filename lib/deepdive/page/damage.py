@@ -85,17 +85,17 @@ _PAGE = """\
 .dm button {{ font: inherit; margin: 0; padding: .2em .7em; color: inherit; cursor: pointer;
   background: transparent; border: 1px solid currentColor; border-radius: .3em; }}
 .dm button[aria-pressed=true] {{ font-weight: 700; box-shadow: inset 0 0 0 1px currentColor; }}
-.dm h6 {{ font-size: 1rem; margin: .5em 0 .2em; }}
-.dm .row {{ min-height: 4.6em; }}
-.dm .row span {{ display: inline-block; border: 1px solid @key; border-radius: .25em;
+.dm .dm-head {{ font-weight: 600; margin: .5em 0 .2em; }}
+.dm .dm-words {{ min-height: 4.6em; }}
+.dm .dm-words span {{ display: inline-block; border: 1px solid @key; border-radius: .25em;
   padding: 0 .35em; margin: .12em 0; }}
-.dm .row span.mask {{ border: 2px solid @query; font-weight: 700; }}
-.dm .row span.new {{ border: 2px solid @output; font-weight: 700; }}
+.dm .dm-words span.mask {{ border: 2px solid @query; font-weight: 700; }}
+.dm .dm-words span.new {{ border: 2px solid @output; font-weight: 700; }}
 </style>
 <div class="dm" id="{id}" role="group" aria-label="A text, damaged">
 <div class="controls ways" hidden>{buttons}</div>
-<h6>The model reads</h6><div class="row read">{read}</div>
-<h6>It must write</h6><div class="row written">{written}</div>
+<p class="dm-head">The model reads</p><div class="dm-words read">{read}</div>
+<p class="dm-head">It must write</p><div class="dm-words written">{written}</div>
 <p role="status" aria-live="polite">{says}</p>
 <div class="controls" hidden><button type="button" class="again">Draw again</button></div></div>
 {script}"""

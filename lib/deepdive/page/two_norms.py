@@ -105,8 +105,8 @@ _STYLE = """
 .tn-bar i { position: absolute; left: 12%; right: 12%; background: @key; }
 .tn-row + .tn-row .tn-bar i { background: @query; }
 .tn-row + .tn-row + .tn-row .tn-bar i { background: @value; }
-.tn-bar b { position: absolute; left: 0; right: 0; top: -1.4em; text-align: center; font-weight: 600;
-  font-size: .9rem; font-variant-numeric: tabular-nums; }
+.tn-bar b { position: absolute; left: 0; right: 0; top: -1.4em; text-align: center;
+  font-weight: 600; font-size: .9rem; font-variant-numeric: tabular-nums; }
 .tn [role=status] { min-height: 2.8em; margin: .4em 0; }
 @media (max-width: 500px) { .tn-name, .tn-sliders { font-size: .9rem; }
   .tn-name { width: 4.6rem; } .tn-sliders { margin-left: 4.6rem; }
