@@ -324,6 +324,7 @@ def slips(pairs):
     return pad(read, batch_first=True), pad(written, batch_first=True)
 
 
+# %% Teach a clerk tags=["fold"]
 def clerk(jobs, seed, steps):
     """A model that learned these jobs, by turns."""
     draws = torch.Generator().manual_seed(seed)

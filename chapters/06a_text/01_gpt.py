@@ -270,6 +270,7 @@ TASKS = {
 }  # fmt: skip
 
 
+# %% One frame a task tags=["fold"]
 def drawn(rows):
     body = []
     for i, row in enumerate(rows):
@@ -313,6 +314,7 @@ def halves(lines):
     return pairs
 
 
+# %% Exchange two letters tags=["fold"]
 def misprinted(pairs, seed=0):
     """(first half, second half, the second half with two letters exchanged)."""
     draw, found = random.Random(seed), []
@@ -362,6 +364,7 @@ def begun(pretrained):
     return model
 
 
+# %% Lines as what the model reads tags=["fold"]
 def rows_of(lines, seed):
     """tokens and mask (N, 2, T); which of the two answers is the right one, drawn, (N,)."""
     draw, rows = random.Random(seed), []
@@ -388,6 +391,7 @@ def loss(model, batch):
     return tuning_loss(task, cross_entropy(logits.mT, wanted, ignore_index=-100))
 
 
+# %% One run tags=["fold"]
 def measure(start, lines, seed, steps):
     """The share of right choices in the test, after tuning on so many lines."""
     torch.manual_seed(seed)

@@ -36,7 +36,6 @@ from deepdive.page.diagrams import svg, text
 from deepdive.page.diagrams.layers import LEFT, STEP, WIDE, Sublayer, layer
 from deepdive.page.film import film
 
-OLD = [Sublayer("attention", "query", ""), Sublayer("feed-forward", "value", "")]
 FRAMES = {
     "GPT-2: positions are added below, layer norm before each sublayer, biases everywhere":
         ["learned positions, once", "12 heads, 12 keys", "GELU, two matrices", "layer norm"],
@@ -50,6 +49,7 @@ FRAMES = {
 }  # fmt: skip
 
 
+# %% One frame tags=["fold"]
 def drawn(below, attention, feed, norm):
     """One layer, with a note at each part that a frame is about."""
     parts = [Sublayer("attention", "query", attention), Sublayer("feed-forward", "value", feed)]
@@ -159,6 +159,7 @@ def measure(part, seed, of):
     return records.row(play, part, seed, of)
 
 
+# %% The kept rows tags=["fold"]
 ROWS = ["nanoGPT", "RMSNorm", "rotary positions", "SwiGLU", "two key heads", "norm behind the sum",
         "no positions", "squared ReLU", "Llama's form"]  # fmt: skip
 FAST = [part + records.FASTER for part in ("nanoGPT", "rotary positions", "SwiGLU", "Llama's form")]

@@ -646,10 +646,10 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 # 3. *(measure, 30 min)* Add a lesson that does what BART does in the end: permute the sentences,
 #    then infill. Is it above both of its parts?
 #
-#    <details><summary>Hint</summary>
+#    <details><summary>Answer</summary>
 #
-#    `infill(permute_sentences(sentences, draws), mask, RATE, draws)`. Pay for it with its own
-#    count of operations.
+#    Write `infill(permute_sentences(sentences, draws), mask, RATE, draws)` as an eighth lesson,
+#    count its own operations, and give it the same seeds. Whether it is above both is yours to measure.
 #
 #    </details>
 

@@ -39,7 +39,8 @@ CONFERENCES = {
     "First Workshop on Neural Machine Translation", "GSCL", "ICASSP", "ICCV", "ICLR",
     "ICLR Workshop", "ICML", "IJCAI", "ISCA ASR Workshop", "Interspeech", "KDD", "LREC",
     "MLHC", "NAACL", "NIPS", "NLPIR", "NeurIPS", "PAKDD", "RepL4NLP", "SODA", "SSST-8",
-    "Symposium on the Mathematical Theory of Automata", "UAI", "USENIX Security", "WMT",
+    "Symposium on the Mathematical Theory of Automata", "Text Summarization Branches Out",
+    "UAI", "USENIX Security", "WMT",
     "WNUT", "WSDM",
 }  # fmt: skip
 # What an identifier of the ACL Anthology says of the conference.

@@ -4,7 +4,7 @@ const [bits, block, times] = box.querySelectorAll("input");
 const shown = box.querySelectorAll("output");
 const WIDE = 400, LEFT = 34, TOP = 8, HIGH = 224, DRAWN = 5, OWN = 32, END = TOP + HIGH + 8;
 const [query, key, weight] = ["path[stroke-width]", "circle[stroke]", "path:not([stroke-width])"]
-  .map(each => inner.querySelector(each)?.getAttribute("stroke") || "#E69F00");
+  .map(each => inner.querySelector(each)?.getAttribute("stroke") ?? "currentColor");
 const least = Math.min(...spec.weights), most = Math.max(...spec.weights);
 const low = least - (most - least) / 20, high = most + (most - least) / 20;
 const y = value => TOP + HIGH * (high - value) / (high - low);
