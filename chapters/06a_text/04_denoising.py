@@ -649,7 +649,7 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 #    <details><summary>Answer</summary>
 #
 #    Write `infill(permute_sentences(sentences, draws), mask, RATE, draws)` as an eighth lesson,
-#    count its own operations, and give it the same seeds. Whether it is above both is yours to measure.
+#    count its own operations, and give it the same seeds; then measure.
 #
 #    </details>
 
