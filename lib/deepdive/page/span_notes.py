@@ -79,7 +79,7 @@ _PAGE = """\
 <div class="sn" id="{id}" role="group" aria-label="Words to hide">
 <p class="sn-choose" hidden><label>text <select>{options}</select></label></p>
 <div class="sn-words">{words}</div>
-<dl role="status" aria-live="polite"><dt>it reads</dt><dd>{read}</dd>
-<dt>it writes</dt><dd>{written}</dd></dl>
+<div role="status" aria-live="polite"><dl><dt>it reads</dt><dd>{read}</dd>
+<dt>it writes</dt><dd>{written}</dd></dl></div>
 </div>
 {script}"""
