@@ -94,8 +94,8 @@ _PAGE = """\
 </style>
 <div class="dm" id="{id}" role="group" aria-label="A text, damaged">
 <div class="controls ways" hidden>{buttons}</div>
-<p class="dm-head">The model reads</p><div class="dm-words read">{read}</div>
-<p class="dm-head">It must write</p><div class="dm-words written">{written}</div>
+<div class="dm-head">The model reads</div><div class="dm-words read">{read}</div>
+<div class="dm-head">It must write</div><div class="dm-words written">{written}</div>
 <p role="status" aria-live="polite">{says}</p>
 <div class="controls" hidden><button type="button" class="again">Draw again</button></div></div>
 {script}"""
