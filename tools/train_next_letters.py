@@ -43,9 +43,8 @@ def main() -> None:
         done = step
         state = {n: t for n, t in model.state_dict().items() if n != HEAD}
         kept.append(quantised(state))
-        like = {n: t for n, t in model.state_dict().items() if n != HEAD}
         model_of = build_next_letters(len(text.letters)).eval()
-        model_of.load_state_dict(restored(*kept[-1], like))
+        model_of.load_state_dict(restored(*kept[-1], state))
         rows = torch.tensor(judged(model_of, torch.cat([text.chosen, text.test])))
         losses[name] = list(bootstrap(rows.numpy()))
         print(name, losses[name])
