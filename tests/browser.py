@@ -71,7 +71,7 @@ class Reader:
         With `clock`, time goes on only as the test says, by `page.clock`. `media` is what the
         reader prefers: color_scheme="dark", reduced_motion="reduce", media="print".
         """
-        if isinstance(what, str) and not what.startswith("http:"):
+        if isinstance(what, str) and not what.startswith(("http:", "about:")):
             path = self.folder / "page.html"
             path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{what}", encoding="utf-8")
             what = self.online(self.folder) + path.name

@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 from absence import BROWSER, refuse
-from browser import DESK, PHONE, Reader, Size
+from browser import COMMIT, DESK, PHONE, Reader, Size
 from checkout import ROOT
 from PIL import Image, ImageStat
 from playwright.sync_api import Browser, Page
@@ -23,7 +23,8 @@ Fault = Callable[[dict[str, Any]], Any]
 # All that is folded is opened, and nothing moves while it is measured.
 STILL = """() => {
   const style = document.createElement("style");
-  style.textContent = "* { transition: none !important; animation: none !important; }";
+  style.textContent = "* { transition: none !important; animation: none !important; }"
+    + "[data-again], [data-again] * { visibility: hidden !important; }";
   document.head.append(style);
   document.querySelectorAll("details").forEach(part => { part.open = true; });
 }"""
@@ -88,7 +89,9 @@ NARROW = """() => {
 
 # Styles are on the page; axe need not ask for them again, which a file may not.
 AXE = """async rules => {
-  const options = { preload: false, resultTypes: ["violations"], ...(rules && { runOnly: rules }) };
+  const off = { enabled: false }; // slow, and never serious
+  const which = rules ? { runOnly: rules } : { rules: { region: off, "aria-allowed-role": off } };
+  const options = { preload: false, resultTypes: ["violations"], ...which };
   const { violations } = await axe.run(document, options);
   return violations.filter(x => ["serious", "critical"].includes(x.impact)).flatMap(x =>
     x.nodes.map(n => `${x.id}: ${n.target.join(" ")}: ${n.failureSummary}`));
@@ -108,6 +111,62 @@ ONE_OF_EACH = """() => {
     pre.replaceWith(copy);
   }
 }"""
+# Of everything else too: where the looks of all around are the same, the first of each form stays
+# (its elements, attributes and looks, where in it there is text, what is painted over or under it),
+# and the others are hidden from axe; their room is kept. To axe one address, one name or one line
+# of words is as good as another.
+FIRST_OF_EACH = r"""() => {
+  const free = /^(href|src|alt|title|id|value|width|height|d|points|[cdr]?[xy][12]?|r|data-.*)$/;
+  const looks = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "display",
+    "visibility", "position", "zIndex", "fontSize", "fontWeight", "fontStyle", "textShadow",
+    "textDecorationLine", "borderBottomStyle"];
+  const refers = ["for", "headers", "aria-labelledby", "aria-describedby", "aria-controls"];
+  const lone = "input, select, textarea, iframe, [accesskey], [aria-label], [aria-labelledby]";
+  const whole = "a, button, summary, label, [role=button], [role=img]"; // its name is in it
+  const all = what => [...document.querySelectorAll(what)];
+  const ids = name => all(`[${name}]`).flatMap(x => x.getAttribute(name).split(/\s+/));
+  const named = new Set(refers.flatMap(ids));
+  const paints = style => style.backgroundColor !== "rgba(0, 0, 0, 0)"
+    || style.backgroundImage !== "none";
+  const placed = all("body *").filter(x => {
+    const style = getComputedStyle(x);
+    return style.position !== "static" && paints(style);
+  }).map(x => [x, x.getBoundingClientRect()]);
+  const meet = (a, b) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const scrolls = (x, style) => /auto|scroll/.test(style.overflowX + style.overflowY)
+    && (x.scrollWidth > x.clientWidth || x.scrollHeight > x.clientHeight);
+  const said = text => /[a-z0-9].*[a-z0-9]/is.test(text) ? "words" : text.trim();
+  const value = a => free.test(a.name) ? Boolean(a.value.trim()) : a.value;
+
+  const numbers = new Map(), kinds = new Map(), forms = new Map(), seen = new Set();
+  const number = (...what) => {
+    const text = JSON.stringify(what);
+    return numbers.get(text) ?? numbers.set(text, numbers.size).size - 1;
+  };
+  const form = x => {
+    const style = getComputedStyle(x), box = x.getBoundingClientRect();
+    const alone = x.matches(lone) || named.has(x.id) || scrolls(x, style);
+    const crossed = placed.flatMap(([other, place], i) =>
+      meet(box, place) && !other.contains(x) && !x.contains(other) ? [i] : []);
+    kinds.set(x, number(x.localName, [...x.attributes].map(a => [a.name, value(a)]),
+      looks.map(name => style[name]), box.width * box.height > 0, box.right > 0 && box.bottom > 0,
+      crossed, alone && kinds.size));
+    forms.set(x, number(kinds.get(x), [...x.childNodes].map(part =>
+      part.nodeType === 1 ? form(part) : part.nodeType === 3 ? said(part.data) : "")));
+    return forms.get(x);
+  };
+  const hide = (x, place) => {
+    const here = number(place, "has", forms.get(x)), inside = number(place, "in", kinds.get(x));
+    if (seen.has(here)) x.setAttribute("data-again", "");
+    else if (!x.matches(whole)) for (const part of x.children) hide(part, inside);
+    seen.add(here);
+  };
+  form(document.body);
+  hide(document.body, 0);
+}"""
+SHOW_ALL = """() => document.querySelectorAll("[data-again]")
+  .forEach(x => x.removeAttribute("data-again"))"""
 # Of axe's rules, those that depend on colours or on the width.
 AGAIN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
 
@@ -127,27 +186,40 @@ def facts(
 ) -> dict[str, dict[str, Any]]:
     """Name of each page -> what a visit to it finds: wide and light, then narrow and dark."""
     found = {}
+    reader = Reader(chromium, tmp_path_factory.getbasetemp())
+    page = reader.open("about:blank")
     for path in sorted(book.rglob("*.html")):
         if path.relative_to(book).parts[0] not in ("_static", "slides"):  # slides: test_slides
-            reader = Reader(chromium, tmp_path_factory.getbasetemp())
-            fact = found[path.relative_to(book).as_posix()] = visit(reader, path, axe)
+            reader.complaints, reader.requests = [], []
+            fact = found[path.relative_to(book).as_posix()] = visit(page, path, axe)
             fact["complaints"], fact["requests"] = reader.complaints, reader.requests
-            reader.close()
+    reader.close()
     return found
 
 
-def visit(reader: Reader, path: Path, axe: str) -> dict[str, Any]:
-    page = reader.whole(path, color_scheme="light")
+def visit(page: Page, path: Path, axe: str) -> dict[str, Any]:
+    """What a visit to a page finds; it leaves nothing behind for the next."""
+    page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
+    page.emulate_media(color_scheme="light")
+    page.goto(path.as_uri())
+    page.evaluate(COMMIT)
     page.evaluate(STILL)
     found = dict(page.evaluate(LOOK))
     page.evaluate(axe)
     page.evaluate(ONE_OF_EACH)
+    page.evaluate(FIRST_OF_EACH)
     found["light"] = page.evaluate(AXE, None)
+    page.evaluate(SHOW_ALL)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     page.wait_for_function("document.documentElement.dataset.theme === 'dark'", polling=50)
     page.evaluate("dispatchEvent(new Event('resize'))")  # at once, not with the next frame
-    return found | page.evaluate(NARROW) | {"dark": page.evaluate(AXE, AGAIN)}
+    found |= page.evaluate(NARROW)
+    page.evaluate(FIRST_OF_EACH)
+    found["dark"] = page.evaluate(AXE, AGAIN)
+    page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    page.goto("about:blank")
+    return found
 
 
 def faults(facts: dict[str, dict[str, Any]], fault: Fault) -> dict[str, Any]:
