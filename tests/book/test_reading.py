@@ -276,6 +276,63 @@ def test_on_a_phone_letters_of_pictures_are_read_and_what_is_wider_scrolls_with_
     assert not faults(facts, lambda fact: fact["cut"])
 
 
+# The last of many that are alike has a fault: its own, or by a style or by what is under it.
+AMONG_MANY = {
+    "of a style": (".part p:last-child { color: #ccc }", "<p>some words</p>" * 4, "color-contrast"),
+    "of its own": (
+        "",
+        "<p>some words</p>" * 4 + "<p style='color: #ccc'>some</p>",
+        "color-contrast",
+    ),
+    "more letters": (
+        "",
+        "<p style='color: #ccc'>3</p>" + "<p style='color: #ccc'>34</p>",
+        "color-contrast",
+    ),
+    "on a plate": (
+        ".part { position: relative; z-index: 0 } p { position: relative } i { position: absolute;"
+        " inset: auto 0 0 0; height: 1.3em; background: #333; z-index: -1 }",
+        "<p>some words</p>" * 4 + "<i></i>",
+        "color-contrast",
+    ),
+    "a name": ("", "<p><a href=a>some</a></p>" * 4 + "<p><a href=b></a></p>", "link-name"),
+    "a label": ("", "<label for=a>a</label><p><input id=a></p><p><input id=b></p>", "label"),
+    "room": (
+        "div div { overflow: auto; width: 9em; height: 4em }",
+        "<div>some</div>" * 3 + f"<div>{'some words ' * 20}</div>",
+        "scrollable-region-focusable",
+    ),
+}
+
+
+@pytest.mark.parametrize(("style", "body", "rule"), AMONG_MANY.values(), ids=AMONG_MANY)
+def test_axe_is_shown_the_one_with_a_fault_among_many_that_are_alike(
+    reader: Reader, axe: str, style: str, body: str, rule: str
+) -> None:
+    page = reader.open(
+        f"<style>{style}</style><main><h1>One</h1><div class=part>{body}</div></main>"
+    )
+    page.evaluate(STILL)
+    page.evaluate(axe)
+    page.evaluate(FIRST_OF_EACH)
+    found = page.evaluate(AXE, None)
+    assert {fault.partition(":")[0] for fault in found} - {"document-title", "html-has-lang"} == {
+        rule
+    }
+
+
+def test_of_many_that_are_alike_axe_is_shown_the_first_and_then_all_are_back(
+    reader: Reader,
+) -> None:
+    page = reader.open("<p>some <b>words</b></p>" * 4 + "<p>some <i>words</i></p>")
+    page.evaluate(STILL)
+    seen = "[...document.querySelectorAll('p')].map(x => getComputedStyle(x).visibility)"
+    page.evaluate(FIRST_OF_EACH)
+    assert page.evaluate(seen) == ["visible", "hidden", "hidden", "hidden", "visible"]
+    page.evaluate(SHOW_ALL)
+    assert page.evaluate(seen) == ["visible"] * 5
+
+
 GLARE = """() => [...document.querySelectorAll(
   ".dd-picture, .film, .dda, .ck, .ddm, .dd-belt, .dd-cells, .dd-explorer, .livemodel")]
   .filter(x => x.checkVisibility()).map((x, i) => x.dataset.picture = i)"""
