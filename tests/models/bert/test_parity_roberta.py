@@ -226,7 +226,7 @@ def test_settings_that_are_not_built_are_refused() -> None:
         ({**RobertaConfig(**SIZES).to_dict(), "pad_token_id": 0}, "pad_token_id=0"),
         ({**AlbertConfig(**SIZES).to_dict(), "num_hidden_groups": 2}, "num_hidden_groups"),
         ({**AlbertConfig(**SIZES).to_dict(), "inner_group_num": 2}, "inner_group_num"),
-        ({**BertConfig(**SIZES).to_dict(), "model_type": "gpt2"}, "'gpt2'"),
+        ({**BertConfig(**SIZES).to_dict(), "model_type": "unheard_of"}, "'unheard_of'"),
     ]
     for config, message in configs:
         with pytest.raises(ValueError, match=message):

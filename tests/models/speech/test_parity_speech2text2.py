@@ -5,6 +5,7 @@ not have it. `golden/make_speech2text2.py` says how the file came about.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,6 +20,7 @@ from deepdive.layers import PreNorm
 from deepdive.models.speech import speech2text, speech2text2, wav2vec2
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_encoder import Narrowed
+from deepdive.models.transformer.translator import translator
 from deepdive.published.families.speech import SPEECH2TEXT2
 from deepdive.published.weights import adopt, translate
 
@@ -107,7 +109,8 @@ def test_behind_wav2vec2() -> None:
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "norms inside the branches": (
-        speech2text2_agrees, "deepdive.models.transformer.translator.PostNorm", PreNorm),
+        speech2text2_agrees, "deepdive.models.speech.speech2text2.translator",
+        lambda config: translator(config.but(residual=partial(PreNorm)))),
     "unscaled embeddings": (
         speech2text2_agrees, "deepdive.layers.embeddings.TokenEmbedding.forward",
         lambda self, x: self.weight[x]),
