@@ -118,8 +118,8 @@ routing(LINE, routes, n_experts=8, room=5)
 #
 # 1. No: one expert is asked for by 18 letters, more than the slider can give.
 # 2. Room for 7.
-# 3. Often the same letters, wherever they stand: at the largest weight every `o` is with one expert.
-#    But not always: look at the `a`.
+# 3. Often the same letters, wherever they stand: at the largest weight every `o` is with one
+#    expert. But not always: look at the `a`.
 #
 # </details>
 
