@@ -73,6 +73,7 @@ from deepdive.models.speech import (
 )
 from deepdive.models.text import (
     bart,
+    byt5,
     ctrl,
     gpt,
     gpt2,
@@ -306,6 +307,7 @@ EXAMPLES: dict[str, Example] = {
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
     "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
     "t5": Example(lambda: t5.t5(t5.TINY), TRANSFORMER, 32),
+    "byt5": Example(lambda: byt5.byt5(byt5.TINY), TRANSFORMER, 32),
     "switch": Example(lambda: switch.switch(switch.TINY), TRANSFORMER, 32),
     "bart": Example(lambda: bart.bart(bart.TINY), TRANSFORMER, 32),
     "plbart": Example(lambda: plbart.plbart(plbart.TINY), TRANSFORMER, 32),

@@ -1,18 +1,19 @@
 """ByT5: a T5 that reads and writes bytes. Xue et al. 2022, "ByT5: Towards a Token-Free Future with
 Pre-trained Byte-to-Byte Models".
 
-Parent: mT5's form of T5 (`deepdive.models.text.t5`, all of its code kept).
+System: byt5
+Parent: t5
 What differs:
 - the vocabulary is the 256 bytes behind padding, the end and the unknown token (`vocab_size`,
-  filled up to 384; `deepdive.tokenizers.ByteTokenizer(BYT5_SPECIALS)`): no text is unknown;
-- what the table of 250,000 pieces took is given to the layers (`d_model`, `d_ff`);
+  filled up to 384; `deepdive.tokenizers.ByteTokenizer`): no text is unknown
+- it has mT5's form (`V1_1`), and what the table of 250,000 pieces took is given to the layers
+  (`d_model`, `d_ff`)
 - a byte says little, so the encoder is three times as deep as the decoder (`n_layers`,
-  `n_decoder_layers`);
+  `n_decoder_layers`)
 - hidden spans are 20 bytes long on average (`MEAN_SPAN`), and their sentinels are the last bytes,
-  falling from `SENTINEL`: UTF-8 hardly uses them.
-
+  falling from `SENTINEL`: UTF-8 hardly uses them
 Source: Xue et al. 2022, section 3.1 and table 1.
-Book: section 6.1.2.1. Checkpoints: T5ForConditionalGeneration, such as google/byt5-small.
+Book: 6.1.2.1
 """
 
 from typing import Any
