@@ -482,9 +482,9 @@ table(shown or [{"labelled lines": "no kept file here"}], formats=percent if sho
 # the same labels, which is GPT's case for pre-training. But the same network, asked without any
 # label, was right more often than after tuning on any of these sets. It was trained to say how
 # probable letters are, and a misprint is improbable; behind a new matrix this has to be found
-# again, in 300 steps of 16 lines, whatever the set's size. (So of 6,400 lines some were never drawn,
-# and more steps were not tried. And most tasks cannot be asked so simply: that a review is friendly
-# is no matter of its letters being probable.)
+# again, in 300 steps of 16 lines, whatever the set's size. (So of 6,400 lines some were never
+# drawn, and more steps were not tried. And most tasks cannot be asked so simply: that a review is
+# friendly is no matter of its letters being probable.)
 
 # %% [markdown] tags=["slide"]
 # ## What differs

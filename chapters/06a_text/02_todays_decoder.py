@@ -266,10 +266,10 @@ table(shown or [{"part": "no kept file here"}], formats=fine if shown else None,
 # A part of your own, in a file `my_parts.py`:
 #
 # ```python
-# from deepdive.layers import FeedForward
+# from deepdive.layers import FeedForward, gelu_tanh
 # from deepdive.page.runs.records import D_MODEL
 #
-# PARTS = {"wider, and no fewer steps": {"ff": lambda: FeedForward(D_MODEL, 6 * D_MODEL)}}
+# PARTS = {"wider": {"ff": lambda: FeedForward(D_MODEL, 6 * D_MODEL, gelu_tanh, bias=False)}}
 # ```
 #
 # ```text
@@ -277,8 +277,8 @@ table(shown or [{"part": "no kept file here"}], formats=fine if shown else None,
 # ```
 #
 # Two times three runs of a few minutes each: yours, and nanoGPT's decoder on your machine. It says
-# what the difference is, with its interval, and whether it leaves out 0. The operations are
-# counted, so a wider layer gets fewer steps.
+# what the difference is, with its interval, and whether that leaves out 0. The operations are
+# counted, so this wider layer gets fewer steps.
 
 # %% What may be exchanged tags=["fold"]
 import inspect

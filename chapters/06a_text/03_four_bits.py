@@ -489,8 +489,8 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 # %% [markdown]
 # ## It speaks
 #
-# SmolLM2-135M-Instruct was tuned on talks. Its question is laid out as in these, and `greedy` takes
-# the likeliest token, step by step; what was computed for earlier tokens stands in the cache.
+# SmolLM2-135M-Instruct was tuned on talks. The question is laid out as in these, and `greedy` takes
+# the likeliest token at each step.
 
 # %% Its answers tags=["fold"]
 from deepdive.decoding import greedy
