@@ -82,7 +82,7 @@ class Drawn:
 
 
 def enumerated(write: Callable[[], tuple[int, ...]]) -> Texts:
-    """The exact distribution of what `write` returns: every outcome of every draw, by its weight."""
+    """The exact distribution of what `write` returns, over every outcome of every draw."""
     found: Texts = defaultdict(float)
     open_: list[list[int]] = [[]]
     while open_:
