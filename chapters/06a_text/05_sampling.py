@@ -53,15 +53,16 @@ next_token([candidates(*both, tokenizer.decode)
 #    capital of France is*? What does top k 10 do to both?
 # 2. Set the temperature to 2, and top p to 0.9. Then take top p away, and set min p to 0.1. Which
 #    of the two still knows what is likely?
-# 3. Choose the last beginning. Which rule gives it a way out of the circle?
+# 3. Choose the last beginning. Which rules leave the circle no way out?
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. Many stay behind the door, few behind France: there the model is nearly sure. Top k leaves ten
-#    in both places, whether the model is sure or not.
+# 1. About six times as many stay behind the door as behind France, where *Paris* alone has three
+#    quarters. Top k leaves ten in both places, however sure the model is.
 # 2. Min p: it asks for a share of the likeliest token's probability. The nucleus must fill up 0.9
-#    from bars that have become low, and takes thousands.
-# 3. None that cuts: the circle is what they leave. A higher temperature does.
+#    from bars that have become low, and takes more tokens than the picture knows.
+# 3. Top k 1, which is greedy decoding, and min p 0.1: they leave *magic* alone. A nucleus of 0.9
+#    leaves many others, and one of them is drawn in four of ten cases.
 #
 # </details>
 
@@ -379,20 +380,20 @@ table([[f"{one} − {other}", apart(one, other, "nats"), apart(one, other, "agai
 #
 # So does a better search make it worse? A beam of 4 does find more probable texts than greedy
 # decoding, by 0.24 nats a token [0.11, 0.38]. That it repeats more is not shown: the interval holds
-# zero. And a beam of 8 finds no more probable texts than one of 4, and repeats less. Its text in the
-# table suggests why: it says a whole long sentence twice, and 64 tokens have no room for a third
-# time. What is certain is that all three run in circles, and that texts drawn freely do not. In
-# translation wide beams fail in another way, by texts that end
-# too early ([2.14](../02_transformer/14_decoding.ipynb)).
+# zero. And a beam of 8 finds no more probable texts than one of 4, and repeats less. Its text in
+# the table suggests why: it says a whole long sentence twice, and 64 tokens have no room for a
+# third time. What is certain is that all three run in circles, and that texts drawn freely do not.
+# In translation wide beams fail in another way, by texts that end too early
+# ([2.14](../02_transformer/14_decoding.ipynb)).
 #
-# Drawing breaks the circle. What is drawn freely costs 3.68, as much as the president's words as far
-# as 12 texts can tell. Yet it reads worse: tens of thousands of tokens are hardly probable, each of
-# them, but together they are drawn now and then, and after one of them the text goes astray. A
-# temperature of 1.3 lifts this tail (6.62, and the text is no English any more); 0.7 lowers it
-# (1.84), and 8% of the groups come again. The cuts take it away: the nucleus of 0.9 leaves texts of
-# 2.81, top 50 of 2.51, min p 0.1 of 1.61. All three lie below the president's 3.39: they cut some of
-# what a person would have said, too. The penalty ends every circle without any chance (0%), since it
-# lowers whatever was said.
+# Drawing breaks the circle. What is drawn freely costs 3.68, as much as the president's words as
+# far as 12 texts can tell. Yet it reads worse: tens of thousands of tokens are hardly probable,
+# each of them, but together they are drawn now and then, and after one of them the text goes
+# astray. A temperature of 1.3 lifts this tail (6.62, and the text is no English any more); 0.7
+# lowers it (1.84), and 8% of the groups come again. The cuts take it away: texts cost 2.81 with the
+# nucleus of 0.9, 2.51 with top 50, and 1.61 with min p 0.1. All three lie below the president's, so
+# they cut some of what a person would have said, too. The penalty ends every circle without any
+# chance (0%), since it lowers whatever was said.
 #
 # Holtzman et al. (2020, table 1) have the same picture for GPT-2 Large and texts from the web: a
 # perplexity of 12.4 for people, 1.5 for greedy decoding and for a beam of 16, 13.1 for a nucleus of
@@ -539,8 +540,8 @@ table([[name, row["stayed"], bootstrap(row["a call"]),
 # Calls are saved as promised, and time is not. Guesses by frequency stay in 8% of all cases, and a
 # call still writes 1.33 letters. What was counted after four letters saves two calls of three; but
 # the network is so small that asking it takes hardly longer than guessing and comparing, and the
-# time is 1.1. The network that drafts for itself takes 2.5 times as long, and even the model itself,
-# whose guesses all stay, 1.2.
+# time is 1.1. The network that drafts for itself takes 2.5 times as long, and even the model
+# itself, whose guesses all stay, 1.2.
 #
 # So we take a large model for which a call is dear, SmolLM2, and a draft that has counted which
 # token follows two others in 200 paragraphs of other speeches:
@@ -574,10 +575,10 @@ table(of_speeches,
 
 # %% [markdown]
 # 11% of the guesses stay, a call writes 1.22 tokens, and the time is 1.13: a loss, in this one run.
-# Counts of a short text guess badly among 49,152 tokens, and to judge three tokens takes a processor
-# longer than one. Leviathan et al. (2023) report texts two to three times as quick, with a T5 of 11
-# billion weights and a draft of 77 million, on hardware that waits for weights more than it
-# multiplies.
+# Counts of a short text guess badly among 49,152 tokens, and to judge three tokens takes a
+# processor longer than one. Leviathan et al. (2023) report texts two to three times as quick, with
+# a T5 of 11 billion weights and a draft of 77 million, on hardware that waits for weights more than
+# it multiplies.
 #
 # ## Common mistake: a penalty that rewards
 #
@@ -595,8 +596,8 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 # %% [markdown]
 # **Symptom:** tokens with a score below 0 become more probable when they are said: from $-4$ to
 # $-2$. **Fix:** divide above 0, multiply below (`penalise`). The rule still depends on where the
-# model has its 0, which the probabilities do not: add 10 to all scores, and nothing changes but
-# the penalty.
+# model has its 0, which the probabilities do not: add a constant to all scores, and nothing changes
+# but the penalty.
 #
 # ## What differs
 #
@@ -712,10 +713,10 @@ print(f"{torch.minimum(p, q).sum():.0%} stay; {sum(0.5**n for n in range(5))} to
 #
 # The likeliest text runs in circles because saying something makes it more probable that it is said
 # again: the same 16 tokens had a probability of 0.14 each the first time and 0.86 the fourth, and a
-# search that only takes what is likeliest has no way out. Rules that draw get out, and each cuts the
-# tail in its own way, by rank, by sum or by share of the best; people stand far from the likeliest
-# text, at 3.39 nats a token where greedy decoding had 0.88. A draft saves calls of the large model
-# and changes nothing in what is written; whether it saves time depends on how quick it is.
+# search that only takes what is likeliest has no way out. Rules that draw get out, and each cuts
+# the tail in its own way, by rank, by sum or by share of the best; people stand far from the
+# likeliest text, at 3.39 nats a token where greedy decoding had 0.88. A draft saves calls of the
+# large model and changes nothing in what is written; whether that saves time depends on both.
 #
 # ## Further reading
 #
