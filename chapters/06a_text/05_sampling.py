@@ -396,8 +396,8 @@ table([[f"{one} − {other}", apart(one, other, "nats"), apart(one, other, "agai
 # chance (0%), since it lowers whatever was said.
 #
 # Holtzman et al. (2020, table 1) have the same picture for GPT-2 Large and texts from the web: a
-# perplexity of 12.4 for people, 1.5 for greedy decoding and for a beam of 16, 13.1 for a nucleus of
-# 0.95. There, too, the beam repeated itself less often than greedy decoding.
+# perplexity of 12.4 for people, 13.1 for a nucleus of 0.95, and 1.5 both for greedy decoding and
+# for a beam of 16. There, too, the beam repeated itself less often than greedy decoding.
 
 # %% [markdown] tags=["slide"]
 # ## Choose quicker, not otherwise
@@ -579,7 +579,8 @@ table(of_speeches,
 # processor longer than one. Leviathan et al. (2023) report texts two to three times as quick, with
 # a T5 of 11 billion weights and a draft of 77 million, on hardware that waits for weights more than
 # it multiplies.
-#
+
+# %% [markdown]
 # ## Common mistake: a penalty that rewards
 #
 # CTRL's **repetition penalty** $\theta$ lowers the score of every token that was read. The paper
