@@ -387,13 +387,13 @@ table([[f"{one} − {other}", apart(one, other, "nats"), apart(one, other, "agai
 # ([2.14](../02_transformer/14_decoding.ipynb)).
 #
 # Drawing breaks the circle. What is drawn freely costs 3.68, as much as the president's words as
-# far as 12 texts can tell. Yet it reads worse: tens of thousands of tokens are hardly probable,
-# each of them, but together they are drawn now and then, and after one of them the text goes
-# astray. A temperature of 1.3 lifts this tail (6.62, and the text is no English any more); 0.7
-# lowers it (1.84), and 8% of the groups come again. The cuts take it away: texts cost 2.81 with the
-# nucleus of 0.9, 2.51 with top 50, and 1.61 with min p 0.1. All three lie below the president's, so
-# they cut some of what a person would have said, too. The penalty ends every circle without any
-# chance (0%), since it lowers whatever was said.
+# far as 12 texts can tell. But tens of thousands of tokens are hardly probable, each of them, and
+# together they are drawn now and then; after such a token the text may go astray. A temperature
+# of 1.3 lifts this tail (6.62, and the text is no English any more); 0.7 lowers it (1.84), and 8%
+# of the groups come again. The cuts take it away: texts cost 2.81 with the nucleus of 0.9, 2.51
+# with top 50, and 1.61 with min p 0.1. All three lie below the president's, so they cut some of
+# what a person would have said, too. The penalty ends every circle without any chance (0%), since
+# it lowers whatever was said.
 #
 # Holtzman et al. (2020, table 1) have the same picture for GPT-2 Large and texts from the web: a
 # perplexity of 12.4 for people, 13.1 for a nucleus of 0.95, and 1.5 both for greedy decoding and
@@ -621,6 +621,9 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #   transformers; other programs have other orders, and the same numbers then mean another rule.
 # - **The penalty counts the prompt too.** A question's own words then become improbable in its
 #   answer; 1.1 to 1.2 is usual, and code suffers first.
+# - **The same in transformers**: `generate` with `do_sample=True` and `temperature`, `top_k`,
+#   `top_p`, `min_p`, `repetition_penalty`; `num_beams`; `assistant_model` is the draft. Some models
+#   bring settings of their own, which hold where you set none.
 # - **Another way to forbid circles** is to let no group of n tokens come twice
 #   (`no_repeat_ngram_size` in transformers). It also forbids to name a person twice.
 # - **A draft must be quick before it is good.** Count calls and time apart. For a batch of many
