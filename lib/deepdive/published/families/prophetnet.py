@@ -1,7 +1,6 @@
 """ProphetNet: settings, and names of weights."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from torch import Tensor
 

@@ -12,7 +12,6 @@ from deepdive.masks import Causal
 from deepdive.models.text import bart, prophetnet
 from deepdive.models.text.prophetnet import FutureAttention, FutureDecoder, Futures, ProphetNet
 from laws import Case, Fails, Pair, case, padding_of, random_rows
-from laws.models.text.bart import given
 from laws.models.seq2seq.seq2seq import pair_case
 from laws.models.transformer.transformer import ORDER, SOURCE
 
