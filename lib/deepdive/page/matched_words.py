@@ -44,11 +44,11 @@ def matched_words(reference: str, summaries: Mapping[str, str], others: Mapping[
     if not texts or not all(texts.values()) or not words(reference):
         raise ValueError("reference, summaries: expected a text with words, and one summary or "
                          "more with words")  # fmt: skip
-    spec = {"reference": words(reference), "texts": texts, "others": dict(others)}
+    theirs = words(reference)
+    spec = {"reference": theirs, "texts": texts, "others": dict(others)}
     given = json.dumps(spec, separators=(",", ":"))
     name = f"mw{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     first = next(iter(texts.values()))
-    mine, theirs = marks(first, spec["reference"]), marks(spec["reference"], first)
     choose = "".join(
         f'<button type="button" aria-pressed="{str(not i).lower()}">{escape(one)}</button>'
         for i, one in enumerate(texts)
@@ -56,12 +56,12 @@ def matched_words(reference: str, summaries: Mapping[str, str], others: Mapping[
     bars = "".join(
         f'<div class="mw-bar"><span>{score}</span><span class="mw-line"><i style="width:{value}%">'
         f"</i></span><b>{value}</b></div>"
-        for score, value in zip(SCORES, scores(first, spec["reference"]), strict=True)
+        for score, value in zip(SCORES, scores(first, theirs), strict=True)
     )
-    said = told(first, spec["reference"])
+    said = told(first, theirs)
     html = painted(_PAGE).format(
-        id=name, choose=choose, reference=_boxes(spec["reference"], theirs, "span"),
-        summary=_boxes(first, mine, "button"), bars=bars, said=said,
+        id=name, choose=choose, reference=_boxes(theirs, marks(theirs, first), "span"),
+        summary=_boxes(first, marks(first, theirs), "button"), bars=bars, said=said,
         script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
     return Html(html, f"[a summary beside a reference: {said}]")

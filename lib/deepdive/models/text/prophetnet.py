@@ -126,7 +126,8 @@ class FutureAttention(MultiHeadAttention):
         bucket = widening(behind, self.n_buckets, self.max_distance)  # (R, S) or (B, R, S)
         worth = self.relative(x).unflatten(-1, (self.n_buckets, self.n_heads)).permute(0, 3, 1, 2)
         bucket = bucket if bucket.ndim == 2 else bucket[:, None]
-        return worth.gather(-1, bucket.expand(*worth.shape[:3], -1))
+        found: Tensor = worth.gather(-1, bucket.expand(*worth.shape[:3], -1))
+        return found
 
 
 class FutureDecoder(Decoder):
@@ -173,7 +174,7 @@ class FutureDecoder(Decoder):
         rows = self.position.embed(rows, torch.cat((at, *[at + 1] * n)))
         if real is not None:  # each row of a stream is read by itself alone
             real = Padding(F.pad(real.keys, (0, n * T), value=True))
-        states = self.stack(
+        states: Tensor = self.stack(
             self.dropout(rows), memory, both(Futures(n), real), memory_mask, cache=cache
         )
         return states.unflatten(1, (1 + n, T))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from deepdive.training.objectives.token import PAD, cross_entropy
@@ -36,6 +37,5 @@ def future_loss(
             "and not all 0"
         )
     losses = [cross_entropy(logits[:, j], targets, pad, smoothing) for j in range(n) if weights[j]]
-    kept = [weight for weight in weights if weight]
-    total = sum(weight * loss for weight, loss in zip(kept, losses, strict=True))
-    return total / sum(kept)
+    shares = losses[0].new_tensor([weight for weight in weights if weight]) / sum(weights)
+    return (shares * torch.stack(losses)).sum()
