@@ -202,6 +202,12 @@ print(f"{len(both)} notes that allow both: false ones have {as_percent(apart)} p
 for note in sorted(both, key=len)[:2]:
     print("\nwas:", note, "\nbecame:", opposite(note))
 
+# %% [markdown]
+# A note that says the opposite keeps 88.3 of 100 points in ROUGE-1 and in ROUGE-L, and one with a
+# wrong number 97.0. The same true sentences, the last one first, keep all of ROUGE-1 and 44.5 of
+# ROUGE-L. On the 97 notes that allow both changes the false ones are 52.7 points ahead. **ROUGE
+# charges for other wording and another order; what is said is not in the bill.**
+
 # %% [markdown] tags=["slide"]
 # ## What is a high score?
 #
@@ -264,16 +270,22 @@ table([scored(name, [row for row in test if opposite(row.summary) != row.summary
        for name in WRITERS],
       caption="the notes that have a word with an opposite; F1 in percent")  # fmt: skip
 
+# %% [markdown]
+# On these notes the false ones have 88.3 points of ROUGE-1, and the oracle 34.2, though it knows
+# the answer and says only what was said. A person writes *denies fever* where a talk has *No, I do
+# not*: much of the score is style. The longest sentences are above the first ones, which are
+# greetings.
+
 # %% [markdown] tags=["slide"]
 # ## A model that writes notes
 #
 # | | all nine runs |
 # |---|---|
-# | model | one Pegasus, 1 + 1 layers, 96 wide, 1,000 pieces (words, or parts of rare words) |
-# | reads, writes | the first 126 pieces of a talk, at most 46 pieces of a note |
+# | model | one Pegasus, 1 + 1 layers, 64 wide, 1,000 pieces (words, or parts of rare words) |
+# | reads, writes | the first 62 pieces of a talk, at most 30 pieces of a note |
 # | learns | 1,201 talks with their notes; each seed has its own first weights and order |
-# | **none** | 200 steps on notes |
-# | **gaps first** | 200 steps on talks, whose principal lines are cut out; then 200 on notes |
+# | **none** | 150 steps on notes |
+# | **gaps first** | 150 steps on talks, whose principal lines are cut out; then 150 on notes |
 # | **longer** | notes alone, for as many operations as *gaps first* |
 #
 # *Gaps first* is Pegasus' lesson, [page 6a.4](04_denoising.ipynb): the lines that say most of a
@@ -286,7 +298,7 @@ import torch
 from deepdive.tokenizers.bpe import BPETokenizer
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS
 
-READ, WRITTEN = pick(ci=64, laptop=126, gpu=126), 46
+READ, WRITTEN = 62, 30
 sample = [line.lower() for row in train for line in [*row.text.split("\n"), row.summary]]
 pieces = BPETokenizer.train(sample, pick(ci=200, laptop=1000, gpu=1000), specials=BERT_SPECIALS)
 MASK = pieces.id_of("[MASK]")
@@ -309,7 +321,7 @@ from itertools import chain
 from deepdive.models.text import pegasus
 from deepdive.training.objectives import cross_entropy, gap_sentences
 
-SIZE, D = 16, pick(ci=16, laptop=96, gpu=96)
+SIZE, D = 16, pick(ci=16, laptop=64, gpu=64)
 
 
 def padded(texts):
@@ -328,10 +340,12 @@ def notes_of(batch):
     return [([*chain(*talks["train"][i][0])], talks["train"][i][1]) for i in batch]
 
 
+GAPS = [gap_sentences(lines, MASK, 0.3) for lines, _ in talks["train"] if len(lines) > 1]
+
+
 def gaps_of(batch):
     """The lines that say most of the rest are cut out, and are to be written."""
-    return [gap_sentences(lines, MASK, 0.3) for lines in (talks["train"][i][0] for i in batch)
-            if len(lines) > 1]  # fmt: skip
+    return [GAPS[i] for i in batch if i < len(GAPS)]
 
 
 # %% Learn, and write tags=["fold"]
@@ -341,7 +355,7 @@ from deepdive.page.experiments import kept, share, sweep
 from deepdive.training import fit
 from deepdive.training.optim import adam
 
-STEPS = round(share() * pick(ci=3, laptop=200, gpu=200))
+STEPS = round(share() * pick(ci=3, laptop=150, gpu=150))
 
 
 def built(seed):
@@ -471,6 +485,12 @@ for lesson in LESSONS:
 lead_scores = [100 * rouge(WRITERS["lead"](row), row.summary)["rouge1"] for row in test]
 print("lead on the same talks:", as_percent([value / 100 for value in lead_scores]))
 
+# %% [markdown]
+# None of the nine is a writer of notes. All are below *lead*, which learned nothing. 150 steps are
+# two readings of the talks, and a longer or a better first lesson shows in the scores, but what is
+# written stays the same for every talk: a patient of some age, who presents with something. It
+# looks like a note, and nothing in it comes from the talk.
+
 # %% [markdown] tags=["slide"]
 # ## When the talk is long: LED
 #
@@ -560,10 +580,10 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # %% [markdown]
 # ### Common mistake: to read a score without its floor
 #
-# "Our program has a ROUGE-1 of RESULT; it writes good notes." Three copied lines of the talk have
-# nearly that. **Symptom:** a table of scores in which no row is a person, an extract or a constant.
-# **Fix:** report a floor and a ceiling on the same texts, with intervals, and read some notes: no
-# score here saw what they say.
+# "Pre-training lifts ROUGE-1 by half, so the notes are good." Half of how much? Three copied
+# sentences of the talk have more. **Symptom:** a table of scores in which no row is a person, an
+# extract or a constant. **Fix:** report a floor and a ceiling on the same texts, with intervals,
+# and read some notes: no score here saw what they say.
 
 # %% [markdown]
 # ## What differs
@@ -680,7 +700,12 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # %% [markdown]
 # ## In three sentences
 #
-# PLACEHOLDER
+# ROUGE counts the words, the pairs of words and the common order that a summary shares with a
+# person's. LED reads long talks through a window, ProphetNet learns by guessing further ahead, and
+# neither makes the score look at what is said. If a note says the opposite of what was said, its
+# score hardly tells: notes in which one word was turned into its opposite kept 88.3 of 100 points
+# of ROUGE-1, more than twice what the best extract had, and to put true sentences in another order
+# cost far more ROUGE-L than to make them false.
 #
 # ## Further reading
 #
