@@ -443,10 +443,10 @@ def runs(lesson):
     return sorted((row for row in shown if row["lesson"] == lesson), key=lambda row: row["seed"])
 
 
-def above_none(lesson):
-    """Differences in ROUGE-1 from none, seed by seed; their mean and 95 % interval (Student's)."""
-    gain = [a["rouge1"] - b["rouge1"] for a, b in zip(runs(lesson), runs("none"), strict=False)]
-    if lesson == "none" or len(gain) < 3:
+def above(lesson, other):
+    """Differences in ROUGE-1, seed by seed: their mean and 95 % interval (Student's)."""
+    gain = [a["rouge1"] - b["rouge1"] for a, b in zip(runs(lesson), runs(other), strict=False)]
+    if lesson == other or len(gain) < 3:
         return ""
     ends = ttest_1samp(gain, 0).confidence_interval()
     return f"{mean(gain):+.1f} [{ends.low:+.1f}, {ends.high:+.1f}]"
@@ -456,7 +456,7 @@ def above_none(lesson):
 def lesson_line(lesson):
     mine = runs(lesson)
     return {"lesson": lesson, "ROUGE-1 of each seed": ", ".join(f"{r['rouge1']:.1f}" for r in mine),
-            "above none, over seeds": above_none(lesson),
+            "above none, over seeds": above(lesson, "none"),
             "ROUGE-2": f"{mean(r['rouge2'] for r in mine):.1f}",
             "ROUGE-L": f"{mean(r['rougeL'] for r in mine):.1f}",
             "words that stand in the talk, %": f"{mean(r['in the talk'] for r in mine):.0f}"
@@ -472,6 +472,8 @@ print("a person:", test[0].summary)
 for lesson in ("none", "gaps first"):
     print(f"{lesson}: {runs(lesson)[0]['notes'][0]}")
 
+print("gaps first above longer, over seeds:", above("gaps first", "longer"))
+
 
 # %% Over talks tags=["fold"]
 def each_talk(lesson):
@@ -486,10 +488,15 @@ lead_scores = [100 * rouge(WRITERS["lead"](row), row.summary)["rouge1"] for row 
 print("lead on the same talks:", as_percent([value / 100 for value in lead_scores]))
 
 # %% [markdown]
-# None of the nine is a writer of notes. All are below *lead*, which learned nothing. 150 steps are
-# two readings of the talks, and a longer or a better first lesson shows in the scores, but what is
-# written stays the same for every talk: a patient of some age, who presents with something. It
-# looks like a note, and nothing in it comes from the talk.
+# **All nine runs are below *lead*, which learned nothing.** 150 steps are two readings of the
+# talks. Gaps first is 3.0 points above none, and the interval over seeds leaves 0 out. But as many
+# operations on notes alone did as well, as far as three seeds can tell: gaps first is above
+# *longer* by -0.8 points, and its interval reaches from -6.1 to 4.4.
+#
+# What is written begins like a note, and then makes a patient up: the first talk is about a man of
+# 55, and the run of gaps first that is shown writes of a female of 56. A count of words that stand
+# in the talk does not see this either. A person's note has 50 % of them; the run that goes on with
+# *a a a* has 60.
 
 # %% [markdown] tags=["slide"]
 # ## When the talk is long: LED
@@ -521,6 +528,11 @@ table([[name, *(f"{value:.0f}" for value in row), f"{row[-1] / row[0]:.1f}"]
        for name, row in counted.items()],
       ["encoder", *(f"{length:,} tokens" for length in LENGTHS), "last / first"],
       caption="millions of operations to read a text")  # fmt: skip
+
+# %% [markdown]
+# From 256 to 2,048 tokens, eight times as many, the cost of BART's encoder grows by a factor of
+# 45.3 and that of LED's by one of 8.8. Our talks do not need it: the longest of the test has 931
+# pieces, and BART has 1,024 places.
 
 # %% A wide window is BART tags=["fold"]
 torch.manual_seed(0)
