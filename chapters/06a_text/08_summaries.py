@@ -570,8 +570,8 @@ table([[guesses[t], read[3 + t], read[6 + t]] for t in range(3)],
       ["word to guess", "the first stream has read", "the second has read"])  # fmt: skip
 
 # %% [markdown]
-# The first word of a text is always read. With 3 words and 2 streams there are $3 \cdot 3 = 9$
-# rows, so training costs about three times as much in the decoder. When the model writes, only the
+# The first word of a text is always read. With 3 words and 2 streams there are $3 + 2 \cdot 3 = 9$
+# rows: in training three times as many pass through the decoder. When the model writes, only the
 # first stream is asked. The loss is the mean over the streams. Whether this helps a model as small
 # as ours was not measured here.
 
