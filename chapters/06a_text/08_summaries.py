@@ -491,7 +491,7 @@ print("lead on the same talks:", as_percent([value / 100 for value in lead_score
 # **All nine runs are below *lead*, which learned nothing.** 150 steps are two readings of the
 # talks. Gaps first is 3.0 points above none, and the interval over seeds leaves 0 out. But as many
 # operations on notes alone did as well, as far as three seeds can tell: gaps first is above
-# *longer* by -0.8 points, and its interval reaches from -6.1 to 4.4.
+# *longer* by -0.8 points, and its interval reaches from -6.1 to 4.5.
 #
 # What is written begins like a note, and then makes a patient up: the first talk is about a man of
 # 55, and the run of gaps first that is shown writes of a female of 56. A count of words that stand
