@@ -71,9 +71,11 @@ from deepdive.models.text import (
     gpt2,
     gpt3,
     gpt_neo,
+    led,
     llama,
     pegasus,
     plbart,
+    prophetnet,
     t5,
 )
 from deepdive.models.transformer import fsmt, transformer
@@ -300,6 +302,8 @@ EXAMPLES: dict[str, Example] = {
     "bart": Example(lambda: bart.bart(bart.TINY), TRANSFORMER, 32),
     "plbart": Example(lambda: plbart.plbart(plbart.TINY), TRANSFORMER, 32),
     "pegasus": Example(lambda: pegasus.pegasus(pegasus.TINY), TRANSFORMER, 32),
+    "led": Example(lambda: led.led(led.TINY), TRANSFORMER, 32),
+    "prophetnet": Example(lambda: prophetnet.prophetnet(prophetnet.TINY), TRANSFORMER, 32),
     "speech2text": Example(lambda: speech2text.speech2text(speech2text.TINY), FRAMES, 32),
     "speech2text2": Example(_behind_wav2vec2, _listening((400,)), 32),
     "whisper": Example(lambda: whisper.whisper(whisper.TINY), FRAMES, 32),
