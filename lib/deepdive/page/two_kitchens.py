@@ -21,7 +21,7 @@ CUTS = ("columns", "rows")
 BOWL = 4  # portions
 INTO, BETWEEN, OUT = ("cake", "pie"), ("dough", "cream", "fruit", "glaze"), ("flour", "sugar")
 COLOUR = ("query", "key")  # of each kitchen
-WIDE, CELL, HIGH = 400.0, 44.0, 26.0
+WIDE, CELL, HIGH = 400.0, 47.0, 26.0
 
 
 def bowls(portions: Tensor) -> Tensor:
@@ -99,7 +99,9 @@ def two_kitchens(
 
 def _drawing(order: Tensor, A: Tensor, B: Tensor, cut_A: str, cut_B: str, add: bool) -> str:
     portions, known, lists = shares(order, A, B, cut_A, cut_B, add)
-    body = [text(200, 14, f"order: {order[0]:g} cakes, {order[1]:g} pies", 16, bold=True)]
+    body = [
+        text(200, 14, f"order: {_many(order[0], 'cake')}, {_many(order[1], 'pie')}", 16, bold=True)
+    ]
     speaks = (cut_A, cut_B) != ("columns", "rows")
     for i, role in enumerate(COLOUR):
         x = 4.0 + i * 204
@@ -117,7 +119,7 @@ def _drawing(order: Tensor, A: Tensor, B: Tensor, cut_A: str, cut_B: str, add: b
         body += _line(x, 478, "list", lists[i], OUT, outs, role)
     if speaks:
         body += _band(208, "they speak" if add else "they keep silent", add)
-    body += _band(528, "they add up" if cut_B == "rows" else "they tell each other", True)
+    body += _band(528, "they add up" if cut_B == "rows" else "each tells its own", True)
     got = lists.sum(0)
     body.append(text(200, 568, f"shopping list: {got[0]:g} flour, {got[1]:g} sugar", 16, bold=True))
     return svg(WIDE, 584, body)
@@ -129,13 +131,13 @@ def _grid(
 ) -> list[str]:  # fmt: skip
     """A piece of a matrix under the names of its columns, beside those of its rows."""
     wide = len(columns) * CELL
-    left = x + (192 - wide) / 2 + (24 if wide < 150 else 0)
+    left = x + (192 - wide) / 2 + (24 if wide < 180 else 0)
     body = [
         text(left + (j + 0.5) * CELL, y, of_columns[c], 14, role) for j, c in enumerate(columns)
     ]
     for i, r in enumerate(rows):
         at = y + 12 + i * HIGH
-        if wide < 150:
+        if wide < 180:
             body.append(text(left - 24, at + HIGH / 2, of_rows[r], 14))
         else:
             body.append(text(x + 96, at + HIGH + 14, f"for one {of_rows[r]}", 14))
@@ -170,6 +172,10 @@ def _band(y: float, words: str, spoken: bool) -> list[str]:
     if not spoken:
         return [text(200, y + 6, words, 15, bold=True)]
     return [
-        text(200, y + 6, words, 15, bold=True), arrow(118, y + 6, 60, y + 6),
-        arrow(282, y + 6, 340, y + 6),
+        text(200, y + 6, words, 15, bold=True), arrow(112, y + 6, 60, y + 6),
+        arrow(288, y + 6, 340, y + 6),
     ]  # fmt: skip
+
+
+def _many(count: Tensor, name: str) -> str:
+    return f"{count:g} {name}{'' if count == 1 else 's'}"

@@ -76,7 +76,7 @@ def one() -> None:
     module, name = told["work"]
     found = getattr(import_module(module), name)(**told["given"])
     save_file(
-        {key: value.detach().contiguous() for key, value in found.items()},
+        {key: value.detach().clone().contiguous() for key, value in found.items()},
         folder / f"found{rank}.safetensors",
     )
     dist.barrier()

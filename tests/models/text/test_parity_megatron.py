@@ -39,8 +39,9 @@ def theirs() -> Any:
 @cache
 def run() -> tuple[dict[str, Tensor], list[dict[str, Tensor]]]:
     """What one process tells of a published GPT-2, and each of two of its halves."""
+    model = theirs()
     with TemporaryDirectory() as folder, double_precision():
-        theirs().save_pretrained(folder)
+        model.save_pretrained(folder)
         halves = side_by_side(split_work.worked, 2, folder=folder)
         return split_work.told(load(Path(folder)).double()), halves  # type: ignore[arg-type]
 
