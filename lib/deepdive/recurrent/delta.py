@@ -1,5 +1,5 @@
 """The gated delta rule: a memory of fixed size that is corrected, not only added to. Yang, Kautz
-and Hatamizadeh 2024, "Gated Delta Networks: Improving Mamba2 with Delta Rule".
+and Hatamizadeh 2025, "Gated Delta Networks: Improving Mamba2 with Delta Rule".
 
     u_t = write_t (v_t - keep_t S_{t-1}^T k_t)                # what is missing under k_t
     S_t = keep_t S_{t-1} + k_t u_t^T                          # (d_k, d_v)
@@ -69,7 +69,7 @@ class GatedDelta(nn.Module):
     Rows are read in chunks of `chunk` (`delta_chunk`). A token that is no real one keeps all and
     writes nothing. The memory, d_head ** 2 numbers a head, does not grow with the text. The
     paper's layer has short convolutions before q, k and v, and a gate behind the output too.
-    Source: Yang, Kautz and Hatamizadeh 2024, equation 10 and section 3.4.
+    Source: Yang, Kautz and Hatamizadeh 2025, equation 10 and section 3.4.
     """
 
     def __init__(self, d_model: int, n_heads: int, *, chunk: int = 64) -> None:

@@ -7,7 +7,9 @@
 What all machines hold (the stream, norms, positions) they compute alike, and say nothing of it. Its
 published form is GPT-2's: `split(load(folder), machines)` reads it, `whole(model)` gives it back.
 
-Parent: GPT-2 (`deepdive.models.text.gpt2`). What differs:
+System: megatron
+Parent: gpt2
+What differs:
 - the first matrix of a sublayer is cut by columns (`ColumnLinear`), the second by rows
   (`RowLinear`): one sum over the machines a sublayer, forwards, and one backwards
 - attention is cut by heads (`SplitAttention`)
@@ -15,6 +17,7 @@ Parent: GPT-2 (`deepdive.models.text.gpt2`). What differs:
   the logits (`Megatron.loss`)
 - the vocabulary is filled up to a number that can be cut (`vocab_size`)
 Source: Shoeybi et al. 2019, section 3; sizes: table 1.
+Book: blog
 """
 
 from typing import Any
