@@ -305,9 +305,8 @@ table(rows, ["width", "blocks", "weights in blocks (thousand millions)",
 # %% [markdown]
 # Even so, 2,304 products are soon done on a fast card, and the two sums stand in the way of all
 # that follows. That is why the machines must be close together: the paper cuts a model among the 8
-# cards of one computer, and gives other computers other texts. It reports 77% of perfect scaling
-# for the largest model on 8 cards. (Not reproduced here: two processes on a laptop share one
-# processor.)
+# cards of one computer, and gives other computers other texts. (How much time that costs is not
+# measured here: two processes on a laptop share one processor.)
 #
 # Memory is the reason for all this. Training takes 16 bytes a weight with Adam in 32 bits: the
 # weight, its gradient, two averages. For the largest model that is 133 GB, on 8 machines 17 GB
@@ -458,7 +457,8 @@ def gigabytes(numbers):
 lines = [[name, *each, *(gigabytes(32_768 * each[i]) for i in (0, 3))]
          for name, each in measured.items()]  # fmt: skip
 lines.append(["gated delta rule", *[None] * 4, gigabytes(state), gigabytes(state / 8)])
-table(lines, ["cache", *(f"{w} machine{'s' * (w > 1)}" for w in WAYS), "GB on 1", "GB on each of 8"],
+head = ["cache", *(f"{w} machine{'s' * (w > 1)}" for w in WAYS), "GB on 1", "GB on each of 8"]
+table(lines, head,
       caption="numbers a token and layer on each machine; gigabytes on each for 32,768 tokens in "
       "60 layers, 2 bytes a number")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Drawings of which a reader chooses one; the two kitchens by hand; a block cut between machines."""
+"""Drawings of which a reader chooses one; two kitchens by hand; a block cut between machines."""
 
 from __future__ import annotations
 

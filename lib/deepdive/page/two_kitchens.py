@@ -79,16 +79,16 @@ def two_kitchens(
     """Return the picture for an order of 2, A (2, 4) and B (4, 2). Raises ValueError for other
     sizes.
     """
-    given = [torch.tensor(each).float() for each in (order, A, B)]
-    if [tuple(each.shape) for each in given] != [(2,), (2, 4), (4, 2)]:
+    x, first, second = (torch.tensor(each).float() for each in (order, A, B))
+    sizes = [tuple(each.shape) for each in (x, first, second)]
+    if sizes != [(2,), (2, 4), (4, 2)]:
         raise ValueError(
-            "order, A and B must be (2,), (2, 4) and (4, 2); got "
-            f"{', '.join(str(tuple(each.shape)) for each in given)}"
+            "order, A and B must be (2,), (2, 4) and (4, 2); got " + ", ".join(map(str, sizes))
         )
 
     def draw(cut_A: str, cut_B: str, add: str) -> tuple[str, str]:
-        state = cut_A, cut_B, add == "yes"
-        return _drawing(*given, *state), told(*given, *state)
+        state = x, first, second, cut_A, cut_B, add == "yes"
+        return _drawing(*state), told(*state)
 
     choices = {
         "first matrix cut by": CUTS, "second matrix cut by": ("rows", "columns"),

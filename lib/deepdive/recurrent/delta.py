@@ -98,13 +98,14 @@ class GatedDelta(nn.Module):
         parts = [F.normalize(q, dim=-1), F.normalize(k, dim=-1), v, log_keep, write]
         if x.dtype in (torch.float16, torch.bfloat16):
             parts = [part.float() for part in parts]
-        S = self._memory(parts[2], state)
-        outputs = []
-        for rows in zip(*(p.split(self.chunk, dim=2) for p in parts), strict=True):
-            output, S = delta_chunk(*rows, S)
+        S, outputs = self._memory(parts[2], state), []
+        for first in range(0, x.shape[1], self.chunk):
+            rows = [part[:, :, first : first + self.chunk] for part in parts]
+            output, S = delta_chunk(rows[0], rows[1], rows[2], rows[3], rows[4], S)
             outputs.append(output)
         state.values = (S,)
-        return self.out(torch.cat(outputs, dim=2).to(x.dtype).transpose(1, 2).flatten(2))
+        joined: Tensor = self.out(torch.cat(outputs, 2).to(x.dtype).transpose(1, 2).flatten(2))
+        return joined
 
     def _memory(self, v: Tensor, state: RecurrentState) -> Tensor:
         """Return the memory (B, H, d_head, d_head) from which to read v (B, H, T, d_head)."""
