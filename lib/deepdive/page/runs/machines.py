@@ -34,16 +34,19 @@ def trained(model: GPT, batches: Batches, rate: float) -> dict[str, Tensor]:
     for batch in batches:
         tokens = torch.tensor(batch)
         moves.zero_grad()
-        own = isinstance(model, Megatron)
-        loss = model.loss(tokens) if own else next_token_loss(model(tokens), tokens)
-        loss.backward()
+        if isinstance(model, Megatron):
+            loss = model.loss(tokens)
+        else:
+            loss = next_token_loss(model(tokens), tokens)
+        loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.detach())
         moves.step()
     with torch.no_grad():
         found["after"] = model(first)
     norm = model.decoder.stack.norm
     assert norm is not None
-    return found | {"losses": torch.stack(losses), "norm": norm.weight.detach().clone()}
+    weight = norm.get_parameter("weight").detach().clone()
+    return found | {"losses": torch.stack(losses), "norm": weight}
 
 
 def alone(batches: Batches, rate: float) -> dict[str, Tensor]:
