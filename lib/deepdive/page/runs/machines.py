@@ -38,7 +38,7 @@ def trained(model: GPT, batches: Batches, rate: float) -> dict[str, Tensor]:
             loss = model.loss(tokens)
         else:
             loss = next_token_loss(model(tokens), tokens)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         losses.append(loss.detach())
         moves.step()
     with torch.no_grad():
@@ -88,7 +88,7 @@ def messages(model: Megatron, tokens: Tensor, machines: Processes) -> dict[str, 
     loss = model.loss(tokens)
     out = [size for _, size in machines.told]
     machines.told.clear()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     return {
         "out": torch.tensor(out),
         "back": torch.tensor([size for _, size in machines.told]),
