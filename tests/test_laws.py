@@ -86,6 +86,12 @@ WITHIN = {
     "SwitchRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
     "Experts": "the feed-forward layers of `SparseExperts`, side by side",
     "ExpertLinear": "a matrix for each of `SparseExperts`",
+    "Cut": "the base class of layers of which each machine holds a share",
+    "ColumnLinear": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "RowLinear": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "SplitAttention": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "SplitEmbedding": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "SplitHead": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
 }
 
 

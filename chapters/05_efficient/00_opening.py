@@ -91,5 +91,6 @@ show(
 # | 5.9 | [Choosing an attention](09_choosing.ipynb) | Which one do you take? | 20 |
 # | 5.10 | [T5: every task as text](10_t5.ipynb) | One clerk or two? | 18 |
 # | 5.11 | [Experts](11_experts.ipynb) | Eight clerks for the work of one? | 16 |
+# | 5.13 | [Two machines, one model](13_machines.ipynb) | How often must they speak? | 17 |
 #
 # In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.

@@ -61,3 +61,22 @@ class RotaryPosition(Position):
         cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)  # (..., T, d_head / 2)
         x, y = rows.unflatten(-1, (-1, 2)).unbind(-1)
         return torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1).flatten(-2)
+
+
+class TailRotaryPosition(RotaryPosition):
+    """`RotaryPosition` of the last d_head entries of each row; those before them stay as they are.
+
+    So content and place can have entries of their own: in scores the two are added up.
+    Source: DeepSeek-AI 2024, section 2.1.3 (there called decoupled).
+    """
+
+    def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
+        """Return rows (B, H, T, d_head or more), the last d_head entries of each turned."""
+        before = rows.shape[-1] - self.d_head
+        if before < 0:
+            raise ValueError(
+                f"TailRotaryPosition was built for d_head={self.d_head}, but the rows are "
+                f"{rows.shape[-1]} wide: build it with d_head={rows.shape[-1]} or less"
+            )
+        turned = super().rotate(rows[..., before:], positions)
+        return torch.cat([rows[..., :before], turned], dim=-1)

@@ -80,6 +80,7 @@ from deepdive.models.text import (
     gpt_neo,
     led,
     llama,
+    megatron,
     pegasus,
     plbart,
     prophetnet,
@@ -408,6 +409,7 @@ EXAMPLES: dict[str, Example] = {
     # decoders
     "gpt": _tokens(lambda: gpt.gpt(gpt.TINY)),
     "gpt2": _tokens(lambda: gpt2.gpt2(gpt2.TINY)),
+    "megatron": _tokens(lambda: megatron.megatron(megatron.TINY)),
     "gpt3": _tokens(lambda: gpt3.gpt3(gpt3.TINY, band=3)),
     "gpt_neo": _tokens(lambda: gpt_neo.gpt_neo(gpt_neo.TINY, band=3)),
     "ctrl": _tokens(lambda: ctrl.ctrl(ctrl.TINY)),

@@ -22,10 +22,17 @@
 `units`         HuBERT's: the unit of a hidden row, made by k-means
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
+`answers`       of tuning: answers that are given (`answer_loss`), or preferred (`dpo_loss`)
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
+from deepdive.training.objectives.answers import (
+    answer_loss,
+    dpo_loss,
+    implicit_reward,
+    log_probability,
+)
 from deepdive.training.objectives.codes import (
     contrastive_loss,
     diversity_loss,
@@ -117,6 +124,7 @@ __all__ = [
     "Units",
     "adversarial_loss",
     "align",
+    "answer_loss",
     "ask_recurring",
     "averaged_states",
     "bilm_loss",
@@ -135,6 +143,7 @@ __all__ = [
     "delete_each",
     "distillation_loss",
     "diversity_loss",
+    "dpo_loss",
     "electra_loss",
     "electra_losses",
     "fill_gaps",
@@ -151,9 +160,11 @@ __all__ = [
     "hide_spans",
     "hinge_losses",
     "hungarian",
+    "implicit_reward",
     "infill",
     "keep_probability",
     "layer_states",
+    "log_probability",
     "make_units",
     "mask_each",
     "mask_entities",
