@@ -60,8 +60,8 @@ show(
 # 6a.1 builds the first GPT and asks what it has learned. 6a.2 puts today's parts in, one at a time,
 # and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.
 # 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most. 6a.5 asks
-# how the next word is chosen, and what each rule cuts off. 6a.8 makes true summaries false, and asks
-# whether their scores tell.
+# how the next word is chosen, and what each rule cuts off. 6a.8 makes true summaries false, and
+# asks whether their scores tell.
 #
 # Real text is Shakespeare's plays (tinyshakespeare), articles of Wikipedia (wikitext2), film
 # reviews, abstracts, and talks of doctors with patients; the published model is SmolLM2-135M, which
