@@ -13,6 +13,8 @@ from checkout import ROOT
 from torch.nn import functional as F
 
 from deepdive.course.questions import FILES, Item, load
+from deepdive.decoding.scores import filter_min_p, filter_top_p
+from deepdive.evaluate.summaries import rouge
 from deepdive.layers import GatedFeedForward, LayerNorm, RMSNorm
 from deepdive.models.text.gpt import TINY, gpt
 from deepdive.published.quantised import dequantise, quantise
@@ -27,9 +29,9 @@ def right(item: Item) -> str:
     return item.options[item.right].text
 
 
-def test_there_are_24_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [24, 12, 12]
-    assert len(ITEMS) == 48
+def test_there_are_32_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [32, 12, 12]
+    assert len(ITEMS) == 56
 
 
 # -- the numbers
@@ -48,6 +50,18 @@ def both(row: list[float]) -> tuple[float, ...]:
 def step(low: float, high: float, width: int) -> float:
     """How far apart the marks of a ruler are."""
     return (high - low) / (2**width - 1)
+
+
+def nuclei(share: float, least: float) -> tuple[float, ...]:
+    """How many of five words a nucleus keeps, and how many min p keeps."""
+    logits = torch.tensor([40.0, 30, 20, 8, 2]).log()
+    kept = (filter_top_p(logits, share), filter_min_p(logits, least))
+    return tuple(float(each.isfinite().sum()) for each in kept)
+
+
+def pairs_seen(length: int, side: int = 3) -> float:
+    """Pairs of a text whose words look at `side` words on either side."""
+    return length * (2 * side + 1) - side * (side + 1)
 
 
 SHARED, OWN, REST = 3, 5, 15  # words
@@ -75,6 +89,9 @@ NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "bits-of-a-rotation": {
         "6": (math.log2(64),), "32": (64 / 2,), "63": (64 - 1,), "64": (64,),
     },
+    "nucleus-of-five": {"3 and 4": nuclei(0.8, 0.1), "4 and 5": nuclei(0.95, 0.05)},
+    "guess-that-stays": {"0.4": (min(1, 0.2 / 0.5),), "0.1": (0.2 * 0.5,), "0.2": (0.2,)},
+    "window-of-led": {"2": (pairs_seen(20_000) / pairs_seen(10_000),), "4": (2**2,)},
     "before-surprise": {"3": (bits(1 / 2, 1 / 2, 1 / 2),), "8": (2**3,)},
     "after-surprise": {
         "6": (bits(1 / 2, 1 / 8, 1 / 4),), "2": (bits(1 / 2, 1 / 8, 1 / 4) / 3,),
@@ -90,9 +107,15 @@ NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
 }  # fmt: skip
 
 
+SHARES = {"rouge-two-by-hand": rouge("no pain at all", "no pain at night")["rouge2"]}
+
+
 def test_every_number_in_an_answer_is_computed_here() -> None:
     with_number = {item.id for item in ITEMS.values() if re.search(r"\d", right(item))}
-    assert with_number <= NUMBERS.keys(), with_number - NUMBERS.keys()
+    assert with_number <= NUMBERS.keys() | SHARES, with_number - NUMBERS.keys() - SHARES.keys()
+    for name, share in SHARES.items():
+        top, _, bottom = right(ITEMS[name]).partition("/")
+        assert abs(int(top) / int(bottom) - share) < 1e-9, name
     for name, answers in NUMBERS.items():
         assert right(ITEMS[name]) == next(iter(answers)), name
         for text, values in answers.items():
@@ -137,6 +160,15 @@ def test_marks_of_four_bits_move_outwards_among_those_of_five() -> None:
     moves = (old * 31 / 15 + 0.5).floor() * 15 / 31 - old
     assert (moves[1:8] < 0).all()
     assert (moves[8:15] > 0).all()
+
+
+def test_an_opposite_costs_less_rouge_l_than_another_order() -> None:
+    note = [
+        f"{subject} denies {thing} today" for subject, thing in zip("abcde", "vwxyz", strict=True)
+    ]
+    true = " ".join(note)
+    false, reversed_ = true.replace("denies", "reports", 1), " ".join(note[::-1])
+    assert rouge(false, true)["rougeL"] > rouge(reversed_, true)["rougeL"] + 0.3
 
 
 @pytest.mark.parametrize("name", ["table-of-three-parts"])
