@@ -30,7 +30,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import KVCache, MultiHeadAttention, Slot
-from deepdive.checks import not_negative
+from deepdive.checks import not_negative, positive
 from deepdive.layers import gelu
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.layers.heads import initialise
@@ -136,6 +136,8 @@ class FutureDecoder(Decoder):
     """
 
     def __init__(self, decoder: Decoder, n_future: int, d_model: int) -> None:
+        not_negative(n_future=n_future)
+        positive(d_model=d_model)
         super().__init__(decoder.embedding, decoder.position, decoder.stack, decoder.dropout.p)
         self.unread = nn.Parameter(0.02 * torch.randn(n_future, d_model))
 
