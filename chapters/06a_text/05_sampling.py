@@ -2,9 +2,9 @@
 # # Choosing the next word
 #
 # A language model only says how probable each next word is; somebody has to choose. The safest
-# choice seems to be the likeliest word, every time. SmolLM2 then writes "There is no magic number.
-# There is no magic number." Why does the likeliest text run in circles, and what does each rule
-# against it cut away?
+# choice seems to be the likeliest word, every time. SmolLM2, a small language model, then writes
+# "There is no magic number. There is no magic number." Why does the likeliest text run in circles,
+# and what does each rule against it cut away?
 #
 # <small>Book 6.1.3, and the papers under further reading · before this page:
 # [decoding](../02_transformer/14_decoding.ipynb) · 17 min to read · a laptop is enough; the long
@@ -47,22 +47,25 @@ next_token([candidates(*both, tokenizer.decode)
 
 # %% [markdown]
 # *SmolLM2's twelve likeliest next tokens, of 49,152; a token is a word or a piece of one. Outline:
-# how probable it is. Filled: how often it is drawn after the rules that you switch on.*
+# how probable it is. Filled: how often it is drawn under the rules that you switch on. A
+# temperature above 1 makes the bars more alike. Top k keeps the k likeliest tokens, top p the
+# fewest that together have the share p, min p those with at least this share of the longest bar.*
 #
-# 1. Behind *She opened the door and saw*, set top p to 0.9: how many tokens stay? And behind *The
+# 1. After *She opened the door and saw*, set top p to 0.9: how many tokens stay? And after *The
 #    capital of France is*? What does top k 10 do to both?
-# 2. Set the temperature to 2, and top p to 0.9. Then take top p away, and set min p to 0.1. Which
-#    of the two still knows what is likely?
-# 3. Choose the last beginning. Which rules leave the circle no way out?
+# 2. Set the temperature to 2, and top p to 0.9. Then switch top p off, and set min p to 0.1. Which
+#    of the two leaves a short list?
+# 3. Choose the last beginning. Which rules leave only *magic*, and so no way out of the circle?
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. About six times as many stay behind the door as behind France, where *Paris* alone has three
-#    quarters. Top k leaves ten in both places, however sure the model is.
-# 2. Min p: it asks for a share of the likeliest token's probability. The nucleus must fill up 0.9
-#    from bars that have become low, and takes more tokens than the picture knows.
-# 3. Top k 1, which is greedy decoding, and min p 0.1: they leave *magic* alone. A nucleus of 0.9
-#    leaves many others, and one of them is drawn in four of ten cases.
+# 1. 60 tokens stay after the door and 10 after France, where *Paris* alone has three quarters. Top
+#    k leaves ten in both places, however sure the model is.
+# 2. Min p: 19 tokens stay after the door, 6 after France. Top p has to fill up 0.9 from bars that
+#    have become low, and takes more than 150. Min p grows as well: at temperature 1 it left 2 and
+#    1.
+# 3. Top k 1, which is greedy decoding; top p 0.5; and min p from 0.05 on. Top p 0.9 leaves more
+#    than 150 tokens, and one other than *magic* is drawn in four of ten cases.
 #
 # </details>
 
@@ -79,13 +82,17 @@ next_token([candidates(*both, tokenizer.decode)
 # | temperature 2: the square roots | 7 | 5 | 4 | 3 | 1 | 20 |
 # | temperature 1/2: the squares | 2401 | 625 | 256 | 81 | 1 | 3364 |
 # | **top k**, 2: the likeliest two | 49 | 25 | | | | 74 |
-# | **nucleus** (top p), 0.8: from the top, until 80 are full | 49 | 25 | 16 | | | 90 |
+# | **nucleus** (top p), 0.8: from the top, until they have 80 | 49 | 25 | 16 | | | 90 |
 # | **min p**, 0.1: a tenth of 49 or more | 49 | 25 | 16 | 9 | | 99 |
-# | temperature 2, then nucleus 0.9: until 18 of 20 are full | 7 | 5 | 4 | 3 | | 19 |
+# | temperature 2, then nucleus 0.9: until they have 18 of 20 | 7 | 5 | 4 | 3 | | 19 |
 # | temperature 2, then min p 0.1: a tenth of 7 or more | 7 | 5 | 4 | 3 | 1 | 20 |
 #
 # Temperature $\tau$ turns each probability $p$ into $p^{1/\tau}$. At 2 the *verb*, which came once
 # in 100 draws, comes once in 20.
+#
+# In the last two rows the nucleus drops the *verb* and min p keeps it. In the picture the nucleus
+# took in more, since there the tail is not one token but thousands: together they weigh much, and
+# min p looks at each alone.
 
 
 # %% In code
@@ -120,8 +127,8 @@ print("seven rows: by hand, in code and by the library")
 # %% [markdown] tags=["slide"]
 # ## Why it runs in circles
 #
-# We let SmolLM2 read the first 16 tokens of a president's speech, and then the same 16 again, and
-# again. Each time we ask how probable it found the tokens that came.
+# We let SmolLM2 read the first 16 tokens of a paragraph from a president's speech, then the same 16
+# again, and again. Each time we ask how probable it found the tokens that came.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -235,21 +242,21 @@ print(*(f"each token {p}: all sixteen {p**16:.4f}" for p in (0.64, 0.96)), sep="
 
 # %% [markdown]
 # The second time a token has 0.64, the fourth 0.86, the eighth 0.96. That is the circle. What was
-# said once, for whatever reason, is more probable than before, and each round makes the next more
-# certain. Greedy decoding only ever takes the likeliest token, so that nothing leads it out.
+# said once, for whatever reason, becomes more probable, and each round makes the next more certain.
+# Greedy decoding only ever takes the likeliest token, so nothing leads it out.
 #
-# Who draws leaves early. If each token has 0.64, sixteen in a row come less than once in a thousand
-# draws. But if each has 0.96, they come in half of all draws: a circle that has gone round eight
-# times holds those who draw, too.
+# A rule that draws leaves early. If each token has 0.64, all sixteen come again in less than one of
+# a thousand draws. But if each has 0.96, they come in half of all draws: a circle that has gone
+# round seven times can hold a rule that draws, too.
 
 # %% [markdown] tags=["slide"]
 # ## The more probable, the worse?
 #
-# Now it writes itself. It reads 24 tokens of each of 12 speeches, and each rule goes on for 64
-# tokens. A **beam** of 4 or 8 looks for the likeliest continuation as a whole
-# ([2.14](../02_transformer/14_decoding.ipynb)). Beside them stands what the president said. Of each
-# text we count two things: what it costs, in nats a token ($-\log p$, the lower the more probable),
-# and how many of its groups of three tokens stood earlier in the same text.
+# Now SmolLM2 writes by itself. It reads 24 tokens of each of 12 paragraphs, and each rule goes on
+# for 64 tokens. A **beam** of 4 or 8 looks for the likeliest continuation as a whole
+# ([2.14](../02_transformer/14_decoding.ipynb)). Beside them stands what the president said. For
+# each text we count its cost, in nats a token ($-\log p$, the lower the more probable), and how
+# many of its groups of three tokens came earlier in it.
 
 # %% tags=["fold"]
 predict(
@@ -373,42 +380,42 @@ table([[f"{one} − {other}", apart(one, other, "nats"), apart(one, other, "agai
       caption="mean of 12 differences [95 % interval]") if by_rule else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# The likeliest texts cost 0.88 nats a token, the president's 3.39. And the three searches run in
-# circles: a third to a half of their groups of three had stood there before, of the president's
-# next to none. People do not say the likeliest thing, and cannot: it is what the listener knows
-# already.
+# Greedy decoding writes texts that cost 0.88 nats a token; the president's cost 3.39. All three
+# searches run in circles: a third to a half of their groups of three had come before, and next to
+# none of the president's. People do not say the likeliest thing at every word, since the listener
+# could have guessed it.
 #
-# So does a better search make it worse? A beam of 4 does find more probable texts than greedy
-# decoding, by 0.24 nats a token [0.11, 0.38]. That it repeats more is not shown: the interval holds
-# zero. And a beam of 8 finds no more probable texts than one of 4, and repeats less. Its text in
-# the table suggests why: it says a whole long sentence twice, and 64 tokens have no room for a
-# third time. What is certain is that all three run in circles, and that texts drawn freely do not.
-# In translation wide beams fail in another way, by texts that end too early
-# ([2.14](../02_transformer/14_decoding.ipynb)).
+# Does a better search make it worse? A beam of 4 does find more probable texts than greedy
+# decoding, by 0.24 nats a token [0.11, 0.38]. Whether it repeats more is open: that interval holds
+# zero. A beam of 8 finds no more probable texts than one of 4, as far as 12 texts can tell, and
+# repeats less: in the table it says a long sentence twice, and 64 tokens have no room for a third
+# time.
 #
-# Drawing breaks the circle. What is drawn freely costs 3.68, as much as the president's words as
-# far as 12 texts can tell. But tens of thousands of tokens are hardly probable, each of them, and
-# together they are drawn now and then; after such a token the text may go astray. A temperature
-# of 1.3 lifts this tail (6.62, and the text is no English any more); 0.7 lowers it (1.84), and 8%
-# of the groups come again. The cuts take it away: texts cost 2.81 with the nucleus of 0.9, 2.51
-# with top 50, and 1.61 with min p 0.1. All three lie below the president's, so they cut some of
-# what a person would have said, too. The penalty ends every circle without any chance (0%), since
-# it lowers whatever was said.
+# Drawing breaks the circle. What is drawn freely costs 3.68, and 12 texts do not tell that from the
+# president's 3.39. But now and then one of tens of thousands of improbable tokens is drawn, and the
+# text may go astray. A temperature of 1.3 lifts this tail (6.62, and the text is hardly English any
+# more); 0.7 lowers it (1.84), and 8% of the groups come again. The cuts remove it: texts cost 2.81
+# with the nucleus of 0.9, 2.51 with top 50, and 1.61 with min p 0.1. All three lie below the
+# president's. They may have cut words that a person would say; that we did not measure. The penalty
+# ends the circles without drawing (0%), since it lowers whatever was said.
 #
-# Holtzman et al. (2020, table 1) have the same picture for GPT-2 Large and texts from the web: a
-# perplexity of 12.4 for people, 13.1 for a nucleus of 0.95, and 1.5 both for greedy decoding and
-# for a beam of 16. There, too, the beam repeated itself less often than greedy decoding.
+# <details><summary>Beside the numbers of Holtzman et al.</summary>
+#
+# Holtzman et al. (2020, table 1) found the same for the searches, with GPT-2 Large and texts from
+# the web: a perplexity of 12.4 for people, and 1.5 both for greedy decoding and for a beam of 16,
+# which repeated itself less. Their nucleus of 0.95 came close to people, at 13.1.
+#
+# </details>
 
 # %% [markdown] tags=["slide"]
-# ## Choose quicker, not otherwise
+# ## Faster, and still the same draw
 #
-# However we choose, each token costs a call of the model, and a call reads all its weights, whether
-# it has one token to judge or five. Many tokens are easy: behind *The capital of* anybody can
-# guess. So let somebody quick guess ahead, and let the large model judge several guesses in one
-# call. This is **speculative decoding** (Leviathan et al. 2023; Chen et al. 2023).
+# Each token costs a call of the model, and a call reads all its weights, whether it has one token
+# to judge or five. Many tokens are easy: after *once upon a* anybody can guess. So let a quick
+# **draft** guess ahead, and let the large model judge several guesses in one call. This is
+# **speculative decoding** (Leviathan et al. 2023; Chen et al. 2023).
 #
-# The draft draws a guess by its own probabilities $q$; the large model has $p$. By hand, over 100
-# guesses:
+# The draft draws a guess by its own probabilities $q$; the large model has $p$. Over 100 guesses:
 #
 # | | sofa | mat | roof |
 # |---|---|---|---|
@@ -420,14 +427,14 @@ table([[f"{one} − {other}", apart(one, other, "nats"), apart(one, other, "agai
 # | so the 10 are drawn anew, as | 0 | 10 | 0 |
 # | together | 40 | 40 | 20 |
 #
-# Of *sofa* the draft said too much: ten of its fifty are refused, and drawn again from what it said
-# too little of. The last row is $p$. It works for any two models, since
+# The draft said *sofa* too often: ten of its fifty are refused, and are drawn again from what it
+# said too rarely. The last row is $p$. It works for any two models, since
 #
 # $$\min(p, q) + \max(p - q, 0) = p$$
 #
-# where the first term are guesses that stayed, and the second is as much as was refused. After a
-# refusal later guesses are dropped, since they stood on it; where all stay, the same call has
-# said what comes behind the last, one token more as a gift.
+# The first term is the guesses that stay; the second adds up to as much as was refused. After a
+# refusal the later guesses are dropped, since they were built on it. If all stay, the same call has
+# also said what comes after the last of them: one token more, for nothing.
 
 
 # %% In code
@@ -456,10 +463,14 @@ for p, q in torch.randn(100, 2, 50).mul(3).softmax(-1):
     assert torch.allclose(written(p, q), p, atol=1e-6)
 print("100 pairs of models with 50 tokens: what is written has p")
 
-# %% [markdown] tags=["aside"]
-# The library's test sums over every outcome of every draw for texts of three tokens, caches
-# included: the texts come as from the large model alone, to $10^{-12}$. With `top_k=1` it writes
-# what `greedy` writes, token by token.
+# %% [markdown]
+# <details><summary>How the library's code is tested</summary>
+#
+# The test sums over every outcome of every draw for texts of three tokens, caches included: the
+# texts come as from the large model alone, to $10^{-12}$. With `top_k=1` it writes what `greedy`
+# writes, token by token.
+#
+# </details>
 
 # %% tags=["fold"]
 predict(
@@ -477,10 +488,10 @@ predict(
 # #### Four drafts: open this once you have predicted
 
 # %% [markdown]
-# The large model is that of [6a.1](01_gpt.ipynb), which writes Shakespeare letter by letter. Four
-# drafts: letters by their frequency; letters as often as they came behind the last four in the text
-# (`Counted`, no network at all); the same network early in its training, after 400 steps; and the
-# model itself.
+# The large model is that of [6a.1](01_gpt.ipynb), which writes Shakespeare letter by letter. There
+# are four drafts: letters by their frequency; letters as often as they followed the last four in
+# the text (`Counted`, no network at all); the same network early in its training, after 400 steps;
+# and the model itself.
 
 # %% A text to count in tags=["fold"]
 from deepdive.decoding import Counted, speculative
@@ -537,14 +548,13 @@ table([[name, row["stayed"], bootstrap(row["a call"]),
 
 
 # %% [markdown]
-# Calls are saved as promised, and time is not. Guesses by frequency stay in 8% of all cases, and a
-# call still writes 1.33 letters. What was counted after four letters saves two calls of three; but
-# the network is so small that asking it takes hardly longer than guessing and comparing, and the
-# time is 1.1. The network that drafts for itself takes 2.5 times as long, and even the model
-# itself, whose guesses all stay, 1.2.
+# Calls are saved, and time is not. Counting after four letters saves two calls of three, yet the
+# time is 1.1: the network is so small that asking it takes hardly longer than guessing and
+# comparing. The early network takes 2.5 times as long, and even the model itself, whose guesses all
+# stay, 1.2. The times are those of one run.
 #
-# So we take a large model for which a call is dear, SmolLM2, and a draft that has counted which
-# token follows two others in 200 paragraphs of other speeches:
+# So we take a large model whose calls cost more, SmolLM2, and a draft that has counted which token
+# follows two others in 200 other paragraphs of such speeches:
 
 
 # %% SmolLM2, with what was counted in other speeches tags=["fold"]
@@ -575,12 +585,12 @@ table(of_speeches,
 
 # %% [markdown]
 # 11% of the guesses stay, a call writes 1.22 tokens, and the time is 1.13: a loss, in this one run.
-# Counts of a short text guess badly among 49,152 tokens, and to judge three tokens takes a
-# processor longer than one. Leviathan et al. (2023) report texts two to three times as quick, with
-# a T5 of 11 billion weights and a draft of 77 million, on hardware that waits for weights more than
-# it multiplies.
+# Counts of a short text guess badly among 49,152 tokens, and a processor takes longer to judge
+# three tokens than one. Leviathan et al. (2023) report texts two to three times as fast, with a T5
+# of 11 billion weights and a draft of 77 million, on hardware that waits for weights more than it
+# multiplies.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## Common mistake: a penalty that rewards
 #
 # CTRL's **repetition penalty** $\theta$ lowers the score of every token that was read. The paper
@@ -597,9 +607,10 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 # %% [markdown]
 # **Symptom:** tokens with a score below 0 become more probable when they are said: from $-4$ to
 # $-2$. **Fix:** divide above 0, multiply below (`penalise`). The rule still depends on where the
-# model has its 0, which the probabilities do not: add a constant to all scores, and nothing changes
-# but the penalty.
-#
+# scores have their 0: add a constant to all of them, and the probabilities stay as they were, but
+# the penalty does not.
+
+# %% [markdown] tags=["aside"]
 # ## What differs
 #
 # | rule | looks at | keeps |
@@ -609,28 +620,29 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 # | temperature | nothing | all, more alike (above 1) or less (below 1) |
 # | top k | ranks | always k |
 # | nucleus, top p | the sum from the top | few where the model is sure, many where not |
-# | min p | the likeliest token's share | the same, also when the temperature is high |
+# | min p | the likeliest token | those with a share of it; a long tail does not widen it |
 # | repetition penalty | what was read | all, those that were read lowered |
 # | speculative decoding | two models | what sampling from the large one keeps |
-#
+
+# %% [markdown] tags=["aside"]
 # ## In practice
 #
 # - **Answers with one right form** (code, sums, facts): greedy or a low temperature. **Stories,
 #   variants, several answers:** draw, with a nucleus of 0.9 to 0.95 or min p of 0.05 to 0.1.
 # - **One cut is enough.** Two cuts hide which of them acts. Temperature comes first here and in
-#   transformers; other programs have other orders, and the same numbers then mean another rule.
+#   transformers, so a min p of 0.1 at temperature 2 cuts where 0.01 does at 1; other programs have
+#   other orders.
 # - **The penalty counts the prompt too.** A question's own words then become improbable in its
 #   answer; 1.1 to 1.2 is usual, and code suffers first.
 # - **The same in transformers**: `generate` with `do_sample=True` and `temperature`, `top_k`,
 #   `top_p`, `min_p`, `repetition_penalty`; `num_beams`; `assistant_model` is the draft. Some models
 #   bring settings of their own, which hold where you set none.
 # - **Another way to forbid circles** is to let no group of n tokens come twice
-#   (`no_repeat_ngram_size` in transformers). It also forbids to name a person twice.
+#   (`no_repeat_ngram_size` in transformers). A name of n tokens then cannot come twice either.
 # - **A draft must be quick before it is good.** Count calls and time apart. For a batch of many
 #   texts the large model is busy already, and there is little to win.
-# - **Judge texts, not probabilities**: a rule that lowers the nats is not thereby better, as this
-#   page has shown.
-#
+
+# %% [markdown]
 # ## Five questions
 #
 # Answer each in a sentence, then open.
@@ -655,8 +667,9 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #
 #    <details><summary>Answer</summary>
 #
-#    A high temperature makes the bars alike, so that more of them are needed to fill 0.9; min p
-#    asks only how far a bar lies below the highest.
+#    A high temperature makes the bars alike, so that very many of them are needed to fill 0.9; min
+#    p asks only how far a bar lies below the highest. It keeps more bars than before, too, but no
+#    bar of a tail that stays far below.
 #
 #    </details>
 # 4. A draft gives a token 0.3, the large model 0.6. How often is that guess refused?
@@ -690,8 +703,8 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #
 #    <details><summary>Answer</summary>
 #
-#    $30 + 30 + 10 = 70$ stay. The 30 that are refused are all the third: $p$ has more than $q$
-#    there alone, by 30.
+#    $30 + 30 + 10 = 70$ stay. The 30 that are refused are all drawn as the third token: $p$ has
+#    more than $q$ there alone, by 30.
 #
 #    </details>
 # 3. *(derive, 6 min)* Each guess stays with the probability $a$, whatever came before. How many
@@ -699,9 +712,8 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #
 #    <details><summary>Answer</summary>
 #
-#    At least $n + 1$ tokens if the first $n$ stay, with the probability $a^n$:
-#    $1 + a + \dots + a^k$, which is $31/16 = 1.94$. More guesses hardly help: without end it would
-#    be 2.
+#    At least $n + 1$ tokens if the first $n$ stay, with the probability $a^n$: $1 + a + \dots +
+#    a^k$, which is $31/16 = 1.94$. More guesses hardly help: without end it would be 2.
 #
 #    </details>
 
@@ -716,19 +728,20 @@ print(f"{torch.minimum(p, q).sum():.0%} stay; {sum(0.5**n for n in range(5))} to
 # ## In three sentences
 #
 # The likeliest text runs in circles because saying something makes it more probable that it is said
-# again: the same 16 tokens had a probability of 0.14 each the first time and 0.86 the fourth, and a
-# search that only takes what is likeliest has no way out. Rules that draw get out, and each cuts
-# the tail in its own way, by rank, by sum or by share of the best; people stand far from the
-# likeliest text, at 3.39 nats a token where greedy decoding had 0.88. A draft saves calls of the
-# large model and changes nothing in what is written; whether that saves time depends on both.
+# again: the same 16 tokens had a probability of 0.14 each the first time and 0.86 the fourth, and
+# greedy decoding, which only takes what is likeliest, has no way out. Rules that draw get out, and
+# each cuts the tail in its own way, top k by rank, the nucleus by the sum and min p by the share of
+# the best; the president's words are far from the likeliest text, at 3.39 nats a token where greedy
+# decoding had 0.88. A draft saves calls of the large model and does not change how probable each
+# text is; whether it saves time depends on both models, and here it did not.
 #
 # ## Further reading
 #
 # - Holtzman et al. (2020), *The Curious Case of Neural Text Degeneration*: the nucleus, and human
 #   text beside the likeliest, in its first two figures.
-# - Fan, Lewis, Dauphin (2018), *Hierarchical Neural Story Generation*: top k, section 5.1.
+# - Fan, Lewis, Dauphin (2018), *Hierarchical Neural Story Generation*: top k.
 # - Nguyen et al. (2025), *Turning Up the Heat*: min p. Schaeffer, Kazdan, Denisov-Blanch (2025),
-#   *Min-p, Max Exaggeration*, count again, and find no rule ahead.
+#   *Min-p, Max Exaggeration*, go through its evidence again, and do not find min p ahead.
 # - Keskar et al. (2019), *CTRL*: the repetition penalty, section 4.1.
 # - Leviathan, Kalman, Matias (2023), *Fast Inference from Transformers via Speculative Decoding*;
 #   Chen et al. (2023), *Accelerating Large Language Model Decoding with Speculative Sampling*: the
