@@ -3,8 +3,8 @@
 #
 # A doctor talks with a patient, and a program writes the note. Is it a good note? Somebody would
 # have to read it. A score is quicker: it counts the words that the note shares with one that a
-# person wrote. Nearly every table that compares writers of summaries has this score. **If a note
-# says the opposite of what was said, does its score tell?**
+# person wrote, and papers on summaries usually report it. **If a note says the opposite of what
+# was said, does its score tell?**
 #
 # <small>Book 6.1.3 · before this page: [which damage teaches most](04_denoising.ipynb),
 # [sparse by position](../05_efficient/02_sparse_by_position.ipynb) · 18 min to read · a laptop is
@@ -43,10 +43,10 @@ matched_words(
 )  # fmt: skip
 
 # %% [markdown]
-# *Choose a note, and click its words: a click turns a word into another, if it has one, then
-# crosses it out, then puts it back. A full box is a shared word, a bar joins two shared words in a
-# row, an underlined word stands in the same order in both. The second note is false in two places.
-# Which of the two scores higher?*
+# *Choose a note, and click its words: the first click changes a word for which there is another,
+# the next crosses it out, and one more puts it back. A filled box is a shared word, a bar joins two
+# shared words in a row, and an underlined word stands in the same order in both. "Another note" is
+# false in two places. Does it score higher or lower than "one note"?*
 
 # %% [markdown] tags=["slide"]
 # ## By hand: three scores
@@ -78,8 +78,7 @@ found = rouge("pain in the left knee", "no pain in the left knee")  # an exercis
 assert abs(found["rouge1"] - 10 / 11) + abs(found["rouge2"] - 8 / 9) < 1e-12
 
 # %% [markdown]
-# The package rouge_score, which most papers use, says the same of twenty pairs of texts; its
-# numbers are kept, and a test compares them with ours.
+# On twenty pairs of texts the package rouge_score gives the same numbers; a test compares them.
 
 # %% The talks tags=["fold"]
 from statistics import mean
@@ -148,10 +147,11 @@ def supported(note, talk):
 # ## Real notes, made false
 #
 # MTS-Dialog has talks of doctors with patients, and the section of the note that was written from
-# each. Take the notes of its first test part, which are true, and change them in one place each:
+# each. Take the notes of its first test part as true, and change them:
 #
 # - **opposite**: the first word that has an opposite gives way to it. *Denies* becomes *reports*,
-#   *left* becomes *right*, *no* becomes *some*, *he* becomes *she*;
+#   *left* becomes *right*, *no* becomes *some*. In about half of these notes it is
+#   somebody's sex that changes: *he* becomes *she*, *female* becomes *male*;
 # - **another number**: the first digit is changed, in an age, a dose or a date;
 # - **last first**: the same sentences in reverse order. Nothing is false.
 #
@@ -203,19 +203,26 @@ for note in sorted(both, key=len)[:2]:
     print("\nwas:", note, "\nbecame:", opposite(note))
 
 # %% [markdown]
-# A note that says the opposite keeps 88.3 of 100 points in ROUGE-1 and in ROUGE-L, and one with a
-# wrong number 97.0. The same true sentences, the last one first, keep all of ROUGE-1 and 44.5 of
-# ROUGE-L. On the 97 notes that allow both changes the false ones are 52.7 points ahead. **ROUGE
-# charges for other wording and another order; what is said is not in the bill.**
+# With one word turned into its opposite a note keeps 88.3 of 100 points in ROUGE-1 and in ROUGE-L,
+# and with a wrong digit 97.0. (A few notes are a single word, such as *None*, and lose all.) The
+# same true sentences in reverse order keep all of ROUGE-1 and 44.5 of ROUGE-L. On the 97 notes that
+# allow both changes the false ones are 52.7 points of ROUGE-L ahead, with an interval from 49.2 to
+# 56.3. **These scores charge for other words and another order; whether a note is true is not in
+# the bill.**
+#
+# The order costs so much because here ROUGE-L reads a note as one text. The package has a second
+# form, `rougeLsum`, which some papers report as ROUGE-L: it compares sentence with sentence, and
+# does not charge for sentences that change places. What is said it does not see either.
 
 # %% [markdown] tags=["slide"]
 # ## What is a high score?
 #
 # A number needs a floor and a ceiling. Three floors learn nothing, or nearly: **lead** takes the
 # first three sentences of the talk, **longest** the three with most words, and **one note** writes
-# the same note for everybody, that of the training part which fits 100 others there best. The
-# ceiling **oracle** knows the person's note: it takes sentences of the talk, at most three, each
-# time the one that lifts ROUGE-1 most. Who copies whole sentences can hardly do better.
+# the same note for everybody: of 100 notes of the training part, the one that has most ROUGE-1
+# against 100 drawn from there. **Oracle** is nearly a ceiling for copying. It knows the person's
+# note, and takes up to three sentences of the talk, each time the one that lifts ROUGE-1 most. It
+# never takes one back, so another choice may have a little more.
 
 # %% Floors and a ceiling tags=["fold"]
 import random
@@ -271,26 +278,26 @@ table([scored(name, [row for row in test if opposite(row.summary) != row.summary
       caption="the notes that have a word with an opposite; F1 in percent")  # fmt: skip
 
 # %% [markdown]
-# On these notes the false ones have 88.3 points of ROUGE-1, and the oracle 34.2, though it knows
-# the answer and says only what was said. A person writes *denies fever* where a talk has *No, I do
-# not*: much of the score is style. The longest sentences are above the first ones, which are
-# greetings.
+# On these notes the false ones have 88.3 points of ROUGE-1, and the oracle has 34.2, though it
+# knows the answer and only repeats what was said. A person writes *denies fever* where a talk has
+# *No, I do not*, and the score is about the wording. The longest sentences are above the first
+# ones, which are often questions; the intervals do not meet.
 
 # %% [markdown] tags=["slide"]
 # ## A model that writes notes
 #
 # | | all nine runs |
 # |---|---|
-# | model | one Pegasus, 1 + 1 layers, 64 wide, 1,000 pieces (words, or parts of rare words) |
+# | model | Pegasus, 1 + 1 layers, 64 wide, 1,000 pieces (words, or parts of rare words) |
 # | reads, writes | the first 62 pieces of a talk, at most 30 pieces of a note |
-# | learns | 1,201 talks with their notes; each seed has its own first weights and order |
+# | learns | 1,201 talks with their notes; each of three seeds has its own first weights and order |
 # | **none** | 150 steps on notes |
-# | **gaps first** | 150 steps on talks, whose principal lines are cut out; then 150 on notes |
+# | **gaps first** | 150 steps on talks with their principal lines cut out; then 150 on notes |
 # | **longer** | notes alone, for as many operations as *gaps first* |
 #
-# *Gaps first* is Pegasus' lesson, [page 6a.4](04_denoising.ipynb): the lines that say most of a
-# talk are cut out, and are to be written; no note is needed for it. The row *longer* is there
-# because whoever has two lessons has also had more operations.
+# *Gaps first* is the lesson of Pegasus, [page 6a.4](04_denoising.ipynb): the lines that say most of
+# a talk are cut out, and the model writes them. No note is needed for it. *Longer* is there because
+# a model with two lessons has also had more operations.
 
 # %% Pieces tags=["fold"]
 import torch
@@ -426,8 +433,8 @@ print("live, a 20th of the steps:", *(f"{row['lesson']}: ROUGE-1 {row['rouge1']:
       for row in live[:3]), sep="\n  ")  # fmt: skip
 
 # %% [markdown]
-# What ran just now is far too short to judge by; it shows that the code runs. What follows shows
-# the kept runs.
+# What ran just now is far too short to judge by; it shows that the code runs. The kept runs
+# follow.
 
 # %% What is kept tags=["fold"]
 import json
@@ -489,25 +496,25 @@ print("lead on the same talks:", as_percent([value / 100 for value in lead_score
 
 # %% [markdown]
 # **All nine runs are below *lead*, which learned nothing.** 150 steps are two readings of the
-# talks. Gaps first is 3.0 points above none, and the interval over seeds leaves 0 out. But as many
-# operations on notes alone did as well, as far as three seeds can tell: gaps first is above
-# *longer* by -0.8 points, and its interval reaches from -6.1 to 4.5.
+# talks. Gaps first is 3.0 points above none, and the interval over three seeds leaves 0 out. But
+# beside *longer*, which had as many operations, it stands at -0.8 points, and that interval reaches
+# from -6.1 to 4.5: three seeds cannot tell the two apart.
 #
-# What is written begins like a note, and then makes a patient up: the first talk is about a man of
-# 55, and the run of gaps first that is shown writes of a female of 56. A count of words that stand
-# in the talk does not see this either. A person's note has 50 % of them; the run that goes on with
-# *a a a* has 60.
+# What is written begins like a note, and then makes a patient up. The first talk is about a man of
+# 55, and the first run of gaps first writes of a female of 56. To count the words that stand in the
+# talk does not show this either: of a person's note 50 % of the words do, and of what the runs of
+# *none* write, such as *a a a*, 60.
 
 # %% [markdown] tags=["slide"]
 # ## When the talk is long: LED
 #
-# Let a text have 12 words. If every word looks at every word, there are $12 \cdot 12 = 144$ pairs.
-# If each looks at itself and at 2 on each side, there are at most $12 \cdot 5 = 60$; a text twice
-# as long has four times as many pairs in the first case, and twice as many in the second. **LED**,
-# the Longformer that writes, is BART with such a window in its encoder, and one **global** word,
-# the first, that sees all and is seen by all: it carries what is far apart. The decoder, which
-# writes little, stays as it was. A window as wide as the text, and nothing global, gives BART
-# again.
+# A text has 12 words. If every word looks at every word, there are $12 \cdot 12 = 144$ pairs. If
+# each looks at itself and at 2 on each side, there are at most $12 \cdot 5 = 60$. A text twice as
+# long has four times as many pairs in the first case, and about twice as many in the second.
+# **LED**, the Longformer that writes, is BART with such a window in its encoder. One word, the
+# first, is **global**: it sees all words and is seen by all, and carries what is far apart. The
+# decoder, which writes little, stays as it was. With a window as wide as the text, and nothing
+# global, LED is BART again.
 
 # %% Count operations tags=["fold"]
 from deepdive.models.text import bart, led
@@ -531,8 +538,9 @@ table([[name, *(f"{value:.0f}" for value in row), f"{row[-1] / row[0]:.1f}"]
 
 # %% [markdown]
 # From 256 to 2,048 tokens, eight times as many, the cost of BART's encoder grows by a factor of
-# 45.3 and that of LED's by one of 8.8. Our talks do not need it: the longest of the test has 931
-# pieces, and BART has 1,024 places.
+# 45.3 and that of LED's by one of 8.8. These encoders are only 32 wide. In wider ones the weights,
+# which cost nearly the same in both, have a larger part, and the two are less far apart. Our talks
+# do not need a window: the longest of the test has 931 pieces, and BART has 1,024 places.
 
 # %% A wide window is BART tags=["fold"]
 torch.manual_seed(0)
@@ -553,11 +561,11 @@ print(f"the longest talk of the test has {tokens[-1]:,} pieces, the middle one "
 # %% [markdown] tags=["slide"]
 # ## Plan ahead: ProphetNet
 #
-# A decoder that guesses only the next word may look no further than the last one. **ProphetNet**
-# guesses several ahead. Beside the row that has read a word stand rows of **streams**, one place
-# further, which have read nothing of their own. All of them guess the same word: the first stream
-# from all words before it, the second without the last one, and so on. Take *the patient denies*,
-# and two streams:
+# A decoder that has only the next word to guess may lean on the last word and plan nothing.
+# **ProphetNet** practises to guess from further back. Beside the row of numbers that has read a
+# word stand rows of **streams**, one place further on, which have read no word of their own. All of
+# them guess the same word: the first stream from all words before it, the second without the last
+# of these, and so on. Take *the patient denies*, and two streams:
 
 # %% Who reads what tags=["nbval-check-output", "fold"]
 from deepdive.models.text.prophetnet import Futures
@@ -571,9 +579,9 @@ table([[guesses[t], read[3 + t], read[6 + t]] for t in range(3)],
 
 # %% [markdown]
 # The first word of a text is always read. With 3 words and 2 streams there are $3 + 2 \cdot 3 = 9$
-# rows: in training three times as many pass through the decoder. When the model writes, only the
-# first stream is asked. The loss is the mean over the streams. Whether this helps a model as small
-# as ours was not measured here.
+# rows, so in training three times as many pass through the decoder. The loss is the mean over the
+# streams. When the model writes, only the first stream is asked. Whether this helps a model as
+# small as ours was not measured here.
 
 # %% The streams and the next word tags=["fold"]
 from deepdive.models.text import prophetnet
@@ -592,10 +600,10 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # %% [markdown]
 # ### Common mistake: to read a score without its floor
 #
-# "Pre-training lifts ROUGE-1 by half, so the notes are good." Half of how much? Three copied
-# sentences of the talk have more. **Symptom:** a table of scores in which no row is a person, an
-# extract or a constant. **Fix:** report a floor and a ceiling on the same texts, with intervals,
-# and read some notes: no score here saw what they say.
+# "Gaps first lifts ROUGE-1 by 3.0 points, so its notes are good." Three sentences copied from the
+# talk have more. **Symptom:** a table of scores in which no row is a person, an extract or a
+# constant. **Fix:** report a floor and a ceiling on the same texts, with intervals, and read some
+# notes: no score here saw what they say.
 
 # %% [markdown]
 # ## What differs
@@ -606,7 +614,7 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # | the encoder | a word sees its window, the first sees all | every word sees every word |
 # | the decoder | BART's | rows of streams beside each word's own |
 # | places | learned, 16,384 for reading | learned; a word says what a distance is worth |
-# | learns from | what BART learns from | the next word, guessed from fewer and fewer words |
+# | learns from | what BART learns from | masked stretches, guessed from fewer and fewer words |
 #
 # LED's own file is a window and its places; its pre-training is BART's, whose weights it begins
 # with. ProphetNet without streams, and with distances that are worth nothing, is BART again.
@@ -614,12 +622,12 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # %% [markdown] tags=["aside"]
 # ## In practice
 #
-# - **Say which ROUGE.** The words may be stemmed or not, ROUGE-L may be computed sentence by
-#   sentence, and recall was once the custom; each gives other numbers. Here: F1, no stemming, the
-#   whole note as one text.
+# - **Say which ROUGE.** The words may be stemmed or not, ROUGE-L may be `rougeLsum`, and recall was
+#   once the custom; each gives other numbers. Here: F1, no stemming, the whole note as one text.
 # - **Look at what is false, apart.** Compare numbers, sides and negations of a note with its source
 #   by rules or by a model that judges entailment, and let people read a sample.
-# - **Do not tune on ROUGE alone.** It rewards length up to a point, and copying always.
+# - **Do not tune on ROUGE alone.** A longer note, or one that copies more, may gain without being
+#   truer.
 # - **LED pads.** A text is padded to a multiple of its window; a text shorter than the window is
 #   cheaper to read with BART.
 # - **ProphetNet in transformers.** In version 5.23 its full pass and its steps disagree for more
@@ -713,11 +721,11 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # ## In three sentences
 #
 # ROUGE counts the words, the pairs of words and the common order that a summary shares with a
-# person's. LED reads long talks through a window, ProphetNet learns by guessing further ahead, and
+# person's. LED reads long talks through a window, ProphetNet learns to guess from further back, and
 # neither makes the score look at what is said. If a note says the opposite of what was said, its
 # score hardly tells: notes in which one word was turned into its opposite kept 88.3 of 100 points
-# of ROUGE-1, more than twice what the best extract had, and to put true sentences in another order
-# cost far more ROUGE-L than to make them false.
+# of ROUGE-1, more than twice what the oracle's copied sentences had, and to put true sentences in
+# another order cost far more ROUGE-L, read over the whole note, than to make them false.
 #
 # ## Further reading
 #
