@@ -90,7 +90,7 @@ show(
 # | 5.8 | [Positions in relation](08_positions.ipynb) | How far, and not where? | 30 |
 # | 5.9 | [Choosing an attention](09_choosing.ipynb) | Which one do you take? | 20 |
 # | 5.10 | [T5: every task as text](10_t5.ipynb) | One clerk or two? | 18 |
-# | 5.11 | [Experts: each token meets one](11_experts.ipynb) | Eight clerks for the work of one? | 16 |
+# | 5.11 | [Experts: each token meets one](11_experts.ipynb) | What do eight clerks cost? | 16 |
 # | 5.13 | [Two machines, one model](13_machines.ipynb) | How often must they speak? | 17 |
 #
 # In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.
