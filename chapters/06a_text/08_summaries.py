@@ -122,6 +122,7 @@ def opposite(note):
     return note
 
 
+# %% Or one number
 def another_number(note):
     """The note with its first digit changed."""
     return re.sub(r"\d", lambda digit: str(int(digit[0]) % 9 + 1), note, count=1)
@@ -239,6 +240,7 @@ def longest(talk):
     return " ".join(said[i] for i in sorted(chosen))
 
 
+# %% The ceiling tags=["fold"]
 def oracle(talk, note):
     said, chosen, best = spoken(talk), [], 0.0
     for _ in range(3):
@@ -343,6 +345,7 @@ def loss_of(net, batch):
     return cross_entropy(logits, tgt[:, 1:], pad=pieces.pad)
 
 
+# %% What each lesson reads and writes tags=["fold"]
 def notes_of(batch):
     return [([*chain(*talks["train"][i][0])], talks["train"][i][1]) for i in batch]
 
@@ -381,6 +384,7 @@ def learned(net, pairs_of, steps, seed, rate=2e-3):
         schedule=lambda step: rate * min(1.0, step / 30))  # fmt: skip
 
 
+# %% Write tags=["fold"]
 def written(net):
     """The notes of all talks of the test, greedily."""
     src = padded([[*chain(*lines)] for lines, _ in talks["test"]])

@@ -232,7 +232,7 @@ def measured_price():
     log_p = TOY.model(tokens[None])[0].log_softmax(-1)
     nats = -log_p[:-1].gather(1, tokens[1:, None])[:, 0]
     bits = nats / torch.log(torch.tensor(2.0))
-    return {"bits": float(bits.mean()), "dearest": int(bits.argmax())}
+    return {"bits": round(float(bits.mean()), 4), "dearest": int(bits.argmax())}
     ### END SOLUTION
 
 
