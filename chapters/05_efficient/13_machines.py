@@ -271,11 +271,11 @@ print(f"last norm, which both must hold alike: {apart['']:.0e} apart with all su
       f"{apart['way back: ']:.2f} without those on the way back")  # fmt: skip
 
 # %% [markdown]
-# The first loss is right, and then it falls as it should. After 60 steps of this one run it even
-# stands below the right one, 3.21 against 3.28. But the machines no longer hold one model. The
-# weights of the last norm, which both must have alike,
-# are 0.07 apart: each machine has followed the part of the gradient that came through its own half.
-# To join the halves now would give a model that nobody has trained.
+# The first loss is right, and later ones fall as they should. After 60 steps of this one run the
+# loss even stands below the right one, 3.21 against 3.28. But the machines no longer hold one
+# model. The weights of the last norm, which both must have alike, are 0.07 apart: each machine has
+# followed the part of the gradient that came through its own half. To join the halves now would
+# give a model that nobody has trained.
 #
 # Without the sums on the way out it is easier to see. The first loss is wrong already, and later it
 # is below 0, as no mean of $-\log p$ can be: the two halves of the vocabulary were never added up.
@@ -324,13 +324,15 @@ print(f"{count:,} weights, {count * 16 / 1e9:.0f} GB to train them")
 #
 # Weights are not all. A decoder that writes keeps the keys and values of all tokens so far, its
 # **cache**, which with long texts and many readers outgrows the weights. Query heads may share keys
-# and values in groups ([page 6a.2](../06a_text/02_todays_decoder.ipynb)). There are other ways.
+# and values in groups ([page 6a.2](../06a_text/02_todays_decoder.ipynb)). There are two other ways:
+# one summary for all heads, and a board of fixed size (in a fold), with nothing kept for a token.
 #
 # ### Latent attention: keep a summary, not the notes
 #
 # 128 cooks keep notes on every order: what it is about (a key) and what to do (a value). Why not
-# keep one summary of the order, from which each cook can make the notes? Latent attention (DeepSeek-AI 2024) keeps a row $c$ of 512 numbers for each token, the
-# **latent**. A head's key is $W_k c$, its value $W_v c$.
+# keep one summary of the order, from which each cook can make the notes? Latent attention
+# (DeepSeek-AI 2024) keeps a row $c$ of 512 numbers for each token, the **latent**. A head's key is
+# $W_k c$, its value $W_v c$.
 #
 # The notes need not even be made. Take a query $q = (1, 2)$, a latent $c = (3, 1, 2)$ and
 #
@@ -362,10 +364,10 @@ with torch.no_grad():
 assert torch.allclose(*both, atol=1e-12)
 print(f"absorbed and plain: {float((both[0] - both[1]).abs().max()):.0e} apart")
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ### The gated delta rule: a board that is wiped
 #
-# The other way is to keep nothing for a token. Linear attention
+# This way keeps nothing for a token. Linear attention
 # ([page 5.4](04_low_rank_and_features.ipynb)) adds each value to a board of fixed size, under its
 # key. A boy writes on it: flour costs 5, sugar costs 3. The next day he writes: flour costs 7. Who
 # asks linear attention for the price of flour hears 12, since nothing was ever wiped off.

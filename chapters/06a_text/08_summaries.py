@@ -614,7 +614,8 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # | learns from | what BART learns from | masked stretches, guessed from fewer and fewer words |
 #
 # LED's own file is a window and its places; its pre-training is BART's, whose weights it begins
-# with. With a window as wide as the text, and nothing global, it is BART again. ProphetNet without streams, and with distances that are worth nothing, is BART again.
+# with. With a window as wide as the text, and nothing global, it is BART again. So is ProphetNet
+# without streams, and with distances that are worth nothing.
 
 # %% [markdown] tags=["aside"]
 # ## In practice
