@@ -72,9 +72,9 @@ two_kitchens(order, A, B)
 # | second kitchen's list | | | 4 | 4 | 4 | 12 |
 # | added up | | | | | 20 | 28 |
 #
-# The bowls decide where to cut. To round up a sum is not to add up what was rounded, so who rounds
-# must know the whole number. Cut by columns, a kitchen does: for its two components it sees cakes
-# *and* pies. What comes after the bowls is only added, and a sum can wait until the end.
+# The bowls decide where to cut. Two numbers that are rounded up and then added may give more than
+# their sum rounded up, so a kitchen that rounds must know the whole number. Cut by columns it does:
+# for its two components it sees cakes *and* pies. What follows is only added, which can wait.
 #
 # In a feed-forward layer the bowls are the activation $g$, a component is a unit, and the two
 # matrices are cut in the same way, $A$ by columns and $B$ by rows:
@@ -101,10 +101,10 @@ print("bowls rounded apart:", apart.int().tolist(), "instead of", bowls(x @ A).i
 # %% [markdown] tags=["slide"]
 # ## A block speaks twice
 #
-# This is Megatron-LM (Shoeybi et al. 2019), which cuts the whole of a Transformer so. Attention is
-# even easier than bowls: each head is a small attention of its own, so a machine takes whole heads.
-# Its queries, keys and values are columns of three matrices, and the matrix behind the heads is cut
-# by rows. Choose how many machines there are:
+# Megatron-LM (Shoeybi et al. 2019) cuts a whole Transformer in this way. Attention is even easier
+# than bowls: each head is a small attention of its own, so a machine takes whole heads. Its
+# queries, keys and values are columns of three matrices, and the matrix behind the heads is cut by
+# rows. Choose how many machines there are:
 
 # %% Draw the block tags=["slide", "fold"]
 from deepdive.page.split_block import split_block
@@ -271,11 +271,11 @@ print(f"last norm, which both must hold alike: {apart['']:.0e} apart with all su
       f"{apart['way back: ']:.2f} without those on the way back")  # fmt: skip
 
 # %% [markdown]
-# The first loss is right, and then the loss falls as it should. After 60 steps of this one run it
-# even stands below the right one, 3.21 against 3.28. Nothing in the curve gives the fault away. But
-# the machines no longer hold one model. The weights of the last norm, which both must have alike,
-# are 0.07 apart: each machine has followed the part of the gradient that came through its own half.
-# To join the halves now would give a model that nobody has trained.
+# The first loss is right, and later ones fall as they should. After 60 steps of this one run the
+# loss even stands below the right one, 3.21 against 3.28. But the machines no longer hold one
+# model. The weights of the last norm, which both must have alike, are 0.07 apart: each machine has
+# followed the part of the gradient that came through its own half. To join the halves now would
+# give a model that nobody has trained.
 #
 # Without the sums on the way out it is easier to see. The first loss is wrong already, and later it
 # is below 0, as no mean of $-\log p$ can be: the two halves of the vocabulary were never added up.
@@ -323,16 +323,16 @@ print(f"{count:,} weights, {count * 16 / 1e9:.0f} GB to train them")
 # ## What a machine must remember
 #
 # Weights are not all. A decoder that writes keeps the keys and values of all tokens so far, its
-# **cache**, and with long texts and many readers the cache outgrows the weights. Query heads may
-# share keys and values in groups ([page 6a.2](../06a_text/02_todays_decoder.ipynb)). Here are two
-# other ways to a smaller cache.
+# **cache**, which with long texts and many readers outgrows the weights. Query heads may share keys
+# and values in groups ([page 6a.2](../06a_text/02_todays_decoder.ipynb)). There are two other ways:
+# one summary for all heads, and a board of fixed size (in a fold), with nothing kept for a token.
 #
 # ### Latent attention: keep a summary, not the notes
 #
-# 128 cooks each keep notes on every order: what it is about (a key) and what to do (a value). All
-# notes come from the same order. Why not keep one summary of it, from which each cook can make the
-# notes? Latent attention (DeepSeek-AI 2024) keeps a row $c$ of 512 numbers for each token, the
-# **latent**. A head's key is $W_k c$, its value $W_v c$.
+# 128 cooks keep notes on every order: what it is about (a key) and what to do (a value). Why not
+# keep one summary of the order, from which each cook can make the notes? Latent attention
+# (DeepSeek-AI 2024) keeps a row $c$ of 512 numbers for each token, the **latent**. A head's key is
+# $W_k c$, its value $W_v c$.
 #
 # The notes need not even be made. Take a query $q = (1, 2)$, a latent $c = (3, 1, 2)$ and
 #
@@ -364,10 +364,10 @@ with torch.no_grad():
 assert torch.allclose(*both, atol=1e-12)
 print(f"absorbed and plain: {float((both[0] - both[1]).abs().max()):.0e} apart")
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ### The gated delta rule: a board that is wiped
 #
-# The other way is to keep nothing for a token. Linear attention
+# This way keeps nothing for a token. Linear attention
 # ([page 5.4](04_low_rank_and_features.ipynb)) adds each value to a board of fixed size, under its
 # key. A boy writes on it: flour costs 5, sugar costs 3. The next day he writes: flour costs 7. Who
 # asks linear attention for the price of flour hears 12, since nothing was ever wiped off.
@@ -481,7 +481,7 @@ print(f"a board has as many numbers as {state // measured['all heads their own']
 # speak twice, and twice again on the way back. They then say what one would say, but for rounding:
 # after 60 steps of training, the answers of the pair were about 5e-11 from those of one at most.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## What differs
 
 # %%
@@ -497,7 +497,7 @@ compare("megatron")
 # ## Common mistake: to cut what stands together
 #
 # Keys and values are one matrix here, the keys' rows above the
-# values'. Cut in two in the middle, one machine gets all the keys and the other all the values. The
+# values'. Cut in the middle, one machine gets all the keys and the other all the values. The
 # shapes are the same, so nothing fails:
 
 # %%

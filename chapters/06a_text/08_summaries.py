@@ -208,22 +208,20 @@ for note in sorted(both, key=len)[:2]:
 # and with a wrong digit 97.0. (A few notes are a single word, such as *None*, and lose all.) The
 # same true sentences in reverse order keep all of ROUGE-1 and 44.5 of ROUGE-L. On the 97 notes that
 # allow both changes the false ones are 52.7 points of ROUGE-L ahead, with an interval from 49.2 to
-# 56.3. **These scores charge for other words and another order; whether a note is true is not in
-# the bill.**
+# 56.3. **These scores charge for other words and another order, not for what is false.**
 #
-# The order costs so much because here ROUGE-L reads a note as one text. The package has a second
-# form, `rougeLsum`, which some papers report as ROUGE-L: it compares sentence with sentence, and
-# does not charge for sentences that change places. What is said it does not see either.
+# Order costs so much because ROUGE-L reads the note as one text here. The package has a second
+# form, `rougeLsum`, which some papers report as ROUGE-L. It compares sentence with sentence, and
+# does not charge for sentences that change places. Nor does it see what is said.
 
 # %% [markdown] tags=["slide"]
 # ## What is a high score?
 #
 # A number needs a floor and a ceiling. Three floors learn nothing, or nearly: **lead** takes the
 # first three sentences of the talk, **longest** the three with most words, and **one note** writes
-# the same note for everybody: of 100 notes of the training part, the one that has most ROUGE-1
-# against 100 drawn from there. **Oracle** is nearly a ceiling for copying. It knows the person's
-# note, and takes up to three sentences of the talk, each time the one that lifts ROUGE-1 most. It
-# never takes one back, so another choice may have a little more.
+# the same note for everybody: of 100 training notes, the one that has most ROUGE-1 against 100 that
+# were drawn. **Oracle**, nearly a ceiling for copying, knows the person's note: it takes up to
+# three sentences of the talk, each time the one that lifts ROUGE-1 most.
 
 # %% Floors and a ceiling tags=["fold"]
 import random
@@ -297,9 +295,9 @@ table([scored(name, [row for row in test if opposite(row.summary) != row.summary
 # | **gaps first** | 150 steps on talks with their principal lines cut out; then 150 on notes |
 # | **longer** | notes alone, for as many operations as *gaps first* |
 #
-# *Gaps first* is the lesson of Pegasus, [page 6a.4](04_denoising.ipynb): the lines that say most of
-# a talk are cut out, and the model writes them. No note is needed for it. *Longer* is there because
-# a model with two lessons has also had more operations.
+# *Gaps first* is the lesson of Pegasus, [page 6a.4](04_denoising.ipynb): the model writes the lines
+# that say most of a talk, so no note is needed. *Longer* is there because a model with two lessons
+# has also had more operations.
 
 # %% Pieces tags=["fold"]
 import torch
@@ -517,8 +515,7 @@ print("lead on the same talks:", as_percent([value / 100 for value in lead_score
 # long has four times as many pairs in the first case, and about twice as many in the second.
 # **LED**, the Longformer that writes, is BART with such a window in its encoder. One word, the
 # first, is **global**: it sees all words and is seen by all, and carries what is far apart. The
-# decoder, which writes little, stays as it was. With a window as wide as the text, and nothing
-# global, LED is BART again.
+# decoder, which writes little, stays as it was.
 
 # %% Count operations tags=["fold"]
 from deepdive.models.text import bart, led
@@ -609,7 +606,7 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # constant. **Fix:** report a floor and a ceiling on the same texts, with intervals, and read some
 # notes: no score here saw what they say.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## What differs
 #
 # | | LED | ProphetNet |
@@ -621,7 +618,8 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # | learns from | what BART learns from | masked stretches, guessed from fewer and fewer words |
 #
 # LED's own file is a window and its places; its pre-training is BART's, whose weights it begins
-# with. ProphetNet without streams, and with distances that are worth nothing, is BART again.
+# with. With a window as wide as the text, and nothing global, it is BART again. So is ProphetNet
+# without streams, and with distances that are worth nothing.
 
 # %% [markdown] tags=["aside"]
 # ## In practice
