@@ -245,7 +245,7 @@ with torch.no_grad():
     paid = cross_entropy(TOY.model(tokens)[0, :-1], tokens[0, 1:], reduction="none")
 nats = float(paid.mean())
 assert abs(found["bits"] - nats) > 1e-3, f"bits: {found['bits']:.3f} are nats; 1 bit is 0.69 nats"
-assert abs(found["bits"] - nats / 0.6931) < 0.01, (
+assert abs(found["bits"] - nats / 0.693147) < 0.001, (
     f"bits: {found['bits']:.3f}; the row of each letter says what follows it. Is each letter asked "
     "for in the row before it, and the new line not at all?"
 )
