@@ -215,7 +215,7 @@ LINE = choose(
     "Where is my father, sir?",
     "O, be not angry with him.",
     "They will be here at one.",
-    "What news is from France?",
+    "What news have you for me?",
     "Sleep, and forget the war.",
     "She sings like no lark.",
     "Let the gates be open.",
