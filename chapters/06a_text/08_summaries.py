@@ -569,7 +569,7 @@ print(f"the longest talk of the test has {tokens[-1]:,} pieces, the middle one "
 # of these, and so on. Take *the patient denies*, and two streams:
 
 # %% Who reads what tags=["nbval-check-output", "fold"]
-from deepdive.models.text.prophetnet import Futures
+from deepdive.layers.future_attention import Futures
 
 text = ["the", "patient", "denies"]
 allowed = Futures(2).dense(9)[0, 0][:, :3].tolist()

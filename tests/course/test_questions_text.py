@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from itertools import chain
 
 import pytest
 import torch
 from checkout import ROOT
+from question_numbers import Numbers, check_numbers, check_shares, with_a_number
 from torch.nn import functional as F
 
-from deepdive.course.questions import FILES, Item, load
+from deepdive.course.questions import FILES, load
 from deepdive.decoding.scores import filter_min_p, filter_top_p
 from deepdive.evaluate.summaries import rouge
 from deepdive.layers import GatedFeedForward, LayerNorm, RMSNorm
@@ -23,10 +23,6 @@ from deepdive.training.objectives import unigram_f1
 CHAPTER = ROOT / "chapters" / "06a_text"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
-
-
-def right(item: Item) -> str:
-    return item.options[item.right].text
 
 
 def test_there_are_32_items_and_two_forms_of_12() -> None:
@@ -67,7 +63,7 @@ def pairs_seen(length: int, side: int = 3) -> float:
 SHARED, OWN, REST = 3, 5, 15  # words
 F1 = unigram_f1([*"abcde"], [*"abc", *"ghijklmnopqr"])
 # By id: each answer that has a number, and the numbers that stand in it, in their order.
-NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+NUMBERS: Numbers = {
     "price-of-three": {
         "2": (bits(1 / 4, 1 / 2, 1 / 16, 1 / 2) / 4,), "8": (bits(1 / 4, 1 / 2, 1 / 16, 1 / 2),),
         "0.33": ((1 / 4 + 1 / 2 + 1 / 16 + 1 / 2) / 4,), "1.39": (2 * math.log(2),),
@@ -111,20 +107,10 @@ SHARES = {"rouge-two-by-hand": rouge("no pain at all", "no pain at night")["roug
 
 
 def test_every_number_in_an_answer_is_computed_here() -> None:
-    with_number = {item.id for item in ITEMS.values() if re.search(r"\d", right(item))}
-    assert with_number <= NUMBERS.keys() | SHARES, with_number - NUMBERS.keys() - SHARES.keys()
-    for name, share in SHARES.items():
-        top, _, bottom = right(ITEMS[name]).partition("/")
-        assert abs(int(top) / int(bottom) - share) < 1e-9, name
-    for name, answers in NUMBERS.items():
-        assert right(ITEMS[name]) == next(iter(answers)), name
-        for text, values in answers.items():
-            assert text in {option.text for option in ITEMS[name].options}, (name, text)
-            said = re.findall(r"\d+(?:\.\d+)?", text)
-            assert len(said) == len(values), (name, text, said)
-            for number, value in zip(said, values, strict=True):
-                half = 0.5 * 10 ** -len(number.partition(".")[2])
-                assert abs(value - float(number)) <= half + 1e-9, (name, text, value)
+    found = with_a_number(ITEMS)
+    assert found <= NUMBERS.keys() | SHARES, found - NUMBERS.keys() - SHARES.keys()
+    check_numbers(ITEMS, NUMBERS)
+    check_shares(ITEMS, SHARES)
 
 
 # -- what answers say, tried

@@ -23,9 +23,10 @@ from transformers import ProphetNetConfig, ProphetNetForConditionalGeneration
 
 from deepdive.decoding import greedy
 from deepdive.layers import gelu_tanh
+from deepdive.layers.future_attention import FutureAttention, Futures
 from deepdive.masks import Mask
 from deepdive.models.text import prophetnet
-from deepdive.models.text.prophetnet import FutureAttention, FutureDecoder, Futures
+from deepdive.models.text.prophetnet import FutureDecoder
 from deepdive.positions.t5 import widening
 from deepdive.published import family, from_config, load, save
 from deepdive.training.objectives import future_loss

@@ -12,7 +12,7 @@ a time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -21,9 +21,8 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
-from deepdive.course.clinic.ward import Ward, draw_losses, taught
+from deepdive.course.clinic.ward import Ward, draw_losses, taught, taught_once
 from deepdive.page.plotting import with_alt
-from deepdive.training.seeds import undisturbed
 
 LETTERS = "_^ .adehlnorstw"  # padding, the beginning, the space, the end, letters
 WORDS = ("the", "hen", "has", "seen", "ten", "toads", "and", "an", "old", "rat", "sat", "near")
@@ -251,21 +250,7 @@ def _loss(model: Writer, read: Texts) -> Tensor:
     return model.loss(read, model(read.tokens)[0])
 
 
-@cache
-def _weights(seed: int, steps: int) -> tuple[Mapping[str, Tensor], list[float]]:
-    model, curve = _trained(HEALTHY, seed, steps)
-    return model.state_dict(), curve
-
-
-def _healthily(seed: int, steps: int) -> tuple[Writer, list[float]]:
-    """A decoder of healthy training, whose parts may then be exchanged."""
-    weights, curve = _weights(seed, steps)
-    with undisturbed():
-        model = Writer(HEALTHY)
-    model.load_state_dict(weights)
-    return model, [*curve]
-
-
+_healthily = taught_once(partial(_trained, HEALTHY), partial(Writer, HEALTHY))
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
 admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
 misjudged, unproven = WARD.misjudged, WARD.unproven

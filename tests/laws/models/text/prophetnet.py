@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from deepdive.attention import KVCache, MultiHeadAttention
+from deepdive.layers.future_attention import FutureAttention, Futures
 from deepdive.masks import Causal
 from deepdive.models.text import bart, prophetnet
-from deepdive.models.text.prophetnet import FutureAttention, FutureDecoder, Futures, ProphetNet
+from deepdive.models.text.prophetnet import FutureDecoder, ProphetNet
 from laws import Case, Fails, Pair, case, padding_of, random_rows
 from laws.models.seq2seq.seq2seq import pair_case
 from laws.models.transformer.transformer import ORDER, SOURCE
