@@ -101,9 +101,12 @@ def _drawing(line: str, experts: Sequence[int], n_experts: int, room: int) -> st
         f'<text x="8" y="14">the line</text><text x="8" y="{LANE - 8}">pass by, in the residual '
         "stream</text>"
     ]
-    for i in range(len(line)):
+    for i, letter in enumerate(line):
         x, y = _home(i)
-        parts.append(f'<rect class="rt-home" x="{x}" y="{y}" {square}/>')
+        parts.append(
+            f'<rect class="rt-home" x="{x}" y="{y}" {square}/>'
+            f'<text class="rt-name" x="{x + SIDE // 2}" y="{y + 16}">{escape(shown(letter))}</text>'
+        )
     for e in range(n_experts):
         x, y = _slot(e, 0)
         parts.append(f'<text class="rt-name" x="{x + 21}" y="{y - 8}">E{e + 1}</text>')
