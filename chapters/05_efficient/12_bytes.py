@@ -361,7 +361,7 @@ table(shown or [{"letters": "no kept file here"}],
 # Both readers are small, learned with one rate, and met no misprint before the test. Misprints in
 # training may help the reader of pieces; exercise 3 asks how much.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown] tags=["aside"]
 # ## What differs
 
 # %%
@@ -390,7 +390,8 @@ assert octets[:4].decode() == "Grü"
 # The mend: cut where a character begins, `text[:n]` before `encode`, and count both. The same holds
 # for what a model writes: a byte that does not fit the one before it is no character. It is decoded
 # to a sign that says so, and nothing fails.
-#
+
+# %% [markdown] tags=["aside"]
 # ## In practice
 #
 # | you have | take |
@@ -405,16 +406,8 @@ assert octets[:4].decode() == "Grü"
 # - ByT5 begins its texts with padding, as T5 does, and ends them with token 1.
 # - Xue et al. report that ByT5 is ahead of mT5 at the small sizes, that it keeps more under noise,
 #   and that it is slower to train and to use (their sections 4 and 6).
-#
-# ## In three sentences
-#
-# A model of bytes needs no tokeniser and reads every text, and pays with length: here with three
-# times as many tokens, and for Thai with 2.8 times as many bytes as for English. ByT5 spends on a
-# deep encoder what a table of 250,112 pieces had taken. For the same operations the help desk is
-# better served by pieces with each of three seeds while all is spelled right, though three seeds
-# leave some doubt; where a fifth of the letters is spoiled, the reader of bytes is ahead in all
-# four ways, and at every rate it keeps more of its skill.
-#
+
+# %% [markdown] tags=["aside"]
 # ## Five questions
 #
 # Answer each in a sentence, then open.
@@ -458,7 +451,8 @@ assert octets[:4].decode() == "Grü"
 #    by others. The reader of pieces above has all 256 bytes in its vocabulary, too.
 #
 #    </details>
-#
+
+# %% [markdown] tags=["aside"]
 # ## Exercises
 #
 # 1. *(by hand, 4 min)* Which tokens is `né` to ByT5?
@@ -493,6 +487,15 @@ assert 96 * n * d**2 + 64 * n**2 * d == 8 * (24 * n * d**2 + 4 * n**2 * d)
 print("answers 1 and 2 hold")
 
 # %% [markdown]
+# ## In three sentences
+#
+# A model of bytes needs no tokeniser and reads every text, and pays with length: here with three
+# times as many tokens, and for Thai with 2.8 times as many bytes as for English. ByT5 spends on its
+# layers, most of them the encoder's, what a table of 250,112 pieces had taken. For the same
+# operations the help desk's reader of pieces is ahead with each of three seeds while all is spelled
+# right, though not beyond doubt; but where a fifth of the letters goes wrong, the reader of bytes
+# is ahead in all four ways, and at each rate it keeps more of its skill.
+#
 # ## Further reading
 #
 # - Xue et al. (2022), *ByT5: Towards a Token-Free Future with Pre-trained Byte-to-Byte Models*:
