@@ -30,7 +30,7 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
-# A computer keeps text as bytes, numbers from 0 to 255. In UTF-8 an English letter is one byte, a
+# A computer keeps text as bytes, numbers of eight bits each. In UTF-8 an English letter is one byte, a
 # Greek one two, a Chinese sign three. Most models never see them: a tokeniser joins frequent
 # neighbours into pieces, thousands of them, and the model reads the numbers of pieces. ByT5 (Xue et
 # al. 2022) leaves the tokeniser out. It is mT5, the T5 of many languages, reading and writing
@@ -197,6 +197,7 @@ def spoiled(text, way, rate, lots):
     return "".join(out)
 
 
+# %% Some that are spoiled tags=["fold"]
 def counted(texts):
     """Mean numbers of bytes and of pieces of a text."""
     return [sum(len(known.encode(text)) for text in texts) / len(texts)
@@ -491,7 +492,7 @@ print("answers 1 and 2 hold")
 #
 # A model of bytes needs no tokeniser and reads every text, and pays with length: here with three
 # times as many tokens, and for Thai with 2.8 times as many bytes as for English. ByT5 spends on its
-# layers, most of them the encoder's, what a table of 250,112 pieces had taken. For the same
+# layers, most of them the encoder's, what mT5's table of pieces had taken. For the same
 # operations the help desk's reader of pieces is ahead with each of three seeds while all is spelled
 # right, though not beyond doubt; but where a fifth of the letters goes wrong, the reader of bytes
 # is ahead in all four ways, and at each rate it keeps more of its skill.
