@@ -30,7 +30,7 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
-# A computer keeps text as bytes, numbers of eight bits each. In UTF-8 an English letter is one byte, a
+# A computer keeps text as bytes, numbers of eight bits. In UTF-8 an English letter is one byte, a
 # Greek one two, a Chinese sign three. Most models never see them: a tokeniser joins frequent
 # neighbours into pieces, thousands of them, and the model reads the numbers of pieces. ByT5 (Xue et
 # al. 2022) leaves the tokeniser out. It is mT5, the T5 of many languages, reading and writing
