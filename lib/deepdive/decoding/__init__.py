@@ -10,6 +10,9 @@ A model that generates has `begin(*inputs) -> state` and `step(tokens (B, t), st
 The tokens returned are the new ones: without the prompt, without the end token. The model runs in
 evaluation mode and without gradients, and is left as it was.
 
+Many questions after one prompt, their labels scored or their answers written, are asked side by
+side by `Prompted`.
+
 What says a symbol in each frame of a sound is read by `decoding.ctc`, also with the language model
 of words that `decoding.ngram` counts.
 
@@ -25,6 +28,7 @@ Book: 2.5
 
 from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
 from deepdive.decoding.one_by_one import greedy, sample
+from deepdive.decoding.prompted import Prompted
 from deepdive.decoding.published import beam_settings, greedy_settings
 from deepdive.decoding.scores import (
     Rule,
@@ -40,6 +44,7 @@ from deepdive.decoding.session import generating
 
 __all__ = [
     "Hypothesis",
+    "Prompted",
     "Rule",
     "beam",
     "beam_settings",
