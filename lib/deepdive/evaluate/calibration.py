@@ -91,7 +91,8 @@ def contextual(log_probs: Any, of_nothing: Any) -> Real:
             f"log_probs, of_nothing: came with shapes {scores.shape}, {nothing.shape}; expected "
             "(N, n_labels) and (M, n_labels)"
         )
-    return _shares(scores - np.log(_shares(nothing).mean(0)))
+    said: Real = _shares(scores - np.log(_shares(nothing).mean(0)))
+    return said
 
 
 def _shares(scores: Real) -> Real:
