@@ -1,7 +1,7 @@
 """Learning from a prompt alone, measured on SmolLM2: what page 6a.7 keeps, and its pictures read.
 
 A prompt is demonstrations, each a question with its label, then a question without one. All
-demonstrations of a draw are read once: from 16 of them the first 8, 4, 2 and 1 are had by forgetting
+demonstrations of a draw are read once: of 16 of them the first 8, 4, 2 and 1 are had by forgetting
 (`Prompted.crop`), and all questions are asked side by side.
 
     by_shots(speaker(), sentiment(), shots=(16, 8, 4), labels="true", seed=0, queries=100)
@@ -26,7 +26,7 @@ from deepdive.decoding import Prompted
 from deepdive.evaluate import contextual
 from deepdive.models.text.llama import Llama
 from deepdive.published.smollm2 import smollm2_model, smollm2_tokenizer
-from deepdive.tokenizers import ByteBPETokenizer
+from deepdive.tokenizers import Tokenizer
 
 NOTHING = ("N/A", "", "[MASK]")  # Zhao et al. 2021, section 5
 LABELS = ("true", "random", "flipped")
@@ -37,7 +37,7 @@ class Speaker(NamedTuple):
     """A model and its tokeniser."""
 
     model: Llama
-    tokenizer: ByteBPETokenizer
+    tokenizer: Tokenizer
 
 
 @cache
@@ -53,13 +53,13 @@ class Wording:
     ask: str
     words: tuple[str, ...]
 
-    def question(self, tokenizer: ByteBPETokenizer, text: str) -> Tokens:
+    def question(self, tokenizer: Tokenizer, text: str) -> Tokens:
         return tokenizer.encode(self.ask.format(text))
 
-    def labels(self, tokenizer: ByteBPETokenizer) -> list[Tokens]:
+    def labels(self, tokenizer: Tokenizer) -> list[Tokens]:
         return [tokenizer.encode(f" {word}") for word in self.words]
 
-    def shown(self, tokenizer: ByteBPETokenizer, text: str, label: int) -> Tokens:
+    def shown(self, tokenizer: Tokenizer, text: str, label: int) -> Tokens:
         """A demonstration: the question, its label, an empty line."""
         return [*self.question(tokenizer, text), *self.labels(tokenizer)[label],
                 *tokenizer.encode("\n\n")]  # fmt: skip
@@ -128,7 +128,7 @@ def relabelled(labels: Sequence[int], kind: str, n_classes: int, seed: int) -> l
     return [(label + (kind == "flipped")) % n_classes for label in labels]
 
 
-def answers(prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Any) -> Tensor:
+def answers(prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer) -> Tensor:
     """log p of each label's word after each text, (N, n_labels)."""
     questions = [wording.question(tokenizer, text) for text in texts]
     return prompt.labels(questions, wording.labels(tokenizer))
@@ -139,7 +139,7 @@ def digits(numbers: Any) -> str:
     return "".join(str(int(n)) for n in numbers)
 
 
-def said(prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Any) -> list[str]:
+def said(prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer) -> list[str]:
     """What is said of each text, and what after contextual calibration."""
     found = answers(prompt, wording, texts, tokenizer)
     nothing = answers(prompt, wording, NOTHING, tokenizer)
@@ -152,7 +152,7 @@ def by_shots(
 ) -> dict[str, list[str]]:  # fmt: skip
     """What is said after each number of shots, most first: the demonstrations are read once."""
     wording = task.wording if wording is None else wording
-    examples = drawn(task.shown, max(shots), seed)
+    examples = drawn(task.shown, max(1, *shots), seed)
     given = relabelled(examples.labels, labels, len(wording.words), seed)
     asked = drawn(task.asked, queries, seed=0).texts
     prompt, ends = Prompted(who.model), [0]

@@ -1,9 +1,10 @@
 """Heads that look for what came before: where did this token stand last, and what followed it?
 
-    score(head) = mean over i of weights[n + i, i + 1],  tokens 0 ... n - 1 drawn, then the same again
+    score(head) = mean over i of weights[n + i, i + 1],  n tokens, drawn, and the same n again
 
-In the second half of such a text the token before says nothing of the next one, but the first half
-does: whoever attends to the place behind the same token reads it there (Olsson et al. 2022).
+In the second half of such a text nothing says what comes next but the first half: who attends to
+the place behind the same token reads it there.
+Source: Olsson et al. 2022, "In-context Learning and Induction Heads", prefix matching.
 """
 
 from __future__ import annotations

@@ -20,14 +20,14 @@ def points(queries: int = 100) -> list[dict[str, Any]]:
             shots = SHOTS if labels == "true" else FEW
             found += [{"part": "shots", "task": "sentiment", "labels": labels, "seed": seed,
                        "shots": list(shots), "queries": queries}]  # fmt: skip
-        found += [{"part": "shots", "task": "topics", "labels": labels, "seed": seed,
-                   "shots": list(FEW), "queries": queries * 4 // 5} for labels in LABELS]  # fmt: skip
+            found += [{"part": "shots", "task": "topics", "labels": labels, "seed": seed,
+                       "shots": list(FEW), "queries": queries * 4 // 5}]  # fmt: skip
         found += [{"part": "steps", "form": form, "seed": seed, "shots": 4, "queries": queries // 2}
                   for form in two_steps.FORMS]  # fmt: skip
     found += [{"part": "none", "task": "topics", "wording": "", "queries": queries * 4 // 5}]
     found += [{"part": "none", "task": "sentiment", "wording": wording, "queries": queries}
               for wording in WORDINGS]  # fmt: skip
-    found += [{"part": "built"}, {"part": "copy"}]
+    found += [{"part": "copy"}]
     found += [{"part": "order", "seed": 0, "queries": queries * 2 // 5}]
     found += [{"part": "wording", "wording": wording, "seed": seed, "shots": 4, "queries": queries}
               for seed in SEEDS for wording in [*WORDINGS][1:]]  # fmt: skip
@@ -39,8 +39,6 @@ def measure(part: str, **point: Any) -> dict[str, Any]:
     who = speaker()
     if part == "steps":
         return two_steps.by_form(who, **point)
-    if part == "built":
-        return {"positive": in_context.built(who)}
     if part == "copy":
         return copying(who)
     task = TASKS[point.pop("task", "sentiment")]()
