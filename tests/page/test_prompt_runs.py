@@ -58,8 +58,8 @@ def test_a_built_prompt_holds_what_its_key_says() -> None:
     found = in_context.built(WHO)
     assert len(found) == 3 ** len(BUILT)
     for key in ("0000", "1020", "2111"):
-        shown = [(text, label ^ (state == "2"))
-                 for (text, label), state in zip(BUILT, key, strict=True) if state != "0"]  # fmt: skip
+        states = zip(BUILT, key, strict=True)
+        shown = [(text, label ^ (state == "2")) for (text, label), state in states if state != "0"]
         for n, text in enumerate(in_context.ASKED[:2]):
             share = alone(REVIEW, shown, text).softmax(-1)[1]
             assert found[key][n] == pytest.approx(1000 * float(share), abs=0.6)

@@ -128,7 +128,9 @@ def relabelled(labels: Sequence[int], kind: str, n_classes: int, seed: int) -> l
     return [(label + (kind == "flipped")) % n_classes for label in labels]
 
 
-def answers(prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer) -> Tensor:
+def answers(
+    prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer
+) -> Tensor:
     """log p of each label's word after each text, (N, n_labels)."""
     questions = [wording.question(tokenizer, text) for text in texts]
     return prompt.labels(questions, wording.labels(tokenizer))
@@ -139,7 +141,9 @@ def digits(numbers: Any) -> str:
     return "".join(str(int(n)) for n in numbers)
 
 
-def said(prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer) -> list[str]:
+def said(
+    prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer
+) -> list[str]:
     """What is said of each text, and what after contextual calibration."""
     found = answers(prompt, wording, texts, tokenizer)
     nothing = answers(prompt, wording, NOTHING, tokenizer)
@@ -205,6 +209,7 @@ ASKED = (
     "the only good thing is the music .",
     "not a bad film , but not one to remember .",
     "a slow , cold and tiresome evening .",
+    "N/A",
 )
 
 
