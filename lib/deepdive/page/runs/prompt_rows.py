@@ -8,11 +8,11 @@ from typing import Any
 from deepdive.page.runs import in_context, induction, two_steps
 from deepdive.page.runs.in_context import LABELS, WORDINGS, Speaker, Task, speaker
 
-SEEDS, SHOTS, FEW = range(3), (1, 2, 4, 8, 16), (2, 8, 16)
+SEEDS, SHOTS, FEW = range(3), (1, 2, 4, 8, 16), (4, 16)
 HEADS = 12  # heads with the highest scores, of 270
 
 
-def points(queries: int = 100) -> list[dict[str, Any]]:
+def points(queries: int = 64) -> list[dict[str, Any]]:
     """What is measured, the most wanted first."""
     found: list[dict[str, Any]] = []
     for seed in SEEDS:
@@ -21,14 +21,14 @@ def points(queries: int = 100) -> list[dict[str, Any]]:
             found += [{"part": "shots", "task": "sentiment", "labels": labels, "seed": seed,
                        "shots": list(shots), "queries": queries}]  # fmt: skip
             found += [{"part": "shots", "task": "topics", "labels": labels, "seed": seed,
-                       "shots": list(FEW), "queries": queries * 4 // 5}]  # fmt: skip
+                       "shots": list(FEW), "queries": queries * 3 // 4}]  # fmt: skip
         found += [{"part": "steps", "form": form, "seed": seed, "shots": 4, "queries": queries // 2}
                   for form in two_steps.FORMS]  # fmt: skip
-    found += [{"part": "none", "task": "topics", "wording": "", "queries": queries * 4 // 5}]
+    found += [{"part": "none", "task": "topics", "wording": "", "queries": queries * 3 // 4}]
     found += [{"part": "none", "task": "sentiment", "wording": wording, "queries": queries}
               for wording in WORDINGS]  # fmt: skip
     found += [{"part": "copy"}]
-    found += [{"part": "order", "seed": 0, "queries": queries * 2 // 5}]
+    found += [{"part": "order", "seed": 0, "queries": queries // 2}]
     found += [{"part": "wording", "wording": wording, "seed": seed, "shots": 4, "queries": queries}
               for seed in SEEDS for wording in [*WORDINGS][1:]]  # fmt: skip
     return found
