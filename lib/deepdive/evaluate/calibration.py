@@ -91,13 +91,13 @@ def contextual(log_probs: Any, of_nothing: Any) -> Real:
             f"log_probs, of_nothing: came with shapes {scores.shape}, {nothing.shape}; expected "
             "(N, n_labels) and (M, n_labels)"
         )
-    said: Real = _shares(scores - np.log(_shares(nothing).mean(0)))
-    return said
+    return _shares(scores - np.log(_shares(nothing).mean(0)))
 
 
 def _shares(scores: Real) -> Real:
     raised: Real = np.exp(scores - scores.max(1, keepdims=True))
-    return raised / raised.sum(1, keepdims=True)
+    shares: Real = raised / raised.sum(1, keepdims=True)
+    return shares
 
 
 def _check_shape(name: str, rows: Real, true: Whole) -> None:

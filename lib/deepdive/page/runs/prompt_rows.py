@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from math import log
 from typing import Any
 
+from deepdive.data.reviews import Labelled
 from deepdive.page.runs import in_context, induction, two_steps
-from deepdive.page.runs.in_context import LABELS, WORDINGS, Speaker, Task, speaker
+from deepdive.page.runs.in_context import (
+    LABELS,
+    WORDINGS,
+    Speaker,
+    Task,
+    digits,
+    drawn,
+    speaker,
+)
 
 SEEDS, SHOTS, FEW = range(3), (1, 2, 4, 8, 16), (4, 16)
+MANY = (*SHOTS, 64, 256, 500)
 HEADS = 12  # heads with the highest scores, of 270
 
 
@@ -16,6 +28,8 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
     """What is measured, the most wanted first."""
     found: list[dict[str, Any]] = []
     for seed in SEEDS:
+        found += [{"part": "bag", "task": task, "seed": seed, "queries": n}
+                  for task, n in (("sentiment", queries), ("topics", queries * 3 // 4))]  # fmt: skip
         for labels in LABELS:
             shots = SHOTS if labels == "true" else FEW
             found += [{"part": "shots", "task": "sentiment", "labels": labels, "seed": seed,
@@ -35,14 +49,16 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
 
 
 def measure(part: str, **point: Any) -> dict[str, Any]:
-    """One row, of SmolLM2 and real data."""
-    who = speaker()
-    if part == "steps":
-        return two_steps.by_form(who, **point)
+    """One row, of SmolLM2 and real data; rows that say classes hold the true ones too."""
     if part == "copy":
-        return copying(who)
+        return copying(speaker())
+    if part == "steps":
+        return two_steps.by_form(speaker(), **point)
     task = TASKS[point.pop("task", "sentiment")]()
-    return {"said": said(who, task, part, **point)}
+    true = {"true": digits(drawn(task.asked, point["queries"], seed=0).labels)}
+    if part == "bag":
+        return {"said": by_words(task, **point)} | true
+    return {"said": said(speaker(), task, part, **point)} | true
 
 
 TASKS = {"sentiment": in_context.sentiment, "topics": in_context.topics}
@@ -72,3 +88,36 @@ def copying(who: Speaker) -> dict[str, Any]:
         with induction.without(who.model, induction.others(heads, found.shape[1], seed)):
             rest.append(induction.copied(who.model))
     return row | {"without_others": rest}
+
+
+def by_words(task: Task, seed: int, queries: int) -> dict[str, str]:
+    """What a naive Bayes classifier of words says that learns from the same demonstrations, and
+    from more.
+    """
+    asked = drawn(task.asked, queries, seed=0).texts
+    found = {}
+    for n in MANY:
+        learned = Words(drawn(task.shown, n, seed))
+        found[str(n)] = digits(learned.best(text) for text in asked)
+    return found
+
+
+class Words:
+    """log p(class) + sum of log p(word | class), counted, with one added to each count."""
+
+    def __init__(self, shown: Labelled) -> None:
+        self.prior = [log(shown.labels.count(k) + 1) for k in range(len(shown.names))]
+        self.counts = [Counter[str]() for _ in shown.names]
+        for text, label in zip(shown.texts, shown.labels, strict=True):
+            self.counts[label].update(text.lower().split())
+        words = len(set().union(*self.counts))
+        self.whole = [count.total() + words for count in self.counts]
+
+    def best(self, text: str) -> int:
+        """The class of the highest score."""
+        words = text.lower().split()
+        scores = [
+            prior + sum(log((count[word] + 1) / whole) for word in words)
+            for prior, count, whole in zip(self.prior, self.counts, self.whole, strict=True)
+        ]
+        return scores.index(max(scores))
