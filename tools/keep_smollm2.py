@@ -9,7 +9,6 @@ that a reader can build (deepdive.page.build_prompt).
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from deepdive.page import build_prompt
 from deepdive.page.explorer import kept
@@ -21,7 +20,6 @@ PROMPTS = {
     "Review: great fun\nSentiment:",
     "words": " tree lamp seven blue river cup tree lamp seven blue river cup",
 }
-ANSWERS = Path(build_prompt.__file__).with_suffix(".json")
 
 
 def keep_attention(who: Speaker) -> None:
@@ -37,8 +35,12 @@ def keep_attention(who: Speaker) -> None:
 def main() -> None:
     who = in_context.speaker()
     keep_attention(who)
-    text = json.dumps(in_context.built(who), separators=(",", ":"))
-    ANSWERS.write_text(text.replace("],", "],\n") + "\n", encoding="utf-8")
+    built = {
+        "demonstrations": in_context.BUILT, "asked": in_context.ASKED,
+        "words": in_context.REVIEW.words, "ask": in_context.REVIEW.ask,
+        "shares": in_context.built(who),
+    }  # fmt: skip
+    build_prompt.KEPT.write_text(json.dumps(built, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from browser import DESK, PHONE, Reader, Size
 
-from deepdive.page.build_prompt import Built, build_prompt
+from deepdive.page.build_prompt import Built, build_prompt, kept
 from deepdive.page.markup import Html
 
 SHARES = {"".join(p): [100 * i + 7, 999 - 100 * i] for i, p in enumerate(product("012", repeat=2))}
@@ -57,3 +57,9 @@ def test_a_missing_answer_is_refused() -> None:
             Built(BUILT.demonstrations, BUILT.asked, BUILT.words, BUILT.ask,
                   {k: v for k, v in SHARES.items() if k != "00"})
         )  # fmt: skip
+
+
+def test_what_was_kept_is_whole() -> None:
+    built = kept()
+    assert build_prompt(built).plain == f"[a prompt: {built.told('0000', 0)}]"
+    assert built.asked[-1] == "N/A"

@@ -19,6 +19,7 @@ from deepdive.page.markup import Html, script
 from deepdive.page.palette import ROLES
 
 OUT, TRUE, FALSE = "0", "1", "2"
+KEPT = Path(__file__).with_suffix(".json")  # SmolLM2's answers: tools/keep_smollm2.py writes them
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -58,6 +59,11 @@ class Built:
             f"{shown or 'No'} {noun}{labels}. Of the two words, “{self.words[1]}” gets "
             f"{share / 10:.1f} %: the model says {self.words[share >= 500]}."
         )
+
+
+def kept() -> Built:
+    """Film reviews, and what SmolLM2 said after each prompt."""
+    return Built(**json.loads(KEPT.read_text(encoding="utf-8")))
 
 
 def build_prompt(built: Built, key: str = "", number: int = 0) -> Html:

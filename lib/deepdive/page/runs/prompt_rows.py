@@ -28,8 +28,9 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
     """What is measured, the most wanted first."""
     found: list[dict[str, Any]] = []
     for seed in SEEDS:
+        sizes = {"sentiment": queries, "topics": queries * 3 // 4}
         found += [{"part": "bag", "task": task, "seed": seed, "queries": n}
-                  for task, n in (("sentiment", queries), ("topics", queries * 3 // 4))]  # fmt: skip
+                  for task, n in sizes.items()]  # fmt: skip
         for labels in LABELS:
             shots = SHOTS if labels == "true" else FEW
             found += [{"part": "shots", "task": "sentiment", "labels": labels, "seed": seed,
