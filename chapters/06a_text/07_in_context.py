@@ -1,0 +1,613 @@
+# %% [markdown] tags=["slide"]
+# # Four filled-in forms, and an empty one
+#
+# You give a new colleague four forms that are filled in and one that is empty, and say nothing.
+# They fill in the fifth. A language model can be taught in the same way, by the text in front of
+# it, while none of its weights moves. What does it take from the four: the answers, or only what
+# an answer looks like? If somebody has filled them in wrongly, will it get the fifth one right?
+#
+# <small>Book 6.1.3.3, and the papers under further reading · before this page: [a language model in
+# 98 MB](03_four_bits.ipynb), [decoding](../02_transformer/14_decoding.ipynb) · 17 min to read · a
+# laptop is enough; the long measurement is kept beside the page</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %% Build a prompt tags=["slide", "fold"]
+from deepdive.page.build_prompt import build_prompt, kept
+
+built = kept()  # 81 prompts, five texts after each: SmolLM2's answers, asked beforehand
+build_prompt(built, "1000", 1)
+
+# %% [markdown]
+# *The box holds all that the model reads. The bar is what it gives to the two words that may
+# follow, blue for "positive".*
+#
+# 1. Leave all four out, and ask about "N/A". What does the model say of nothing at all?
+# 2. Ask about "the only good thing is the music". Put in only the two good reviews, then only the
+#    two bad ones.
+# 3. Put in all four, then turn each label round. Does the model turn round too?
+#
+# <details><summary>Answers to the three tasks</summary>
+#
+# 1. It says "negative": the prompt alone gives "positive" only 28.8 %.
+# 2. The forms decide: 94.6 % after the two good ones, 7.4 % after the two bad ones, 40.5 %
+#    without.
+# 3. No. "I laughed, I cried" gets 33.2 % with true labels and 51.6 % with false ones. But look at
+#    the last form: wherever its label is turned, the answer goes with it. Over all prompts of two
+#    forms or more, "positive" gets 56 % where the last label is positive, and 13 % where it is
+#    negative.
+#
+# </details>
+
+
+# %% Those answers in numbers tags=["fold", "nbval-check-output"]
+def positive(key, number):
+    """The share of "positive" in percent."""
+    return built.shares[key][number] / 10
+
+
+def last_label(key):
+    """The label of the last form in a prompt."""
+    place = max(i for i, state in enumerate(key) if state != "0")
+    return built.demonstrations[place][1] ^ (key[place] == "2")
+
+
+print("N/A, no form:", positive("0000", 4))
+print("the music: none, the good, the bad:", *(positive(k, 1) for k in ("0000", "1010", "0101")))
+print("I laughed: all true, all false:", positive("1111", 0), positive("2222", 0))
+for label, word in enumerate(built.words):
+    some = [share for key, row in built.shares.items() if key.count("0") <= 2
+            and last_label(key) == label for share in row[:4]]  # fmt: skip
+    print(f"the last of two to four forms is {word}: {sum(some) / len(some) / 10:.0f} on average")
+
+# %% [markdown] tags=["slide"]
+# ## By hand: what is said of nothing
+#
+# A model gives two words their chances; write them as odds. After some prompt it says of the text
+# "N/A" *positive* against *negative* 3 : 1. That is no opinion of a film, it is what this prompt
+# makes it say anyway. So divide it out:
+#
+# | text | odds | divided by 3 : 1 | says then |
+# |---|---|---|---|
+# | N/A | 3 : 1 | 1 : 1 | nothing |
+# | "the only good thing is the music" | 3 : 2 | 1 : 2 | negative |
+# | "I laughed, I cried" | 9 : 1 | 3 : 1 | positive |
+#
+# Before, all three were positive. Zhao et al. (2021) call this **contextual calibration**: it takes
+# no training and no labelled text, only a question about nothing.
+
+# %% The odds, checked tags=["fold", "nbval-check-output"]
+import numpy as np
+
+from deepdive.evaluate import contextual
+
+found = contextual(np.log([[3, 1], [3, 2], [9, 1]]), of_nothing=np.log([[3, 1]]))
+print(*(f"{positive / negative:g} : 1" for positive, negative in found.round(9)))
+
+# %% [markdown]
+# ## In code
+#
+# A label is scored by its log-probability after the question, word piece by word piece. Nothing
+# is drawn or written, and no weight moves.
+
+# %% A label's score
+import torch
+
+from deepdive.page.runs.in_context import REVIEW, speaker
+
+model, tokenizer = who = speaker()  # SmolLM2-135M-Instruct, and its tokeniser
+
+
+@torch.no_grad()
+def score(prompt, question, label):
+    """log p of the label's tokens; the whole text is read."""
+    before = prompt + question
+    logs = model(torch.tensor([before + label]))[0].log_softmax(-1)
+    return sum(float(logs[len(before) - 1 + i, token]) for i, token in enumerate(label))
+
+
+# %% It is what the picture shows
+four = [token for one in built.demonstrations for token in REVIEW.shown(tokenizer, *one)]
+labels = REVIEW.labels(tokenizer)  # the tokens of " negative" and " positive"
+questions = [REVIEW.question(tokenizer, text) for text in built.asked]
+both = torch.tensor([score(four, questions[1], label) for label in labels])
+share = both.softmax(-1)[1].item()
+assert abs(1000 * share - built.shares["1111"][1]) < 1
+print(tokenizer.decode(four + questions[1]), f"positive: {share:.1%}", sep="\n")
+
+# %% [markdown]
+# Asked like this, the four forms are read again for each question and each label. `Prompted` reads
+# them once, keeps their keys and values, and lets all questions follow in one row; a mask closes
+# each of them to its neighbours. And 16 forms that are read hold 8, 4, 2 and 1: their ends are
+# forgotten, and nothing is read again.
+
+# %% Read once, asked side by side tags=["nbval-check-output"]
+from deepdive.decoding import Prompted
+
+prompt = Prompted(model, four)
+together = prompt.labels(questions[:2], labels)
+alone = torch.tensor([[score(four, q, label) for label in labels] for q in questions[:2]])
+assert (together - alone).abs().max() < 2e-4
+print("side by side: as alone, to rounding")
+
+# %% What that saves tags=["fold"]
+from deepdive.page.profile import banner, pick, profile
+from deepdive.page.runs import in_context
+from deepdive.page.tables import table
+
+real = profile() != "ci"
+task = in_context.sentiment(real)
+shown = in_context.drawn(task.shown, 16, seed=0)
+sizes = [len(REVIEW.shown(tokenizer, *one)) for one in zip(shown.texts, shown.labels, strict=True)]
+asked = [len(REVIEW.question(tokenizer, text))
+         for text in in_context.drawn(task.asked, 64, seed=0).texts]  # fmt: skip
+SHOTS = (1, 2, 4, 8, 16)
+each = sum(2 * sum(sum(sizes[:n]) + q + 1 for q in asked) for n in SHOTS)
+print(banner("rt_polarity (real)" if real else "generated_reviews (generated)"))
+table([["each text whole", each], ["forms once, two labels at once", sum(sizes) + 5 * sum(asked)]],
+      ["64 questions after 1, 2, 4, 8 and 16 forms", "tokens read"])  # fmt: skip
+
+# %% [markdown] tags=["slide"]
+# ## With the answers turned round
+#
+# Now the measurement. The questions are sentences of film reviews (`rt_polarity`) and, for the
+# second task, sentences on one of seven topics (`sib200`). The forms are drawn from other
+# sentences, three times. Their labels are true; or drawn, each word as likely (as in Min et al.
+# 2022); or turned round: a good review is called negative, a sentence on travel politics. The
+# interval is over other questions and other draws of the forms.
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Sixteen reviews whose labels are all turned round stand before the question. How many of the "
+    "64 answers are right?",
+    ["8 or fewer: it turns round with them", "about 32", "about as many as with true labels"],
+    answer=1,
+    explain="to be written",
+    key="06a_text/turned-round",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### What it takes from the forms: open this once you have predicted
+
+# %% A few questions here tags=["fold"]
+live = in_context.by_shots(who, task, (0, 4), "true", 0, pick(ci=4, laptop=16, gpu=64))
+true = in_context.digits(in_context.drawn(task.asked, len(live["0"][0]), seed=0).labels)
+table([[f"{n} forms", *said, true] for n, said in live.items()],
+      ["1 is positive", "said", "calibrated", "true"])  # fmt: skip
+
+# %% What was kept tags=["fold"]
+import json
+
+from deepdive.page.experiments import kept as kept_at
+from deepdive.page.experiments import sweep
+from deepdive.page.runs import prompt_rows
+
+path = kept_at("06a_text", "in_context")
+if profile() == "experiment":
+    sweep(prompt_rows.measure, prompt_rows.points(), path, data="rt_polarity, sib200", minutes=60)
+rows = json.loads(path.read_text())["rows"] if path and path.is_file() else []
+NOT_HERE = "the kept rows stand beside the page in the project's repository"
+
+
+def of(part, **wanted):
+    """The kept rows of a part."""
+    return [row for row in rows
+            if row["part"] == part and all(row[k] == v for k, v in wanted.items())]  # fmt: skip
+
+
+# %% Right or wrong, and how sure that is tags=["fold"]
+from deepdive.evaluate import Interval
+
+
+def right(row, key, way=0):
+    """For each question whether it was answered right; way 1: after calibration."""
+    said = row["said"][str(key)]
+    said = said if isinstance(said, str) else said[way]
+    return [a == b for a, b in zip(said, row["true"], strict=True)]
+
+
+def share_right(some, key, way=0):
+    """The share that is right, over questions and draws of the forms, both drawn again."""
+    found, draw = np.array([right(row, key, way) for row in some]), np.random.default_rng(0)
+    S, N = found.shape
+    means = [found[draw.integers(S, size=S)][:, draw.integers(N, size=N)].mean()
+             for _ in range(2000)]  # fmt: skip
+    return Interval(found.mean(), *np.quantile(means, (0.025, 0.975)))
+
+
+# %% Forms and labels tags=["slide", "fold"]
+KINDS = {"true": "true", "random": "drawn", "flipped": "turned round"}
+WORDING = {"sentiment": "Sentiment:", "topics": ""}
+
+
+def line(name, n):
+    """The cells of a task and a number of forms."""
+    zero = of("none", task=name, wording=WORDING[name])
+    cells = {"task": name, "forms": n, "true": share_right(zero, 0) if zero and not n else None}
+    if n:
+        some = {kind: of("shots", task=name, labels=kind) for kind in KINDS}
+        cells |= {KINDS[k]: share_right(few, n) if few else None for k, few in some.items()}
+        cells["words counted"] = share_right(of("bag", task=name), n)
+    return cells
+
+
+columns = [*KINDS.values(), "words counted"]
+table([line(name, n) for name in WORDING for n in (0, 4, 16)], ["task", "forms", *columns],
+      formats=dict.fromkeys(columns, ".2f"), caption="share of right answers "
+      "[95 % interval], by the labels on the forms") if rows else NOT_HERE  # fmt: skip
+
+# %% The same after calibration, and more forms tags=["fold"]
+lines = []
+for name, shots in {"sentiment": SHOTS, "topics": (4, 16)}.items() if rows else ():
+    for n in (0, *shots):
+        some = of("shots", task=name, labels="true") if n else of(
+            "none", task=name, wording=WORDING[name])  # fmt: skip
+        each = [np.mean(right(row, n)) for row in some]
+        lines.append([name, n, len(some), *(share_right(some, n, way) for way in (0, 1)),
+                      f"{min(each):.2f} to {max(each):.2f}"])  # fmt: skip
+head = ["true labels", "forms", "draws", "as said", "calibrated", "draws, as said"]
+table(lines, head, formats=dict.fromkeys(head[3:5], ".2f")) if lines else NOT_HERE
+
+# %% How many labelled texts do counted words need? tags=["fold"]
+table([[name, *(share_right(of("bag", task=name), n) for n in (64, 500))] for name in WORDING],
+      ["words counted, from", "64 texts", "500 texts"],
+      formats={"64 texts": ".2f", "500 texts": ".2f"}) if rows else NOT_HERE  # fmt: skip
+
+# %% [markdown]
+# to be written
+
+# %% [markdown] tags=["slide"]
+# ## Where does it look?
+#
+# A text of 32 words drawn at random, then the same 32 again: nobody can guess a word of the first
+# half, and anybody can read off the second. For that a head must find where the word stood before,
+# and look at the word *behind* it. A head that does is an **induction head** (Olsson et al. 2022).
+# Here SmolLM2 reads six words twice.
+
+# %% Six words, twice tags=["fold"]
+from deepdive.page.explorer.kept import kept as kept_maps
+from deepdive.page.explorer.kept import kept_explorer
+
+kept_explorer("words", start=(19, 6), links=True)
+
+# %% [markdown]
+# *Choose a word of the second half: head 19-6 looks at the word that followed it in the first. Step
+# through the other heads of layers 18 and 19, then through those of layer 1.*
+#
+# Now three reviews, of which the third is the first again. Its last token is a colon; twice before,
+# a label stood behind such a colon.
+
+# %% tags=["fold"]
+predict(
+    "Head 19-6 at the last colon: which token gets most of its weight?",
+    ["“positive”, the label of the same review", "“negative”, the label of the review before",
+     "“fun”, the last word of the review"],
+    answer=1,
+    explain="What stood before the colon is the same both times, “Sentiment”. The head follows "
+    "the nearest one, not the review that is the same.",
+    key="06a_text/last-colon",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### Where head 19-6 looks: open this once you have predicted
+
+# %% Three reviews tags=["fold"]
+kept_explorer("reviews", start=(19, 6))
+
+# %% The last colon, in numbers tags=["fold", "nbval-check-output"]
+tokens, maps = kept_maps("reviews")
+last = maps.weights[18, 6, -1]
+for place in last.topk(3).indices.tolist():
+    print(f"{tokens[place]!r} at place {place}: {last[place]:.0%}")
+
+# %% All heads, over drawn words tags=["fold"]
+from deepdive.page.runs import induction
+
+copies = of("copy")
+scores = np.array(copies[0]["scores"] if copies else np.zeros((30, 9))) / 1000
+heads = induction.best(torch.tensor(scores), prompt_rows.HEADS)
+table([[f"{layer + 1}-{h}", scores[layer, h]] for layer, h in heads[:5]],
+      ["the best five of 270 heads", "weight on the word behind"],
+      formats={"weight on the word behind": ".2f"},
+      caption="mean over four texts of 32 drawn words, twice") if copies else NOT_HERE  # fmt: skip
+
+# %% Without them tags=["fold"]
+lines = []
+for row in copies:
+    lines = [["all heads", row["whole"]], ["without the best twelve", row["without"]]]
+    lines += [["without twelve others of the same layers", x] for x in row["without_others"]]
+table(lines, ["SmolLM2", "copied right"], formats={"copied right": ".0%"},
+      caption="second half of four other texts of drawn words") if lines else NOT_HERE  # fmt: skip
+
+# %% [markdown]
+# Head 19-6 gives 59 % of its weight to "negative", and the label of the same review is not among
+# its three. In drawn words the twelve best heads do all of the copying: SmolLM2 copies 65 % of
+# them, without these twelve 0 %, and without twelve others of the same layers 44 to 63 %.
+#
+# So there is a part in the model that says again what followed last time. In running text that is
+# a good guess. After forms it is the pull that you felt in the first picture: what stands in the
+# last form is said again.
+
+# %% [markdown] tags=["slide"]
+# ## Step by step
+#
+# Two steps of arithmetic, with numbers from 2 to 9. Four problems stand before, solved in one of
+# three ways; the sum is the same.
+
+# %% One problem, three ways tags=["fold", "nbval-check-output"]
+from deepdive.page.runs import two_steps
+
+one = two_steps.Problem(7, 5, 4, ("Tom", "He", "he"), "apples")
+print(one.question, "...", sep="")
+for form in two_steps.FORMS:
+    print(f"{form}:", one.worked(form).strip())
+
+# %% [markdown]
+# The dots take as many tokens as the steps, and say nothing.
+
+# %% tags=["fold"]
+predict(
+    "Which form of the four solved problems makes SmolLM2, of 135 million weights, right most "
+    "often?",
+    ["direct: so small a model is not helped by steps", "dots: it has more time", "steps",
+     "no difference"],
+    answer=2,
+    explain="to be written",
+    key="06a_text/steps",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### What steps do: open this once you have predicted
+
+# %% One problem, here tags=["fold"]
+written = two_steps.by_form(who, "steps", 4, 0, pick(ci=1, laptop=2, gpu=24))
+print(*written["written"], sep="\n")
+
+
+# %% Steps, dots, and at once tags=["slide", "fold"]
+def shares(form, part="right"):
+    """The share of a form, over questions and draws, with its interval."""
+    some = [{"said": {"": row[part]}, "true": "1" * len(row[part])}
+            for row in of("steps", form=form)]  # fmt: skip
+    return share_right(some, "") if some else None
+
+
+lines = [{"solved": form, "draws": len(of("steps", form=form)), "answers right": shares(form)}
+         for form in two_steps.FORMS if rows]  # fmt: skip
+for part in ("first_sum", "second_sum") if rows else ():
+    lines[-1][part.replace("_", " ")] = shares("steps", part)
+head = ["solved", "draws", "answers right", "first sum", "second sum"]
+table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
+      caption="share that is right [95 % interval]") if lines else NOT_HERE  # fmt: skip
+
+# %% What Wei et al. print tags=["fold"]
+PRINTED = {"UL2": ("20", 4.1, 4.4, 16.6, 19.1), "LaMDA": ("137", 6.5, 14.3, 43.2, 57.9),
+           "GPT-3, text-davinci-002": ("175", 15.6, 46.9, 72.7, 87.1)}  # fmt: skip
+table([[name, *values] for name, values in PRINTED.items()],
+      ["model", "thousand million weights", "GSM8K direct", "GSM8K steps", "MAWPS direct",
+       "MAWPS steps"], caption="percent right: Wei et al. 2022, appendix B, table 1")  # fmt: skip
+
+# %% [markdown]
+# to be written
+
+# %% [markdown] tags=["aside"]
+# ## Four forms in 24 orders
+#
+# Two good reviews and two bad ones, all labels true. Only their order changes, and there are $4
+# \cdot 3 \cdot 2 = 24$ of them. Lu et al. (2022) found orders that are as good as any training
+# among others that guess.
+
+# %% Each order a dot tags=["fold"]
+from matplotlib.figure import Figure
+
+from deepdive.page.palette import PALETTE
+from deepdive.page.plotting import with_alt
+
+figure = Figure(figsize=(5.6, 2.4), layout="constrained")
+axes = figure.add_subplot()
+for row in of("order"):
+    for way, mark in enumerate("ox"):
+        for ends, shift in (("01", -0.12), ("23", 0.12)):
+            keys = [key for key in row["said"] if key[-1] in ends]
+            axes.plot([np.mean(right(row, key, way)) for key in keys],
+                      [way + shift] * len(keys), mark, color=PALETTE[shift > 0])  # fmt: skip
+axes.set(xlabel="share of right answers", yticks=[0, 1], ylim=(-0.5, 1.5))
+axes.set_yticklabels(["as said", "calibrated"])
+with_alt(figure, "The share of right answers of each of the 24 orders: a row of dots as said and a "
+         "row of crosses after calibration; lower and blue where a negative review stands last, "
+         "higher and orange where a positive one does.")  # fmt: skip
+
+# %% The same in numbers tags=["fold"]
+lines = []
+for row in of("order"):
+    for way, called in enumerate(("as said", "calibrated")):
+        each = [np.mean(right(row, key, way)) for key in row["said"]]
+        ends = [np.mean([x for x, key in zip(each, row["said"], strict=True) if key[-1] in last])
+                for last in ("01", "23")]  # fmt: skip
+        lines.append([called, min(each), max(each), *ends])
+head = ["24 orders", "worst", "best", "mean, negative last", "mean, positive last"]
+table(lines, head, formats=dict.fromkeys(head[1:], ".2f")) if lines else NOT_HERE
+
+# %% [markdown]
+# to be written
+
+# %% [markdown] tags=["aside"]
+# ## Three wordings
+#
+# The same question, put in three ways.
+
+# %% Three wordings tags=["fold"]
+lines = []
+for wording, put in in_context.WORDINGS.items() if rows else ():
+    zero = of("none", task="sentiment", wording=wording)
+    said = [share_right(zero, 0, way) if zero else None for way in (0, 1)]
+    lines.append([put.ask.replace("\n", " / "), ", ".join(put.words), *said])
+head = ["question, without forms", "words", "as said", "calibrated"]
+table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
+      caption="share of right answers [95 % interval]") if lines else NOT_HERE  # fmt: skip
+
+# %% [markdown]
+# With the first wording the model is right as often as after any number of forms; with the other
+# two it is no better than a coin. Nobody knows beforehand which wording a model understands.
+# Calibration does not mend it: the model then spreads its answers, and is still not right.
+
+# %% [markdown] tags=["aside"]
+# ## What differs
+#
+# | | fine-tuning ([6a.1](01_gpt.ipynb)) | in-context learning |
+# |---|---|---|
+# | what changes | the weights | the text in front |
+# | where it is kept | in a new model | in the cache, and gone with it |
+# | examples | thousands | as many as fit into the text |
+# | a new task costs | a training | a reading |
+# | answers | a head of its own | words of the vocabulary |
+#
+# <!--
+# System: chain_of_thought
+# Parent: gpt3
+# What differs:
+# - the demonstrations hold the steps to the answer, and the model writes steps of its own before
+#   it answers (`deepdive.page.runs.two_steps.Problem.worked`)
+# Source: Wei et al. 2022, section 3.
+# Book: 6.1.3.3
+# -->
+#
+# A chain of thought changes nothing but the demonstrations:
+# `deepdive.page.runs.two_steps.Problem.worked` gives all three forms.
+#
+# ### Common mistake: to judge demonstrations without a prompt that has none
+#
+# Somebody gives a model 16 demonstrations, gets 78 % and reports what the model learned from them.
+# **Symptom:** nothing; the number looks fine. **Fix:** ask the same questions with no
+# demonstration. Here the first row of the table is the better one. And ask with labels turned
+# round: what does not move with them was not learned from them.
+#
+# ## In practice
+#
+# - **Measure without demonstrations first.** Here that was hard to beat; and it costs the least.
+# - **Ask about nothing too**, with the same forms before it, and divide. One more question shows
+#   whether an answer is the text's or the prompt's.
+# - **Write the end of a label's question as the forms have it.** "Sentiment:" and " positive" are
+#   cut into pieces as one finds them in running text; a blank at the end of the question makes
+#   another token, which the model has hardly seen there.
+# - **More than one draw.** One draw of four forms in one order is one run.
+# - **Compare words of one length**, or divide the score by the number of tokens: each further token
+#   costs probability. All labels here are a single token.
+#
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. What does a language model change when it learns from demonstrations?
+#
+#    <details><summary>Answer</summary>
+#
+#    Nothing of its own: the keys and values of the demonstrations stand in the cache, and later
+#    tokens attend to them.
+#
+#    </details>
+# 2. Why is a question about "N/A" worth its tokens?
+#
+#    <details><summary>Answer</summary>
+#
+#    What is said of it is said by the prompt alone, so it can be divided out of every other answer.
+#
+#    </details>
+# 3. Why can 16 demonstrations be read once for all numbers of shots?
+#
+#    <details><summary>Answer</summary>
+#
+#    No token sees later ones: the keys and values of the first 8 are the same whether more follow
+#    or not.
+#
+#    </details>
+# 4. What does an induction head look for?
+#
+#    <details><summary>Answer</summary>
+#
+#    The place behind an earlier token that is the same as the one it stands at.
+#
+#    </details>
+# 5. What do the dots tell about the steps?
+#
+#    <details><summary>Answer</summary>
+#
+#    That it is not the number of tokens before the answer that helps: dots take as many and say
+#    nothing.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(pencil, 3 min)* A prompt says 4 : 1 of "N/A", 6 : 1 of one review and 3 : 1 of another. Which
+#    labels do they get after calibration?
+#
+#    <details><summary>Answer</summary>
+#
+#    $6/4 : 1 = 3 : 2$, positive; $3/4 : 1 = 3 : 4$, negative.
+#
+#    </details>
+# 2. *(pencil, 5 min)* A demonstration has 30 tokens, a question 25. How many tokens are read for
+#    100 questions after 8 demonstrations, each text whole, and how many with the demonstrations
+#    once?
+#
+#    <details><summary>Answer</summary>
+#
+#    $100 \cdot (240 + 25) = 26{,}500$, and $240 + 2{,}500 = 2{,}740$.
+#
+#    </details>
+# 3. *(measure, 20 min)* Give the four demonstrations of the picture other words: "up" for positive
+#    and "down" for negative. Does the model still say the right one? Does it without
+#    demonstrations?
+#
+#    <details><summary>Answer</summary>
+#
+#    Build `Wording("Review: {}\nSentiment:", ("down", "up"))` and ask as above. Words that say
+#    nothing of a film must be learned from the demonstrations alone; Wei et al. (2023) do this, and
+#    find it hard for small models.
+#
+#    </details>
+
+# %% Answers 1 and 2, checked tags=["fold", "nbval-check-output"]
+found = contextual(np.log([[6, 1], [3, 1]]), of_nothing=np.log([[4, 1]]))
+print(*["negative" if p < q else "positive" for p, q in found])
+print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
+
+# %% [markdown]
+# ## In three sentences
+#
+# to be written
+#
+# ## Further reading
+#
+# - Brown et al. (2020), *Language Models are Few-Shot Learners*: section 2, zero, one, few shots.
+# - Min et al. (2022), *Rethinking the Role of Demonstrations*: drawn labels hardly hurt, in their
+#   models.
+# - Wei et al. (2023), *Larger Language Models Do In-Context Learning Differently*: who follows
+#   labels that are turned round.
+# - Lu et al. (2022), *Fantastically Ordered Prompts and Where to Find Them*, and Zhao et al.
+#   (2021), *Calibrate Before Use*.
+# - Wei et al. (2022), *Chain-of-Thought Prompting Elicits Reasoning in Large Language Models*.
+# - Olsson et al. (2022), *In-context Learning and Induction Heads*.
+# - Ben Allal et al. (2025), *SmolLM2*: how the model was trained.
