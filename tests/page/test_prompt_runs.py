@@ -63,6 +63,7 @@ def test_a_built_prompt_holds_what_its_key_says() -> None:
         for n, text in enumerate(in_context.ASKED[:2]):
             share = alone(REVIEW, shown, text).softmax(-1)[1]
             assert found[key][n] == pytest.approx(1000 * float(share), abs=0.6)
+        assert in_context.shares(WHO, key) == found[key]
 
 
 def test_labels_stay_or_are_drawn_or_turned() -> None:

@@ -213,22 +213,35 @@ ASKED = (
 )
 
 
-def built(who: Speaker, wording: Wording = REVIEW) -> dict[str, list[int]]:
-    """p(positive), in thousandths, of each text of ASKED after each prompt: of the four
-    demonstrations each is left out (0), has its label (1), or the other one (2). Key: four digits.
+def shares(who: Speaker, key: str) -> list[int]:
+    """p(positive), in thousandths, of each text of ASKED after one prompt: of the four
+    demonstrations each is left out (0), has its label (1), or the other one (2).
     """
+    prompt = Prompted(who.model)
+    for (text, label), state in zip(BUILT, key, strict=True):
+        if state != "0":
+            prompt.read(REVIEW.shown(who.tokenizer, text, label ^ (state == "2")))
+    return _positive(prompt, who)
+
+
+def _positive(prompt: Prompted, who: Speaker) -> list[int]:
+    said = answers(prompt, REVIEW, ASKED, who.tokenizer).softmax(-1)[:, 1]
+    return (1000 * said).round().int().tolist()
+
+
+def built(who: Speaker) -> dict[str, list[int]]:
+    """`shares` of each prompt, by its key: prompts that begin alike are read once."""
     prompt, found = Prompted(who.model), {}
 
     def grow(key: str) -> None:
         if len(key) == len(BUILT):
-            logs = answers(prompt, wording, ASKED, who.tokenizer)
-            found[key] = (1000 * logs.softmax(-1)[:, 1]).round().int().tolist()
+            found[key] = _positive(prompt, who)
             return
         length = prompt.length
         text, label = BUILT[len(key)]
         for state in range(3):
             if state:
-                prompt.read(wording.shown(who.tokenizer, text, label ^ (state == 2)))
+                prompt.read(REVIEW.shown(who.tokenizer, text, label ^ (state == 2)))
             grow(f"{key}{state}")
             prompt.crop(length)
 

@@ -42,7 +42,7 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
     found += [{"part": "none", "task": "topics", "wording": "", "queries": queries * 3 // 4}]
     found += [{"part": "none", "task": "sentiment", "wording": wording, "queries": queries}
               for wording in WORDINGS]  # fmt: skip
-    found += [{"part": "copy"}]
+    found += [{"part": "copy"}, {"part": "pull"}]
     found += [{"part": "order", "seed": 0, "queries": queries // 2}]
     found += [{"part": "wording", "wording": wording, "seed": seed, "shots": 4, "queries": queries}
               for seed in SEEDS for wording in [*WORDINGS][1:]]  # fmt: skip
@@ -51,8 +51,8 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
 
 def measure(part: str, **point: Any) -> dict[str, Any]:
     """One row, of SmolLM2 and real data; rows that say classes hold the true ones too."""
-    if part == "copy":
-        return copying(speaker())
+    if part in ("copy", "pull"):
+        return copying(speaker()) if part == "copy" else pulling(speaker())
     if part == "steps":
         return two_steps.by_form(speaker(), **point)
     task = TASKS[point.pop("task", "sentiment")]()
@@ -89,6 +89,21 @@ def copying(who: Speaker) -> dict[str, Any]:
         with induction.without(who.model, induction.others(heads, found.shape[1], seed)):
             rest.append(induction.copied(who.model))
     return row | {"without_others": rest}
+
+
+def pulling(who: Speaker) -> dict[str, Any]:
+    """How many points the last form's label moves the answers, and without the best heads, and
+    without others: the mean over the texts and over true and false labels of the other forms.
+    """
+    heads = induction.best(induction.scores(who.model), HEADS)
+    n_heads = who.model.config.n_heads
+    found = []
+    for silent in ([], heads, *(induction.others(heads, n_heads, seed) for seed in SEEDS)):
+        with induction.without(who.model, silent):
+            rows = [in_context.shares(who, key) for key in ("1112", "1111", "2221", "2222")]
+        up, down, down_too, up_too = (sum(row[:4]) / 40 for row in rows)  # percent, without "N/A"
+        found.append(round((up - down + up_too - down_too) / 2, 1))
+    return {"whole": found[0], "without": found[1], "without_others": found[2:]}
 
 
 def by_words(task: Task, seed: int, queries: int) -> dict[str, str]:
