@@ -43,9 +43,7 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
     found += [{"part": "none", "task": "sentiment", "wording": wording, "queries": queries}
               for wording in WORDINGS]  # fmt: skip
     found += [{"part": "copy"}, {"part": "pull"}]
-    found += [{"part": "order", "seed": 0, "queries": queries // 2}]
-    found += [{"part": "wording", "wording": wording, "seed": seed, "shots": 4, "queries": queries}
-              for seed in SEEDS for wording in [*WORDINGS][1:]]  # fmt: skip
+    found += [{"part": "order", "seed": 0, "queries": queries // 4}]
     return found
 
 
