@@ -48,11 +48,11 @@ build_prompt(built, "1000", 1)
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. It says "negative": the prompt alone gives "positive" only 28.8 %.
-# 2. The forms decide: 94.6 % after the two good ones, 7.4 % after the two bad ones, 40.5 %
-#    without.
+# 1. It says "negative": with no form at all "positive" gets only 28.8 %.
+# 2. The forms decide: "positive" gets 94.6 % after the two good ones, 7.4 % after the two bad
+#    ones, and 40.5 % without.
 # 3. No. "I laughed, I cried" gets 33.2 % with true labels and 51.6 % with false ones. But look at
-#    the last form: wherever its label is turned, the answer goes with it. Over all prompts of two
+#    the last form: where its label is turned, the answer goes with it. Over all prompts of two
 #    forms or more, "positive" gets 56 % where the last label is positive, and 13 % where it is
 #    negative.
 #
@@ -181,9 +181,11 @@ from deepdive.page.predictions import predict
 predict(
     "Sixteen reviews whose labels are all turned round stand before the question. How many of the "
     "64 answers are right?",
-    ["8 or fewer: it turns round with them", "about 32", "about as many as with true labels"],
-    answer=1,
-    explain="to be written",
+    ["about 10: it turns round with the labels", "about 32: it no longer knows",
+     "about 50: as with true labels"],
+    answer=2,
+    explain="A model that knows the task keeps to what the words mean. Wei et al. (2023) "
+    "saw it in their small models: only the largest turn round with the labels.",
     key="06a_text/turned-round",
 )  # fmt: skip
 
@@ -334,26 +336,25 @@ table([[f"{layer + 1}-{h}", scores[layer, h]] for layer, h in heads[:5]],
 
 # %% Without them tags=["fold"]
 lines = []
-for row in copies:
-    lines = [["all heads", row["whole"]], ["without the best twelve", row["without"]]]
-    lines += [["without twelve others of the same layers", x] for x in row["without_others"]]
-table(lines, ["SmolLM2", "copied right"], formats={"copied right": ".0%"},
-      caption="second half of four other texts of drawn words") if lines else NOT_HERE  # fmt: skip
+for copied, pulled in zip(copies, of("pull"), strict=False):
+    lines = [[called, copied[key], pulled[key]] for called, key in (
+        ("all heads", "whole"), ("without the best twelve", "without"))]  # fmt: skip
+    both = zip(copied["without_others"], pulled["without_others"], strict=True)
+    lines += [["without twelve others of the same layers", *each] for each in both]
+head = ["SmolLM2", "copied right", "pull of the last label"]
+table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
+      caption="drawn words, the second half of four other texts; and how many points more "
+      "“positive” gets in the first picture when the last label is positive, three others being "
+      "all true or all false") if lines else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# Head 19-6 gives 59 % of its weight to "negative", and the label of the same review is not among
-# its three. In drawn words the twelve best heads do all of the copying: SmolLM2 copies 65 % of
-# them, without these twelve 0 %, and without twelve others of the same layers 44 to 63 %.
-#
-# So there is a part in the model that says again what followed last time. In running text that is
-# a good guess. After forms it is the pull that you felt in the first picture: what stands in the
-# last form is said again.
+# to be written
 
 # %% [markdown] tags=["slide"]
 # ## Step by step
 #
-# Two steps of arithmetic, with numbers from 2 to 9. Four problems stand before, solved in one of
-# three ways; the sum is the same.
+# Forms can also show how an answer is found. Here are two steps of arithmetic, with numbers from 2
+# to 9. Four solved problems stand before, in one of three ways.
 
 # %% One problem, three ways tags=["fold", "nbval-check-output"]
 from deepdive.page.runs import two_steps
@@ -373,7 +374,7 @@ predict(
     ["direct: so small a model is not helped by steps", "dots: it has more time", "steps",
      "no difference"],
     answer=2,
-    explain="to be written",
+    explain="One sum at a time is what this model can do. Dots are as many tokens, and no help.",
     key="06a_text/steps",
 )  # fmt: skip
 
@@ -468,9 +469,9 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
       caption="share of right answers [95 % interval]") if lines else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# With the first wording the model is right as often as after any number of forms; with the other
-# two it is no better than a coin. Nobody knows beforehand which wording a model understands.
-# Calibration does not mend it: the model then spreads its answers, and is still not right.
+# With the first wording the model does as well as after any number of forms; with the other two it
+# is no better than a coin. Nobody knows beforehand which wording a model understands. Calibration
+# does not mend it here.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
@@ -498,10 +499,10 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
 #
 # ### Common mistake: to judge demonstrations without a prompt that has none
 #
-# Somebody gives a model 16 demonstrations, gets 78 % and reports what the model learned from them.
-# **Symptom:** nothing; the number looks fine. **Fix:** ask the same questions with no
-# demonstration. Here the first row of the table is the better one. And ask with labels turned
-# round: what does not move with them was not learned from them.
+# Somebody gives a model 16 demonstrations, gets a good share right, and reports what the model has
+# learned from them. **Symptom:** none; the number looks fine. **Fix:** ask the same questions
+# without a demonstration, and once more with the labels turned round. What was there before was
+# not learned from them, and what does not move with the labels was not learned from the labels.
 #
 # ## In practice
 #
