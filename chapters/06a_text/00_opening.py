@@ -59,7 +59,8 @@ show(
 #
 # 6a.1 builds the first GPT and asks what it has learned. 6a.2 puts today's parts in, one at a time,
 # and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.
-# 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most.
+# 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most. 6a.7 changes
+# no weight: it asks what a model takes from the text in front of it.
 #
 # Real text is Shakespeare's plays (tinyshakespeare), articles of Wikipedia (wikitext2), film
 # reviews and abstracts; the published model is SmolLM2-135M, which comes inside a package. Where a
@@ -73,5 +74,6 @@ show(
 # | 6a.2 | [What is each part worth?](02_todays_decoder.ipynb) | Which new part helps? | 15 |
 # | 6a.3 | [A language model in 98 MB](03_four_bits.ipynb) | What do bits cost? | 16 |
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
+# | 6a.7 | [Four filled-in forms](07_in_context.ipynb) | What is learned from a prompt? | 17 |
 #
 # In a hurry? Read 6a.1.

@@ -171,7 +171,7 @@ table([["each text whole", each], ["forms once, two labels at once", sum(sizes) 
 #
 # Now the measurement. The questions are sentences of film reviews (`rt_polarity`) and, for the
 # second task, sentences on one of seven topics (`sib200`). The forms are drawn from other
-# sentences, three times. Their labels are true; or drawn, each word as likely (as in Min et al.
+# sentences, two or three times. Their labels are true; or drawn, each word as likely (Min et al.
 # 2022); or turned round: a good review is called negative, a sentence on travel politics. The
 # interval is over other questions and other draws of the forms.
 
@@ -256,8 +256,8 @@ def line(name, n):
 
 columns = [*KINDS.values(), "words counted"]
 table([line(name, n) for name in WORDING for n in (0, 4, 16)], ["task", "forms", *columns],
-      formats=dict.fromkeys(columns, ".2f"), caption="share of right answers "
-      "[95 % interval], by the labels on the forms") if rows else NOT_HERE  # fmt: skip
+      formats=dict.fromkeys(columns, ".2f"), caption="share of right answers [95 % interval], by "
+      "the labels on the forms; without forms there are none") if rows else NOT_HERE  # fmt: skip
 
 # %% The same after calibration, and more forms tags=["fold"]
 lines = []
@@ -271,13 +271,41 @@ for name, shots in {"sentiment": SHOTS, "topics": (4, 16)}.items() if rows else 
 head = ["true labels", "forms", "draws", "as said", "calibrated", "draws, as said"]
 table(lines, head, formats=dict.fromkeys(head[3:5], ".2f")) if lines else NOT_HERE
 
+# %% Differences, question by question tags=["fold"]
+from deepdive.evaluate import bootstrap
+
+
+def difference(name, n, kind):
+    """True labels less others after n forms, over questions, in the draws that have both."""
+    pairs = [(a, b) for a in of("shots", task=name, labels="true")
+             for b in of("shots", task=name, labels=kind) if a["seed"] == b["seed"]]  # fmt: skip
+    each = [np.subtract(right(a, n), right(b, n), dtype=float) for a, b in pairs]
+    return bootstrap(np.mean(each, axis=0)) if each else None
+
+
+head = ["true labels less", "drawn", "turned round"]
+table([[f"{name}, {n} forms", *(difference(name, n, kind) for kind in ("random", "flipped"))]
+       for name in WORDING for n in (4, 16) if rows], head,
+      formats=dict.fromkeys(head[1:], ".2f")) if rows else NOT_HERE  # fmt: skip
+
 # %% How many labelled texts do counted words need? tags=["fold"]
 table([[name, *(share_right(of("bag", task=name), n) for n in (64, 500))] for name in WORDING],
       ["words counted, from", "64 texts", "500 texts"],
       formats={"64 texts": ".2f", "500 texts": ".2f"}) if rows else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# to be written
+# Sixteen reviews whose labels are all turned round stand before the question, and 0.77 of the
+# answers are right. With true labels it is 0.83, with no form at all 0.84. Had the model done as
+# the forms do, it would be wrong nearly each time. After four forms the labels count for more,
+# 0.58 against 0.75; but it never turns round. It knew before what "positive" means, and keeps to
+# it.
+#
+# With topics the forms do harm. Without a form 0.73 are right, after four with true labels 0.72,
+# but after four with drawn ones 0.33; and sixteen bring it down to 0.43, 0.25 and 0.12. Where
+# there are seven words, there is more to be pulled to. In neither task are forms better than none.
+#
+# And yet the model brings a lot. Counted words that learn from the same sixteen forms only guess,
+# and from 500 labelled texts they get to 0.64 and 0.43.
 
 # %% [markdown] tags=["slide"]
 # ## Where does it look?
@@ -348,7 +376,14 @@ table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
       "all true or all false") if lines else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# to be written
+# Head 19-6 gives 59 % of its weight to "negative", and 38 % to "positive": the nearer label wins.
+# Over drawn words the twelve best heads do all of the copying. With all heads 65 % are copied
+# right, without these twelve 0 %, without twelve others of the same layers 44 to 63 %.
+#
+# Is this copying what makes the last label pull? Without the twelve the pull falls from 25 points
+# to
+# 10. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as much.
+#     That they copy is shown; that they make the pull is not.
 
 # %% [markdown] tags=["slide"]
 # ## Step by step
@@ -410,7 +445,14 @@ table([[name, *values] for name, values in PRINTED.items()],
        "MAWPS steps"], caption="percent right: Wei et al. 2022, appendix B, table 1")  # fmt: skip
 
 # %% [markdown]
-# to be written
+# Steps help: 0.21 of the answers are right, at once 0.04, with dots 0.06. So it is not the room
+# before the answer that helps, but what is written there. Of the first sums 0.99 are right, of the
+# second ones, which take away, 0.30: there the chain breaks.
+#
+# Wei et al. found a gain only in large models, and small ones often lost. UL2, with 20 thousand
+# million weights, gains next to nothing on GSM8K; SmolLM2 has 0.135 thousand million, and gains.
+# Its problems are far easier, and its training came later; which of the two it is, these tables do
+# not tell. "Steps help large models only" is a sentence about those problems and those models.
 
 # %% [markdown] tags=["aside"]
 # ## Four forms in 24 orders
@@ -598,7 +640,13 @@ print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
 # %% [markdown]
 # ## In three sentences
 #
-# to be written
+# With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a form, 0.83 after
+# sixteen with true labels and 0.77 after sixteen whose labels are all turned round; with seven
+# topics forms leave it where it was or lower it, from 0.73 to as little as 0.12. Forms pull its
+# answers, above all the label of the last one, and a question about nothing shows how far; sums
+# that are written out help it to 0.21, where it had 0.04. So if somebody has filled in the four
+# forms wrongly, it gets fewer right, 0.58 and not 0.75, but it does not turn round: it takes from
+# them what an answer looks like and which one comes easily, and hardly what the answers mean.
 #
 # ## Further reading
 #
