@@ -302,7 +302,8 @@ table([[name, *(share_right(of("bag", task=name), n) for n in (64, 500))] for na
 #
 # With topics the forms do harm. Without a form 0.73 are right, after four with true labels 0.72,
 # but after four with drawn ones 0.33; and sixteen bring it down to 0.43, 0.25 and 0.12. Where
-# there are seven words, there is more to be pulled to. In neither task are forms better than none.
+# there are seven words, there is more to be pulled to. In neither task are forms better than none,
+# beyond the interval.
 #
 # And yet the model brings a lot. Counted words that learn from the same sixteen forms only guess,
 # and from 500 labelled texts they get to 0.64 and 0.43.
@@ -325,8 +326,8 @@ kept_explorer("words", start=(19, 6), links=True)
 # *Choose a word of the second half: head 19-6 looks at the word that followed it in the first. Step
 # through the other heads of layers 18 and 19, then through those of layer 1.*
 #
-# Now three reviews, of which the third is the first again. Its last token is a colon; twice before,
-# a label stood behind such a colon.
+# Now three reviews, of which the third is the first again. The text ends with a colon, and two
+# other lines of it have one near their end.
 
 # %% tags=["fold"]
 predict(
@@ -453,47 +454,6 @@ table([[name, *values] for name, values in PRINTED.items()],
 # million weights, gains next to nothing on GSM8K; SmolLM2 has 0.135 thousand million, and gains.
 # Its problems are far easier, and its training came later; which of the two it is, these tables do
 # not tell. "Steps help large models only" is a sentence about those problems and those models.
-
-# %% [markdown] tags=["aside"]
-# ## Four forms in 24 orders
-#
-# Two good reviews and two bad ones, all labels true. Only their order changes, and there are $4
-# \cdot 3 \cdot 2 = 24$ of them. Lu et al. (2022) found orders that are as good as any training
-# among others that guess.
-
-# %% Each order a dot tags=["fold"]
-from matplotlib.figure import Figure
-
-from deepdive.page.palette import PALETTE
-from deepdive.page.plotting import with_alt
-
-figure = Figure(figsize=(5.6, 2.4), layout="constrained")
-axes = figure.add_subplot()
-for row in of("order"):
-    for way, mark in enumerate("ox"):
-        for ends, shift in (("01", -0.12), ("23", 0.12)):
-            keys = [key for key in row["said"] if key[-1] in ends]
-            axes.plot([np.mean(right(row, key, way)) for key in keys],
-                      [way + shift] * len(keys), mark, color=PALETTE[shift > 0])  # fmt: skip
-axes.set(xlabel="share of right answers", yticks=[0, 1], ylim=(-0.5, 1.5))
-axes.set_yticklabels(["as said", "calibrated"])
-with_alt(figure, "The share of right answers of each of the 24 orders: a row of dots as said and a "
-         "row of crosses after calibration; lower and blue where a negative review stands last, "
-         "higher and orange where a positive one does.")  # fmt: skip
-
-# %% The same in numbers tags=["fold"]
-lines = []
-for row in of("order"):
-    for way, called in enumerate(("as said", "calibrated")):
-        each = [np.mean(right(row, key, way)) for key in row["said"]]
-        ends = [np.mean([x for x, key in zip(each, row["said"], strict=True) if key[-1] in last])
-                for last in ("01", "23")]  # fmt: skip
-        lines.append([called, min(each), max(each), *ends])
-head = ["24 orders", "worst", "best", "mean, negative last", "mean, positive last"]
-table(lines, head, formats=dict.fromkeys(head[1:], ".2f")) if lines else NOT_HERE
-
-# %% [markdown]
-# to be written
 
 # %% [markdown] tags=["aside"]
 # ## Three wordings
@@ -629,6 +589,16 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
 #    Build `Wording("Review: {}\nSentiment:", ("down", "up"))` and ask as above. Words that say
 #    nothing of a film must be learned from the demonstrations alone; Wei et al. (2023) do this, and
 #    find it hard for small models.
+#
+#    </details>
+# 4. *(measure, 20 min of machine time)* Four forms have $4 \cdot 3 \cdot 2 = 24$ orders. How far
+#    apart are the best and the worst of them, as said and calibrated?
+#
+#    <details><summary>Answer</summary>
+#
+#    `prompt_rows.measure("order", seed=0, queries=16)` asks 16 reviews after each order, and reads
+#    what two orders begin with only once; `right(row, key)` scores an order. Look at which label
+#    stands last in the best and in the worst (Lu et al. 2022).
 #
 #    </details>
 
