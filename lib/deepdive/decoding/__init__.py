@@ -13,6 +13,9 @@ evaluation mode and without gradients, and is left as it was.
 Many questions after one prompt, their labels scored or their answers written, are asked side by
 side by `Prompted`.
 
+`speculative` draws as `sample` does, one text, with fewer calls of a large model: a quick one
+drafts for it, such as what `Counted` has counted.
+
 What says a symbol in each frame of a sound is read by `decoding.ctc`, also with the language model
 of words that `decoding.ngram` counts.
 
@@ -27,6 +30,8 @@ Book: 2.5
 """
 
 from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
+from deepdive.decoding.counted import Counted
+from deepdive.decoding.drafts import Speculated, speculative
 from deepdive.decoding.one_by_one import greedy, sample
 from deepdive.decoding.prompted import Prompted
 from deepdive.decoding.published import beam_settings, greedy_settings
@@ -43,9 +48,11 @@ from deepdive.decoding.scores import (
 from deepdive.decoding.session import generating
 
 __all__ = [
+    "Counted",
     "Hypothesis",
     "Prompted",
     "Rule",
+    "Speculated",
     "beam",
     "beam_settings",
     "filter_min_p",
@@ -60,5 +67,6 @@ __all__ = [
     "power_penalty",
     "renormalise",
     "sample",
+    "speculative",
     "wu_penalty",
 ]
