@@ -43,7 +43,7 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
     found += [{"part": "none", "task": "sentiment", "wording": wording, "queries": queries}
               for wording in WORDINGS]  # fmt: skip
     found += [{"part": "copy"}, {"part": "pull"}]
-    found += [{"part": "order", "seed": 0, "queries": queries // 4}]
+    found += [{"part": "order", "seed": 0, "queries": queries}]
     return found
 
 
