@@ -57,6 +57,10 @@ build_prompt(built, "1000", 1)
 #    negative.
 #
 # </details>
+#
+# To do a task that the text before the question shows is **in-context learning** (Brown et al.
+# 2020). A form that is filled in is called a *demonstration* or a *shot*: a prompt with four of
+# them is *few-shot*, one without any is *zero-shot*.
 
 
 # %% Those answers in numbers tags=["fold", "nbval-check-output"]
@@ -171,9 +175,9 @@ table([["each text whole", each], ["forms once, two labels at once", sum(sizes) 
 #
 # Now the measurement. The questions are sentences of film reviews (`rt_polarity`) and, for the
 # second task, sentences on one of seven topics (`sib200`). The forms are drawn from other
-# sentences, two or three times. Their labels are true; or drawn, each word as likely (Min et al.
-# 2022); or turned round: a good review is called negative, a sentence on travel politics. The
-# interval is over other questions and other draws of the forms.
+# sentences, three times. Their labels are true; or drawn, each word as likely (Min et al. 2022); or
+# turned round: a good review is called negative, a sentence on travel politics. The interval is
+# over other questions and other draws of the forms.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -219,7 +223,7 @@ def of(part, **wanted):
 
 
 # %% Right or wrong, and how sure that is tags=["fold"]
-from deepdive.evaluate import Interval
+from deepdive.evaluate import Interval, bootstrap
 
 
 def right(row, key, way=0):
@@ -229,13 +233,18 @@ def right(row, key, way=0):
     return [a == b for a, b in zip(said, row["true"], strict=True)]
 
 
-def share_right(some, key, way=0):
+def mean_right(found):
     """The share that is right, over questions and draws of the forms, both drawn again."""
-    found, draw = np.array([right(row, key, way) for row in some]), np.random.default_rng(0)
+    found, draw = np.array(found), np.random.default_rng(0)
     S, N = found.shape
     means = [found[draw.integers(S, size=S)][:, draw.integers(N, size=N)].mean()
              for _ in range(2000)]  # fmt: skip
     return Interval(found.mean(), *np.quantile(means, (0.025, 0.975)))
+
+
+def less(some, others):
+    """The share of some answers that is right less that of others, over the questions."""
+    return bootstrap(np.mean(some, axis=0) - np.mean(others, axis=0))
 
 
 # %% Forms and labels tags=["slide", "fold"]
@@ -243,15 +252,18 @@ KINDS = {"true": "true", "random": "drawn", "flipped": "turned round"}
 WORDING = {"sentiment": "Sentiment:", "topics": ""}
 
 
+def after(name, n, kind="true", way=0):
+    """What is right after n forms, a row for each draw of them."""
+    zero = {"task": name, "wording": WORDING[name]}
+    some = of("shots", task=name, labels=kind) if n else of("none", **zero)
+    return [right(row, n, way) for row in some]
+
+
 def line(name, n):
     """The cells of a task and a number of forms."""
-    zero = of("none", task=name, wording=WORDING[name])
-    cells = {"task": name, "forms": n, "true": share_right(zero, 0) if zero and not n else None}
-    if n:
-        some = {kind: of("shots", task=name, labels=kind) for kind in KINDS}
-        cells |= {KINDS[k]: share_right(few, n) if few else None for k, few in some.items()}
-        cells["words counted"] = share_right(of("bag", task=name), n)
-    return cells
+    cells = {KINDS[kind]: mean_right(after(name, n, kind)) for kind in KINDS if n or kind == "true"}
+    bag = [right(row, n) for row in of("bag", task=name)] if n else None
+    return {"task": name, "forms": n, "words counted": mean_right(bag) if bag else None} | cells
 
 
 columns = [*KINDS.values(), "words counted"]
@@ -259,54 +271,113 @@ table([line(name, n) for name in WORDING for n in (0, 4, 16)], ["task", "forms",
       formats=dict.fromkeys(columns, ".2f"), caption="share of right answers [95 % interval], by "
       "the labels on the forms; without forms there are none") if rows else NOT_HERE  # fmt: skip
 
-# %% The same after calibration, and more forms tags=["fold"]
-lines = []
-for name, shots in {"sentiment": SHOTS, "topics": (4, 16)}.items() if rows else ():
-    for n in (0, *shots):
-        some = of("shots", task=name, labels="true") if n else of(
-            "none", task=name, wording=WORDING[name])  # fmt: skip
-        each = [np.mean(right(row, n)) for row in some]
-        lines.append([name, n, len(some), *(share_right(some, n, way) for way in (0, 1)),
-                      f"{min(each):.2f} to {max(each):.2f}"])  # fmt: skip
-head = ["true labels", "forms", "draws", "as said", "calibrated", "draws, as said"]
-table(lines, head, formats=dict.fromkeys(head[3:5], ".2f")) if lines else NOT_HERE
-
-# %% Differences, question by question tags=["fold"]
-from deepdive.evaluate import bootstrap
-
-
-def difference(name, n, kind):
-    """True labels less others after n forms, over questions, in the draws that have both."""
-    pairs = [(a, b) for a in of("shots", task=name, labels="true")
-             for b in of("shots", task=name, labels=kind) if a["seed"] == b["seed"]]  # fmt: skip
-    each = [np.subtract(right(a, n), right(b, n), dtype=float) for a, b in pairs]
-    return bootstrap(np.mean(each, axis=0)) if each else None
-
-
+# %% What the labels are worth tags=["fold"]
 head = ["true labels less", "drawn", "turned round"]
-table([[f"{name}, {n} forms", *(difference(name, n, kind) for kind in ("random", "flipped"))]
-       for name in WORDING for n in (4, 16) if rows], head,
+table([[f"{name}, {n} forms", *(less(after(name, n), after(name, n, kind))
+       for kind in ("random", "flipped"))] for name in WORDING for n in (4, 16)], head,
       formats=dict.fromkeys(head[1:], ".2f")) if rows else NOT_HERE  # fmt: skip
 
 # %% How many labelled texts do counted words need? tags=["fold"]
-table([[name, *(share_right(of("bag", task=name), n) for n in (64, 500))] for name in WORDING],
-      ["words counted, from", "64 texts", "500 texts"],
+table([[name, *(mean_right([right(row, n) for row in of("bag", task=name)]) for n in (64, 500))]
+       for name in WORDING], ["words counted, from", "64 texts", "500 texts"],
       formats={"64 texts": ".2f", "500 texts": ".2f"}) if rows else NOT_HERE  # fmt: skip
 
 # %% [markdown]
 # Sixteen reviews whose labels are all turned round stand before the question, and 0.77 of the
-# answers are right. With true labels it is 0.83, with no form at all 0.84. Had the model done as
+# answers are right. With true labels it is 0.81, with no form at all 0.84. Had the model done as
 # the forms do, it would be wrong nearly each time. After four forms the labels count for more,
 # 0.58 against 0.75; but it never turns round. It knew before what "positive" means, and keeps to
 # it.
 #
-# With topics the forms do harm. Without a form 0.73 are right, after four with true labels 0.72,
-# but after four with drawn ones 0.33; and sixteen bring it down to 0.43, 0.25 and 0.12. Where
-# there are seven words, there is more to be pulled to. In neither task are forms better than none,
-# beyond the interval.
+# With topics the forms do harm. Without a form 0.73 are right; sixteen forms bring it down to 0.44
+# with true labels, 0.32 with drawn ones and 0.12 with labels that are turned round. Where there are
+# seven words, there is more to be pulled to.
 #
 # And yet the model brings a lot. Counted words that learn from the same sixteen forms only guess,
-# and from 500 labelled texts they get to 0.64 and 0.43.
+# and from 500 labelled texts they get to 0.64 and 0.42.
+
+# %% [markdown] tags=["slide"]
+# ## In another order
+#
+# Part of the harm can be taken away. Here are four forms with true labels in all their
+# $4 \cdot 3 \cdot 2 = 24$ orders, and after each of them the same 64 reviews, of which half are
+# good.
+
+# %% 24 orders tags=["slide", "fold"]
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
+
+orders = of("order")[0]["said"] if rows else {}  # 0 and 1 are the two bad reviews
+last_good = {order: order[-1] in "23" for order in orders}
+
+
+def marks(way, base, good):
+    """How often each order makes the model say "positive", of 64 times, as marks on a line."""
+    said = sorted(orders[order][way].count("1") for order in orders if last_good[order] == good)
+    for i, count in enumerate(said):
+        x, y = 25 + 400 * count / 64, base - 11 * said[:i].count(count)
+        yield (f'<circle cx="{x:g}" cy="{y}" r="5" fill="{ROLES["key"]}"/>' if good else
+               f'<path d="M{x - 5:g} {y - 5}h10v10h-10z" fill="{ROLES["query"]}"/>')  # fmt: skip
+
+
+body = ['<path d="M225 8V204" stroke="currentColor" stroke-dasharray="4 4"/>']
+body += [text(25 + 400 * x, 218, f"{x:.0%}") for x in (0.25, 0.5, 0.75)]
+for way, name in enumerate(("as said", "calibrated")):
+    body += [text(50, 48 + 100 * way, name, 16), *marks(way, 44 + 100 * way, True),
+             *marks(way, 92 + 100 * way, False)]  # fmt: skip
+show(svg(450, 228, body), "Two times 24 marks: how often the answer is positive after each order, "
+     "as said and calibrated.") if rows else NOT_HERE  # fmt: skip
+
+# %% [markdown]
+# *How often the answer is "positive", a mark for each order: a blue circle where a good review is
+# the last form, a red square where a bad one is. The broken line is what is true.*
+
+# %% The same in numbers tags=["fold"]
+HALVES = slice(0, None, 2), slice(1, None, 2)  # of the questions
+
+
+def held_out(each):
+    """The best order less the worst, chosen on one half of the questions, asked the other."""
+    found = []
+    for chosen, others in (HALVES, HALVES[::-1]):
+        ranked = sorted(each, key=lambda order: each[order][chosen].mean())
+        found += [*(each[ranked[-1]][others] - each[ranked[0]][others])]
+    return bootstrap(found)
+
+
+lines = []
+for way, name in enumerate(("as said", "calibrated")) if rows else ():
+    each = {order: np.array(right(of("order")[0], order, way), float) for order in orders}
+    often = [np.mean([orders[order][way].count("1") / 64 for order in orders
+                      if last_good[order] == good]) for good in (False, True)]  # fmt: skip
+    ends = [some.mean() for some in each.values()]
+    lines.append([name, *often, min(ends), max(ends), held_out(each)])
+head = ["24 orders", "“positive”, last bad", "last good", "worst", "best", "best − worst, held out"]
+formats = dict.fromkeys(head[1:3], ".0%") | dict.fromkeys(head[3:], ".2f")
+table(lines, head, formats=formats) if rows else NOT_HERE
+
+# %% Calibrated, with all the forms tags=["fold"]
+lines = []
+for name, shots in {"sentiment": SHOTS, "topics": (4, 16)}.items() if rows else ():
+    for n in (0, *shots):
+        said, better = (after(name, n, way=way) for way in (0, 1))
+        each = [np.mean(one) for one in said]
+        beyond = less(better, after(name, 0, way=1)) if n else None
+        lines.append([name, n, mean_right(said), f"{min(each):.2f} to {max(each):.2f}",
+                      mean_right(better), less(better, said), beyond])  # fmt: skip
+head = ["true labels", "forms", "as said", "draws", "calibrated", "gained", "− no form, calibrated"]
+table(lines, head, formats=dict.fromkeys((head[2], *head[4:]), ".2f")) if rows else NOT_HERE
+
+# %% [markdown]
+# The last form pulls: "positive" is said 31 % of the time where it is bad, and 62 % where it is
+# good. From the worst order to the best the share that is right goes from 0.64 to 0.91. Once the
+# answer about nothing is divided out, the pull is gone, 52 % and 51 %, and no order has less than
+# 0.81. To search for a good order pays less than it seems: chosen by half of the questions, the
+# best has 0.11 more than the worst on the other half, and 0 is inside the interval.
+#
+# With other forms it is the same. After one to four of them calibration gains 0.09 to 0.13, with
+# topics 0.17 and 0.18. It mends what forms spoil, and no more: in neither task are forms better
+# than none, beyond the interval, as said or calibrated.
 
 # %% [markdown] tags=["slide"]
 # ## Where does it look?
@@ -382,15 +453,15 @@ table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
 # right, without these twelve 0 %, without twelve others of the same layers 44 to 63 %.
 #
 # Is this copying what makes the last label pull? Without the twelve the pull falls from 25 points
-# to
-# 10. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as much.
-#     That they copy is shown; that they make the pull is not.
+# to 10 points. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as
+# much. That they copy is shown; that they make the pull is not.
 
 # %% [markdown] tags=["slide"]
 # ## Step by step
 #
-# Forms can also show how an answer is found. Here are two steps of arithmetic, with numbers from 2
-# to 9. Four solved problems stand before, in one of three ways.
+# Forms can also show how an answer is found: Wei et al. (2022) call it a **chain of thought**. Here
+# are two steps of arithmetic, with numbers from 2 to 9. Four solved problems stand before, in one
+# of three ways.
 
 # %% One problem, three ways tags=["fold", "nbval-check-output"]
 from deepdive.page.runs import two_steps
@@ -423,20 +494,18 @@ print(*written["written"], sep="\n")
 
 
 # %% Steps, dots, and at once tags=["slide", "fold"]
-def shares(form, part="right"):
-    """The share of a form, over questions and draws, with its interval."""
-    some = [{"said": {"": row[part]}, "true": "1" * len(row[part])}
-            for row in of("steps", form=form)]  # fmt: skip
-    return share_right(some, "") if some else None
+def written_right(form, part="right"):
+    """The share of a form, or of its first or second sums."""
+    return mean_right([[mark == "1" for mark in row[part]] for row in of("steps", form=form)])
 
 
-lines = [{"solved": form, "draws": len(of("steps", form=form)), "answers right": shares(form)}
+lines = [{"solved": form, "answers right": written_right(form)}
          for form in two_steps.FORMS if rows]  # fmt: skip
 for part in ("first_sum", "second_sum") if rows else ():
-    lines[-1][part.replace("_", " ")] = shares("steps", part)
-head = ["solved", "draws", "answers right", "first sum", "second sum"]
-table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
-      caption="share that is right [95 % interval]") if lines else NOT_HERE  # fmt: skip
+    lines[-1][part.replace("_", " ")] = written_right("steps", part)
+head = ["solved", "answers right", "first sum", "second sum"]
+CAPTION = "share that is right [95 % interval]: 32 problems, three draws of the solved ones"
+table(lines, head, formats=dict.fromkeys(head[1:], ".2f"), caption=CAPTION) if rows else NOT_HERE
 
 # %% What Wei et al. print tags=["fold"]
 PRINTED = {"UL2": ("20", 4.1, 4.4, 16.6, 19.1), "LaMDA": ("137", 6.5, 14.3, 43.2, 57.9),
@@ -446,7 +515,7 @@ table([[name, *values] for name, values in PRINTED.items()],
        "MAWPS steps"], caption="percent right: Wei et al. 2022, appendix B, table 1")  # fmt: skip
 
 # %% [markdown]
-# Steps help: 0.21 of the answers are right, at once 0.04, with dots 0.06. So it is not the room
+# Steps help: 0.21 of the answers are right, at once 0.04, with dots 0.04. So it is not the room
 # before the answer that helps, but what is written there. Of the first sums 0.99 are right, of the
 # second ones, which take away, 0.30: there the chain breaks.
 #
@@ -464,7 +533,7 @@ table([[name, *values] for name, values in PRINTED.items()],
 lines = []
 for wording, put in in_context.WORDINGS.items() if rows else ():
     zero = of("none", task="sentiment", wording=wording)
-    said = [share_right(zero, 0, way) if zero else None for way in (0, 1)]
+    said = [mean_right([right(row, 0, way) for row in zero]) for way in (0, 1)]
     lines.append([put.ask.replace("\n", " / "), ", ".join(put.words), *said])
 head = ["question, without forms", "words", "as said", "calibrated"]
 table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
@@ -514,7 +583,8 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
 # - **Write the end of a label's question as the forms have it.** "Sentiment:" and " positive" are
 #   cut into pieces as one finds them in running text; a blank at the end of the question makes
 #   another token, which the model has hardly seen there.
-# - **More than one draw.** One draw of four forms in one order is one run.
+# - **More than one draw.** One draw of four forms in one order is one run: of 24 orders the worst
+#   has 0.64 and the best 0.91.
 # - **Compare words of one length**, or divide the score by the number of tokens: each further token
 #   costs probability. All labels here are a single token.
 #
@@ -591,14 +661,14 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
 #    find it hard for small models.
 #
 #    </details>
-# 4. *(measure, 20 min of machine time)* Four forms have $4 \cdot 3 \cdot 2 = 24$ orders. How far
-#    apart are the best and the worst of them, as said and calibrated?
+# 4. *(measure, 5 min of machine time)* The 24 orders above are of one set of four forms. Is the
+#    order that is best there best for another set, too?
 #
 #    <details><summary>Answer</summary>
 #
-#    `prompt_rows.measure("order", seed=0, queries=16)` asks 16 reviews after each order, and reads
-#    what two orders begin with only once; `right(row, key)` scores an order. Look at which label
-#    stands last in the best and in the worst (Lu et al. 2022).
+#    `prompt_rows.measure("order", seed=1, queries=16)` asks 16 reviews after each order of another
+#    four, and reads what two orders begin with only once; `right(row, order)` scores an order. Lu
+#    et al. (2022) ask it of models: an order that is good for one need not be good for another.
 #
 #    </details>
 
@@ -610,11 +680,11 @@ print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
 # %% [markdown]
 # ## In three sentences
 #
-# With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a form, 0.83 after
+# With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a form, 0.81 after
 # sixteen with true labels and 0.77 after sixteen whose labels are all turned round; with seven
-# topics forms leave it where it was or lower it, from 0.73 to as little as 0.12. Forms pull its
-# answers, above all the label of the last one, and a question about nothing shows how far; sums
-# that are written out help it to 0.21, where it had 0.04. So if somebody has filled in the four
+# topics sixteen forms lower it, from 0.73 to 0.44 and to 0.12. Forms pull its answers, above all
+# the label of the last one, and a question about nothing shows how far and takes it away; sums that
+# are written out help it to 0.21, where it had 0.04. So if somebody has filled in the four
 # forms wrongly, it gets fewer right, 0.58 and not 0.75, but it does not turn round: it takes from
 # them what an answer looks like and which one comes easily, and hardly what the answers mean.
 #

@@ -42,6 +42,9 @@ def points(queries: int = 64) -> list[dict[str, Any]]:
     found += [{"part": "none", "task": "topics", "wording": "", "queries": queries * 3 // 4}]
     found += [{"part": "none", "task": "sentiment", "wording": wording, "queries": queries}
               for wording in WORDINGS]  # fmt: skip
+    found += [{"part": "worded", "wording": wording, "seed": seed, "shots": list(FEW),
+               "queries": queries} for seed in SEEDS for wording in WORDINGS
+              if WORDINGS[wording] != in_context.REVIEW]  # fmt: skip
     found += [{"part": "copy"}, {"part": "pull"}]
     found += [{"part": "order", "seed": 0, "queries": queries}]
     return found
