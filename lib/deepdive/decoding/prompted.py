@@ -108,7 +108,7 @@ class Prompted:
 
     @torch.no_grad()
     def _log_probs(self, states: Tensor) -> Tensor:
-        return self.model.head(states).log_softmax(-1)  # type: ignore[operator, no-any-return]
+        return self.model.head(states).log_softmax(-1)  # type: ignore[operator]
 
 
 class SideBySide:

@@ -103,8 +103,8 @@ def topics() -> Task:
                 (row["text"], TOPICS.index(row["category"].removesuffix("/technology")))
             )
     shown, asked = (
-        Labelled(*zip(*parts[part], strict=True), TOPICS, "sib200 (real)")
-        for part in ("train", "test")
+        Labelled(tuple(t for t, _ in found), tuple(k for _, k in found), TOPICS, "sib200 (real)")
+        for found in (parts["train"], parts["test"])
     )
     return Task(shown, asked, TOPIC)
 
