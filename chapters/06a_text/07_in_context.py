@@ -690,13 +690,13 @@ print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
 # %% [markdown]
 # ## In three sentences
 #
-# With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a form if the question is
-# put well, 0.81 after sixteen forms with true labels and 0.77 after sixteen whose labels are all
+# With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a form if the question
+# is put well, 0.81 after sixteen forms with true labels and 0.77 after sixteen whose labels are all
 # turned round; where it is put badly, four forms lift it from 0.42 to 0.71. The label of the last
 # form pulls its answers, which a question about nothing shows and takes away; sums that are written
-# out help it to 0.21, where it had 0.04. So if somebody has filled in the four forms
-# wrongly, it gets fewer right, 0.58 and not 0.75, but it does not turn round: it takes from them
-# what is asked and what an answer looks like, and hardly which text has which answer.
+# out help it to 0.21, where it had 0.04. So if somebody has filled in the four forms wrongly, it
+# gets fewer right, 0.58 and not 0.75, but it does not turn round: it takes from them what is asked
+# and what an answer looks like, and hardly which text has which answer.
 #
 # ## Further reading
 #
