@@ -200,7 +200,7 @@ predict(
 live = in_context.by_shots(who, task, (0, 4), "true", 0, pick(ci=4, laptop=16, gpu=64))
 true = in_context.digits(in_context.drawn(task.asked, len(live["0"][0]), seed=0).labels)
 table([[f"{n} forms", *said, true] for n, said in live.items()],
-      ["1 is positive", "said", "calibrated", "true"])  # fmt: skip
+      ["a digit a review, 1 is positive", "said", "calibrated", "true"])  # fmt: skip
 
 # %% What was kept tags=["fold"]
 import json
@@ -299,9 +299,9 @@ table([[name, *(mean_right([right(row, n) for row in of("bag", task=name)]) for 
 # %% [markdown] tags=["slide"]
 # ## In another order
 #
-# Part of the harm can be taken away. Here are four forms with true labels in all their
-# $4 \cdot 3 \cdot 2 = 24$ orders, and after each of them the same 64 reviews, of which half are
-# good.
+# Nothing is false now, and only the order changes. Here are four forms with true labels in all
+# their $4 \cdot 3 \cdot 2 = 24$ orders, and after each of them the same 64 reviews, of which half
+# are good.
 
 # %% 24 orders tags=["slide", "fold"]
 from deepdive.page.diagrams import ROLES, svg, text
@@ -420,11 +420,16 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
 from deepdive.page.explorer.kept import kept as kept_maps
 from deepdive.page.explorer.kept import kept_explorer
 
-kept_explorer("words", start=(19, 6), links=True)
+words, maps = kept_maps("words")
+behind = {place: maps.weights[:, :, place, place - 5] > 0.5 for place in (10, 7, 8, 9, 11)}
+followed = {place: (f"look most at “{words[place - 5].strip()}”, which followed before", heads)
+            for place, heads in behind.items()}  # fmt: skip
+kept_explorer("words", start=(19, 6), links=True, marked=followed)
 
 # %% [markdown]
-# *Choose a word of the second half: head 19-6 looks at the word that followed it in the first. Step
-# through the other heads of layers 18 and 19, then through those of layer 1.*
+# *“river”, read again, looks at “cup”, which followed it before, and the heads that do so are
+# marked. Choose the other words of the second half, and heads that are not marked. Only the second
+# “tree” looks elsewhere, at the first word of all, where many heads look most of the time.*
 #
 # Now three reviews, of which the third is the first again. The text ends with a colon, and two
 # other lines of it have one near their end.
@@ -451,6 +456,10 @@ tokens, maps = kept_maps("reviews")
 last = maps.weights[18, 6, -1]
 for place in last.topk(3).indices.tolist():
     print(f"{tokens[place]!r} at place {place}: {last[place]:.0%}")
+far, near = (maps.weights[:, :, -1, place] for place in (8, 19))  # the two labels
+strong = far + near > 0.5
+print(f"{strong.sum()} heads give them more than half, {(near > far)[strong].sum()} of these more "
+      "to the nearer one")  # fmt: skip
 
 # %% All heads, over drawn words tags=["fold"]
 from deepdive.page.runs import induction
@@ -478,8 +487,10 @@ table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
 
 # %% [markdown]
 # Head 19-6 gives 59 % of its weight to "negative", and 38 % to "positive": the nearer label wins.
-# Over drawn words the twelve best heads do all of the copying. With all heads 65 % are copied
-# right, without these twelve 0 %, without twelve others of the same layers 44 to 63 %.
+# So it is in 11 of the 12 heads that give most of their weight to these two.
+#
+# Over drawn words twelve heads do all of the copying. With all heads 65 % are copied right, without
+# these twelve 0 %, without twelve others of the same layers 44 to 63 %.
 #
 # Is this copying what makes the last label pull? Without the twelve the pull falls from 25 points
 # to 10 points. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as

@@ -120,7 +120,9 @@ _PAGE = """\
 .bu legend {{ padding: 0; font-style: italic; font-size: 1rem; }}
 .bu fieldset label {{ display: inline-flex; align-items: center; gap: .3em; min-height: 2.2rem;
   margin: 0 1em 0 0; }}
-.bu select {{ font: inherit; min-height: 2.4rem; max-width: 100%; }}
+.bu-ask {{ display: block; }}
+.bu select {{ font: inherit; min-height: 2.4rem; max-width: 100%;
+  box-sizing: border-box; }}
 .bu input {{ accent-color: {blue}; }}
 .bu :focus-visible {{ outline: 3px solid {focus}; outline-offset: 2px; }}
 .bu pre {{ white-space: pre-wrap; margin: .6em 0; padding: .5em .7em; font-size: .95rem;
@@ -133,7 +135,7 @@ _PAGE = """\
 </style>
 <div class="bu" id="{id}" role="group" aria-label="A prompt to build, and the model's answer">
 <div class="bu-choose" hidden>{rows}
-<label>asked: <select>{options}</select></label></div>
+<label class="bu-ask">asked: <select>{options}</select></label></div>
 <pre>{prompt}</pre>
 <div class="bu-line" aria-hidden="true"><i style="width:{share}%"></i></div>
 <div class="bu-ends" aria-hidden="true"><span>{words[1]}</span><span>{words[0]}</span></div>
