@@ -78,7 +78,7 @@ show(
 # | 6a.3 | [A language model in 98 MB](03_four_bits.ipynb) | What do bits cost? | 16 |
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
 # | 6a.5 | [Choosing the next word](05_sampling.ipynb) | Why not take the likeliest? | 17 |
-# | 6a.7 | [Four filled-in forms](07_in_context.ipynb) | What is learned from a prompt? | 17 |
+# | 6a.7 | [Four filled-in forms, and an empty one](07_in_context.ipynb) | What is learned? | 17 |
 # | 6a.8 | [Is a summary with a high score true?](08_summaries.ipynb) | What does ROUGE see? | 18 |
 #
 # In a hurry? Read 6a.1. After the pages come [exercises](exercises.ipynb) and a [bug

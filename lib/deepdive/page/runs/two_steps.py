@@ -47,7 +47,7 @@ class Problem(NamedTuple):
         both = self.a + self.b
         before = {
             "direct": "",
-            "dots": " ." * 14,  # as many tokens as the steps have, about
+            "dots": " ." * 14,  # most of the tokens that the steps have
             "steps": f" {self.a} + {self.b} = {both}. {both} - {self.c} = {self.answer}.",
         }
         return f"{before[form]} The answer is {self.answer}.\n\n"
