@@ -25,9 +25,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_32_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [32, 12, 12]
-    assert len(ITEMS) == 56
+def test_there_are_38_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [38, 12, 12]
+    assert len(ITEMS) == 62
 
 
 # -- the numbers
@@ -87,6 +87,10 @@ NUMBERS: Numbers = {
     },
     "nucleus-of-five": {"3 and 4": nuclei(0.8, 0.1), "4 and 5": nuclei(0.95, 0.05)},
     "guess-that-stays": {"0.4": (min(1, 0.2 / 0.5),), "0.1": (0.2 * 0.5,), "0.2": (0.2,)},
+    "nothing-divided-out": {"2 : 5": (2, 5), "10 : 1": (2 * 5, 1), "5 : 2": (5, 2)},
+    "prompt-read-once": {
+        "360": (4 * 40 + 10 * 20,), "600": (10 * (40 + 20),), "180": (4 * 40 + 20,),
+    },
     "window-of-led": {"2": (pairs_seen(20_000) / pairs_seen(10_000),), "4": (2**2,)},
     "before-surprise": {"3": (bits(1 / 2, 1 / 2, 1 / 2),), "8": (2**3,)},
     "after-surprise": {

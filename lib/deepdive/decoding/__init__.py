@@ -10,6 +10,9 @@ A model that generates has `begin(*inputs) -> state` and `step(tokens (B, t), st
 The tokens returned are the new ones: without the prompt, without the end token. The model runs in
 evaluation mode and without gradients, and is left as it was.
 
+Many questions after one prompt, their labels scored or their answers written, are asked side by
+side by `Prompted`.
+
 `speculative` draws as `sample` does, one text, with fewer calls of a large model: a quick one
 drafts for it, such as what `Counted` has counted.
 
@@ -30,6 +33,7 @@ from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
 from deepdive.decoding.counted import Counted
 from deepdive.decoding.drafts import Speculated, speculative
 from deepdive.decoding.one_by_one import greedy, sample
+from deepdive.decoding.prompted import Prompted
 from deepdive.decoding.published import beam_settings, greedy_settings
 from deepdive.decoding.scores import (
     Rule,
@@ -46,6 +50,7 @@ from deepdive.decoding.session import generating
 __all__ = [
     "Counted",
     "Hypothesis",
+    "Prompted",
     "Rule",
     "Speculated",
     "beam",

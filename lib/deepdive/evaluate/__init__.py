@@ -1,12 +1,11 @@
 """How good is a classifier, how sure of that are we, and how far can its own sureness be trusted?
 
-Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `macro_f1_interval`,
-`mcnemar`. Trust: `reliability`,
-`temperature`. Masks: `mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or
-numpy arrays.
+Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `macro_f1_interval`, `mcnemar`.
+Trust: `reliability`, `temperature`, `contextual`. Masks: `mean_iou`. Everything takes arrays, lists
+or tensors, and gives numbers or numpy arrays.
 """
 
-from deepdive.evaluate.calibration import Reliability, reliability, temperature
+from deepdive.evaluate.calibration import Reliability, contextual, reliability, temperature
 from deepdive.evaluate.counts import accuracy, confusion, macro_f1
 from deepdive.evaluate.doubt import Interval, bootstrap, macro_f1_interval, mcnemar
 from deepdive.evaluate.masks import intersection_over_union, mean_iou
@@ -17,6 +16,7 @@ __all__ = [
     "accuracy",
     "bootstrap",
     "confusion",
+    "contextual",
     "intersection_over_union",
     "macro_f1",
     "macro_f1_interval",

@@ -1,4 +1,6 @@
-"""Does 80 % mean eight of ten? Reliability, the expected calibration error, one temperature."""
+"""Does 80 % mean eight of ten? Reliability, the expected calibration error, one temperature; and
+what a prompt says of nothing, taken away.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +70,34 @@ def temperature(logits: Any, true: Any, least: float = 0.05, most: float = 20.0)
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return 2 / (low + high)
+
+
+def contextual(log_probs: Any, of_nothing: Any) -> Real:
+    """The probabilities of the labels, without what the prompt prefers already: (N, n_labels).
+
+        p[n, k] is proportional to exp(log_probs[n, k]) / mean over m of q[m, k]
+
+    log_probs   (N, n_labels), of each label after each question
+    of_nothing  (M, n_labels), the same after questions without content, such as "N/A"; q are their
+                probabilities, each row made to sum to 1
+
+    No training and no labelled text is needed. The paper takes one softmax more of what stands
+    here, which leaves the order of the labels as it is.
+    Source: Zhao et al. 2021, "Calibrate Before Use", section 5, with b = 0 and W diagonal.
+    """
+    scores, nothing = (np.asarray(x, dtype=np.float64) for x in (log_probs, of_nothing))
+    if scores.ndim != 2 or nothing.ndim != 2 or nothing.shape[1:] != scores.shape[1:]:
+        raise ValueError(
+            f"log_probs, of_nothing: came with shapes {scores.shape}, {nothing.shape}; expected "
+            "(N, n_labels) and (M, n_labels)"
+        )
+    return _shares(scores - np.log(_shares(nothing).mean(0)))
+
+
+def _shares(scores: Real) -> Real:
+    raised: Real = np.exp(scores - scores.max(1, keepdims=True))
+    shares: Real = raised / raised.sum(1, keepdims=True)
+    return shares
 
 
 def _check_shape(name: str, rows: Real, true: Whole) -> None:
