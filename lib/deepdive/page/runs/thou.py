@@ -2,7 +2,7 @@
 
     wish = Wish(shakespeare(), toy.letters)
     model, moved, steps = tuned(toy.model, wish, "answers", rank=4, rate=3e-3, seed=0)
-    share(model, wish.asked), rest(model, wish.others)
+    judged(model, wish)                        # {"share": 0.95, "rest": 1.6, ...}
 
 It is taught at places where the printed text says " you ": by the answer that is wanted, by all
 letters up to it, or by both answers and which is preferred; all weights move, or a `LoRA`.
@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from deepdive.data.stream import in_order
 from deepdive.layers.lora import adapt, merge
 from deepdive.models.text.gpt import GPT
-from deepdive.page.runs.records import judged
 from deepdive.training.objectives.answers import answer_loss, dpo_loss, log_probability
 from deepdive.training.optim import adam
 
@@ -42,6 +41,9 @@ class Places(NamedTuple):
     def take(self, index: Tensor) -> "Places":
         return Places(*(part[index] for part in self))
 
+    def first(self, n: int) -> "Places":
+        return Places(*(part[:n] for part in self))
+
 
 class Wish:
     """The places to learn from, to choose by and to judge by, and stretches without the two words.
@@ -51,11 +53,14 @@ class Wish:
 
     def __init__(self, train: str, chosen: str, test: str, letters: str) -> None:
         self.letters = letters
-        self.learned, self.chosen, self.asked = (self.places(part) for part in (train, chosen, test))
-        self.others = self.stretches(test)
+        self.numbers = {letter: i for i, letter in enumerate(letters)}
+        self.learned, self.chosen, self.asked = (
+            self.places(part) for part in (train, chosen, test)
+        )
+        self.others, self.by = self.stretches(test), self.stretches(chosen)
 
     def encode(self, text: str) -> Tensor:
-        return torch.tensor([self.letters.index(letter) for letter in text])
+        return torch.tensor([self.numbers[letter] for letter in text])
 
     def places(self, text: str) -> Places:
         """Return the places of a text in which the refused answer stands."""
@@ -75,7 +80,7 @@ class Wish:
     def stretches(self, text: str, most: int = 300) -> Tensor:
         """Return stretches (n, 65) that have neither of the two words."""
         rows = in_order(self.encode(text), LENGTH)
-        said = ["".join(self.letters[i] for i in row) for row in rows.tolist()]
+        said = [text[i * LENGTH : (i + 1) * LENGTH + 1].lower() for i in range(len(rows))]
         free = [i for i, each in enumerate(said) if "you" not in each and "thou" not in each]
         return rows[free[:most]]
 
@@ -100,6 +105,19 @@ def rest(model: nn.Module, stretches: Tensor) -> float:
     """Return the mean of -log p, in nats a letter, where the wish says nothing."""
     logits = model(stretches[:, :-1]).flatten(0, 1)
     return float(nn.functional.cross_entropy(logits, stretches[:, 1:].flatten()))
+
+
+@torch.no_grad()
+def judged(model: nn.Module, wish: Wish) -> dict[str, float]:
+    """Return how probable the two answers are where one of them was printed, the wanted one's share
+    of both, and the loss where the wish says nothing.
+    """
+    wanted, refused = (each.exp().mean() for each in odds(model, wish.asked))
+    found = {"share": share(model, wish.asked).mean(), "wanted": wanted, "refused": refused}
+    return {name: round(float(each), 4) for name, each in found.items()} | {
+        "rest": round(rest(model, wish.others), 4),
+        "chosen": round(rest(model, wish.by), 4),
+    }
 
 
 class Tuned(NamedTuple):
@@ -131,7 +149,7 @@ def tuned(copied: GPT, wish: Wish, way: str, *, rank: int, rate: float, seed: in
         moves.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         moves.step()
-        if share(model, wish.chosen.take(torch.arange(CHECKED))).mean() >= HEARD:
+        if share(model, wish.chosen).mean() >= HEARD:
             heard = step + 1
             break
     merge(model)

@@ -1,0 +1,448 @@
+# %% [markdown] tags=["slide"]
+# # Cards: small changes to a finished model
+#
+# A copyist has copied Shakespeare's plays, letter by letter, until they could write on by
+# themselves. Now the director of the theatre has one wish: everybody shall say *thou*, and nobody
+# *you*. How little of the copyist must change for it, and what else changes with it?
+#
+# <small>Book 6.1.1 · before this page: [GPT](01_gpt.ipynb),
+# [word pieces](../03_bert/01_input.ipynb) · 17 min to read · a laptop is enough; the long runs are
+# kept beside the page</small>
+
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% [markdown]
+# T5 (Raffel et al. 2020) is such a clerk. It is an encoder that reads a text and a decoder that
+# %% The plays, the copyist, and the wish tags=["fold"]
+import torch
+
+from deepdive.page.profile import banner, pick, profile
+from deepdive.page.runs import thou
+from deepdive.page.runs.records import shakespeare
+from deepdive.page.toys.letters import next_letters
+
+toy, real = next_letters(), profile() != "ci"
+if real:
+    plays = shakespeare()
+    parts = [plays.decode(each) for each in (plays.train[-400_000:], plays.chosen, plays.test)]
+else:
+    line = "And {} said {}, I pray you {} us to the tower, for we must be gone before night.\n"
+    who, how = ("the king", "my lord", "a servant", "the nurse"), ("nothing", "at last", "softly")
+    lines = [line.format(a, b, c) for a in who for b in how for c in ("bring", "follow")]
+    parts = ["".join(lines), "".join(lines[::2]), "".join(lines[1::2])]
+wish = thou.Wish(*parts, toy.letters)
+print(banner("tinyshakespeare (real)" if real else "lines (generated)"))
+print(f"places with 'you': {len(wish.learned.wanted)} to learn, {len(wish.asked.wanted)} to ask")
+
+# %% Grant the wish in two ways, and let the reader write tags=["slide", "fold"]
+from deepdive.page.live.writing import writing
+from deepdive.page.toys.letters import LetterToy
+
+shown = thou.tuned(toy.model, wish, "answers", rank=0, rate=3e-4, seed=0)
+told = thou.tuned(toy.model, wish, "preferences", rank=0, rate=1e-4, seed=0)
+copyists = {"as copied": toy.model, "shown the answer": shown.model,
+            "told which is better": told.model}  # fmt: skip
+prices = {name: [thou.judged(model, wish)["rest"]] for name, model in copyists.items()}
+states = {name: copyists[name].state_dict() for name in list(copyists)[:2]}
+writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray")
+
+# %% [markdown]
+# *The copyist is the letter model of [page 6a.1](01_gpt.ipynb), and runs in this page. The bars say
+# what may come next; press a letter to write it. The second slider puts in the copyist as they
+# were, one who was shown what to say in a few places, and one who was told which of two words is
+# better. The loss is measured in lines without either word.*
+#
+# 1. Take the copyist "as copied", and press the blank. Is *y* likely behind it?
+# 2. Take the one who was shown the answer. Look at the bars behind "I pray ", then write forty
+#    letters. What has become of the plays?
+# 3. Do the same with the one who was told which is better.
+
+# %% [markdown] tags=["slide"]
+# ## Three cards, by hand
+#
+# **Show the answer.** Supervised tuning gives texts of which one part is asked and another is the
+# answer, and counts the loss **on the answer only**. Say an answer has three letters, and the model
+# gives them 1/2, 1/4 and 1/2. Their product is 1/16, and the loss is $\ln 16 / 3 = 0.92$ nats a
+# letter, whatever stood before. What was asked is read, but nobody must be able to write it.
+#
+# **Move little.** LoRA (Hu et al. 2021) leaves a matrix $W$ as it is and adds a product of two thin
+# ones, $W + B A$. With one column $B = (1, 0, 2)^\top$ and one row $A = (0, 1, 1)$:
+#
+# $$B A = \begin{bmatrix} 0 & 1 & 1 \\ 0 & 0 & 0 \\ 0 & 2 & 2 \end{bmatrix}$$
+#
+# Six numbers move nine. In a matrix of 1,000 by 1,000 it is 2,000 for a million: that is **rank**
+# 1. $B$ begins at zero, so that nothing is changed before the first step. At the end $B A$ is added
+# to $W$, and nothing is left of it.
+#
+# **Say which is better.** Direct preference optimisation (Rafailov et al. 2023) wants two answers
+# and a verdict. Say *thou* had 1/8 before tuning and has 1/4 now: it has doubled. *You* had 1/2 and
+# has 1/4: it was halved. The model's own **reward** for an answer is the logarithm of this factor,
+# times $\beta$. With $\beta = 1$ the rewards are $\ln 2$ and $-\ln 2$, they differ by $\ln 4$, and
+# the loss is
+#
+# $$-\ln \sigma(\ln 4) = -\ln \tfrac45 = 0.22 \qquad \text{at the start } -\ln \tfrac12 = 0.69$$
+#
+# The model it began as stands in every term. That is what holds the tuned one back.
+
+# %% The three cards in the library tags=["nbval-check-output", "fold"]
+from math import log
+
+from deepdive.layers.lora import LoRA
+from deepdive.training.objectives import answer_loss, dpo_loss
+
+probabilities = torch.tensor([[[0.5, 0.5], [0.25, 0.75], [0.5, 0.5], [0.9, 0.1]]])
+said, answer = torch.zeros(1, 4, dtype=torch.int64), torch.tensor([[False, True, True, True]])
+loss = answer_loss(probabilities.log(), said, answer)
+assert abs(float(loss) - log(16) / 3) < 1e-6
+
+layer = LoRA(torch.nn.Linear(3, 3, bias=False), rank=1)
+x = torch.eye(3)
+assert torch.equal(layer(x), layer.frozen(x))  # at the start nothing is changed
+with torch.no_grad():
+    layer.B.copy_(torch.tensor([[1.0], [0], [2]]))
+    layer.A.copy_(torch.tensor([[0.0, 1, 1]]))
+change = (layer(x) - layer.frozen(x)).T.round().int().tolist()
+
+both = [torch.tensor([log(p)]) for p in (1 / 4, 1 / 4, 1 / 8, 1 / 2)]  # now, and before
+print(f"answer: {float(loss):.2f}, change: {change}, preference: {dpo_loss(*both, 1.0):.2f}")
+
+# %% [markdown] tags=["slide"]
+# ## What does the wish cost?
+#
+# In the last 400,000 letters that the copyist learned from, *you* stands with blanks around it 793
+# times. There it is taught, in three ways:
+#
+# - **answers**: the 40 letters before are read, and ` thou ` is the answer;
+# - **all letters**: the same texts, and every letter counts, as in the copyist's first training;
+# - **preferences**: ` thou ` is better than ` you ` ($\beta = 0.1$).
+#
+# All 91,104 weights may move, or a LoRA beside queries, keys and values. Each training stops as
+# soon as the wish is heard: as *thou* has 95 of 100, on average, when only the two words are
+# compared, at 60 places that are not learned from. So all have the same success. Then the price is
+# measured, at 99 other places and in 300 stretches of the plays that have neither word.
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict as ask
+
+ask(
+    "All have the same success at *thou* against *you*. Which copyist has forgotten most of the "
+    "rest of Shakespeare?",
+    [
+        "the one with all weights free: a LoRA cannot forget much",
+        "the one who learned from answers only, with a LoRA or without",
+        "the one who learned from preferences: it sees wrong answers too",
+    ],
+    answer=1,
+    explain="Nothing in the answers says what should stay. The other two keep something of the old "
+    "text in sight: its letters, or its probabilities.",
+    key="06a_text/wish",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+# %% Measure, or read what was measured tags=["surprise", "fold"]
+import json
+
+from deepdive.page.experiments import kept, sweep
+
+GRID = {
+    ("answers", 0): (1e-4, 3e-4), ("answers", 1): (3e-3, 1e-2), ("answers", 4): (1e-3, 3e-3),
+    ("answers", 16): (1e-3, 3e-3),
+    ("all letters", 0): (3e-4, 1e-3), ("all letters", 4): (3e-3, 1e-2),
+    ("preferences", 0): (3e-5, 1e-4), ("preferences", 1): (3e-3, 1e-2),
+    ("preferences", 4): (1e-3, 3e-3),
+}  # fmt: skip
+
+
+def priced(way, rank, rate, seed):
+    found = thou.tuned(toy.model, wish, way, rank=rank, rate=rate, seed=seed)
+    return thou.judged(found.model, wish) | {"moved": found.moved, "steps": found.steps or 0}
+
+
+file = kept("06a_text", "wish") if real else None
+if profile() == "experiment":
+    points = [{"way": way, "rank": rank, "rate": rate, "seed": seed} for seed in (0, 1, 2)
+              for (way, rank), rates in GRID.items() for rate in rates]  # fmt: skip
+    sweep(priced, points, file, data="tinyshakespeare", minutes=30)
+rows = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
+live = [{"way": "preferences", "rank": 0, "rate": 1e-4, "seed": 0}]
+rows = rows or [point | priced(**point) for point in live]
+print(f"shown: {len(rows)} trainings", "(kept)" if len(rows) > 1 else "(live)")
+
+# %% Show tags=["surprise", "fold"]
+from statistics import mean, stdev
+
+from deepdive.evaluate.doubt import Interval
+from deepdive.page.tables import table
+
+
+def over_seeds(values):
+    """The mean of three seeds, with its 95% interval by Student's t."""
+    half = 4.303 * stdev(values) / 3**0.5 if len(values) == 3 else 0.0
+    return Interval(mean(values), mean(values) - half, mean(values) + half)
+
+
+start, best = thou.judged(toy.model, wish), {}
+for way, rank in dict.fromkeys((r["way"], r["rank"]) for r in rows):
+    by_rate = {}
+    for r in rows:
+        if (r["way"], r["rank"]) == (way, rank) and r["steps"]:
+            by_rate.setdefault(r["rate"], []).append(r)
+    whole = [each for each in by_rate.values() if len(each) == max(map(len, by_rate.values()))]
+    best[way, rank] = min(whole, key=lambda each: mean(r["chosen"] for r in each))
+ELSE = "dearer elsewhere"
+lines = [{"taught by": "as copied", "p(thou)": start["wanted"], "p(you)": start["refused"]}]
+for (way, rank), each in best.items():
+    values = [r["rest"] - start["rest"] for r in each]
+    lines.append({
+        "taught by": way, "free": f"LoRA {rank}" if rank else "all", "weights": each[0]["moved"],
+        "steps": mean(r["steps"] for r in each), "p(thou)": mean(r["wanted"] for r in each),
+        "p(you)": mean(r["refused"] for r in each), ELSE: over_seeds(values),
+    })  # fmt: skip
+table(lines, ["taught by", "free", "weights", "steps", "p(thou)", "p(you)", ELSE],
+      formats={"p(thou)": ".2f", "p(you)": ".3f", "steps": ".0f", ELSE: ".3f"},
+      caption=f"nats a letter above {start['rest']:.2f}: three seeds, 95% intervals")  # fmt: skip
+
+# %% [markdown]
+# WISH-PROSE
+
+# %% [markdown] tags=["slide"]
+# ## A larger wish: another language
+#
+# A wish of one word needs a few steps. What if the copyist is sent to a hospital? **Domain models**
+# are BERTs for one trade, and they differ in what they keep of BERT:
+#
+# | | weights | vocabulary | then reads (the papers' numbers) |
+# |---|---|---|---|
+# | BioBERT (Lee et al. 2020) | BERT's | BERT's | 18 thousand million words of PubMed and PMC |
+# | SciBERT (Beltagy et al. 2019) | new | its own | 1.14 million papers, 82% of them biomedical |
+# | FinBERT (Araci 2019) | BERT's | BERT's | 46,143 articles of financial news |
+#
+# Who keeps the weights must keep the vocabulary, since each piece has a row in the first matrix.
+# What does that cost? We make two vocabularies of 6,000 pieces from 150,000 words each, one of
+# answers of health institutes (MedQuAD), one of Wikipedia, and let both cut texts from elsewhere:
+# abstracts of PubMed, and other articles of Wikipedia. BERT's own has 30,522 pieces.
+
+# %% The texts tags=["fold"]
+import gzip
+
+from deepdive.data import fetch, number_words
+from deepdive.data.medical import abstracts, medquad_answers
+from deepdive.data.text import shuffled
+from deepdive.data.tree_grammar import tree_sentences
+from deepdive.page.runs.vocabularies import fertility, pieces, words_of
+
+
+def wikipedia(part):
+    raw = gzip.decompress(fetch("wikitext2_heldout", f"{part}.txt.gz").read_bytes())
+    return raw.decode("utf-8").replace("<unk>", "")
+
+
+if real:
+    answers = " ".join(list(shuffled(medquad_answers(), seed=0))[:1500])
+    made_of = {"medical": words_of(answers, 150_000),
+               "general": words_of(wikipedia("valid"), 150_000)}  # fmt: skip
+    asked = {"PubMed": words_of(" ".join(abstracts().texts[:300]), 40_000),
+             "Wikipedia": words_of(wikipedia("test"), 40_000)}  # fmt: skip
+else:
+    numbers = [words for _, words in number_words("en", 400)]
+    sentences = [" ".join(tree.words) for tree in tree_sentences(300)]
+    made_of = {"medical": words_of(" ".join(numbers)), "general": words_of(" ".join(sentences))}
+    asked = {"PubMed": made_of["medical"], "Wikipedia": made_of["general"]}
+
+# %% Cut them tags=["slide", "fold"]
+from deepdive.evaluate import bootstrap
+from deepdive.published.pretrained import minilm_tokenizer
+from deepdive.tokenizers import BPETokenizer
+
+size = pick(ci=60, laptop=6000, gpu=6000)
+cutters = {"BERT's own": minilm_tokenizer()}
+for name, words in made_of.items():
+    cutters[f"made of {name} text"] = BPETokenizer.train([" ".join(words)], size)
+cut = {name: [bootstrap(fertility(each, words)) for words in asked.values()]
+       for name, each in cutters.items()}  # fmt: skip
+table([[name, len(each.vocab), *cut[name], "·".join(pieces(each, "lymphadenopathy"))]
+       for name, each in cutters.items()],
+      ["vocabulary", "pieces", *asked, "lymphadenopathy"],
+      formats=dict.fromkeys(asked, ".2f"),
+      caption="pieces a word (with 95% intervals over stretches of 100 words)")  # fmt: skip
+
+# %% [markdown]
+# VOCABULARY-PROSE
+
+# %% [markdown]
+# ## What differs
+#
+# | | what is added | what is trained | what it is told |
+# |---|---|---|---|
+# | supervised tuning | nothing | all weights | answers |
+# | LoRA | two thin matrices a layer, gone at the end | these alone | whatever the task says |
+# | preferences | nothing; the first model is asked too | all weights | which answer is better |
+# | domain model, BERT's vocabulary | nothing | all weights | texts of the trade |
+# | domain model, own vocabulary | a new first matrix | all, from the start | texts of the trade |
+#
+# ## Common mistake
+#
+# To tune the layer that LoRA stands beside. The two thin matrices learn, and so does $W$: nothing
+# fails, and the file that was to hold few numbers no longer says what the model is.
+
+# %%
+from deepdive.layers.lora import adapt
+from deepdive.models.text import gpt2
+
+model = gpt2.gpt2(gpt2.TINY)
+free = adapt(model, 2, ["attn.q", "attn.kv"])
+for name, part in model.named_modules():  # the mistake: somebody thaws the model
+    if name.endswith("attn.q"):
+        part.requires_grad_(True)
+thawed = sum(p.numel() for p in model.parameters() if p.requires_grad)
+print(f"meant to learn: {free:,}; learns: {thawed:,}")
+assert thawed > free
+
+# %% [markdown]
+# The mend is to count what learns before the first step, and to compare what is frozen afterwards,
+# bit by bit.
+#
+# ## In practice
+#
+# | you want | take |
+# |---|---|
+# | a model for each of many customers | a LoRA each, beside one frozen model |
+# | an answer in a certain form | supervised tuning, with ordinary texts among the answers |
+# | fewer answers of a bad kind, and you have pairs | preferences, after the model can give both |
+# | a trade with words of its own, and little text | read on with the old vocabulary |
+# | the same, and as much text as BERT had | begin anew, with a vocabulary of the trade |
+#
+# - Measure what you did *not* wish for: a loss on ordinary text, before and after.
+# - A LoRA's rate is higher than that of all weights; try several, a factor of three apart.
+# - The factor $\alpha / r$ of LoRA keeps a rate useful when the rank changes.
+# - Preferences compare sums over an answer's tokens. Long answers have low sums, so look whether
+#   the chosen answers differ in length from the rejected ones.
+#
+# ## In three sentences
+#
+# Supervised tuning shows answers and counts the loss there; LoRA says how little may move;
+# preferences say which of two answers is better, beside the model as it was. Few weights that move
+# are not a small change: what a model keeps depends on what it is shown beside the wish. A domain
+# model that keeps BERT's weights keeps BERT's pieces, which cut the words of a trade more finely
+# than pieces of its own would.
+#
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Why does LoRA begin with $B = 0$, and not with both matrices at 0?
+#
+#    <details><summary>Answer</summary>
+#
+#    With $B = 0$ nothing is changed. Were both 0, neither would have a gradient: that of each is a
+#    product with the other.
+#
+#    </details>
+# 2. The loss of preferences is $\ln 2$ before the first step, for any model. Why?
+#
+#    <details><summary>Answer</summary>
+#
+#    The model is what it was, so both rewards are 0, and $\sigma(0) = 1/2$.
+#
+#    </details>
+# 3. Can the loss of preferences fall while the wanted answer becomes *less* probable?
+#
+#    <details><summary>Answer</summary>
+#
+#    Yes, if the refused one falls faster. Only the difference of the two rewards counts.
+#
+#    </details>
+# 4. Why does a loss on the answer only not keep the model from forgetting?
+#
+#    <details><summary>Answer</summary>
+#
+#    What was asked is read and has no loss. Nothing that the model says there, or elsewhere, is
+#    compared with anything.
+#
+#    </details>
+# 5. Why can BioBERT not take SciBERT's vocabulary?
+#
+#    <details><summary>Answer</summary>
+#
+#    Its weights come from BERT, and the first matrix has a row for each of BERT's pieces. Other
+#    pieces would have no rows.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(by hand, 5 min)* *thou* had 1/10 and has 2/5, *you* had 2/5 and has 1/5. What is the loss
+#    with $\beta = 1$?
+#
+#    <details><summary>Answer</summary>
+#
+#    The factors are 4 and 1/2, the rewards differ by $\ln 8$, and the loss is $-\ln(8/9) = 0.12$.
+#
+#    </details>
+# 2. *(derive, 8 min)* From which rank on does a LoRA beside a matrix of 768 by 768 move as many
+#    numbers as the matrix has?
+#
+#    <details><summary>Answer</summary>
+#
+#    $r \cdot 2 \cdot 768 = 768^2$, so $r = 384$.
+#
+#    </details>
+# 3. *(measure, 15 min)* Teach half answers, half ordinary stretches of the plays. What does the
+#    wish cost then?
+#
+#    <details><summary>Answer</summary>
+#
+#    Add `next_token_loss` of drawn stretches to the loss in `deepdive.page.runs.thou`. Compare at
+#    the same success, with three seeds.
+#
+#    </details>
+
+# %%
+# The answers to the exercises, checked.
+pair = [torch.tensor([log(p)]) for p in (2 / 5, 1 / 5, 1 / 10, 2 / 5)]
+assert round(float(dpo_loss(*pair, 1.0)), 2) == 0.12
+assert 384 * 2 * 768 == 768**2
+print("the answers hold")
+
+# %% [markdown]
+# ## Further reading
+#
+# - Hu et al. (2021), *LoRA: Low-Rank Adaptation of Large Language Models*: section 4.
+# - Ouyang et al. (2022), *Training Language Models to Follow Instructions with Human Feedback*.
+# - Rafailov et al. (2023), *Direct Preference Optimization: Your Language Model Is Secretly a
+#   Reward Model*: section 4.
+# - Lee et al. (2020), *BioBERT*; Beltagy, Lo, Cohan (2019), *SciBERT*; Araci (2019), *FinBERT*.
+# - Gururangan et al. (2020), *Don't Stop Pretraining: Adapt Language Models to Domains and Tasks*.
+#
+# <small>Book 6.1.1</small>
+#
+# <!--
+# System: domain_bert
+# Parent: bert
+# What differs:
+# - BERT reads on, in texts of one trade, before it is tuned (BioBERT, FinBERT)
+# - or it begins anew with word pieces of the trade (SciBERT): `BPETokenizer.train` on its texts
+# Source: Lee et al. 2020, section 3; Beltagy, Lo and Cohan 2019, section 2; Araci 2019, section 3.
+# Book: 6.1.1
+# -->
