@@ -8,7 +8,7 @@
 #
 # <small>Book 6.1 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
 # [decoding](../02_transformer/14_decoding.ipynb) · 2 min to read ·
-# all its pages together: 1 hour</small>
+# all its pages together: 1 and a half hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -73,5 +73,6 @@ show(
 # | 6a.2 | [What is each part worth?](02_todays_decoder.ipynb) | Which new part helps? | 15 |
 # | 6a.3 | [A language model in 98 MB](03_four_bits.ipynb) | What do bits cost? | 16 |
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
+# | 6a.9 | [Cards: small changes to a finished model](09_cards.ipynb) | What else changes? | 17 |
 #
 # In a hurry? Read 6a.1.

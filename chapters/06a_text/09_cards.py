@@ -84,7 +84,7 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray")
 # gives them 1/2, 1/4 and 1/2. Their product is 1/16, and the loss is $\ln 16 / 3 = 0.92$ nats a
 # letter, whatever stood before. What was asked is read, but nobody must be able to write it.
 #
-# **Move little.** LoRA (Hu et al. 2021) leaves a matrix $W$ as it is and adds a product of two thin
+# **Move little.** LoRA (Hu et al. 2022) leaves a matrix $W$ as it is and adds a product of two thin
 # ones, $W + B A$. With one column $B = (1, 0, 2)^\top$ and one row $A = (0, 1, 1)$:
 #
 # $$B A = \begin{bmatrix} 0 & 1 & 1 \\ 0 & 0 & 0 \\ 0 & 2 & 2 \end{bmatrix}$$
@@ -135,10 +135,11 @@ print(f"answer: {float(loss):.2f}, change: {change}, preference: {dpo_loss(*both
 # - **all letters**: the same texts, and every letter counts, as in the copyist's first training;
 # - **preferences**: ` thou ` is better than ` you ` ($\beta = 0.1$).
 #
-# All 91,104 weights may move, or a LoRA beside queries, keys and values. Each training stops as
-# soon as the wish is heard: as *thou* has 95 of 100, on average, when only the two words are
-# compared, at 60 places that are not learned from. So all have the same success. Then the price is
-# measured, at 99 other places and in 300 stretches of the plays that have neither word.
+# All 91,104 weights may move, or a LoRA beside queries, keys and values, each at a rate that was
+# looked for with another seed. Each training stops as soon as the wish is heard: as *thou* has 95
+# of 100, on average, when only the two words are compared, at 20 places that are not learned from.
+# So all have the same success. Then the price is measured, at 99 other places and in 300 stretches
+# of the plays that have neither word.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict as ask
@@ -165,13 +166,8 @@ import json
 
 from deepdive.page.experiments import kept, sweep
 
-GRID = {
-    ("answers", 0): (1e-4, 3e-4), ("answers", 1): (3e-3, 1e-2), ("answers", 4): (1e-3, 3e-3),
-    ("answers", 16): (1e-3, 3e-3),
-    ("all letters", 0): (3e-4, 1e-3), ("all letters", 4): (3e-3, 1e-2),
-    ("preferences", 0): (3e-5, 1e-4), ("preferences", 1): (3e-3, 1e-2),
-    ("preferences", 4): (1e-3, 3e-3),
-}  # fmt: skip
+RATES = {("answers", 0): 1e-4, ("answers", 1): 3e-3, ("answers", 4): 3e-3, ("all letters", 0): 1e-3,
+         ("preferences", 0): 1e-4, ("preferences", 4): 3e-3}  # fmt: skip
 
 
 def priced(way, rank, rate, seed):
@@ -181,11 +177,11 @@ def priced(way, rank, rate, seed):
 
 file = kept("06a_text", "wish") if real else None
 if profile() == "experiment":
-    points = [{"way": way, "rank": rank, "rate": rate, "seed": seed} for seed in (0, 1, 2)
-              for (way, rank), rates in GRID.items() for rate in rates]  # fmt: skip
+    points = [{"way": way, "rank": rank, "rate": rate, "seed": seed} for seed in (1, 2, 3)
+              for (way, rank), rate in RATES.items()]  # fmt: skip
     sweep(priced, points, file, data="tinyshakespeare", minutes=30)
 rows = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
-live = [{"way": "preferences", "rank": 0, "rate": 1e-4, "seed": 0}]
+live = [{"way": "preferences", "rank": 0, "rate": 1e-4, "seed": 1}]
 rows = rows or [point | priced(**point) for point in live]
 print(f"shown: {len(rows)} trainings", "(kept)" if len(rows) > 1 else "(live)")
 
@@ -202,17 +198,12 @@ def over_seeds(values):
     return Interval(mean(values), mean(values) - half, mean(values) + half)
 
 
-start, best = thou.judged(toy.model, wish), {}
-for way, rank in dict.fromkeys((r["way"], r["rank"]) for r in rows):
-    by_rate = {}
-    for r in rows:
-        if (r["way"], r["rank"]) == (way, rank) and r["steps"]:
-            by_rate.setdefault(r["rate"], []).append(r)
-    whole = [each for each in by_rate.values() if len(each) == max(map(len, by_rate.values()))]
-    best[way, rank] = min(whole, key=lambda each: mean(r["chosen"] for r in each))
+start, trained = thou.judged(toy.model, wish), {}
+for r in rows:
+    trained.setdefault((r["way"], r["rank"]), []).append(r)
 ELSE = "dearer elsewhere"
 lines = [{"taught by": "as copied", "p(thou)": start["wanted"], "p(you)": start["refused"]}]
-for (way, rank), each in best.items():
+for (way, rank), each in trained.items():
     values = [r["rest"] - start["rest"] for r in each]
     lines.append({
         "taught by": way, "free": f"LoRA {rank}" if rank else "all", "weights": each[0]["moved"],
@@ -428,7 +419,7 @@ print("the answers hold")
 # %% [markdown]
 # ## Further reading
 #
-# - Hu et al. (2021), *LoRA: Low-Rank Adaptation of Large Language Models*: section 4.
+# - Hu et al. (2022), *LoRA: Low-Rank Adaptation of Large Language Models*: section 4.
 # - Ouyang et al. (2022), *Training Language Models to Follow Instructions with Human Feedback*.
 # - Rafailov et al. (2023), *Direct Preference Optimization: Your Language Model Is Secretly a
 #   Reward Model*: section 4.

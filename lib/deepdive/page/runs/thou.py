@@ -23,7 +23,7 @@ from deepdive.training.optim import adam
 WANTED, REFUSED = " thou ", " you "
 BEFORE, LENGTH = 40, 64  # letters before the answer; of a stretch that is judged
 STEPS, ROWS, BETA = 120, 16, 0.1
-HEARD, CHECKED = 0.95, 60  # at so many places the wanted answer has this share, on average
+HEARD, CHECKED = 0.95, 20  # at so many places the wanted answer has this share, on average
 WAYS = ("answers", "all letters", "preferences")
 NAMES = ("attn.q", "attn.kv")  # what a LoRA stands beside
 
@@ -57,7 +57,7 @@ class Wish:
         self.learned, self.chosen, self.asked = (
             self.places(part) for part in (train, chosen, test)
         )
-        self.others, self.by = self.stretches(test), self.stretches(chosen)
+        self.others = self.stretches(test)
 
     def encode(self, text: str) -> Tensor:
         return torch.tensor([self.numbers[letter] for letter in text])
@@ -115,8 +115,7 @@ def judged(model: nn.Module, wish: Wish) -> dict[str, float]:
     wanted, refused = (each.exp().mean() for each in odds(model, wish.asked))
     found = {"share": share(model, wish.asked).mean(), "wanted": wanted, "refused": refused}
     return {name: round(float(each), 4) for name, each in found.items()} | {
-        "rest": round(rest(model, wish.others), 4),
-        "chosen": round(rest(model, wish.by), 4),
+        "rest": round(rest(model, wish.others), 4)
     }
 
 
