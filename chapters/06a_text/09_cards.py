@@ -6,8 +6,7 @@
 # *you*. How little of the copyist must change for it, and what else changes with it?
 #
 # <small>Book 6.1.1 · before this page: [GPT](01_gpt.ipynb),
-# [word pieces](../03_bert/01_input.ipynb) · 17 min to read · a laptop is enough; the long runs are
-# kept beside the page</small>
+# [word pieces](../03_bert/01_input.ipynb) · 17 min to read · a laptop is enough</small>
 
 
 # %% tags=["setup"]
@@ -161,29 +160,19 @@ ask(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Measure, or read what was measured tags=["surprise", "fold"]
-import json
-
-from deepdive.page.experiments import kept, sweep
-
+# %% Measure tags=["surprise", "fold"]
 RATES = {("answers", 0): 1e-4, ("answers", 1): 3e-3, ("answers", 4): 3e-3, ("all letters", 0): 1e-3,
          ("preferences", 0): 1e-4, ("preferences", 4): 3e-3}  # fmt: skip
+SEEDS = pick(ci=(1,), laptop=(1, 2, 3), gpu=(1, 2, 3))
+ways = list(RATES) if real else [("all letters", 0), ("preferences", 0)]
 
-
-def priced(way, rank, rate, seed):
-    found = thou.tuned(toy.model, wish, way, rank=rank, rate=rate, seed=seed)
-    return thou.judged(found.model, wish) | {"moved": found.moved, "steps": found.steps or 0}
-
-
-file = kept("06a_text", "wish") if real else None
-if profile() == "experiment":
-    points = [{"way": way, "rank": rank, "rate": rate, "seed": seed} for seed in (1, 2, 3)
-              for (way, rank), rate in RATES.items()]  # fmt: skip
-    sweep(priced, points, file, data="tinyshakespeare", minutes=30)
-rows = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
-live = [{"way": "preferences", "rank": 0, "rate": 1e-4, "seed": 1}]
-rows = rows or [point | priced(**point) for point in live]
-print(f"shown: {len(rows)} trainings", "(kept)" if len(rows) > 1 else "(live)")
+trained = {each: [] for each in ways}
+for way, rank in ways:
+    for seed in SEEDS:
+        found = thou.tuned(toy.model, wish, way, rank=rank, rate=RATES[way, rank], seed=seed)
+        row = thou.judged(found.model, wish) | {"moved": found.moved, "steps": found.steps or 120}
+        trained[way, rank].append(row)
+assert not real or all(row["steps"] < 120 for each in trained.values() for row in each)
 
 # %% Show tags=["surprise", "fold"]
 from statistics import mean, stdev
@@ -198,9 +187,7 @@ def over_seeds(values):
     return Interval(mean(values), mean(values) - half, mean(values) + half)
 
 
-start, trained = thou.judged(toy.model, wish), {}
-for r in rows:
-    trained.setdefault((r["way"], r["rank"]), []).append(r)
+start = thou.judged(toy.model, wish)
 ELSE = "dearer elsewhere"
 lines = [{"taught by": "as copied", "p(thou)": start["wanted"], "p(you)": start["refused"]}]
 for (way, rank), each in trained.items():
