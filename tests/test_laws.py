@@ -31,6 +31,7 @@ PROOFS = proofs()
 # Modules that are no part of their own: each is inside a part that has a case, or says which tests
 # it has in place of one.
 WITHIN = {
+    "Counted": "frequencies of n-grams, counted and not learned, which draft for a model",
     "Mechanism": "the base class of mechanisms, which computes nothing",
     "StructuredAttention": "the base class of those that read real keys and order from a mask",
     "PatternAttention": "the base class of mechanisms that are a mask, which it does not have",

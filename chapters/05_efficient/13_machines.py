@@ -3,7 +3,7 @@
 #
 # A bakery has two kitchens. Its recipe book is too thick for one shelf, so each kitchen keeps half
 # of it. An order comes in, and one shopping list must go out: the list that one kitchen with the
-# whole book would write. How often must the two kitchens speak with each other?
+# whole book would write. How often must the two kitchens speak?
 #
 # <small>Before this page: [several heads](../02_transformer/06_multi_head.ipynb),
 # [the feed-forward layer](../02_transformer/10_feed_forward.ipynb),
@@ -30,8 +30,6 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% [markdown]
-# T5 (Raffel et al. 2020) is such a clerk. It is an encoder that reads a text and a decoder that
 # %% Draw the kitchens tags=["slide", "fold"]
 from deepdive.page.two_kitchens import two_kitchens
 
@@ -42,8 +40,9 @@ two_kitchens(order, A, B)
 
 # %% [markdown]
 # *One kitchen is drawn on the left, the other on the right. The first matrix says how many portions
-# of dough, cream, fruit and glaze a cake takes, and a pie. Portions are mixed in bowls of four, so
-# every number is rounded up. The second matrix says how much flour and sugar is in a portion.*
+# of four components, dough, cream, fruit and glaze, a cake takes, and a pie. A component is mixed
+# in bowls of four portions, so its number is rounded up. The second matrix says how much flour and
+# sugar is in a portion.*
 #
 # The book can be cut in four ways. Try three things:
 #
@@ -73,9 +72,9 @@ two_kitchens(order, A, B)
 # | second kitchen's list | | | 4 | 4 | 4 | 12 |
 # | added up | | | | | 20 | 28 |
 #
-# The bowls decide where to cut. Rounding up a sum is not the sum of what is rounded up, so whoever
-# rounds must know the whole number. Cut by columns, a kitchen does: for its two components it sees
-# cakes *and* pies. What comes after the bowls is only added, and a sum may be put off to the end.
+# The bowls decide where to cut. Two numbers that are rounded up and then added may give more than
+# their sum rounded up, so a kitchen that rounds must know the whole number. Cut by columns it does:
+# for its two components it sees cakes *and* pies. What follows is only added, which can wait.
 #
 # In a feed-forward layer the bowls are the activation $g$, a component is a unit, and the two
 # matrices are cut in the same way, $A$ by columns and $B$ by rows:
@@ -102,10 +101,10 @@ print("bowls rounded apart:", apart.int().tolist(), "instead of", bowls(x @ A).i
 # %% [markdown] tags=["slide"]
 # ## A block speaks twice
 #
-# This is Megatron-LM (Shoeybi et al. 2019), and the whole of a Transformer can be cut so. Attention
-# is even easier than bowls: each head is a small attention of its own, so a machine takes whole
-# heads. Its queries, keys and values are columns of three matrices, and the matrix behind the heads
-# is cut by rows. Choose how many machines there are:
+# Megatron-LM (Shoeybi et al. 2019) cuts a whole Transformer in this way. Attention is even easier
+# than bowls: each head is a small attention of its own, so a machine takes whole heads. Its
+# queries, keys and values are columns of three matrices, and the matrix behind the heads is cut by
+# rows. Choose how many machines there are:
 
 # %% Draw the block tags=["slide", "fold"]
 from deepdive.page.split_block import split_block
@@ -116,26 +115,25 @@ split_block(d_model=3072, n_heads=32, d_ff=12_288, ways=(2, 4, 8, 16))
 # *A block of the paper's largest model. Full is what the first machine holds, pale what the others
 # hold. Norms and the sum with x, which every machine computes alike, are left out.*
 #
-# Two sums over all machines, one behind each sublayer: that is all a block says on the way out. An
-# all-reduce is such a sum, after which every machine has the result.
+# Two sums over all machines, one behind each sublayer: that is all a block says on the way out.
+# Such a sum, after which every machine has the result, is an **all-reduce**.
 #
-# Training also runs backwards, and there the two ends change places. Forwards, $x$ is copied to all
-# machines and their outputs are summed. Backwards, the gradient of a sum is copied, and the
-# gradients of a copy are summed. The paper calls the two ends $f$ and $g$:
+# Training also runs backwards, and there the two ends of a sublayer change places. Forwards, $x$ is
+# copied to all machines and their outputs are summed. Backwards, the gradient of a sum is copied,
+# and the gradients of a copy are summed:
 #
 # | | forwards | backwards |
 # |---|---|---|
 # | `copied`, before a sublayer | nothing | sum over the machines |
 # | `summed`, behind it | sum over the machines | nothing |
-#
-# In the library a layer that is cut by columns is a `Linear` with `copied` before it, and one that
-# is cut by rows a `Linear` with `summed` behind it.
 
 
 # %% [markdown] tags=["aside"]
 # ### The two ends in code
 #
-# Each is three lines: a function with a gradient of its own.
+# Each is a function with a gradient of its own. This is the first; the paper calls it $f$, and
+# `summed` $g$. A layer cut by columns is a `Linear` behind `copied`, one cut by rows a `Linear`
+# before `summed`.
 
 
 # %% In code
@@ -171,9 +169,9 @@ assert torch.equal(ours, 2 * torch.ones(3, 4))
 # %% [markdown]
 # ## Two that really run
 #
-# Now start two processes, each with half of a small GPT-2, and let them train on the same letters
-# of Shakespeare. They share no memory: all they know of each other goes through
-# `torch.distributed`. Beside them one process trains the whole model.
+# Now two processes start, each with half of a small GPT-2, and train on the same letters of
+# Shakespeare. They share no memory: all they know of each other goes through `torch.distributed`.
+# Beside them one process trains the whole model.
 
 # %% The letters tags=["fold"]
 from deepdive.data import fetch
@@ -215,8 +213,8 @@ table([[name, f"{each:.0e}"] for name, each in off.items()],
       ["two processes beside one, in float64", "largest difference"])  # fmt: skip
 
 # %% [markdown]
-# What is left is rounding: two sums of halves are not the same to the last bit as one sum. And this
-# is what the two said, in one step, forwards and backwards:
+# What is left is rounding: the sum of two halves is not the whole sum to the last bit. And this is
+# what the two said, in one step, forwards and backwards:
 
 # %% Count the messages
 out, back = two[0]["out"].tolist(), two[0]["back"].tolist()
@@ -230,10 +228,10 @@ table(told, ["where", "sums forwards", "sums backwards", "numbers a token in eac
       caption=f"Each process holds {held:,} of the {whole:,} weights")  # fmt: skip
 
 # %% [markdown]
-# The vocabulary is cut as well: a token's row stands on one machine, and the sum brings it to the
-# other. At the end each machine has the scores of its own half of the vocabulary. To put them all
-# on one machine would take 128 numbers a token here, and 51,200 in the paper's model. The loss
-# needs three: the largest score, the sum of the exponentials, and the score of the right token.
+# The vocabulary is cut as well. A token's row stands on one machine, and a sum brings it to the
+# other. At the end each machine has the scores of its own half of the vocabulary. All of them would
+# be 128 numbers a token here, and 51,200 in the paper's model. The loss needs three: the largest
+# score, the sum of the exponentials, and the score of the right token.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -273,23 +271,23 @@ print(f"last norm, which both must hold alike: {apart['']:.0e} apart with all su
       f"{apart['way back: ']:.2f} without those on the way back")  # fmt: skip
 
 # %% [markdown]
-# The first loss is right to the last digit, and then the loss falls as it should. After 60 steps of
-# this one run it even stands below the right one, 3.21 against 3.28. Nothing in the curve gives the
-# fault away. But the machines no longer hold one model. The weights of the last norm, which both
-# must have alike, are 0.07 apart: each machine has followed the part of the gradient that came
-# through its own half. Whoever joins the halves now gets a model that nobody has trained.
+# The first loss is right, and later ones fall as they should. After 60 steps of this one run the
+# loss even stands below the right one, 3.21 against 3.28. But the machines no longer hold one
+# model. The weights of the last norm, which both must have alike, are 0.07 apart: each machine has
+# followed the part of the gradient that came through its own half. To join the halves now would
+# give a model that nobody has trained.
 #
 # Without the sums on the way out it is easier to see. The first loss is wrong already, and later it
-# is below 0, as no mean of $-\log p$ can be: the probabilities of two halves were never added up.
+# is below 0, as no mean of $-\log p$ can be: the two halves of the vocabulary were never added up.
 #
-# So who cuts a model compares its *weights* with those of one process after a few steps. The losses
-# may look well.
+# So compare a cut model's *weights* with those of one process after a few steps. The losses may
+# look well.
 
 # %% [markdown] tags=["slide"]
 # ## Twice the width, twice the talk, four times the work
 #
-# What is said for a token has the width of the stream, $d$. What is multiplied grows with $d^2$. So
-# the wider a model, the smaller the share of its time that goes into talking:
+# What is said for a token has the width of the stream, $d$. The products with weights grow with
+# $d^2$. So the wider a model, the smaller the share of its time that goes into talking:
 
 # %% Count work and talk
 rows = []
@@ -303,14 +301,14 @@ table(rows, ["width", "blocks", "weights in blocks (thousand millions)",
                "products for each, on 8 machines": ",.0f"})  # fmt: skip
 
 # %% [markdown]
-# Even so, 2,304 products are soon done on a fast card, and the two sums stand in the way of all
-# that follows. That is why the machines must be close together: the paper cuts a model among the 8
-# cards of one computer, and gives other computers other texts. (How much time that costs is not
+# Even so, 2,304 products are soon done on a fast card, and all that follows must wait for the sums.
+# So the machines must be close together: the paper cuts a model among 8 of the 16 cards of one
+# computer, and gives the other cards and computers other texts. (How much time the sums cost is not
 # measured here: two processes on a laptop share one processor.)
 #
 # Memory is the reason for all this. Training takes 16 bytes a weight with Adam in 32 bits: the
 # weight, its gradient, two averages. For the largest model that is 133 GB, on 8 machines 17 GB
-# each.
+# each, before anything is kept of the texts.
 
 # %% tags=["fold", "nbval-check-output"]
 from deepdive.models.text import gpt2, megatron
@@ -324,18 +322,17 @@ print(f"{count:,} weights, {count * 16 / 1e9:.0f} GB to train them")
 # %% [markdown] tags=["slide"]
 # ## What a machine must remember
 #
-# Weights are half of the matter. A decoder that writes keeps the keys and values of all tokens so
-# far, its **cache**, and with long texts and many readers the cache outgrows the weights. Heads
-# that are cut take their keys and values along, so the cache is cut with them. Query heads may also
-# share keys and values in groups ([page 6a.2](../06a_text/02_todays_decoder.ipynb)). Here are two
-# other ways to a smaller cache.
+# Weights are not all. A decoder that writes keeps the keys and values of all tokens so far, its
+# **cache**, which with long texts and many readers outgrows the weights. Query heads may share keys
+# and values in groups ([page 6a.2](../06a_text/02_todays_decoder.ipynb)). There are two other ways:
+# one summary for all heads, and a board of fixed size (in a fold), with nothing kept for a token.
 #
 # ### Latent attention: keep a summary, not the notes
 #
-# 128 cooks each keep notes on every order: what it is about (a key) and what to do (a value). All
-# notes come from the same order. Why not keep one summary of it, and let each cook make the notes
-# from that when they are wanted? Latent attention (DeepSeek-AI 2024) keeps a row $c$ of 512 numbers
-# for each token, the **latent**, and a head's key is $W_k c$, its value $W_v c$.
+# 128 cooks keep notes on every order: what it is about (a key) and what to do (a value). Why not
+# keep one summary of the order, from which each cook can make the notes? Latent attention
+# (DeepSeek-AI 2024) keeps a row $c$ of 512 numbers for each token, the **latent**. A head's key is
+# $W_k c$, its value $W_v c$.
 #
 # The notes need not even be made. Take a query $q = (1, 2)$, a latent $c = (3, 1, 2)$ and
 #
@@ -347,7 +344,7 @@ print(f"{count:,} weights, {count * 16 / 1e9:.0f} GB to train them")
 #
 # One thing stands in its way. Rotary positions turn keys by their place, and a rotation between
 # $W_k$ and $q$ would be another matrix for each token. So place gets 64 numbers of its own: a small
-# key, turned, that all heads share, behind the one that is made of the latent.
+# rotated key that all heads share, put behind the one that is made of the latent.
 
 # %% Both forms, and what the cache holds tags=["fold"]
 from deepdive.attention import MultiHeadAttention, Slot
@@ -367,18 +364,19 @@ with torch.no_grad():
 assert torch.allclose(*both, atol=1e-12)
 print(f"absorbed and plain: {float((both[0] - both[1]).abs().max()):.0e} apart")
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ### The gated delta rule: a board that is wiped
 #
-# The other way is to keep nothing for a token. Linear attention
+# This way keeps nothing for a token. Linear attention
 # ([page 5.4](04_low_rank_and_features.ipynb)) adds each value to a board of fixed size, under its
-# key. On Monday a boy writes: flour costs 5. On Tuesday: flour costs 7. Who asks linear attention
-# for the price of flour hears 12, since nothing was ever wiped off.
+# key. A boy writes on it: flour costs 5, sugar costs 3. The next day he writes: flour costs 7. Who
+# asks linear attention for the price of flour hears 12, since nothing was ever wiped off.
 #
 # The **delta rule** asks the board first. It hears 5, and adds only what is missing, 2. Now the
-# board says 7. The **gated** rule (Yang et al. 2025) also lets all of the board fade a little at
-# each token, by as much as the token says. With fading to a half, the board of Tuesday says 2.5
-# before the boy writes; 4.5 are missing, and it says 7 again. All other prices are half forgotten.
+# board says 7. The **gated** rule (Yang et al. 2025) also lets all of the board fade at each token,
+# by as much as the token says. If half is kept each time, flour says 7 again, for what is missing
+# is counted after the fading; but sugar, which was not written again, says 1.5. (A token may also
+# say to add only a part of what is missing; here it is all.)
 
 # %% Three boards tags=["nbval-check-output"]
 from deepdive.recurrent.delta import delta_chunk
@@ -474,16 +472,16 @@ print(f"a board has as many numbers as {state // measured['all heads their own']
 # way out: cut the other matrices, and give each machine the latents of other texts.)
 #
 # The board of the gated rule is as large as 64 tokens of the first row, and stays so, however long
-# the text is. Few numbers are not yet a good model, of course: a board that is written over cannot
-# be asked for what stood there. Of latents the paper reports that they did better than all heads
-# with their own keys, and groups did worse (its appendix D; not reproduced here).
+# the text is. Few numbers are not yet a good model: a board that is written over cannot be asked
+# for what stood there. No model was trained here to compare them. The paper of the latents reports
+# that they did better than all heads with their own keys, and groups did worse (its appendix D).
 #
 # How often, then, must the two kitchens speak? Once for an order, if the book is cut by columns
 # before the bowls and by rows behind them. A Transformer's block is two such books, so two machines
-# speak twice, and twice again on the way back. Nobody can tell that they are two: after 60 steps of
-# training, no answer of the pair was further than 5e-11 from the answer of one.
+# speak twice, and twice again on the way back. They then say what one would say, but for rounding:
+# after 60 steps of training, the answers of the pair were about 5e-11 from those of one at most.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## What differs
 
 # %%
@@ -496,10 +494,10 @@ compare("megatron")
 # GPT-2's, under the same names: `megatron.split(load(folder), machines)` cuts a published GPT-2,
 # and `megatron.whole(model)` puts it together again.
 #
-# ## Common mistake
+# ## Common mistake: to cut what stands together
 #
-# To cut what stands together. Keys and values are one matrix here, the keys' rows above the
-# values'. Cut in two in the middle, one machine gets all the keys and the other all the values. The
+# Keys and values are one matrix here, the keys' rows above the
+# values'. Cut in the middle, one machine gets all the keys and the other all the values. The
 # shapes are the same, so nothing fails:
 
 # %%
@@ -511,9 +509,10 @@ print("a piece of each:   ", share(kv, of(2), parts=2)[:, 0].int().tolist())
 assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 
 # %% [markdown]
-# The mend is to say how many matrices stand in one (`parts=2`). It is worth a test of its own: the
-# order of queries, keys and values differs between versions of Megatron's own checkpoints.
-#
+# The mend is to say how many matrices stand in one (`parts=2`). Test this by itself: the order of
+# queries, keys and values differs between versions of Megatron's own checkpoints.
+
+# %% [markdown] tags=["aside"]
 # ## In practice
 #
 # | you want | take |
@@ -528,15 +527,8 @@ assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 # - Fill the vocabulary up to a number that can be cut: GPT-2's 50,257 became 51,200.
 # - Compare with one process before you train: the losses of a few steps, *and* the weights.
 # - Publish the whole weights. Who reads them may have another number of machines.
-#
-# ## In three sentences
-#
-# A layer is cut by columns where a function follows that must see whole numbers, and by rows where
-# only a sum follows. Two sums a block are then enough for any number of machines to say what one
-# would say, and two more for them to learn what it would learn. What a machine must remember of
-# each token can shrink too: cut by heads, folded into one latent, or written on a board of fixed
-# size.
-#
+
+# %% [markdown] tags=["aside"]
 # ## Five questions
 #
 # Answer each in a sentence, then open.
@@ -580,7 +572,8 @@ assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 #    matrix could be moved to the query's side.
 #
 #    </details>
-#
+
+# %% [markdown] tags=["aside"]
 # ## Exercises
 #
 # 1. *(by hand, 5 min)* Two cakes and two pies. Work out both kitchens' lists, cut by columns.
@@ -619,6 +612,13 @@ assert measured["grouped queries, 8"][2] < 576 < measured["grouped queries, 8"][
 print("the answers hold")
 
 # %% [markdown]
+# ## In three sentences
+#
+# A layer is cut by columns where a function follows that must see whole numbers, and by rows where
+# only a sum follows. Two sums a block are then enough, up to one machine a head, to say what one
+# machine would say, and two more to learn what it would learn. What a machine must remember of each
+# token can shrink too: cut by heads, folded into one latent, or written on a board of fixed size.
+#
 # ## Further reading
 #
 # - Shoeybi et al. (2019), *Megatron-LM: Training Multi-Billion Parameter Language Models Using

@@ -22,11 +22,12 @@ def test_each_combination_is_drawn_once_and_the_first_is_shown() -> None:
 
     def draw(a: str, b: str) -> tuple[str, str]:
         seen.append(a + b)
-        return f"<svg><!--{a}{b}--></svg>", f"{a} <{b}>"
+        return f'<svg role="img"><!--{a}{b}--></svg>', f"{a} <{b}>"
 
     html = panels("name", {"first": ["1", "2"], "second": ["x", "y"]}, draw).html
     assert seen == ["1x", "1y", "2x", "2y"]
     assert html.count('class="pn-one"') == 4
+    assert html.count('<svg aria-hidden="true">') == 4  # the words beside it say what it shows
     assert html.count('class="pn-one" hidden') == 3
     assert "2 &lt;y&gt;" in html
 

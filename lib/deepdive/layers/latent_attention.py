@@ -55,6 +55,11 @@ class LatentAttention(MultiHeadAttention):
         latent, rotary = self.kv(rows).split([self.rank, self.d_rotary], dim=-1)
         return rotary.unsqueeze(1), self.norm(latent).unsqueeze(1)
 
+    def turned(self, q: Tensor, k: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+        """Turn queries and keys, each alone: a key is kept as its rotary entries only."""
+        assert self.position is not None
+        return self.position.rotate(q, at), self.position.rotate(k, at)
+
     def to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys (B, H, S, d_head + d_rotary) and values (B, H, S, d_head) of all heads."""
         made = split_heads(self.up(v.squeeze(1)), self.n_heads)

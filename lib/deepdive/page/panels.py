@@ -16,6 +16,7 @@ from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
 from deepdive.page.palette import ROLES
 
+IMAGE = 'role="img"'  # what `deepdive.page.diagrams.svg` calls a drawing
 MOST = 24  # drawings: all of them stand in the page
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 Draw = Callable[..., tuple[str, str]]
@@ -34,8 +35,10 @@ def panels(name: str, choices: Mapping[str, Sequence[str]], draw: Draw) -> Html:
         )
     drawn = [draw(*each) for each in combinations]
     key = hashlib.sha256("".join(svg + told for svg, told in drawn).encode()).hexdigest()[:10]
+    heard = 'aria-hidden="true"'  # the words below say it
     states = "".join(
-        f'<div class="pn-one"{" hidden" if i else ""}>{svg}<p>{escape(told)}</p></div>'
+        f'<div class="pn-one"{" hidden" if i else ""}>{svg.replace(IMAGE, heard, 1)}'
+        f"<p>{escape(told)}</p></div>"
         for i, (svg, told) in enumerate(drawn)
     )
     lists = "".join(

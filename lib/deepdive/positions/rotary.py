@@ -1,9 +1,19 @@
 """Rotary positions: queries and keys are turned by their place, so that only offsets remain."""
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
 from deepdive.positions.base import Position
+
+
+@lru_cache(maxsize=16)
+def _rates(d_head: int, base: float, device: torch.device) -> Tensor:
+    """The angles of place 1, (d_head / 2,), in float64."""
+    with torch.inference_mode(False):  # another call may need them for its gradients
+        exponents = torch.arange(0, d_head, 2, dtype=torch.float64, device=device)
+        return base ** (-exponents / d_head)
 
 
 class RotaryPosition(Position):
@@ -42,8 +52,7 @@ class RotaryPosition(Position):
 
     def angles(self, positions: Tensor) -> Tensor:
         """Return the angles (..., d_head / 2) of integer `positions` (...), in float64."""
-        exponents = torch.arange(0, self.d_head, 2, dtype=torch.float64, device=positions.device)
-        return positions.double().unsqueeze(-1) * self.base ** (-exponents / self.d_head)
+        return positions.double().unsqueeze(-1) * _rates(self.d_head, self.base, positions.device)
 
     def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
         """Return rows (B, H, T, d_head) turned by positions (T,) or (B, T)."""

@@ -4,6 +4,7 @@
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
 `noises`        BART's five ways to damage a text
 `gap_sentences` Pegasus': the sentences that say most of the rest
+`futures`       ProphetNet's: the next token, guessed from fewer and fewer
 `orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
@@ -47,6 +48,7 @@ from deepdive.training.objectives.distillation import (
     soft_cross_entropy,
 )
 from deepdive.training.objectives.entities import mask_entities
+from deepdive.training.objectives.futures import future_loss
 from deepdive.training.objectives.gap_sentences import gap_sentences, principal, unigram_f1
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.noises import (
@@ -147,6 +149,7 @@ __all__ = [
     "fill_gaps",
     "follow",
     "frames_needed",
+    "future_loss",
     "gap_sentences",
     "hard_distillation",
     "hidden_cosine",
