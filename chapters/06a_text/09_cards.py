@@ -61,7 +61,7 @@ copyists = {"as copied": toy.model, "shown the answer": shown.model,
             "told which is better": told.model}  # fmt: skip
 prices = {name: [thou.judged(model, wish)["rest"]] for name, model in copyists.items()}
 states = {name: copyists[name].state_dict() for name in list(copyists)[:2]}
-writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray")
+writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 
 # %% [markdown]
 # *The copyist is the letter model of [page 6a.1](01_gpt.ipynb), and runs in this page. The bars say
@@ -198,9 +198,10 @@ lines += [[way, f"LoRA, rank {rank}" if rank else "all weights", each[0]["moved"
            mean(row["far"] for row in each),
            *(over_seeds([row[name] for row in each]) for name in COLUMNS)]
           for (way, rank), each in trained.items()]  # fmt: skip
-table(lines, ["taught by", "free", "numbers", "way", "p(thou)", "p(you)", "nats elsewhere"],
-      formats=dict.fromkeys(("way", "p(thou)", "p(you)"), ".3f") | {"nats elsewhere": ".2f"},
-      caption="three seeds [95% interval]; p: at places where 'you' was printed")  # fmt: skip
+table(lines, ["taught by", "free", "numbers", "distance", "p(thou)", "p(you)", "nats elsewhere"],
+      formats=dict.fromkeys(("distance", "p(thou)", "p(you)"), ".3f") | {"nats elsewhere": ".2f"},
+      caption="three seeds [95% interval]; p: at places where 'you' was printed; distance: "
+      "from the weights as copied")  # fmt: skip
 
 # %% Pair by pair, seed by seed tags=["surprise", "fold"]
 pairs = [(("answers", 1), ("answers", 0)), (("answers", 4), ("answers", 0)),
@@ -220,7 +221,22 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
       caption="of three seeds [95% interval]") if differences else "in real text only"  # fmt: skip
 
 # %% [markdown]
-# WISH-PROSE
+# **The LoRA has forgotten more.** Elsewhere the copyist paid 1.58 nats a letter. With all weights
+# free the answers raise this to 1.76, through a LoRA of rank 1 to 1.97. That is 0.21 more; the
+# interval over three seeds reaches from 0.01 to 0.40. Few numbers are not a small change: to be
+# heard through 720 of them, the copyist went 1.399 away from where he began, and 0.338 with all.
+# Biderman et al. (2024) report that in large models a LoRA forgets less and learns less. Here all
+# had to learn the same.
+#
+# **What is shown beside the wish protects.** Ordinary stretches among the answers bring the price
+# from 1.76 down to 1.69. Preferences cost least, 1.60: the model as it was stands in every term.
+#
+# **Only preferences unsay a word.** The wish had two halves. Answers raise *thou* from 0.014 to
+# 0.443 and leave *you* at 0.024, where it had 0.026: beside *thou* it looks small, and it is said
+# as often as before. Nobody has told this copyist that *you* is wrong. Preferences bring it down to
+# 0.003. They lift *thou* to 0.063 only, since all they ask for is the difference of the two.
+#
+# This is one wish in one small model; the intervals are of seeds, not of wishes.
 
 # %% [markdown] tags=["slide"]
 # ## A larger wish: another language
@@ -289,15 +305,24 @@ print(f"of {len(own):,} pieces made of medical text {len(own & other) / len(own)
       "are among those made of general text")  # fmt: skip
 
 # %% [markdown]
-# VOCABULARY-PROSE
+# Pieces made of medical text cut PubMed's words into 1.49 parts each, general ones into 1.81. In
+# Wikipedia it is the other way round: 1.58 and 1.22. Of the medical pieces 38% are among the
+# general ones; of SciBERT's, its paper says, 42% are BERT's. BERT's own vocabulary is five times as
+# large, and it too pays for leaving home: 1.03 pieces a word in Wikipedia, 1.32 in PubMed.
+# *Lymphadenopathy*, swollen lymph nodes, falls into six, and none of them is *lymph*.
+#
+# So BioBERT and FinBERT read longer rows for the same text, and keep what BERT knew of English.
+# SciBERT reads shorter rows, and had to begin again. Fewer pieces are not yet better answers: in
+# [case study 7](../../casestudies/07_medical.ipynb) a small BERT reads on in medical texts, fills
+# gaps in abstracts much better afterwards, and tells kinds of disease apart no better than before.
 
 # %% [markdown] tags=["aside"]
 # ## Which rate?
 #
 # A gentle rate disturbs less and needs longer. So each way was given three rates, with a seed that
-# the table above does not use, and 40 steps. Of those that were heard it got the one with the
-# lowest loss elsewhere. That loss is of the same text as the table's; three choices from it are too
-# few to matter beside the differences there, but it is no untouched test.
+# the table above does not use. Of those with which it was heard within 40 steps it got the one with
+# the lowest loss elsewhere. That loss is of the same text as the table's; three choices from it are
+# too few to matter beside the differences there, but it is no untouched test.
 
 # %% The rates, kept tags=["fold"]
 import json
@@ -312,10 +337,10 @@ if profile() == "experiment":
     sweep(tried, points, path, data="tinyshakespeare")
 searched = json.loads(path.read_text())["rows"] if path and path.is_file() else []
 for (way, rank), rate in RATES.items():
-    rows = [r for r in searched if (r["way"], r["rank"]) == (way, rank) and r["steps"]]
+    rows = [r for r in searched if (r["way"], r["rank"]) == (way, rank) and 0 < r["steps"] <= 40]
     assert not rows or min(rows, key=lambda r: r["rest"])["rate"] == rate
 
-table([[r["way"], r["rank"] or "all", f"{r['rate']:.0e}", r["steps"] or "not in 40", r["rest"]]
+table([[r["way"], r["rank"] or "all", f"{r['rate']:.0e}", r["steps"] or "not in 80", r["rest"]]
        for r in searched], ["way", "rank", "rate", "steps", "nats elsewhere"],
       caption="one seed") if searched else "the kept rows stand in the repository"  # fmt: skip
 
@@ -489,15 +514,17 @@ print("the answers hold")
 # ## In three sentences
 #
 # Supervised tuning shows answers and counts the loss there; LoRA says how little may move;
-# preferences say which of two answers is better, beside the model as it was. Few weights that move
-# are not a small change: what a model keeps depends on what it is shown beside the wish. A domain
-# model that keeps BERT's weights keeps BERT's pieces, which cut the words of a trade more finely
-# than pieces of its own would.
+# preferences say which of two answers is better, beside the model as it was. A domain model that
+# keeps BERT's weights keeps BERT's pieces, which cut the words of a trade more finely than pieces
+# of its own would. The director's wish fits into 720 numbers of 91,104, and to squeeze it in there
+# cost the rest of the plays more than to move them all; shown the answers, the copyist says *thou*
+# and keeps *you*, and only the one who was told which is better has nearly unlearned it.
 #
 # ## Further reading
 #
 # - Hu et al. (2022), *LoRA: Low-Rank Adaptation of Large Language Models*: section 4.
 # - Ouyang et al. (2022), *Training Language Models to Follow Instructions with Human Feedback*.
+# - Biderman et al. (2024), *LoRA Learns Less and Forgets Less*: section 4.
 # - Rafailov et al. (2023), *Direct Preference Optimization: Your Language Model Is Secretly a
 #   Reward Model*: section 4.
 # - Lee et al. (2020), *BioBERT*; Beltagy, Lo, Cohan (2019), *SciBERT*; Araci (2019), *FinBERT*.

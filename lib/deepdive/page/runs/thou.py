@@ -23,7 +23,7 @@ from deepdive.training.optim import adam
 
 WANTED, REFUSED = " thou ", " you "
 BEFORE, LENGTH = 40, 64  # letters before the answer; of a stretch that is judged
-STEPS, ROWS, BETA = 40, 16, 0.1
+STEPS, ROWS, BETA = 80, 16, 0.1
 HEARD, CHECKED = 0.95, 20  # at so many places the wanted answer has this share, on average
 WAYS = ("answers", "answers and plays", "all letters", "preferences")
 NAMES = ("attn.q", "attn.kv")  # what a LoRA stands beside
@@ -136,7 +136,7 @@ class Tuned(NamedTuple):
 
 def tuned(copied: GPT, wish: Wish, way: str, *, rank: int, rate: float, seed: int) -> Tuned:
     """Tune a copy of the model until the wanted answer has 95 of 100 at places to choose by, or for
-    40 steps; rank 0 moves all weights. Raises ValueError for a way that is not of `WAYS`.
+    80 steps; rank 0 moves all weights. Raises ValueError for a way that is not of `WAYS`.
     """
     if way not in WAYS:
         raise ValueError(f"way={way!r}: expected one of {', '.join(WAYS)}")
