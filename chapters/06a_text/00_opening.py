@@ -61,7 +61,7 @@ show(
 # and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.
 # 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most. 6a.5 asks
 # how the next word is chosen, and what each rule cuts off. 6a.8 makes true summaries false, and
-# asks whether their scores tell.
+# asks whether their scores tell. 6a.9 tunes a finished model, and asks what else changes with it.
 #
 # Real text is Shakespeare's plays (tinyshakespeare), articles of Wikipedia (wikitext2), film
 # reviews, abstracts, and talks of doctors with patients; the published model is SmolLM2-135M, which
@@ -78,7 +78,7 @@ show(
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
 # | 6a.5 | [Choosing the next word](05_sampling.ipynb) | Why not take the likeliest? | 17 |
 # | 6a.8 | [Is a summary with a high score true?](08_summaries.ipynb) | What does ROUGE see? | 18 |
-# | 6a.9 | [Cards: small changes to a finished model](09_cards.ipynb) | What else changes? | 17 |
+# | 6a.9 | [Tuned, and adapted to a domain](09_cards.ipynb) | What else changes? | 17 |
 #
 # In a hurry? Read 6a.1. After the pages come [exercises](exercises.ipynb) and a [bug
 # clinic](clinic.ipynb).

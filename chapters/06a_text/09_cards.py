@@ -28,8 +28,6 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% [markdown]
-# T5 (Raffel et al. 2020) is such a clerk. It is an encoder that reads a text and a decoder that
 # %% The plays, the copyist, and the wish tags=["fold"]
 import torch
 
@@ -87,9 +85,9 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 #
 # $$B A = \begin{bmatrix} 0 & 1 & 1 \\ 0 & 0 & 0 \\ 0 & 2 & 2 \end{bmatrix}$$
 #
-# Six numbers move nine. In a matrix of 1,000 by 1,000 it is 2,000 for a million: that is **rank**
-# 1. $B$ begins at zero, so that nothing is changed before the first step. At the end $B A$ is added
-# to $W$, and nothing is left of it.
+# Six numbers move nine; beside a matrix of 1,000 by 1,000, two thousand move a million. One column
+# and one row are **rank** 1, two of each rank 2. $B$ begins at zero, so that nothing is changed
+# before the first step. At the end $B A$ is added to $W$, and the model is as large as before.
 #
 # **Say which is better.** Direct preference optimisation (Rafailov et al. 2023) wants two answers
 # and a verdict. Say *thou* had 1/8 before tuning and has 1/4 now: it has doubled. *You* had 1/2 and
@@ -99,7 +97,8 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 #
 # $$-\ln \sigma(\ln 4) = -\ln \tfrac45 = 0.22 \qquad \text{at the start } -\ln \tfrac12 = 0.69$$
 #
-# The model it began as stands in every term. That is what holds the tuned one back.
+# The model it began as stands in every term, and holds the tuned one back: the smaller $\beta$, the
+# less.
 
 # %% The three ways in the library tags=["nbval-check-output", "fold"]
 from math import log
@@ -222,21 +221,22 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
 
 # %% [markdown]
 # **The LoRA has forgotten more.** Elsewhere the copyist paid 1.58 nats a letter. With all weights
-# free the answers raise this to 1.76, through a LoRA of rank 1 to 1.97. That is 0.21 more; the
-# interval over three seeds reaches from 0.01 to 0.40. Few numbers are not a small change: to be
-# heard through 720 of them, the copyist went 1.399 away from where he began, and 0.338 with all.
-# Biderman et al. (2024) report that in large models a LoRA forgets less and learns less. Here all
-# had to learn the same.
+# free the answers raise this to 1.76, through a LoRA to 1.97 (rank 1) or 1.90 (rank 4). The
+# difference of rank 4 is 0.14, and its interval over three seeds, from 0.07 to 0.21, leaves out 0;
+# so does that of rank 1. Few numbers are not a small change: to be heard through 720 of them, the
+# copyist went 1.399 away from where he began, and with all of them 0.338.
 #
 # **What is shown beside the wish protects.** Ordinary stretches among the answers bring the price
 # from 1.76 down to 1.69. Preferences cost least, 1.60: the model as it was stands in every term.
 #
-# **Only preferences unsay a word.** The wish had two halves. Answers raise *thou* from 0.014 to
-# 0.443 and leave *you* at 0.024, where it had 0.026: beside *thou* it looks small, and it is said
-# as often as before. Nobody has told this copyist that *you* is wrong. Preferences bring it down to
-# 0.003. They lift *thou* to 0.063 only, since all they ask for is the difference of the two.
+# **Answers add a word, preferences take one away.** The wish had two halves. Answers raise *thou*
+# from 0.014 to 0.443 and leave *you* at 0.024, where it had 0.026: it looks small beside *thou*,
+# and is said nearly as often as before. Nobody has told this copyist that *you* is wrong. No way
+# that only shows brings it below 0.013; preferences bring it to 0.003. They lift *thou* to 0.063
+# only, since all they ask for is a difference of the two.
 #
-# This is one wish in one small model; the intervals are of seeds, not of wishes.
+# This is one wish, one small model, and a LoRA beside three kinds of matrices; the intervals are of
+# seeds, not of wishes.
 
 # %% [markdown] tags=["slide"]
 # ## A larger wish: another language
@@ -323,6 +323,10 @@ print(f"of {len(own):,} pieces made of medical text {len(own & other) / len(own)
 # the table above does not use. Of those with which it was heard within 40 steps it got the one with
 # the lowest loss elsewhere. That loss is of the same text as the table's; three choices from it are
 # too few to matter beside the differences there, but it is no untouched test.
+#
+# Biderman et al. (2024) report that in large models a LoRA forgets less, and learns less. Here all
+# had to learn the same, so the two results do not contradict each other. Nor is distance the whole
+# story: *all letters* went nearly as far as the LoRA, and lost less.
 
 # %% The rates, kept tags=["fold"]
 import json
@@ -493,7 +497,8 @@ assert thawed > free
 #
 #    </details>
 # 3. *(measure, 15 min)* Give the director a wish of your own: set `WANTED` and `REFUSED` in
-#    `deepdive.page.runs.thou`. Is the order of the ways the same?
+#    `deepdive.page.runs.thou`, the wanted word no shorter than the other. Is the order of the ways
+#    the same?
 #
 #    <details><summary>Answer</summary>
 #

@@ -82,7 +82,8 @@ class Wish:
         """Return stretches (n, 65) that have neither of the two words."""
         rows = in_order(self.encode(text), LENGTH)
         said = [text[i * LENGTH : (i + 1) * LENGTH + 1].lower() for i in range(len(rows))]
-        free = [i for i, each in enumerate(said) if "you" not in each and "thou" not in each]
+        words = WANTED.strip(), REFUSED.strip()
+        free = [i for i, each in enumerate(said) if not any(word in each for word in words)]
         return rows[free[:most]]
 
 
