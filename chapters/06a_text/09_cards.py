@@ -139,9 +139,9 @@ print(f"answer: {float(loss):.2f}, change: {change}, preference: {dpo_loss(*both
 # success. Then the price is measured, at 99 other places and in 300 stretches without either word.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict as ask
+from deepdive.page.predictions import predict
 
-ask(
+predict(
     "Two copyists have learned from the answers, with the same success. In one all 91,104 weights "
     "could move, in the other the 720 numbers of a LoRA. Which of them has become worse at the "
     "rest of Shakespeare?",
@@ -247,7 +247,7 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
 # | | weights | vocabulary | then reads (the papers' numbers) |
 # |---|---|---|---|
 # | BioBERT (Lee et al. 2020) | BERT's | BERT's | 18 thousand million words of PubMed and PMC |
-# | SciBERT (Beltagy et al. 2019) | new | its own | 1.14 million papers, 82% of them biomedical |
+# | SciBERT (Beltagy et al. 2019) | new | own, 42% shared | 1.14 million papers, 82% biomedical |
 # | FinBERT (Araci 2019) | BERT's | BERT's | 46,143 articles of financial news |
 #
 # Who keeps the weights must keep the vocabulary, since each piece has a row in the first matrix.
@@ -307,8 +307,8 @@ print(f"of {len(own):,} pieces made of medical text {len(own & other) / len(own)
 # %% [markdown]
 # Pieces made of medical text cut PubMed's words into 1.49 parts each, general ones into 1.81. In
 # Wikipedia it is the other way round: 1.58 and 1.22. Of the medical pieces 38% are among the
-# general ones; of SciBERT's, its paper says, 42% are BERT's. BERT's own vocabulary is five times as
-# large, and it too pays for leaving home: 1.03 pieces a word in Wikipedia, 1.32 in PubMed.
+# general ones, and much the same holds of SciBERT's and BERT's. BERT's own vocabulary is five times
+# as large, and it too pays for leaving home: 1.03 pieces a word in Wikipedia, 1.32 in PubMed.
 # *Lymphadenopathy*, swollen lymph nodes, falls into six, and none of them is *lymph*.
 #
 # So BioBERT and FinBERT read longer rows for the same text, and keep what BERT knew of English.

@@ -155,7 +155,7 @@ def tuned(copied: GPT, wish: Wish, way: str, *, rank: int, rate: float, seed: in
             drawn = torch.randint(len(wish.plays), (ROWS,), generator=draws)
             loss = loss + _lost(model, wish.plays[drawn])
         moves.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         moves.step()
         if share(model, wish.chosen.first(CHECKED)).mean() >= HEARD:
             heard = step + 1
