@@ -65,7 +65,7 @@ def test_the_share_is_that_of_two_probabilities_spelled_out() -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_is_heard_and_a_lora_moves_few(way: str) -> None:
     asked = wish()
-    rate = {"answers": 1e-2, "all letters": 3e-2, "preferences": 1e-2}[way]
+    rate = 3e-2 if way == "all letters" else 1e-2
     found = tuned(TOY.model, asked, way, rank=1, rate=rate, seed=0)
     assert found.moved == 720
     assert found.steps is not None
