@@ -62,10 +62,11 @@ states = {name: copyists[name].state_dict() for name in list(copyists)[:2]}
 writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 
 # %% [markdown]
-# *The copyist is the letter model of [page 6a.1](01_gpt.ipynb), and runs in this page. The bars say
-# what may come next; press "one letter" and it is written. The second slider exchanges the copyist:
-# as he was, after he was shown what to say at a few places, and after he was told which of two
-# words is better. Nats a letter are his loss in lines that have neither word: less is better.*
+# *The copyist is the letter model of [page 6a.1](01_gpt.ipynb), and runs in this page, each weight
+# rounded to a byte. The bars say what may come next; press "one letter" and it is written. The
+# second slider exchanges the copyist: as he was, after he was shown what to say at a few places,
+# and after he was told which of two words is better. Nats a letter are his loss in lines that have
+# neither word: less is better.*
 #
 # 1. Take the copyist "as copied", and let him write forty letters.
 # 2. Take the one who was shown the answer. Start from the beginning, and write forty letters. What
@@ -97,8 +98,8 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 #
 # $$-\ln \sigma(\ln 4) = -\ln \tfrac45 = 0.22 \qquad \text{at the start } -\ln \tfrac12 = 0.69$$
 #
-# The model it began as stands in every term, and holds the tuned one back: the smaller $\beta$, the
-# less.
+# The model it began as stands in every term, and holds the tuned one back. A small $\beta$ lets it
+# go far.
 
 # %% The three ways in the library tags=["nbval-check-output", "fold"]
 from math import log
