@@ -18,16 +18,16 @@ from deepdive.evaluate.summaries import rouge
 from deepdive.layers import GatedFeedForward, LayerNorm, RMSNorm
 from deepdive.models.text.gpt import TINY, gpt
 from deepdive.published.quantised import dequantise, quantise
-from deepdive.training.objectives import unigram_f1
+from deepdive.training.objectives import dpo_loss, unigram_f1
 
 CHAPTER = ROOT / "chapters" / "06a_text"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_38_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [38, 12, 12]
-    assert len(ITEMS) == 62
+def test_there_are_43_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [43, 12, 12]
+    assert len(ITEMS) == 67
 
 
 # -- the numbers
@@ -92,6 +92,12 @@ NUMBERS: Numbers = {
         "360": (4 * 40 + 10 * 20,), "600": (10 * (40 + 20),), "180": (4 * 40 + 20,),
     },
     "window-of-led": {"2": (pairs_seen(20_000) / pairs_seen(10_000),), "4": (2**2,)},
+    "loss-of-an-answer": {
+        "1.5": ((1 + 2) / 2,), "2.6": ((5 * 3 + 1 + 2) / 7,), "3": (1 + 2,), "4.5": (3 + 1.5,),
+    },
+    "numbers-of-a-lora": {
+        "320": (4 * (20 + 60),), "1200": (20 * 60,), "4800": (4 * 20 * 60,), "80": (4 * 20,),
+    },
     "before-surprise": {"3": (bits(1 / 2, 1 / 2, 1 / 2),), "8": (2**3,)},
     "after-surprise": {
         "6": (bits(1 / 2, 1 / 8, 1 / 4),), "2": (bits(1 / 2, 1 / 8, 1 / 4) / 3,),
@@ -132,6 +138,13 @@ def test_a_gate_of_0_and_one_far_below_let_nothing_pass() -> None:
     assert F.silu(torch.linspace(-50, 0, 999)).min() > -0.3
     layer = GatedFeedForward(4, 8)
     assert layer(torch.zeros(1, 4)).shape == (1, 4)
+
+
+def test_a_loss_of_preferences_falls_while_both_answers_become_rarer() -> None:
+    chosen, rejected = torch.tensor([[0.4, 0.2], [0.4, 0.05]]).log().unbind()
+    before, now = (dpo_loss(*(each[i : i + 1] for each in (chosen, rejected)),
+                            chosen[:1], rejected[:1], 0.1) for i in (0, 1))  # fmt: skip
+    assert now < before
 
 
 def test_a_ruler_forgets_no_end_and_a_second_rounding_moves_nothing() -> None:

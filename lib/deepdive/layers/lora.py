@@ -1,4 +1,4 @@
-"""LoRA: a frozen layer beside which a narrow one learns. Hu et al. 2021, "LoRA: Low-Rank Adaptation
+"""LoRA: a frozen layer beside which a narrow one learns. Hu et al. 2022, "LoRA: Low-Rank Adaptation
 of Large Language Models".
 """
 
@@ -18,7 +18,7 @@ class LoRA(nn.Module):
     Tuning moves rank * (in + out) numbers where the layer has in * out, and `merged` adds them
     to it: a tuned layer then costs what the layer cost.
     Raises ValueError for a rank that is no correction: above in or out.
-    Source: Hu et al. 2021, section 4.1.
+    Source: Hu et al. 2022, section 4.1.
     """
 
     def __init__(self, frozen: nn.Linear, rank: int, alpha: float | None = None) -> None:
