@@ -1,0 +1,183 @@
+"""Case study 5: do the heads that look at the right span find it? Shares, heads off, exchanges.
+
+    looks = shares(model, rows, tokenizer)       # where each cross-attention head looks
+    with off(model, [head_names(model)[3]]):     # what is written without it
+        without = written(model, pairs, tokenizer)
+    brought = Exchange(model, pairs, tokenizer).heads()   # what it brings from the other question
+
+A pair is one text with both questions, each of which has an answer: they differ in one token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from deepdive.data.spans import slip
+from deepdive.data.tasks import Span
+from deepdive.evaluate.answers import exact_match
+from deepdive.explain.activations.exchange import each_head, exchange
+from deepdive.inspect import ablate, forward_once, hook_points, record
+from deepdive.models.text.t5 import T5
+from deepdive.tokenizers import Tokenizer
+from deepdive.training.tasks.extraction import answers, encode, padded, places
+
+CROSS = "decoder.stack.blocks.*.cross"
+Pair = tuple[Span, Span]  # the same text, the two questions
+
+
+class Looks(NamedTuple):
+    """Cross-attention while the right answer is written, mean over its tokens: on the answer's
+    tokens and on the question's word, (L, H, N); and the answer's share of all tokens, (N,).
+    """
+
+    span: Tensor
+    question: Tensor
+    chance: Tensor
+
+
+def shares(model: T5, rows: Sequence[Span], tokenizer: Tokenizer) -> Looks:
+    """Where each cross-attention head looks, for rows that have an answer."""
+    found = []
+    for row in rows:
+        ((src,), (tgt,)) = encode([row], tokenizer)
+        with record(model, f"{CROSS}.mechanism.weights") as seen:
+            forward_once(model, (torch.tensor([src]), torch.tensor([tgt[:-2]])))
+        weights = torch.cat([w for (w,) in seen.values()])  # (L, H, answer, S)
+        right = places(row, tokenizer)
+        asked = question_at(tokenizer)
+        found.append((weights[..., right].sum(-1).mean(-1), weights[..., asked].mean(-1),
+                      torch.tensor(len(right) / len(src))))  # fmt: skip
+    span, question, chance = (torch.stack(part, -1) for part in zip(*found, strict=True))
+    return Looks(span, question, chance)
+
+
+def question_at(tokenizer: Tokenizer) -> int:
+    """Where the question's word stands among the tokens that are read."""
+    return len(tokenizer.encode("question:"))
+
+
+def head_names(model: T5) -> list[tuple[str, int]]:
+    """The point and the number of each cross-attention head, layer by layer."""
+    points = hook_points(model, f"{CROSS}.heads")
+    return [(point, head) for point in points for head in range(model.config.n_heads)]
+
+
+@contextmanager
+def off(model: T5, heads: Sequence[tuple[str, int]]) -> Iterator[None]:
+    """Meanwhile these heads add nothing."""
+    with ExitStack() as stack:
+        for point, head in heads:
+            stack.enter_context(ablate(model, point, [head]))
+        yield
+
+
+class Written(NamedTuple):
+    """What is written: the right answer, or the other question's; bool (N,)."""
+
+    right: Tensor
+    other: Tensor
+
+
+def written(model: T5, pairs: Sequence[Pair], tokenizer: Tokenizer) -> Written:
+    """What is written for both questions of each pair, negative ones first."""
+    rows = [a for a, _ in pairs] + [b for _, b in pairs]
+    others = [b for _, b in pairs] + [a for a, _ in pairs]
+    said = answers(model, rows, tokenizer)
+
+    def equal(to: Sequence[Span]) -> Tensor:
+        same = [exact_match(text, row.answer) for text, row in zip(said, to, strict=True)]
+        return torch.tensor(same) > 0
+
+    return Written(equal(rows), equal(others))
+
+
+class Exchanged(NamedTuple):
+    """What a part brings from the other question: whether the first token becomes that question's,
+    bool (..., N), and how much of the way to it the scores go, (...).
+    """
+
+    taken: Tensor
+    recovered: Tensor
+
+
+class Exchange:
+    """Pairs in both directions: a part of the run with one question put into that with the other.
+
+    Only pairs whose answers begin with different tokens, both of which the model writes.
+    """
+
+    def __init__(self, model: T5, pairs: Sequence[Pair], tokenizer: Tokenizer) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        both = [*pairs, *((b, a) for a, b in pairs)]
+        self.pairs = [pair for pair in both if self._fits(pair)]
+        sides = [encode(side, tokenizer) for side in zip(*self.pairs, strict=True)]
+        (clean, first), (other, second) = sides
+        self.clean, self.other = padded(clean), padded(other)
+        self.first = torch.tensor([[a[1], b[1]] for a, b in zip(first, second, strict=True)])
+
+    def _fits(self, pair: Pair) -> bool:
+        sources, targets = encode(pair, self.tokenizer)
+        firsts = [target[1] for target in targets]
+        src = torch.tensor(sources)
+        said = self._said(src).argmax(-1).tolist()
+        return firsts[0] != firsts[1] and bool(said == firsts)
+
+    def _said(self, src: Tensor) -> Tensor:
+        """The scores of the first token, (N, V)."""
+        start = torch.full((len(src), 1), self.tokenizer.pad)
+        logits: Tensor = forward_once(self.model, (src, start, src != self.tokenizer.pad))
+        return logits[:, 0]
+
+    def of(self, pattern: str, parts: Sequence[Tensor]) -> Exchanged:
+        """What the parts of the points that match bring along, (points, parts, N)."""
+        swapped = exchange(
+            self.model, pattern, lambda: self._said(self.clean), lambda: self._said(self.other),
+            parts,
+        )  # fmt: skip
+        whole = self._leads(self._said(self.clean)), self._leads(self._said(self.other))
+        way = (self._leads(swapped) - whole[1]).mean(-1) / (whole[0] - whole[1]).mean()
+        return Exchanged(swapped.argmax(-1) == self.first[:, 0], way)
+
+    def _leads(self, scores: Tensor) -> Tensor:
+        """By how much the clean run's token leads the other's, (..., N)."""
+        both = scores.gather(-1, self.first.expand(*scores.shape[:-1], 2))
+        return both[..., 0] - both[..., 1]
+
+    def heads(self, side: str = CROSS) -> Exchanged:
+        """One head at a time, (layers, heads, N)."""
+        return self.of(f"{side}.heads", each_head(self.model.config.n_heads))
+
+    def groups(self) -> dict[str, Tensor]:
+        """Rows of what is read, by what stands there: bool (N, S, 1)."""
+        asked, empty = question_at(self.tokenizer), torch.zeros_like(self.clean, dtype=torch.bool)
+        found = {name: empty.clone() for name in ROWS}
+        for i, (clean, other) in enumerate(self.pairs):
+            found[ROWS[1]][i, places(clean, self.tokenizer)] = True
+            found[ROWS[2]][i, places(other, self.tokenizer)] = True
+        found[ROWS[0]][:, asked] = True
+        found[ROWS[3]] = ~(found[ROWS[0]] | found[ROWS[1]] | found[ROWS[2]])
+        return {name: rows[..., None] for name, rows in found.items()}
+
+
+ROWS = ("the question's word", "its span", "the other span", "all else")
+
+
+def by_word(model: T5, row: Span, tokenizer: Tokenizer) -> list[list[float]]:
+    """How much each cross-attention head looks at each word of the text while the right answer is
+    written, mean over its tokens, (heads, W).
+    """
+    ((src,), (tgt,)) = encode([row], tokenizer)
+    with record(model, f"{CROSS}.mechanism.weights") as seen:
+        forward_once(model, (torch.tensor([src]), torch.tensor([tgt[:-2]])))
+    heads = torch.cat([w for (w,) in seen.values()]).flatten(0, 1).mean(1)  # (L * H, S)
+    words = slip(row)[0].split()
+    owner = [w for w, word in enumerate(words) for _ in tokenizer.encode(word)]
+    sums = torch.zeros(len(heads), len(words)).index_add(1, torch.tensor(owner),
+                                                         heads[:, : len(owner)])  # fmt: skip
+    shown = sums[:, len(words) - len(row.context.split()) :]
+    return [[round(share, 3) for share in head] for head in shown.tolist()]
