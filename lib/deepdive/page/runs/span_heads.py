@@ -32,28 +32,37 @@ Pair = tuple[Span, Span]  # the same text, the two questions
 
 class Looks(NamedTuple):
     """Cross-attention while the right answer is written, mean over its tokens: on the answer's
-    tokens and on the question's word, (L, H, N); and the answer's share of all tokens, (N,).
+    tokens and on the question's word, (L, H, N); the answer's share of all tokens, (N,). And before
+    anything is written: on this answer's tokens, and on those of the other question, (L, H, N).
     """
 
     span: Tensor
     question: Tensor
+    first: Tensor
+    first_other: Tensor
     chance: Tensor
 
 
-def shares(model: T5, rows: Sequence[Span], tokenizer: Tokenizer) -> Looks:
-    """Where each cross-attention head looks, for rows that have an answer."""
-    found = []
-    for row in rows:
+def shares(model: T5, pairs: Sequence[Pair], tokenizer: Tokenizer) -> Looks:
+    """Where each cross-attention head looks, for both questions of each pair."""
+    found, asked = [], question_at(tokenizer)
+    for row, beside in [*pairs, *((b, a) for a, b in pairs)]:
         ((src,), (tgt,)) = encode([row], tokenizer)
         with record(model, f"{CROSS}.mechanism.weights") as seen:
             forward_once(model, (torch.tensor([src]), torch.tensor([tgt[:-2]])))
         weights = torch.cat([w for (w,) in seen.values()])  # (L, H, answer, S)
-        right = places(row, tokenizer)
-        asked = question_at(tokenizer)
-        found.append((weights[..., right].sum(-1).mean(-1), weights[..., asked].mean(-1),
-                      torch.tensor(len(right) / len(src))))  # fmt: skip
-    span, question, chance = (torch.stack(part, -1) for part in zip(*found, strict=True))
-    return Looks(span, question, chance)
+        right, other = places(row, tokenizer), places(beside, tokenizer)
+        on_span = weights[..., right].sum(-1)  # (L, H, answer)
+        found.append(
+            (
+                on_span.mean(-1),
+                weights[..., asked].mean(-1),
+                on_span[..., 0],
+                weights[:, :, 0, other].sum(-1),
+                torch.tensor(len(right) / len(src)),
+            )
+        )
+    return Looks(*(torch.stack(part, -1) for part in zip(*found, strict=True)))
 
 
 def question_at(tokenizer: Tokenizer) -> int:
@@ -108,13 +117,14 @@ class Exchanged(NamedTuple):
 class Exchange:
     """Pairs in both directions: a part of the run with one question put into that with the other.
 
-    Only pairs whose answers begin with different tokens, both of which the model writes.
+    Only pairs whose answers begin with different tokens, both of which the model writes (where
+    there is none, as before training, all).
     """
 
     def __init__(self, model: T5, pairs: Sequence[Pair], tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
         both = [*pairs, *((b, a) for a, b in pairs)]
-        self.pairs = [pair for pair in both if self._fits(pair)]
+        self.pairs = [pair for pair in both if self._fits(pair)] or both
         sides = [encode(side, tokenizer) for side in zip(*self.pairs, strict=True)]
         (clean, first), (other, second) = sides
         self.clean, self.other = padded(clean), padded(other)
@@ -160,11 +170,12 @@ class Exchange:
             found[ROWS[1]][i, places(clean, self.tokenizer)] = True
             found[ROWS[2]][i, places(other, self.tokenizer)] = True
         found[ROWS[0]][:, asked] = True
-        found[ROWS[3]] = ~(found[ROWS[0]] | found[ROWS[1]] | found[ROWS[2]])
+        found[ROWS[3]] = found[ROWS[1]] | found[ROWS[2]]
+        found[ROWS[4]] = ~found[ROWS[0]]
         return {name: rows[..., None] for name, rows in found.items()}
 
 
-ROWS = ("the question's word", "its span", "the other span", "all else")
+ROWS = ("the question's word", "its span", "the other span", "both spans", "all but the question")
 
 
 def by_word(model: T5, row: Span, tokenizer: Tokenizer) -> list[list[float]]:

@@ -3,12 +3,13 @@
     row = measured(films(), start="read", seed=0, steps=1500, reading=800)
 
 Numbers are [mean, low, high], 95 % over the texts of the test; lists of them go over the heads of
-cross-attention, layer by layer.
+cross-attention, layer by layer. `rows` begin before the encoder's first layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,21 +21,30 @@ from deepdive.evaluate.answers import answer_f1, exact_match
 from deepdive.models.text.t5 import T5
 from deepdive.page.runs import span_heads
 from deepdive.page.runs.span_heads import Exchange, Pair
-from deepdive.page.runs.spans import Work, begun, learned, read
+from deepdive.page.runs.spans import Work, begun, films, generated, learned, read
 from deepdive.training.tasks.extraction import answers
 
-DEPTHS = {"before the encoder": "encoder.embedded",
-          "after its layer 1": "encoder.stack.blocks.0.stream",
-          "after its layer 2": "encoder.stack.blocks.1.stream"}  # fmt: skip
+WORKS = {"generated": partial(generated, 3000), "films": films}
+POINTS = [
+    *({"data": "generated", "start": "drawn", "seed": seed, "steps": 700, "reading": 0}
+      for seed in range(3)),
+    *({"data": "films", "start": start, "seed": seed, "steps": 1000, "reading": reading}
+      for seed in range(3) for start, reading in (("read", 400), ("drawn", 0))),
+]  # fmt: skip
 
 
 def measured(work: Work, start: str, seed: int, steps: int, reading: int) -> dict[str, Any]:
-    """Train once and measure; `start` is "drawn" or "read" (it has filled gaps before)."""
+    """Train once and measure; `start` is "drawn", or "read": it has filled gaps before."""
     model = begun(work, seed)
     if start == "read":
         read(model, work, reading, seed)
     learned(model, work, steps, seed)
-    return scores(model, work) | look(model, work)
+    shown = (
+        picture(model, to_draw(model, work), work)
+        if seed == 0 and (reading or work.passages is None)
+        else []
+    )
+    return scores(model, work) | look(model, work) | {"picture": shown}
 
 
 def scores(model: T5, work: Work) -> dict[str, Any]:
@@ -62,17 +72,23 @@ def scores(model: T5, work: Work) -> dict[str, Any]:
 
 
 def look(model: T5, work: Work) -> dict[str, Any]:
-    """The heads: where they look, what is written without each, what each brings along."""
+    """The heads: where they look, what is written without each (and, last, without the three that
+    look most at the span, and the three that look least), what each brings along.
+    """
     pairs, tokenizer = work.pairs, work.tokenizer
-    looks = span_heads.shares(model, [row for pair in pairs for row in pair], tokenizer)
+    looks = span_heads.shares(model, pairs, tokenizer)
     found: dict[str, Any] = {
-        "span": each(looks.span), "question": each(looks.question), "chance": told(looks.chance),
+        "span": each(looks.span), "question": each(looks.question),
+        "first": each(looks.first), "first other": each(looks.first_other), "chance": told(looks.chance),
     }  # fmt: skip
     whole = span_heads.written(model, pairs, tokenizer)
     found |= {"right": told(whole.right), "other": told(whole.other)}
+    names = span_heads.head_names(model)
+    order = looks.span.mean(-1).flatten().argsort(descending=True).tolist()
+    sets = [[h] for h in range(len(names))] + [order[:3], order[-3:]]
     right, other = [], []
-    for name in span_heads.head_names(model):
-        with span_heads.off(model, [name]):
+    for some in sets:
+        with span_heads.off(model, [names[h] for h in some]):
             without = span_heads.written(model, pairs, tokenizer)
         # of those that were right with all heads on
         right.append(told(without.right[whole.right]))
@@ -86,11 +102,12 @@ def brought(model: T5, pairs: Sequence[Pair], work: Work) -> dict[str, Any]:
     runs = Exchange(model, pairs, work.tokenizer)
     cross, encoder = runs.heads(), runs.heads("encoder.stack.blocks.*.attn")
     every = runs.of(f"{span_heads.CROSS}.heads", [torch.ones(1, 1, 1, dtype=torch.bool)])
-    groups = runs.groups()
-    rows = {
-        depth: dict(zip(groups, each(runs.of(point, list(groups.values())).taken), strict=True))
-        for depth, point in DEPTHS.items()
-    }
+    groups, layers = runs.groups(), range(model.config.n_layers)
+    points = ["encoder.embedded", *(f"encoder.stack.blocks.{i}.stream" for i in layers)]
+    rows = [
+        dict(zip(groups, each(runs.of(point, list(groups.values())).taken), strict=True))
+        for point in points
+    ]
     return {
         "exchanged": len(runs.pairs), "taken": each(cross.taken), "layers": each(every.taken),
         "recovered": [round(v, 3) for v in cross.recovered.flatten().tolist()],
@@ -110,6 +127,19 @@ def told(values: Any) -> list[float]:
 def each(values: Tensor) -> list[list[float]]:
     """The same for each row of (..., N)."""
     return [told(row) for row in values.flatten(0, -2)]
+
+
+def to_draw(model: T5, work: Work, most: int = 3, longest: int = 18) -> list[tuple[Span, Span]]:
+    """Some pairs that it answers rightly, short ones; others where there are none."""
+    flat = [row for pair in work.pairs for row in pair]
+    said = answers(model, flat, work.tokenizer)
+    hits = [text == row.answer for text, row in zip(said, flat, strict=True)]
+    order = sorted(
+        range(len(work.pairs)),
+        key=lambda i: (-hits[2 * i] - hits[2 * i + 1],
+                       len(work.pairs[i][0].context.split()) > longest, i),
+    )  # fmt: skip
+    return [work.pairs[i] for i in order[:most]]
 
 
 def picture(model: T5, rows: Sequence[tuple[Span, Span]], work: Work) -> list[dict[str, Any]]:

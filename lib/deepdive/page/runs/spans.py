@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +23,9 @@ from deepdive.data.spans import asked, slip, two_sided, word_numbers
 from deepdive.data.tasks import Span
 from deepdive.models.text import t5
 from deepdive.models.text.t5_config import T5Config
+from deepdive.published.folders import load
 from deepdive.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
+from deepdive.tokenizers.unigram import UnigramTokenizer
 from deepdive.training import fit
 from deepdive.training.objectives import corrupt_spans, cross_entropy, hide_spans
 from deepdive.training.optim import cosine
@@ -80,6 +83,13 @@ def films(pieces: int = 1500, test: int = 1500) -> Work:
     flow = torch.tensor([piece for text in reviews for piece in bpe.encode(text)])
     passages = flow[: len(flow) // WINDOW * WINDOW].view(-1, WINDOW)
     return Work("rt_polarity, movie_reviews", *sides, bpe, _sized(MEDIUM, bpe), passages)
+
+
+def public(folder: str | Path, rows: Sequence[Span], test: Sequence[Span]) -> tuple[t5.T5, Work]:
+    """A published T5 of a folder with its own pieces, to be asked about these rows."""
+    model, pieces = load(folder), UnigramTokenizer.from_folder(folder)
+    assert isinstance(model, t5.T5)
+    return model, Work(f"{Path(folder).name} (public)", rows, test, pieces, model.config)
 
 
 def _sized(config: T5Config, tokenizer: Tokenizer) -> T5Config:
