@@ -123,6 +123,12 @@ class Exchange:
 
     def __init__(self, model: T5, pairs: Sequence[Pair], tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
+        sizes = [len(tokenizer.encode(row.question)) for row in pairs[0]]
+        if sizes != [1, 1]:
+            raise ValueError(
+                f"tokenizer: the two questions have {sizes[0]} and {sizes[1]} tokens, expected one "
+                "each: runs are exchanged token by token"
+            )
         both = [*pairs, *((b, a) for a, b in pairs)]
         self.pairs = [pair for pair in both if self._fits(pair)] or both
         sides = [encode(side, tokenizer) for side in zip(*self.pairs, strict=True)]

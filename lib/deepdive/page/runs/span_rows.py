@@ -79,7 +79,8 @@ def look(model: T5, work: Work) -> dict[str, Any]:
     looks = span_heads.shares(model, pairs, tokenizer)
     found: dict[str, Any] = {
         "span": each(looks.span), "question": each(looks.question),
-        "first": each(looks.first), "first other": each(looks.first_other), "chance": told(looks.chance),
+        "first": each(looks.first), "first other": each(looks.first_other),
+        "chance": told(looks.chance),
     }  # fmt: skip
     whole = span_heads.written(model, pairs, tokenizer)
     found |= {"right": told(whole.right), "other": told(whole.other)}

@@ -56,7 +56,8 @@ def answers(
             max_length=longest,
         )  # fmt: skip
         for i, ids in zip(chosen, written, strict=True):
-            found[i] = tokenizer.decode(ids)
+            # a model has more outputs than pieces: marks of hidden spans, and rows that nobody uses
+            found[i] = tokenizer.decode(k for k in ids if k < len(tokenizer))
     return found
 
 
