@@ -9,7 +9,7 @@ cross-attention, layer by layer. `rows` begin before the encoder's first layer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ from deepdive.page.runs.span_heads import Exchange, Pair
 from deepdive.page.runs.spans import Work, begun, films, generated, learned, read
 from deepdive.training.tasks.extraction import answers
 
-WORKS = {"generated": partial(generated, 3000), "films": films}
+WORKS = {"generated": partial(generated, 3000), "films": cache(films)}
 POINTS = [
     *({"data": "generated", "start": "drawn", "seed": seed, "steps": 700, "reading": 0}
       for seed in range(3)),
@@ -45,6 +45,11 @@ def measured(work: Work, start: str, seed: int, steps: int, reading: int) -> dic
         else []
     )
     return scores(model, work) | look(model, work) | {"picture": shown}
+
+
+def one_training(data: str, start: str, seed: int, steps: int, reading: int) -> dict[str, Any]:
+    """A point of `POINTS`, measured."""
+    return measured(WORKS[data](), start, seed, steps, reading)
 
 
 def scores(model: T5, work: Work) -> dict[str, Any]:

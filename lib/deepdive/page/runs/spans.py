@@ -85,6 +85,12 @@ def films(pieces: int = 1500, test: int = 1500) -> Work:
     return Work("rt_polarity, movie_reviews", *sides, bpe, _sized(MEDIUM, bpe), passages)
 
 
+def brought(train: Sequence[Span], test: Sequence[Span], pieces: int = 1500) -> Work:
+    """A reader's rows: pieces are learned from those to learn from."""
+    bpe = BPETokenizer.train([" ".join(slip(row)) for row in train], pieces)
+    return Work("your rows", train, test, bpe, _sized(MEDIUM, bpe))
+
+
 def public(folder: str | Path, rows: Sequence[Span], test: Sequence[Span]) -> tuple[t5.T5, Work]:
     """A published T5 of a folder with its own pieces, to be asked about these rows."""
     model, pieces = load(folder), UnigramTokenizer.from_folder(folder)
