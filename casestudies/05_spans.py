@@ -59,8 +59,10 @@ def kept_text(pair):
     both = {one["question"]: one for one in pair}
     spots = {question: places(one) for question, one in both.items()}
     other = {"negative": "positive", "positive": "negative"}
-    asked = {q: Asked((spots[q], spots[other[q]]), one["looks"], one["says"])
-             for q, one in both.items()}  # fmt: skip
+    asked = {
+        q: Asked(f"question: {q} context:", (spots[q], spots[other[q]]), one["looks"], one["says"])
+        for q, one in both.items()
+    }
     return Kept(pair[0]["text"].split(), asked)
 
 
@@ -68,9 +70,10 @@ pairs_drawn = [*zip(drawn[::2], drawn[1::2], strict=True)]
 switched_heads([*map(kept_text, pairs_drawn)], (2, 4)) if drawn else "nothing is kept here yet"
 
 # %% [markdown]
-# *A box holds the words that are asked for; a stripe below a word is as full as the head that you
-# chose looks at it while the answer is written. Take a head's tick away and it adds nothing. What
-# is written was kept for each of the 256 ways to do so.*
+# *A box holds the words that are asked for. The bar below a word says how much of its weight the
+# head that you chose puts there while the answer is written; as long as the word would be all of
+# it. In front stands all else that is read. Take a head's tick away and it adds nothing. What is
+# written was kept for each of the 256 ways to do so.*
 #
 # ## Every task a text
 #

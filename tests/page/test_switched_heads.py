@@ -8,18 +8,19 @@ import pytest
 from browser import DESK, PHONE, Reader, Size
 
 from deepdive.page.markup import Html
-from deepdive.page.switched_heads import Asked, Kept, switched_heads, told
+from deepdive.page.switched_heads import Asked, Kept, bars, switched_heads, told
 
+NOTE = "asked:"
 WORDS = ("<dull>", "but", "very", "warm")
-LOOKS = [[0.5, 0.2, 0.1, 0.2], [0.0, 0.0, 0.25, 0.75]]
+LOOKS = [[0.5, 0.2, 0.1, 0.0], [0.0, 0.0, 0.25, 0.75]]
 TEXTS = [
     Kept(WORDS, {
-        "negative": Asked(((0,), (2, 3)), LOOKS, ("<dull>", "very warm", "but", "<dull>")),
-        "positive": Asked(((2, 3), (0,)), LOOKS[::-1], ("very warm", "warm", "<dull>", "but")),
+        "negative": Asked(NOTE, ((0,), (2, 3)), LOOKS, ("<dull>", "very warm", "but", "<dull>")),
+        "positive": Asked(NOTE, ((2, 3), (0,)), LOOKS[::-1], ("very warm", "warm", "<dull>", "but")),
     }),
     Kept(WORDS[::-1], {
-        "negative": Asked(((3,), (1, 0)), LOOKS, ("but", "but", "but", "<dull>")),
-        "positive": Asked(((1, 0), (3,)), LOOKS, ("very warm", "but", "but", "but")),
+        "negative": Asked(NOTE, ((3,), (1, 0)), LOOKS, ("but", "but", "but", "<dull>")),
+        "positive": Asked(NOTE, ((1, 0), (3,)), LOOKS, ("very warm", "but", "but", "but")),
     }),
 ]  # fmt: skip
 
@@ -44,14 +45,20 @@ def test_every_set_of_heads_tells_what_was_kept(reader: Reader, size: Size) -> N
                 page.locator(".sh-look").nth(h).click()
                 spans = page.locator(".sh-words span")
                 shown = [spans.nth(i).evaluate("x => x.style.getPropertyValue('--look')")
-                         for i in range(4)]  # fmt: skip
-                assert shown == [f"{round(100 * look)}%" for look in one.looks[h]]
+                         for i in range(5)]  # fmt: skip
+                assert shown == [f"{share}%" for share in bars(one.looks[h])]
+                assert page.locator(".sh-before").inner_text() == NOTE
             right = page.locator(".sh-right").all_inner_texts()
             assert right == [text.words[i] for i in sorted(one.answer[0])]
     page.get_by_role("button", name="All heads on").click()
     assert "All heads are on." in status.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not reader.complaints
+
+
+def test_bars_are_the_shares_and_what_is_left_of_them() -> None:
+    assert bars(LOOKS[0]) == [20, 50, 20, 10, 0]
+    assert bars(LOOKS[1]) == [0, 0, 0, 25, 75]
 
 
 def test_it_works_by_keys(reader: Reader) -> None:
@@ -63,7 +70,7 @@ def test_it_works_by_keys(reader: Reader) -> None:
 
 def test_without_scripts_the_first_state_stands_there() -> None:
     dead = re.sub(r"<script>.*?</script>", "", picture().html, flags=re.DOTALL)
-    assert dead.count("&lt;dull&gt;") == 3  # the option, the word, what is written
+    assert dead.count("&lt;dull&gt;") == 4  # two options, the word, what is written
     assert "All heads are on. It writes “&lt;dull&gt;”: the span that was asked for." in dead
     assert picture().html == picture().html
     assert "negative: <dull>" in repr(picture())

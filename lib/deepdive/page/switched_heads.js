@@ -6,9 +6,9 @@ const told = box.querySelector("[role=status]"), all = box.querySelector(".all")
 let question = questions[0].textContent, head = 0;
 const show = () => {
   const text = texts[+select.value], one = text.asked[question];
-  line.replaceChildren(...text.words.flatMap((word, i) => {
+  line.replaceChildren(...[one.before, ...text.words].flatMap((word, i) => {
     const each = document.createElement("span");
-    each.className = one.answer[0].includes(i) ? "sh-right" : "";
+    each.className = !i ? "sh-before" : one.answer[0].includes(i - 1) ? "sh-right" : "";
     each.style.setProperty("--look", `${one.looks[head][i]}%`);
     each.title = `head ${looks[head].textContent} looks here with ${one.looks[head][i]} %`;
     each.textContent = word;

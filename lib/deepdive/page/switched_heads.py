@@ -1,10 +1,11 @@
 """Heads that are switched off one by one: what a model looks at, and what it writes without them.
 
-    switched_heads([Kept(words, {"negative": Asked(answer, looks, says), ...}), ...], (2, 4))
+    asked = {"negative": Asked("question: negative", answer, looks, says), ...}
+    switched_heads([Kept(words, asked), ...], (2, 4))
 
-The reader chooses a sentence, a question, and the head whose look colours the words; each head can
-be off. What is written was kept for every set of heads, so nothing is computed here. Python draws
-the first state, which stays where nothing moves: on paper, without scripts.
+The reader chooses a sentence, a question, and the head whose look is drawn below the words, a bar
+each; each head can be off. What is written was kept for every set of heads, so nothing is computed
+here. Python draws the first state, which stays where nothing moves: on paper, without scripts.
 """
 
 import hashlib
@@ -24,12 +25,14 @@ _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 class Asked(NamedTuple):
     """A question to a text of W words.
 
+    before   what is read besides the text, drawn in front of it: all else that a head looks at
     answer   where the right words stand, and where the other question's do: two lists of places
     looks    how much each head looks at each word, (heads, W), all heads being on
     says     what is written for each set of heads that are off: at index k those whose bit of k is
              set, the first head the lowest bit
     """
 
+    before: str
     answer: tuple[Sequence[int], Sequence[int]]
     looks: Sequence[Sequence[float]]
     says: Sequence[str]
@@ -99,7 +102,8 @@ def _plain(one: Kept) -> dict[str, object]:
         texts = sorted({*each.says})
         asked[question] = {
             "answer": [list(places) for places in each.answer],
-            "looks": [[round(100 * share) for share in look] for look in each.looks],
+            "before": each.before,
+            "looks": [bars(look) for look in each.looks],
             "texts": texts,
             "says": [texts.index(said) for said in each.says],
         }
@@ -118,12 +122,22 @@ def _buttons(names: Sequence[str]) -> str:
     )
 
 
+def bars(look: Sequence[float]) -> list[int]:
+    """How much is looked at what stands before, and at each word, in percent."""
+    return [max(0, round(100 * (1 - sum(look)))), *(round(100 * share) for share in look)]
+
+
 def _words(text: Kept) -> str:
     one = next(iter(text.asked.values()))
+    kinds = [
+        "sh-before",
+        *("sh-right" if i in one.answer[0] else "" for i in range(len(text.words))),
+    ]
     return " ".join(
-        f'<span class="{"sh-right" if i in one.answer[0] else ""}" '
-        f'style="--look:{round(100 * look)}%">{escape(word)}</span>'
-        for i, (word, look) in enumerate(zip(text.words, one.looks[0], strict=True))
+        f'<span class="{kind}" style="--look:{look}%">{escape(word)}</span>'
+        for kind, word, look in zip(
+            kinds, [one.before, *text.words], bars(one.looks[0]), strict=True
+        )
     )
 
 
@@ -147,10 +161,11 @@ _PAGE = """\
 .sh button {{ margin: 0; padding: .2em .7em; min-height: 2.5em; cursor: pointer;
   background: transparent; border: 1px solid currentColor; border-radius: .3em; }}
 .sh button[aria-pressed=true] {{ font-weight: 700; box-shadow: inset 0 0 0 1px currentColor; }}
-.sh .sh-words {{ margin: .6em 0; line-height: 2.1; }}
-.sh .sh-words span {{ padding: .15em .3em; border-radius: .25em;
-  box-shadow: inset 0 -.45em 0 color-mix(in srgb, @weight var(--look), transparent); }}
-.sh .sh-words span.sh-right {{ border: 2px solid @key; }}
+.sh .sh-words {{ margin: .6em 0; line-height: 2.6; }}
+.sh .sh-words span {{ padding: .15em .3em .5em; border: 2px solid transparent;
+  background: linear-gradient(@weight, @weight) left bottom / var(--look) .4em no-repeat; }}
+.sh .sh-words span.sh-before {{ font-style: italic; }}
+.sh .sh-words span.sh-right {{ border-color: @key; border-radius: .25em; }}
 .sh .sh-layer {{ display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .4em;
   max-width: 26rem; margin: .3em 0; }}
 .sh .sh-head {{ display: flex; flex-wrap: wrap; gap: .1em .4em; align-items: center; }}
