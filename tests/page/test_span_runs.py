@@ -14,7 +14,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 from deepdive.data.spans import slip
 from deepdive.models.text.t5 import T5
 from deepdive.page.runs import span_heads
-from deepdive.page.runs.span_heads import CROSS, ROWS, Exchange
+from deepdive.page.runs.span_heads import ROWS, Exchange
 from deepdive.page.runs.span_rows import each, look, measured, picture, scores
 from deepdive.page.runs.spans import Work, begun, generated, learned, public, read
 from deepdive.tokenizers import WordTokenizer

@@ -16,7 +16,7 @@ LOOKS = [[0.5, 0.2, 0.1, 0.0], [0.0, 0.0, 0.25, 0.75]]
 TEXTS = [
     Kept(WORDS, {
         "negative": Asked(NOTE, ((0,), (2, 3)), LOOKS, ("<dull>", "very warm", "but", "<dull>")),
-        "positive": Asked(NOTE, ((2, 3), (0,)), LOOKS[::-1], ("very warm", "warm", "<dull>", "but")),
+        "positive": Asked(NOTE, ((2, 3), (0,)), LOOKS[::-1], ("very warm", "a", "<dull>", "b")),
     }),
     Kept(WORDS[::-1], {
         "negative": Asked(NOTE, ((3,), (1, 0)), LOOKS, ("but", "but", "but", "<dull>")),

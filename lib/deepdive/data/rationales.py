@@ -29,7 +29,7 @@ def rationales(folder: str | Path, part: str = "train", longest: int = 48) -> li
     file = folder / f"{part}.jsonl"
     if not file.is_file():
         raise DataError(f"folder: {file} is not a file; expected ERASER's `movies`, unpacked")
-    rows = []
+    rows: list[Span] = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         told: dict[str, Any] = json.loads(line)
         question = QUESTIONS.get(told["classification"])

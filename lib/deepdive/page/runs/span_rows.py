@@ -8,7 +8,7 @@ cross-attention, layer by layer. `rows` begin before the encoder's first layer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -24,7 +24,10 @@ from deepdive.page.runs.span_heads import Exchange, Pair
 from deepdive.page.runs.spans import Work, begun, films, generated, learned, read
 from deepdive.training.tasks.extraction import answers
 
-WORKS = {"generated": partial(generated, 3000), "films": cache(films)}
+WORKS: dict[str, Callable[[], Work]] = {
+    "generated": partial(generated, 3000),
+    "films": cache(films),
+}
 POINTS = [
     *({"data": "generated", "start": "drawn", "seed": seed, "steps": 700, "reading": 0}
       for seed in range(3)),
