@@ -31,8 +31,8 @@ WORKS: dict[str, Callable[[], Work]] = {
 POINTS = [
     *({"data": "generated", "start": "drawn", "seed": seed, "steps": 700, "reading": 0}
       for seed in range(3)),
-    *({"data": "films", "start": start, "seed": seed, "steps": 1000, "reading": reading}
-      for seed in range(3) for start, reading in (("read", 400), ("drawn", 0))),
+    *({"data": "films", "start": start, "seed": seed, "steps": 800, "reading": reading}
+      for seed in range(3) for start, reading in (("read", 300), ("drawn", 0))),
 ]  # fmt: skip
 
 
