@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from parity_registry import perturb
-from tokenizers import Tokenizer as Library
-from tokenizers import models
-from transformers import T5Config, T5ForConditionalGeneration
+from small_t5 import a_t5
 
 from deepdive.data.spans import slip
 from deepdive.models.text.t5 import T5
@@ -122,13 +119,7 @@ def test_questions_of_unlike_length_are_refused(model: T5) -> None:
 
 def test_a_public_t5_of_a_folder(tmp_path: Path) -> None:
     """A checkpoint of transformers' with its pieces is asked, taught and looked into."""
-    words = sorted({word for row in WORK.train for word in " ".join(slip(row)).split()})
-    pieces = [(name, 0.0) for name in ("<pad>", "</s>", "<unk>")]
-    pieces += [(f"\u2581{word}", -5.0) for word in words]
-    Library(models.Unigram(pieces, 2)).save(str(tmp_path / "tokenizer.json"))
-    config = T5Config(vocab_size=256, d_model=24, d_kv=6, d_ff=32, num_layers=3,
-                      num_decoder_layers=2, num_heads=4, decoder_start_token_id=0)  # fmt: skip
-    perturb(T5ForConditionalGeneration(config), size=0.05).save_pretrained(tmp_path)
+    a_t5(tmp_path, (" ".join(slip(row)) for row in WORK.train))
     model, work = public(tmp_path, WORK.train, WORK.test)
     assert len(answers(model, work.test[:3], work.tokenizer)) == 3
     learned(model, work, steps=2, seed=0)
