@@ -153,12 +153,17 @@ table(shown, ["question", "context", "answer"], caption="Three of the test's tex
 # %% Train it tags=["fold"]
 import torch
 
+from deepdive.data import BucketBatches
 from deepdive.page.cost import measure
 from deepdive.page.runs.spans import begun, learned
-from deepdive.training.tasks.extraction import answers, encode
+from deepdive.training.tasks.extraction import answers, encode, loss
 
+STEPS = pick(ci=60, laptop=700, gpu=700)
 with measure() as card:
-    model = learned(begun(work, seed=0), work, pick(ci=60, laptop=700, gpu=700), seed=0)
+    model = learned(begun(work, seed=0), work, STEPS, seed=0)
+batch = next(iter(BucketBatches(encode(work.train, work.tokenizer), max_tokens=2500)))
+card.count(lambda: loss(model, batch).backward(), times=STEPS)
+model.zero_grad()
 print(f"{sum(p.numel() for p in model.parameters()):,} weights")
 
 # %% [markdown]
@@ -244,9 +249,10 @@ with_alt(
 
 # %% [markdown]
 # *The same head, the same slip. Full is a weight of 1.* Below, each row stands where a word of the
-# answer is about to be written, and the head looks at that word. Above, the decoder reads words
-# that it never has to read in this task, so what the head does there tells about a text which the
-# model does not write. Whoever wants to know how the answer comes about draws the lower one.
+# answer is about to be written, and the head looks at that word, then at the next. Above, it looks
+# at one word, and that it walks along the span cannot be seen: the decoder reads words that it
+# never has to read in this task. Whoever wants to know how the answer comes about draws the lower
+# one.
 #
 # ## Is that why?
 #
@@ -278,6 +284,8 @@ ask(
 
 # %% The kept trainings tags=["surprise", "fold"]
 from statistics import mean
+
+from deepdive.evaluate import bootstrap
 
 trainings = [row for row in rows if row["data"] == "generated"]
 
@@ -348,7 +356,25 @@ table(by_seed(trainings), caption="95 % over texts; bring: the first word become
 # worse than without the three that look *least* (54 % and 58 %). But the other span is written in
 # 3 % at most. **Who loses these heads loses words, not the choice.** The one that looks most brings
 # 2 % to 7 %; all heads of the first layer together 66 % to 93 %. The choice comes through many
-# heads at once.
+# heads at once. Do the three bring it together? In the model that was trained here:
+
+# %% Exchanged together tags=["fold"]
+from deepdive.page.runs.span_heads import Exchange, head_names, shares
+
+runs, every = Exchange(model, work.pairs, work.tokenizer), head_names(model)
+by_look = shares(model, work.pairs, work.tokenizer).span.mean(-1).flatten().argsort().tolist()
+lines = []
+for name, some in (("the three that look most", by_look[-3:]), ("the other five", by_look[:-3]),
+                   ("all eight", by_look)):  # fmt: skip
+    turned = bootstrap(runs.together([every[h] for h in some]).float().tolist())
+    lines.append({"heads": name, "bring": percent(turned)})
+table(lines, caption=f"{len(runs.pairs)} pairs, exchanged at once")
+
+# %% [markdown]
+# The three bring 38 % together, the other five 56 %. So the lookers are not blind to the choice:
+# each has a small vote, and three that all say otherwise often outvote the rest. Switching them off
+# asked something else: without their vote the others still choose rightly. What is *needed* and
+# what is *enough* are two questions, and a picture answers neither.
 #
 # ## Where is the choice made?
 #
@@ -409,8 +435,6 @@ table([line for start in NAMES for line in of_films(start)],
       "95 % over texts") if films else "nothing kept"  # fmt: skip
 
 # %% The difference, and the heads tags=["fold"]
-from deepdive.evaluate import bootstrap
-
 by = {(row["start"], row["seed"]): [int(hit) for hit in row["hits"]] for row in films}
 seeds = sorted(seed for start, seed in by if start == "read" and ("drawn", seed) in by)
 if seeds:
@@ -543,11 +567,11 @@ card
 # ## In three sentences
 #
 # Asked for what is negative or positive, a small T5 writes the span, and some of its heads look at
-# the span's words while it does. Without them words go wrong, but hardly ever does it write the
-# other question's span, and brought from a run with the other question the head that looks most
-# turns 7 % of the first words at most. So no head finds the span by looking at it: the encoder has
-# made most of the choice before, in another place in each of three trainings, and the heads that
-# look fetch what was chosen.
+# the span's words while it does. Without the three that look most, words go wrong, but hardly ever
+# is it the other question's span that is written; and put in from a run with the other question,
+# the one that looks most turns 7 % of the first words at most. So a head that looks at the span has
+# not found it: most of the choice was made in the encoder, at another place in each of three
+# trainings, and the look is one vote among many.
 #
 # ## Five questions
 #
@@ -613,13 +637,14 @@ card
 #    other question's.
 #
 #    </details>
-# 3. *(write, 20 min)* Exchange two heads at once: those that look most at the question, one in each
-#    layer. Does the answer follow more often than for either alone?
+# 3. *(write, 20 min)* `Exchange.together` puts in several heads at once. For each pair of heads
+#    count how often the first word turns, and compare with the sum of the two alone. Which pairs
+#    bring more than the sum?
 #
 #    <details><summary>Answer</summary>
 #
-#    `exchange` takes one point at a time. Record both points in the clean run, then nest two
-#    `replace` around the other run.
+#    A loop over 28 pairs. A first word turns only where the scores change places, so two pushes in
+#    one direction can do together what neither does alone: expect many such pairs.
 #
 #    </details>
 

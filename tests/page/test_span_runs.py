@@ -70,7 +70,10 @@ def test_all_that_the_decoder_hears_decides(model: T5) -> None:
     assert before.taken[0, 0].all(), "the texts differ in the question's word alone"
     assert not before.taken[0, 1].any()
     assert before.recovered[0].tolist() == pytest.approx([1.0, 0.0], abs=1e-5)
-    assert runs.heads().taken.shape == (2, 4, len(runs.pairs))
+    single, names = runs.heads().taken, span_heads.head_names(model)
+    assert single.shape == (2, 4, len(runs.pairs))
+    assert torch.equal(runs.together(names[5:6]), single[1, 1])
+    assert runs.together(names).all()
 
 
 def test_heads_that_are_off_add_nothing(model: T5) -> None:

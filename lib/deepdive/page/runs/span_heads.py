@@ -21,7 +21,7 @@ from deepdive.data.spans import slip
 from deepdive.data.tasks import Span
 from deepdive.evaluate.answers import exact_match
 from deepdive.explain.activations.exchange import each_head, exchange
-from deepdive.inspect import ablate, forward_once, hook_points, record
+from deepdive.inspect import ablate, forward_once, hook_points, record, replace
 from deepdive.models.text.t5 import T5
 from deepdive.tokenizers import Tokenizer
 from deepdive.training.tasks.extraction import answers, encode, padded, places
@@ -167,6 +167,24 @@ class Exchange:
     def heads(self, side: str = CROSS) -> Exchanged:
         """One head at a time, (layers, heads, N)."""
         return self.of(f"{side}.heads", each_head(self.model.config.n_heads))
+
+    def together(self, heads: Sequence[tuple[str, int]]) -> Tensor:
+        """Whether the first token becomes the other question's with all of these heads, (N,)."""
+        points = sorted({point for point, _ in heads})
+        with record(self.model, *points) as seen:
+            self._said(self.clean)
+        with ExitStack() as stack:
+            for point in points:
+                part = torch.zeros(self.model.config.n_heads, 1, 1, dtype=torch.bool)
+                part[[head for name, head in heads if name == point]] = True
+
+                def swap(
+                    came: Tensor, wanted: Tensor = seen[point][0], part: Tensor = part
+                ) -> Tensor:
+                    return torch.where(part, wanted, came)
+
+                stack.enter_context(replace(self.model, point, swap))
+            return self._said(self.other).argmax(-1) == self.first[:, 0]
 
     def groups(self) -> dict[str, Tensor]:
         """Rows of what is read, by what stands there: bool (N, S, 1)."""
