@@ -73,8 +73,8 @@ switched_heads([*map(kept_text, pairs_drawn)], (2, 4)) if drawn else "nothing is
 # *A box holds the words that are asked for. The bar below a word says how much of its weight the
 # head that you chose puts there while the answer is written; as long as the word would be all of
 # it. In front stands all else that is read. Take a head's tick away and it adds nothing. What is
-# written was kept for each of the 256 ways to do so. Three sentences are generated; the others are
-# real, about films, and were asked of a model that learned from such.*
+# written was kept for every set of heads. Three sentences are generated; the others are real, about
+# films, and were asked of a model that learned from such.*
 #
 # ## Every task a text
 #
@@ -463,8 +463,8 @@ table(
 # On real sentences this small model has only begun: 18 % of the spans to the word, an F1 of 28 %,
 # and where the rule says none it agrees in 63 %. Its heads are no picture: the one that looks most
 # has 21 % of its weight on the span. Both answers of a pair are right so seldom that 16 exchanges
-# are left, too few to say where this model makes its choice. What it writes is a word of the kind
-# that was asked for more often than the right run of words: *beautifully*, *dull*.
+# are left, too few to say where this model makes its choice. So what this page says of heads, it
+# says of the generated sentences.
 #
 # ## With marks of people, with a public model
 #
