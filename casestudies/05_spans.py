@@ -156,8 +156,8 @@ import torch
 
 from deepdive.data import BucketBatches
 from deepdive.page.cost import measure
+from deepdive.page.runs.span_slips import answers, encode, loss
 from deepdive.page.runs.spans import begun, learned
-from deepdive.training.tasks.extraction import answers, encode, loss
 
 STEPS = pick(ci=60, laptop=700, gpu=700)
 with measure() as card:
@@ -248,7 +248,7 @@ def most(maps):
 
 
 # %% The figure tags=["fold"]
-from deepdive.training.tasks.extraction import places as places_of
+from deepdive.page.runs.span_slips import places as places_of
 
 layer, head = most(cross(written))
 figure = Figure(figsize=(7.5, 4.2))
@@ -692,7 +692,7 @@ print("the fifth word")
 # Parent: t5
 # What differs:
 # - a question and a text are read as one, and words of the text are written
-#   (`deepdive.training.tasks.extraction`); spans are marked by a rule or generated
+#   (`deepdive.page.runs.span_slips`); spans are marked by a rule or generated
 #   (`deepdive.data.spans`), where the original had people's
 # - each head is asked where it looks, what is written without it, and what it brings along from a
 #   run with the other question (`deepdive.page.runs.span_heads`)

@@ -13,9 +13,9 @@ from deepdive.models.text.t5 import T5
 from deepdive.page.runs import span_heads
 from deepdive.page.runs.span_heads import ROWS, Exchange
 from deepdive.page.runs.span_rows import each, look, measured, picture, scores
+from deepdive.page.runs.span_slips import answers, encode, places
 from deepdive.page.runs.spans import Work, begun, generated, learned, public, read
 from deepdive.tokenizers import WordTokenizer
-from deepdive.training.tasks.extraction import answers, encode, places
 
 WORK = generated(60, 12)
 KNOWN = Work("known", WORK.train, WORK.train[:24], WORK.tokenizer, WORK.config)

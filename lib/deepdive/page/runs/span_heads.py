@@ -23,8 +23,8 @@ from deepdive.evaluate.answers import exact_match
 from deepdive.explain.activations.exchange import each_head, exchange
 from deepdive.inspect import ablate, forward_once, hook_points, record, replace
 from deepdive.models.text.t5 import T5
+from deepdive.page.runs.span_slips import answers, encode, padded, places
 from deepdive.tokenizers import Tokenizer
-from deepdive.training.tasks.extraction import answers, encode, padded, places
 
 CROSS = "decoder.stack.blocks.*.cross"
 Pair = tuple[Span, Span]  # the same text, the two questions

@@ -21,8 +21,8 @@ from deepdive.evaluate.answers import answer_f1, exact_match
 from deepdive.models.text.t5 import T5
 from deepdive.page.runs import span_heads
 from deepdive.page.runs.span_heads import Exchange, Pair
+from deepdive.page.runs.span_slips import answers
 from deepdive.page.runs.spans import Work, begun, films, generated, learned, read
-from deepdive.training.tasks.extraction import answers
 
 WORKS: dict[str, Callable[[], Work]] = {
     "generated": partial(generated, 3000),

@@ -23,6 +23,7 @@ from deepdive.data.spans import asked, slip, two_sided, word_numbers
 from deepdive.data.tasks import Span
 from deepdive.models.text import t5
 from deepdive.models.text.t5_config import T5Config
+from deepdive.page.runs.span_slips import encode, loss
 from deepdive.published.folders import load
 from deepdive.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
 from deepdive.tokenizers.unigram import UnigramTokenizer
@@ -30,7 +31,6 @@ from deepdive.training import fit
 from deepdive.training.objectives import corrupt_spans, cross_entropy, hide_spans
 from deepdive.training.optim import cosine
 from deepdive.training.scaled import ScaledAdam
-from deepdive.training.tasks.extraction import encode, loss
 
 LONGEST = 24  # words of a film sentence
 EMPTY = 5  # of the questions without an answer, one in so many is learned from

@@ -7,10 +7,10 @@ import torch
 
 from deepdive.data.spans import slip, two_sided
 from deepdive.models.text.t5 import TINY, t5
+from deepdive.page.runs.span_slips import answers, encode, loss, padded, places
 from deepdive.tokenizers import BPETokenizer, Tokenizer, WordTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam
-from deepdive.training.tasks.extraction import answers, encode, loss, padded, places
 
 ROWS = two_sided(40, seed=2)
 TEXTS = [" ".join(slip(row)) for row in ROWS]
@@ -36,5 +36,3 @@ def test_a_small_t5_learns_four_slips() -> None:
     batch = tuple(padded(side) for side in encode(some, words))
     fit(model, [batch], loss, steps=80, optimizer=adam(model, lr=5e-3), progress=False)
     assert answers(model, some, words, batch=3) == [slip(row)[1] for row in some]
-
-
