@@ -422,7 +422,7 @@ table([carried(depth) for depth in range(3)],
 # ## On real sentences
 #
 # The films' model learns from real sentences of at most 24 words, with spans by the rule. Before
-# that it reads film reviews and writes their hidden spans
+# that one half of the models reads film reviews and writes their hidden spans
 # ([T5's lesson](../chapters/05_efficient/10_t5.ipynb)). **Exact match** counts an answer that is
 # the span to the word, **F1** the words that it shares with the span (both as SQuAD counts:
 # capitals, punctuation and articles left out).
@@ -453,18 +453,20 @@ if seeds:
     print(f"gaps first less drawn, all questions, {len(seeds)} seeds: {gain} points")
 table(
     by_seed([row for row in films if row["start"] == "read"]),
-    caption=f"The films' models; {films[0]['exchanged']} exchanges",
+    caption="The films' models that filled gaps first; exchanges: "
+    + ", ".join(str(row["exchanged"]) for row in films if row["start"] == "read"),
 ) if films else "nothing kept"
 
 # %% [markdown]
-# *One run: of the six that are planned (three seeds, with reading before and without) one is kept
-# so far. `deepdive run 05_spans --profile experiment` makes the others.*
+# *The models that filled gaps first; 95 % over texts, of which few are left.*
 #
-# On real sentences this small model has only begun: 18 % of the spans to the word, an F1 of 28 %,
-# and where the rule says none it agrees in 63 %. Its heads are no picture: the one that looks most
-# has 21 % of its weight on the span. Both answers of a pair are right so seldom that 16 exchanges
-# are left, too few to say where this model makes its choice. So what this page says of heads, it
-# says of the generated sentences.
+# On real sentences these small models have only begun: 16 % to 20 % of the spans to the word, an F1
+# of 25 % to 29 %, and where the rule says none they agree in 60 % to 65 %. To fill gaps first, 300
+# steps long, changed nothing that six trainings can tell. Both answers of a pair are right so
+# seldom that 16 to 28 exchanges are left, too few to say where these models make their choice. One
+# thing is as above: without the three heads that look most at the span the answers go wrong, and
+# none becomes the other span. What else this page says of heads, it says of the generated
+# sentences.
 #
 # ## With marks of people, with a public model
 #
