@@ -284,9 +284,9 @@ with_alt(
 #    run into this one. Does the first word become the other span's?
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive.page.predictions import predict
 
-ask(
+predict(
     "The three heads that look most at the right span are switched off together. In how many of "
     "the answers that were right does the model now write the other question's span?",
     ["in nearly none", "in about a third", "in most"],
@@ -385,7 +385,8 @@ table(lines, caption=f"{len(runs.pairs)} pairs, exchanged at once")
 # each has a small vote, and three that all say otherwise often outvote the rest. Switching them off
 # asked something else: without their vote the others still choose rightly. What is *needed* and
 # what is *enough* are two questions, and a picture answers neither.
-#
+
+# %% [markdown]
 # ## Where is the choice made?
 #
 # The two runs differ in one token that is read: `negative` or `positive`. Before the encoder's

@@ -52,4 +52,5 @@ def exchange(
 
             with replace(model, name, swap):
                 found.append(other())
-    return torch.stack(found).unflatten(0, (len(seen), len(parts)))
+    whole: Tensor = torch.stack(found).unflatten(0, (len(seen), len(parts)))
+    return whole

@@ -10,9 +10,10 @@ A *pair* is one text with both questions, each of which has an answer: the two d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -82,7 +83,9 @@ def films(pieces: int = 1500, test: int = 1500) -> Work:
     bpe = BPETokenizer.train([*sample, *reviews[::8]], pieces)
     flow = torch.tensor([piece for text in reviews for piece in bpe.encode(text)])
     passages = flow[: len(flow) // WINDOW * WINDOW].view(-1, WINDOW)
-    return Work("rt_polarity, movie_reviews", *sides, bpe, _sized(MEDIUM, bpe), passages)
+    learn, test_rows = sides
+    size = _sized(MEDIUM, bpe)
+    return Work("rt_polarity, movie_reviews", learn, test_rows, bpe, size, passages)
 
 
 def brought(train: Sequence[Span], test: Sequence[Span], pieces: int = 1500) -> Work:
@@ -136,7 +139,7 @@ def learned(
 
 
 def _fitted(
-    model: t5.T5, batches: object, measure: Callable[..., Tensor], steps: int, seed: int,
+    model: t5.T5, batches: Iterable[Any], measure: Callable[..., Tensor], steps: int, seed: int,
     rate: float,
 ) -> t5.T5:  # fmt: skip
     fit(model, batches, measure, steps=steps, seed=seed, optimizer=ScaledAdam(model.parameters()),
