@@ -20,7 +20,7 @@ class UnigramTokenizer(Tokenizer):
 
     A space is written `▁` and leads the word after it. A character that no piece holds is the
     unknown token, ten nats below the least probable piece; neighbours of them become one. Texts are
-    normalised (NFKC). Where T5's files have no token for the beginning, `bos` is padding, with which
+    normalised (NFKC). T5's files have no token for the beginning: `bos` is padding, with which
     its decoder begins.
 
     scores: the log-probability of each piece of `vocab`. Raises ValueError where they are not one
