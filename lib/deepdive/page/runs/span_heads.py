@@ -32,33 +32,27 @@ Pair = tuple[Span, Span]  # the same text, the two questions
 
 class Looks(NamedTuple):
     """Cross-attention while the right answer is written, mean over its tokens: on the answer's
-    tokens and on the question's word, (L, H, N); the answer's share of all tokens, (N,). And before
-    anything is written: on this answer's tokens, and on those of the other question, (L, H, N).
+    tokens and on the question's word, (L, H, N); the answer's share of all tokens, (N,).
     """
 
     span: Tensor
     question: Tensor
-    first: Tensor
-    first_other: Tensor
     chance: Tensor
 
 
 def shares(model: T5, pairs: Sequence[Pair], tokenizer: Tokenizer) -> Looks:
     """Where each cross-attention head looks, for both questions of each pair."""
     found, asked = [], question_at(tokenizer)
-    for row, beside in [*pairs, *((b, a) for a, b in pairs)]:
+    for row in [row for side in zip(*pairs, strict=True) for row in side]:
         ((src,), (tgt,)) = encode([row], tokenizer)
         with record(model, f"{CROSS}.mechanism.weights") as seen:
             forward_once(model, (torch.tensor([src]), torch.tensor([tgt[:-2]])))
         weights = torch.cat([w for (w,) in seen.values()])  # (L, H, answer, S)
-        right, other = places(row, tokenizer), places(beside, tokenizer)
-        on_span = weights[..., right].sum(-1)  # (L, H, answer)
+        right = places(row, tokenizer)
         found.append(
             (
-                on_span.mean(-1),
+                weights[..., right].sum(-1).mean(-1),
                 weights[..., asked].mean(-1),
-                on_span[..., 0],
-                weights[:, :, 0, other].sum(-1),
                 torch.tensor(len(right) / len(src)),
             )
         )
@@ -105,17 +99,9 @@ def written(model: T5, pairs: Sequence[Pair], tokenizer: Tokenizer) -> Written:
     return Written(equal(rows), equal(others))
 
 
-class Exchanged(NamedTuple):
-    """What a part brings from the other question: whether the first token becomes that question's,
-    bool (..., N), and how much of the way to it the scores go, (...).
-    """
-
-    taken: Tensor
-    recovered: Tensor
-
-
 class Exchange:
-    """Pairs in both directions: a part of the run with one question put into that with the other.
+    """Pairs in both directions: a part of the run with one question put into that with the other,
+    and whether the first token becomes that question's, bool (..., N).
 
     Only pairs whose answers begin with different tokens, both of which the model writes (where
     there is none, as before training, all).
@@ -132,9 +118,9 @@ class Exchange:
         both = [*pairs, *((b, a) for a, b in pairs)]
         self.pairs = [pair for pair in both if self._fits(pair)] or both
         sides = [encode(side, tokenizer) for side in zip(*self.pairs, strict=True)]
-        (clean, first), (other, second) = sides
+        (clean, written), (other, _) = sides
         self.clean, self.other = padded(clean), padded(other)
-        self.first = torch.tensor([[a[1], b[1]] for a, b in zip(first, second, strict=True)])
+        self.first = torch.tensor([row[1] for row in written])
 
     def _fits(self, pair: Pair) -> bool:
         sources, targets = encode(pair, self.tokenizer)
@@ -149,27 +135,20 @@ class Exchange:
         logits: Tensor = forward_once(self.model, (src, start, src != self.tokenizer.pad))
         return logits[:, 0]
 
-    def of(self, pattern: str, parts: Sequence[Tensor]) -> Exchanged:
-        """What the parts of the points that match bring along, (points, parts, N)."""
+    def of(self, pattern: str, parts: Sequence[Tensor]) -> Tensor:
+        """With one part at a time of each point that matches, (points, parts, N)."""
         swapped = exchange(
             self.model, pattern, lambda: self._said(self.clean), lambda: self._said(self.other),
             parts,
         )  # fmt: skip
-        whole = self._leads(self._said(self.clean)), self._leads(self._said(self.other))
-        way = (self._leads(swapped) - whole[1]).mean(-1) / (whole[0] - whole[1]).mean()
-        return Exchanged(swapped.argmax(-1) == self.first[:, 0], way)
+        return swapped.argmax(-1) == self.first
 
-    def _leads(self, scores: Tensor) -> Tensor:
-        """By how much the clean run's token leads the other's, (..., N)."""
-        both = scores.gather(-1, self.first.expand(*scores.shape[:-1], 2))
-        return both[..., 0] - both[..., 1]
-
-    def heads(self, side: str = CROSS) -> Exchanged:
+    def heads(self, side: str = CROSS) -> Tensor:
         """One head at a time, (layers, heads, N)."""
         return self.of(f"{side}.heads", each_head(self.model.config.n_heads))
 
     def together(self, heads: Sequence[tuple[str, int]]) -> Tensor:
-        """Whether the first token becomes the other question's with all of these heads, (N,)."""
+        """With all of these heads, (N,)."""
         points = sorted({point for point, _ in heads})
         with record(self.model, *points) as seen:
             self._said(self.clean)
@@ -184,7 +163,7 @@ class Exchange:
                     return torch.where(part, wanted, came)
 
                 stack.enter_context(replace(self.model, point, swap))
-            return self._said(self.other).argmax(-1) == self.first[:, 0]
+            return self._said(self.other).argmax(-1) == self.first
 
     def groups(self) -> dict[str, Tensor]:
         """Rows of what is read, by what stands there: bool (N, S, 1)."""

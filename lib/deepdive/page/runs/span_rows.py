@@ -86,12 +86,10 @@ def look(model: T5, work: Work) -> dict[str, Any]:
     pairs, tokenizer = work.pairs, work.tokenizer
     looks = span_heads.shares(model, pairs, tokenizer)
     found: dict[str, Any] = {
-        "span": each(looks.span), "question": each(looks.question),
-        "first": each(looks.first), "first other": each(looks.first_other),
-        "chance": told(looks.chance),
+        "span": each(looks.span), "question": each(looks.question), "chance": told(looks.chance),
     }  # fmt: skip
     whole = span_heads.written(model, pairs, tokenizer)
-    found |= {"right": told(whole.right), "other": told(whole.other)}
+    found["right"] = told(whole.right)
     names = span_heads.head_names(model)
     order = looks.span.mean(-1).flatten().argsort(descending=True).tolist()
     sets = [[h] for h in range(len(names))] + [order[:3], order[-3:]]
@@ -114,13 +112,12 @@ def brought(model: T5, pairs: Sequence[Pair], work: Work) -> dict[str, Any]:
     groups, layers = runs.groups(), range(model.config.n_layers)
     points = ["encoder.embedded", *(f"encoder.stack.blocks.{i}.stream" for i in layers)]
     rows = [
-        dict(zip(groups, each(runs.of(point, list(groups.values())).taken), strict=True))
+        dict(zip(groups, each(runs.of(point, list(groups.values()))), strict=True))
         for point in points
     ]
     return {
-        "exchanged": len(runs.pairs), "taken": each(cross.taken), "layers": each(every.taken),
-        "recovered": [round(v, 3) for v in cross.recovered.flatten().tolist()],
-        "encoder taken": each(encoder.taken), "rows": rows,
+        "exchanged": len(runs.pairs), "taken": each(cross), "layers": each(every),
+        "encoder taken": each(encoder), "rows": rows,
     }  # fmt: skip
 
 
