@@ -260,11 +260,11 @@ for axes, (way, tokens) in zip(figure.subplots(2, 1), WAYS.items(), strict=True)
 with_alt(
     figure,
     f"Cross-attention of head {layer + 1}-{head}, twice: above with the question as what the "
-    "decoder reads, below with the answer; rows look at the words of the slip.",
+    "decoder reads, below with the answer; rows look at the words of the text.",
 )
 
 # %% [markdown]
-# *The same head, the same slip. Full is a weight of 1.* Below, each row stands where a word of the
+# *The same head, the same text; the darkest blue is a weight of 1.* Below, each row stands where a word of the
 # answer is about to be written, and the head looks at that word, then at the next. Above, it looks
 # at one word, and that it walks along the span cannot be seen: the decoder reads words that it
 # never has to read in this task. Whoever wants to know how the answer comes about draws the lower
@@ -278,10 +278,12 @@ with_alt(
 #
 # 1. **Looking**: the share of its weight that lies on the right span. Chance is the span's share of
 #    the tokens.
-# 2. **Off**: the head adds nothing. How often is the answer still right? And does it become the
-#    *other* span?
-# 3. **Exchange**: run the same text with the other question, and put this head's output of *that*
-#    run into this one. Does the first word become the other span's?
+# 2. **Off** (*ablation*): the head adds nothing. How often is an answer that was right still right?
+#    And does it become the *other* span?
+# 3. **Exchange** (*activation patching*): run the same text with the other question, and put this
+#    head's output of *that* run into this one. Does the first word become the other span's?
+#
+# The two layers of the decoder have four heads each, 0 to 3: head 2-1 is head 1 of layer 2.
 
 # %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import predict
@@ -362,9 +364,9 @@ table(by_seed(trainings), caption="95 % over texts; bring: the first word become
 # that no picture of the span would show: head 1-0, which looks at the **question's word**.
 #
 # The second table has all three trainings. Without the three heads that look most at the span, 33 %
-# to 59 % of the answers stay right: the words are fetched worse. In one training that is hardly
-# worse than without the three that look *least* (54 % and 58 %). But the other span is written in
-# 3 % at most. **Who loses these heads loses words, not the choice.** The one that looks most brings
+# to 59 % of the answers stay right: the words are fetched worse. In one training that is no worse
+# than without the three that look *least*, as far as intervals can tell (54 % and 58 %). But the
+# other span is written in 3 % at most. **Who loses these heads loses words, not the choice.** The one that looks most brings
 # 2 % to 7 %; all heads of the first layer together 66 % to 93 %. The choice comes through many
 # heads at once. Do the three bring it together? In the model that was trained here:
 
@@ -381,10 +383,11 @@ for name, some in (("the three that look most", by_look[-3:]), ("the other five"
 table(lines, caption=f"{len(runs.pairs)} pairs, exchanged at once")
 
 # %% [markdown]
-# The three bring 38 % together, the other five 56 %. So the lookers are not blind to the choice:
-# each has a small vote, and three that all say otherwise often outvote the rest. Switching them off
-# asked something else: without their vote the others still choose rightly. What is *needed* and
-# what is *enough* are two questions, and a picture answers neither.
+# The three bring 38 % [33, 44] together, the other five 56 % [51, 62]. So the lookers are not blind
+# to the choice: each has a small vote, and where all three say otherwise they outvote the rest in
+# more than a third of the texts. Switching them off asked something else: without their vote the
+# others still choose rightly. What is *needed* and what is *enough* are two questions, and a picture
+# answers neither.
 
 # %% [markdown]
 # ## Where is the choice made?
@@ -404,9 +407,13 @@ def carried(depth):
     }
 
 
+cells = [cell for row in trainings for depth in row["rows"] for cell in depth.values()]
+unsure = max((high - low for _, low, high in cells), default=0)
+
+
 table([carried(depth) for depth in range(3)],
-      caption="How often the first word becomes the other span's; seeds 0, 1, 2"
-      ) if trainings else "nothing kept"  # fmt: skip
+      caption="How often the first word becomes the other span's; seeds 0, 1, 2; over texts no "
+      f"interval is wider than {100 * unsure:.0f} points") if trainings else "nothing kept"  # fmt: skip
 
 # %% [markdown]
 # *Columns: whose rows; in each cell the three trainings, seeds 0, 1, 2.*
@@ -514,8 +521,8 @@ if wanted:
     print(f"{wanted}: {judged(larger, its)}")
     seen = look(larger.cpu(), its)
     best = max(range(len(seen["span"])), key=lambda h: seen["span"][h][0])
-    print(f"the head that looks most: {percent(seen['span'][best])} %, without it "
-          f"{percent(seen['right without'][best])} % stay right")  # fmt: skip
+    print(f"the head that looks most: {percent(seen['span'][best])}, without it "
+          f"{percent(seen['right without'][best])} stay right")  # fmt: skip
 
 # %% What it would take tags=["fold"]
 from deepdive.models.text import t5

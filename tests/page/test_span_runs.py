@@ -12,7 +12,7 @@ from deepdive.data.spans import slip
 from deepdive.models.text.t5 import T5
 from deepdive.page.runs import span_heads
 from deepdive.page.runs.span_heads import ROWS, Exchange
-from deepdive.page.runs.span_rows import each, look, measured, picture, scores
+from deepdive.page.runs.span_rows import by_heart, each, look, measured, picture, scores
 from deepdive.page.runs.span_slips import answers, encode, places
 from deepdive.page.runs.spans import Work, begun, generated, learned, public, read
 from deepdive.tokenizers import WordTokenizer
@@ -106,6 +106,13 @@ def test_one_that_reads_before(model: T5) -> None:
     assert any(not torch.equal(before[name], after[name]) for name in before)
     row = measured(work, "read", 1, steps=2, reading=1)
     assert row["picture"] == []
+
+
+def test_lessons_are_asked_again() -> None:
+    few = Work("few", WORK.train[:8], WORK.test, WORK.tokenizer, WORK.config)
+    found = by_heart(0, steps=150, work=few)
+    assert found["lessons"][0] > found["new"][0]
+    assert list(found) == ["lessons", "new", "f1"]
 
 
 def test_questions_of_unlike_length_are_refused(model: T5) -> None:
