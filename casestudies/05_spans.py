@@ -36,7 +36,7 @@ import json
 
 from deepdive.page.experiments import kept, sweep
 from deepdive.page.profile import profile
-from deepdive.page.runs.span_rows import POINTS, one_training
+from deepdive.page.runs.span_rows import LONGER, POINTS, by_heart, one_training
 from deepdive.page.switched_heads import Asked, Kept, switched_heads
 
 file = kept("05_efficient", "spans")
@@ -86,8 +86,8 @@ switched_heads([*map(kept_text, pairs_drawn)], (2, 4)) if drawn else "nothing is
 # | `question: positive context: the film is dull , but the music is not bad .` | `not bad` |
 # | `question: positive context: the film is dull , and begins in winter .` | `none` |
 #
-# It is not a pointer to places: the decoder writes the words anew, one after another. That it can
-# copy them it has to learn.
+# It is not a pointer to places, as [BERT's answers](../chapters/03_bert/07_finetuning.ipynb) are:
+# the decoder writes the words anew, one after another. That it can copy them it has to learn.
 
 # %% Your own model or texts tags=["fold"]
 # A folder with a public T5, or its name on the hub: t5-small. Only read in the profile `gpu`.
@@ -264,11 +264,11 @@ with_alt(
 )
 
 # %% [markdown]
-# *The same head, the same text; the darkest blue is a weight of 1.* Below, each row stands where a word of the
-# answer is about to be written, and the head looks at that word, then at the next. Above, it looks
-# at one word, and that it walks along the span cannot be seen: the decoder reads words that it
-# never has to read in this task. Whoever wants to know how the answer comes about draws the lower
-# one.
+# *The same head, the same text; the darkest blue is a weight of 1.* Below, each row stands where a
+# word of the answer is about to be written, and the head looks at that word, then at the next.
+# Above, it looks at one word, and that it walks along the span cannot be seen: the decoder reads
+# words that it never has to read in this task. Whoever wants to know how the answer comes about
+# draws the lower one.
 #
 # ## Is that why?
 #
@@ -366,9 +366,10 @@ table(by_seed(trainings), caption="95 % over texts; bring: the first word become
 # The second table has all three trainings. Without the three heads that look most at the span, 33 %
 # to 59 % of the answers stay right: the words are fetched worse. In one training that is no worse
 # than without the three that look *least*, as far as intervals can tell (54 % and 58 %). But the
-# other span is written in 3 % at most. **Who loses these heads loses words, not the choice.** The one that looks most brings
-# 2 % to 7 %; all heads of the first layer together 66 % to 93 %. The choice comes through many
-# heads at once. Do the three bring it together? In the model that was trained here:
+# other span is written in 3 % at most. **Who loses these heads loses words, not the choice.** The
+# one that looks most brings 2 % to 7 %; all heads of the first layer together 66 % to 93 %. The
+# choice comes through many heads at once. Do the three bring it together? In the model that was
+# trained here:
 
 # %% Exchanged together tags=["fold"]
 from deepdive.page.runs.span_heads import Exchange, head_names, shares
@@ -386,8 +387,8 @@ table(lines, caption=f"{len(runs.pairs)} pairs, exchanged at once")
 # The three bring 38 % [33, 44] together, the other five 56 % [51, 62]. So the lookers are not blind
 # to the choice: each has a small vote, and where all three say otherwise they outvote the rest in
 # more than a third of the texts. Switching them off asked something else: without their vote the
-# others still choose rightly. What is *needed* and what is *enough* are two questions, and a picture
-# answers neither.
+# others still choose rightly. What is *needed* and what is *enough* are two questions, and a
+# picture answers neither.
 
 # %% [markdown]
 # ## Where is the choice made?
@@ -411,9 +412,10 @@ cells = [cell for row in trainings for depth in row["rows"] for cell in depth.va
 unsure = max((high - low for _, low, high in cells), default=0)
 
 
-table([carried(depth) for depth in range(3)],
-      caption="How often the first word becomes the other span's; seeds 0, 1, 2; over texts no "
-      f"interval is wider than {100 * unsure:.0f} points") if trainings else "nothing kept"  # fmt: skip
+told = f"""How often the first word becomes the other span's, seeds 0, 1, 2;
+    no cell's interval over texts is wider than {100 * unsure:.0f} points"""
+table([carried(depth) for depth in range(3)], caption=" ".join(told.split())
+      ) if trainings else "nothing kept"  # fmt: skip
 
 # %% [markdown]
 # *Columns: whose rows; in each cell the three trainings, seeds 0, 1, 2.*
@@ -452,29 +454,56 @@ table([line for start in NAMES for line in of_films(start)],
       caption=f"{films[0]['texts']:,} sentences, {films[0]['pairs']} with two sentiments; "
       "95 % over texts") if films else "nothing kept"  # fmt: skip
 
-# %% The difference, and the heads tags=["fold"]
+# %% The difference tags=["fold"]
 by = {(row["start"], row["seed"]): [int(hit) for hit in row["hits"]] for row in films}
 seeds = sorted(seed for start, seed in by if start == "read" and ("drawn", seed) in by)
 if seeds:
     gains = [[a - b for a, b in zip(by["read", s], by["drawn", s], strict=True)] for s in seeds]
     gain = bootstrap([100 * mean(each) for each in zip(*gains, strict=True)])
     print(f"gaps first less drawn, all questions, {len(seeds)} seeds: {gain} points")
-table(
-    by_seed([row for row in films if row["start"] == "read"]),
-    caption="The films' models that filled gaps first; exchanges: "
-    + ", ".join(str(row["exchanged"]) for row in films if row["start"] == "read"),
-) if films else "nothing kept"
 
 # %% [markdown]
-# *The models that filled gaps first; 95 % over texts, of which few are left.*
+# The spans of 16 % to 20 % of the questions that have one are written to the word, with an F1 of
+# 25 % to 29 %; where the rule says none, they agree in 60 % to 65 %. To fill gaps first, 300 steps
+# long, adds 1.1 points [-0.3, 2.4] over all questions: nothing that six trainings can tell. Were
+# the 800 steps too few? The same models with drawn weights, four times as long, and asked their own
+# lessons again:
+
+# %% Longer, and the lessons again tags=["fold"]
+file = kept("05_efficient", "spans_longer")
+if profile() == "experiment":
+    longer = sweep(by_heart, LONGER, file, data="rt_polarity, movie_reviews")
+else:
+    longer = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
+table([{"steps": row["steps"], "seed": row["seed"], "of 600 lessons": percent(row["lessons"]),
+        "new texts": percent(row["new"]), "F1 of new texts": percent(row["f1"])}
+       for row in longer], caption="Spans to the word; 95 % over texts"
+      ) if longer else "nothing kept"  # fmt: skip
+
+# %% [markdown]
+# LONGER_TEXT
 #
-# On real sentences these small models have only begun: 16 % to 20 % of the spans to the word, an F1
-# of 25 % to 29 %, and where the rule says none they agree in 60 % to 65 %. To fill gaps first, 300
-# steps long, changed nothing that six trainings can tell. Both answers of a pair are right so
-# seldom that 16 to 28 exchanges are left, too few to say where these models make their choice. One
-# thing is as above: without the three heads that look most at the span the answers go wrong, and
-# none becomes the other span. What else this page says of heads, it says of the generated
-# sentences.
+# And the heads? Of the models that filled gaps first:
+
+# %% The films' heads tags=["fold"]
+filled = [row for row in films if row["start"] == "read"]
+exchanges = ", ".join(str(row["exchanged"]) for row in filled)
+table(by_seed(filled), caption=f"95 % over texts; exchanges: {exchanges}") if filled else "nothing"
+
+# %% None of so few tags=["fold"]
+for row in filled:
+    right = round(row["right"][0] * 2 * row["pairs"])
+    if row["other without"][8][0] == 0:
+        most = 100 * (1 - 0.025 ** (1 / right))
+        print(f"seed {row['seed']}: 0 of {right} become the other span, 95 %: 0 to {most:.0f} %")
+
+# %% [markdown]
+# Both answers of a pair are right so seldom that 16 to 28 exchanges are left, too few to say where
+# these models make their choice. Without the three heads that look most at the span, 8 % to 37 % of
+# the right answers stay right; without the three that look *least*, 9 % to 47 %, and in one
+# training it is they who are needed more. None becomes the other span, but of 40 to 54 answers:
+# a few in a hundred would not show. So here too the look does not tell which heads are needed. What
+# else this page says of heads, it says of the generated sentences.
 #
 # ## With marks of people, with a public model
 #

@@ -93,5 +93,5 @@ show(
 # | 5.11 | [Experts: each token meets one](11_experts.ipynb) | What do eight clerks cost? | 16 |
 # | 5.13 | [Two machines, one model](13_machines.ipynb) | How often must they speak? | 17 |
 #
-# [Case study 5](../../casestudies/05_spans.ipynb) asks T5's heads whether they find what they look at.
+# Then [case study 5](../../casestudies/05_spans.ipynb) asks whether T5's heads find what they see.
 # In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.
