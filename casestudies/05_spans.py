@@ -483,11 +483,11 @@ table([{"dropout": row.get("dropout", 0), "steps": row["steps"], "seed": row["se
       ) if longer else "nothing kept"  # fmt: skip
 
 # %% [markdown]
-# After 800 steps they write 53 % to 56 % of the spans of their lessons, and 17 % to 20 % of new ones.
-# After 3,200 steps it is 98 % [97, 99] of the lessons, and 17 % [15, 20] of the new: **that model has
-# learned them by heart.** With dropout it knows fewer lessons, 33 % [29, 37], and more that is new,
-# 26 % [23, 29], with an F1 of 38 % [35, 41]. This is one training; two more seeds stand in the
-# profile `experiment` and were not run.
+# After 800 steps they write 53 % to 56 % of the spans of their lessons, and 17 % to 20 % of new
+# ones. After 3,200 steps it is 98 % [97, 99] of the lessons, and 17 % [15, 20] of the new: **that
+# model has learned them by heart.** With dropout it knows fewer lessons, 33 % [29, 37], and more
+# that is new, 26 % [23, 29], with an F1 of 38 % [35, 41]. This is one training; two more seeds
+# stand in the profile `experiment` and were not run.
 #
 # And its heads?
 
@@ -504,11 +504,11 @@ for row in hidden:
 
 # %% [markdown]
 # Without the three heads that look most at the span, 72 % [62, 82] of its right answers stay right;
-# without the three that look least, 88 % [80, 95]. None of 76 becomes the other span, so at most 5 %
-# would. The head that looks most, with 23 % [21, 24], brings 3 % [0, 8] of the first words; one head
-# of the *encoder* brings 58 % [42, 74]. So in real sentences as well the lookers fetch words, and the
-# choice came to them; but that is one training and 38 exchanges. Whatever else this page says of
-# heads, it says of the generated sentences.
+# without the three that look least, 88 % [80, 95]. None of 76 becomes the other span, so at most 5
+# % would. The head that looks most, with 23 % [21, 24], brings 3 % [0, 8] of the first words; one
+# head of the *encoder* brings 58 % [42, 74]. So in real sentences as well the lookers fetch words,
+# and the choice came to them; but that is one training and 38 exchanges. Whatever else this page
+# says of heads, it says of the generated sentences.
 #
 # ## With marks of people, with a public model
 #
