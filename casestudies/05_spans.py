@@ -504,11 +504,11 @@ for row in hidden:
 
 # %% [markdown]
 # Without the three heads that look most at the span, 72 % [62, 82] of its right answers stay right;
-# without the three that look least, 88 % [80, 95]. None of 76 becomes the other span, so at most 5
-# % would. The head that looks most, with 23 % [21, 24], brings 3 % [0, 8] of the first words; one
-# head of the *encoder* brings 58 % [42, 74]. So in real sentences as well the lookers fetch words,
-# and the choice came to them; but that is one training and 38 exchanges. Whatever else this page
-# says of heads, it says of the generated sentences.
+# without the three that look least, 88 % [80, 95]. None of 76 becomes the other span, so it is no
+# more than 5 % in truth. The head that looks most, with 23 % [21, 24], brings 3 % [0, 8] of the
+# first words; one head of the *encoder* brings 58 % [42, 74]. So in real sentences as well the
+# lookers fetch words, and the choice came to them; but that is one training and 38 exchanges.
+# Whatever else this page says of heads, it says of the generated sentences.
 #
 # ## With marks of people, with a public model
 #
