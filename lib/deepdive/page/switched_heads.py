@@ -157,8 +157,8 @@ _PAGE = """\
 .sh {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: .4em 0; }}
 .sh .controls {{ display: flex; flex-wrap: wrap; gap: .4em; align-items: center; margin: .4em 0; }}
 .sh .controls[hidden] {{ display: none; }}
-.sh select, .sh button {{ font: inherit; color: inherit; max-width: 100%; }}
-.sh button {{ margin: 0; padding: .2em .7em; min-height: 2.5em; cursor: pointer;
+.sh select, .sh button {{ font: inherit; max-width: 100%; }}
+.sh button {{ color: inherit; margin: 0; padding: .2em .7em; min-height: 2.5em; cursor: pointer;
   background: transparent; border: 1px solid currentColor; border-radius: .3em; }}
 .sh button[aria-pressed=true] {{ font-weight: 700; box-shadow: inset 0 0 0 1px currentColor; }}
 .sh .sh-words {{ margin: .6em 0; line-height: 2.6; }}
