@@ -94,4 +94,5 @@ show(
 # | 5.12 | [Bytes in the place of pieces](12_bytes.ipynb) | Who can read misprints? | 15 |
 # | 5.13 | [Two machines, one model](13_machines.ipynb) | How often must they speak? | 17 |
 #
+# Then [case study 5](../../casestudies/05_spans.ipynb) asks whether T5's heads find what they see.
 # In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.

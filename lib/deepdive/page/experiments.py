@@ -200,12 +200,16 @@ def _read(path: Path | None, data: str) -> dict[str, Any]:
 
 
 def _write(path: Path, document: dict[str, Any], data: str) -> None:
-    """Write beside the target, then rename: a reader sees the old rows or the new ones."""
+    """Write beside the target, a line for each row, then rename: a reader sees the old rows or the
+    new ones.
+    """
     document["commits"] = sorted({*document.get("commits", []), _commit()} - {""})
     document["data"], document["cores"] = data, os.cpu_count()
     document["threads"] = torch.get_num_threads()
     document["seconds"] = round(_spent(document["rows"]), 1)
-    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    rows = ",\n  ".join(json.dumps(row, allow_nan=False) for row in document["rows"])
+    rest = [f'"{key}": {json.dumps(document[key])}' for key in document if key != "rows"]
+    text = "{{\n {}\n}}\n".format(",\n ".join([f'"rows": [\n  {rows}\n ]', *rest]))
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         partial.write_text(text, encoding="utf-8")
