@@ -4,6 +4,7 @@
     fit = fitted(Chinchilla, runs)
     fit.law(3e5, 8e6), fit.law.best(1e13)           # a loss; the size and the data of a budget
     fit.interval(lambda law: law.best(1e13)[0])     # by bootstrap over runs
+    fit.foretold(3e5, 8e6)                          # what one run more will lose
 
 A budget is in operations: one that trains n parameters on d tokens takes 6 n d (Kaplan et al. 2020,
 section 2.1).
@@ -18,6 +19,7 @@ import numpy as np
 from deepdive.evaluate.doubt import Interval
 
 PRICE = 6.0  # operations a parameter and token, forward and backward
+FAR = 100.0  # log(loss) at most, where a search strays
 ENOUGH = 3  # different sizes, and different amounts of data, that a curve takes
 
 
@@ -56,11 +58,8 @@ class Chinchilla(NamedTuple):
     @classmethod
     def starts(cls, n: float, d: float, loss: float) -> list["Chinchilla"]:
         """Where a search begins, around a run in the middle: what is lost, cut in three parts."""
-        parts = product((0.3, 0.6), (0.5, 0.2), (0.2, 0.5), (0.2, 0.5))
-        return [
-            cls(floor * loss, size * loss * n**x, size * loss * d**y, x, y)
-            for floor, size, x, y in parts
-        ]
+        parts = product((0.3, 0.6), (0.2, 0.5), (0.2, 0.5))
+        return [cls(low * loss, 0.2 * loss * n**x, 0.2 * loss * d**y, x, y) for low, x, y in parts]
 
 
 class Kaplan(NamedTuple):
@@ -92,25 +91,38 @@ class Kaplan(NamedTuple):
     @classmethod
     def starts(cls, n: float, d: float, loss: float) -> list["Kaplan"]:
         """Where a search begins, around a run in the middle."""
-        powers = product((0.05, 0.1, 0.2), (0.05, 0.1, 0.2))
-        half = {y: (loss ** (1 / y)) / 2 for y in (0.05, 0.1, 0.2)}
-        return [cls(n * half[y] ** (y / x), d * half[y], x, y) for x, y in powers]
+        return [
+            cls(n * (loss ** (1 / y) / 2) ** (y / x), d * loss ** (1 / y) / 2, x, y)
+            for x, y in product((0.06, 0.15), repeat=2)
+        ]
 
 
 Law = Chinchilla | Kaplan
 
 
 class Fit(NamedTuple):
-    """A law, and those of runs that are drawn again from the same runs."""
+    """A law, those of runs that are drawn again from the same runs, and by how much the runs are
+    off the law: log(lost) - log(said).
+    """
 
     law: Any
     drawn: Sequence[Any]
+    off: Any
 
     def interval(self, of: Callable[[Any], float], level: float = 0.95) -> Interval:
         """What `of` says of the law, with the percentile interval of what it says of the drawn."""
         said = [of(law) for law in self.drawn]
         low, high = np.quantile(said, ((1 - level) / 2, (1 + level) / 2))
         return Interval(float(of(self.law)), float(low), float(high))
+
+    def foretold(self, n: float, d: float, level: float = 0.95, seed: int = 0) -> Interval:
+        """The loss of one run more, with the interval in which it should lie: what the drawn laws
+        say, each off by what a run drawn from all is off.
+        """
+        off = np.random.default_rng(seed).choice(self.off, (len(self.drawn), 20))
+        said = np.asarray([law(n, d) for law in self.drawn])[:, None] * np.exp(off)
+        low, high = np.quantile(said, ((1 - level) / 2, (1 + level) / 2))
+        return Interval(float(self.law(n, d)), float(low), float(high))
 
 
 def fitted(
@@ -136,7 +148,7 @@ def fitted(
         again = [runs[i] for i in generator.integers(len(runs), size=len(runs))]
         if not _lacks(form, again):
             drawn.append(_search(form, law, *_columns(again), delta)[0])
-    return Fit(law, drawn)
+    return Fit(law, drawn, np.log(loss) - np.log(law(n, d)))
 
 
 def _search(
@@ -148,11 +160,12 @@ def _search(
     aim = np.log(loss)
     powers = ["alpha" in name or "beta" in name for name in form._fields]
     ends = np.where(powers, -5.0, -60.0), np.where(powers, 1.0, 120.0)  # of the logarithms
-    found = least_squares(
-        lambda logs: np.log(form(*np.exp(logs))(n, d)) - aim,
-        np.clip(np.log(start), *ends), loss="huber", f_scale=delta, x_scale="jac", bounds=ends,
-        ftol=1e-10, xtol=1e-10, gtol=1e-12, max_nfev=400,
-    )  # fmt: skip
+    with np.errstate(over="ignore"):
+        found = least_squares(
+            lambda logs: np.minimum(np.log(form(*np.exp(logs))(n, d)), FAR) - aim,
+            np.clip(np.log(start), *ends), loss="huber", f_scale=delta, x_scale="jac", bounds=ends,
+            ftol=1e-9, xtol=1e-9, gtol=1e-12, max_nfev=300,
+        )  # fmt: skip
     return form(*(float(x) for x in np.exp(found.x))), float(found.cost)
 
 
