@@ -20,13 +20,15 @@ def test_documents_become_letters_and_none_is_on_both_sides() -> None:
     cut = numbered(DOCUMENTS, held_out=500)
     assert 500 <= len(cut.test) < 500 + len(DOCUMENTS[1]) + 1
     ends = [int((part == KINDS.index(END)).sum()) for part in cut]
-    assert sum(ends) == len(DOCUMENTS) and all(int(part[-1]) == KINDS.index(END) for part in cut)
+    assert sum(ends) == len(DOCUMENTS)
+    assert all(int(part[-1]) == KINDS.index(END) for part in cut)
 
 
 def test_operations_are_six_a_parameter_and_more_for_what_is_small() -> None:
     price = [(each := Shape(layers, width).counts())["operations"] / each["parameters"]
              for layers, width in ((2, 12), (2, 32), (3, 64), (5, 128))]  # fmt: skip
-    assert price == sorted(price, reverse=True) and 6 < price[-1] < 7
+    assert price == sorted(price, reverse=True)
+    assert 6 < price[-1] < 7
 
 
 def test_each_letter_is_read_once_and_each_mark_has_its_own_end(
@@ -45,7 +47,8 @@ def test_each_letter_is_read_once_and_each_mark_has_its_own_end(
     monkeypatch.setattr(sizes, "fit", watched)
     monkeypatch.setattr(sizes, "RISE", 2)
     row = run(cut, Shape(1, 8), seed=0, marks=[10 * STEP, 20 * STEP], rate=0.01)
-    assert len(row["loss"]) == 2 and [len(part) for part in rates] == [8, 2, 8, 4]
+    assert len(row["loss"]) == 2
+    assert [len(part) for part in rates] == [8, 2, 8, 4]
     trunk = torch.cat([read[0], read[2]])
     assert len(torch.unique(torch.cat([trunk, read[3]]), dim=0)) == 20 * STEP // LENGTH
     assert torch.equal(read[1], read[2][: len(read[1])])  # the copy reads what the model reads next

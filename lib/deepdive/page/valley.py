@@ -10,6 +10,7 @@ first state, which stays where nothing moves: on paper and without scripts.
 import hashlib
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from math import floor, log10
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def valley(
     spec = {"law": [float(f"{x:.7g}") for x in law], "unit": unit, "seen": [[*run] for run in seen]}
     given = json.dumps(spec, separators=(",", ":"))
     name = f"va{hashlib.sha256(given.encode()).hexdigest()[:10]}"
-    first = Chinchilla(*spec["law"])  # type: ignore[misc]
+    first = Chinchilla(*(float(f"{x:.7g}") for x in law))
     drawn, said = _drawing(first, seen, budget, size), told(first, budget, size, unit)
     html = _PAGE.format(
         id=name, drawn=drawn, told=said, budget=round(GRAIN * budget), size=round(GRAIN * size),
@@ -134,7 +135,7 @@ def _inner(law: Chinchilla, seen: Seen, budget: float, size: float, low: float, 
     parts: dict[bool, list[str]] = {True: [], False: []}
     steps = round(GRAIN * (SIZES[1] - SIZES[0]))
     points = [SIZES[0] + i / GRAIN for i in range(steps + 1)]
-    for one, two in zip(points, points[1:], strict=False):
+    for one, two in pairwise(points):
         y = [_y(law(10**at, both / 10**at), low, high) for at in (one, two)]
         if min(y) >= TOP:
             known = ends[0] <= (one + two) / 2 <= ends[1]

@@ -39,7 +39,7 @@ END = "\n"  # behind each document
 KINDS = END + "".join(c for c in map(chr, range(32, 127)) if c not in ascii_uppercase)
 
 
-MARKS = (2**19, 2**20, 2**21, 2**22)  # letters
+MARKS = (2**19, 2**20, 2**21)  # letters
 RATES = (0.003, 0.006, 0.012)
 SEEDS = (0, 1, 2)
 
@@ -162,10 +162,7 @@ def _learn(
 
 
 SMALL = (Shape(2, 12), Shape(2, 20), Shape(2, 32))  # for which several rates are tried
-GRID = {  # what each shape is judged after
-    Shape(2, 12): MARKS, Shape(2, 20): MARKS, Shape(2, 32): MARKS[:3], Shape(2, 48): MARKS[:3],
-    Shape(3, 64): MARKS[:3],
-}  # fmt: skip
+GRID = dict.fromkeys(SMALL, MARKS) | {Shape(2, 48): MARKS[:2], Shape(3, 64): MARKS[:2]}
 
 
 def tuned(rows: Sequence[Mapping[str, Any]]) -> Callable[[float], float]:
@@ -179,7 +176,8 @@ def tuned(rows: Sequence[Mapping[str, Any]]) -> Callable[[float], float]:
         curve = np.polyfit(x, y, 2)
         lowest = -curve[1] / (2 * curve[0]) if curve[0] > 0 else x[int(np.argmin(y))]
         found.append((log(n), float(np.clip(lowest, min(x), max(x)))))
-    slope, begin = np.polyfit(*zip(*found, strict=True), 1)
+    of_size, lowest_at = zip(*found, strict=True)
+    slope, begin = np.polyfit(of_size, lowest_at, 1)
     return lambda n: float(f"{exp(begin + slope * log(n)):.2g}")
 
 
