@@ -105,13 +105,7 @@ valley(chinchilla.law, seen, budget=12, size=6)
 #
 # A valley: what the size still costs falls, what the missing text costs rises, and the lowest point
 # is where both are alike. With 16 times the budget, $N \cdot D = 65536$, it lies at $N = D = 256$:
-# both grow by 4, the root of 16. That is because both powers are one half. With other powers,
-# $A / N^\alpha$ and $B / D^\beta$, the best size grows as the budget to the power of
-#
-# $$a = \frac{\beta}{\alpha + \beta}.$$
-#
-# So **the answer hangs on two exponents**, and what data teach faster (a large $\beta$) leaves more
-# to be spent on size.
+# both grow by 4, the root of 16. That is because both powers are one half.
 
 # %% Check the sum tags=["fold", "nbval-check-output"]
 from fractions import Fraction
@@ -120,6 +114,35 @@ by_hand = Chinchilla(1, 4, 4, 0.5, 0.5)
 print(*(Fraction(by_hand(n, 4096 // n)) for n in (4, 16, 64, 256)))
 print([round(x) for x in by_hand.best(6 * 4096)], [round(x) for x in by_hand.best(6 * 65536)],
       by_hand.growth)  # fmt: skip
+
+# %% Predict tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Let what is missing of the text fall faster: 16 / D in place of 4 / sqrt(D). With 4,096 to "
+    "spend, N = D = 64 is best again. With eight times as much, what should grow?",
+    ["the model by 4, the text by 2", "the model by 2, the text by 4", "both by the root of 8"],
+    answer=0,
+    explain="A little more text removes much of its part, so that more is left to be spent on "
+    "size. What teaches faster needs less of the money.",
+    key="06a_text/scaling-powers",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Which grows: open this once you have predicted
+
+# %% Three budgets tags=["surprise", "nbval-check-output"]
+faster = Chinchilla(1, 4, 16, 0.5, 1)
+for spent in (4096, 32768, 262144):
+    print(spent, [round(x) for x in faster.best(6 * spent)])
+
+# %% [markdown]
+# In general, with $A / N^\alpha$ and $B / D^\beta$, the best size grows as the budget to the power
+#
+# $$a = \frac{\beta}{\alpha + \beta},$$
+#
+# here $1 / (1/2 + 1) = 2/3$: eight times the budget makes four times the model. **The answer hangs
+# on two exponents, and runs must tell them.**
 
 # %% [markdown] tags=["slide"]
 # ## The law, and how it is fitted
@@ -169,7 +192,7 @@ print("found  ", [float(f"{x:.3g}") for x in found])
 # | held out | whole documents; no run reads a letter twice, so no epoch is repeated |
 # | model | today's decoder (page 6a.2), which reads 64 letters; one table for letters in and out |
 # | sizes | five, from 4 thousand to 151 thousand parameters |
-# | letters read | 0.5 and 1 million; the three smallest also 2 million |
+# | letters read | 0.5 and 1 million; the two smallest also 2 million |
 # | batches | 16 rows of 64 letters; Adam, a rise over 50 steps |
 # | seeds | first weights and order of the text; three are planned |
 #
@@ -192,9 +215,7 @@ print(f"{len(text.train):,} letters to learn from, {len(text.test):,} held out")
 from deepdive.page.tables import table
 
 table([{"layers": shape.layers, "wide": shape.width, **(c := shape.counts()),
-        "of 6N": c["operations"] / (6 * c["parameters"]),
-        "letters, at most": max(marks)} for shape, marks in GRID.items()],
-      ["layers", "wide", "parameters", "inside", "operations", "of 6N", "letters, at most"],
+        "of 6N": c["operations"] / (6 * c["parameters"])} for shape in GRID],
       formats={"of 6N": ".2f"},
       caption="inside: without the table of letters; operations: counted for one letter, forward "
       "and backward; of 6N: how many times six for each parameter")  # fmt: skip
@@ -222,9 +243,9 @@ for mark, loss in zip(marks, here["loss"], strict=True):
 #
 # A rate that is right for a small model is wrong for a large one, and then the large one's loss
 # blames its size for what its rate did. So three rates are tried at each of the three small sizes,
-# for half a million letters; a parabola through the three losses says which would be least, and a power
-# of the size goes through the three best ones. The larger models take theirs from that line, which
-# nobody has tested there.
+# for half a million letters; a parabola through the three losses says which would be least, and a
+# power of the size goes through the three best ones. The larger models take theirs from that line,
+# which nobody has tested there.
 
 # %% The rates that were tried tags=["fold"]
 from itertools import groupby
@@ -405,8 +426,6 @@ table(written(word) if word else [{"run": "not foretold yet"}],
       "runs" if word else "")  # fmt: skip
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
-
 predict(
     "The larger run nearest to the ring was then made. What did it lose?",
     ["less than Chinchilla's interval", "what that interval says", "more than it"],

@@ -8,6 +8,16 @@
 
 A budget is in operations: one that trains n parameters on d tokens takes 6 n d (Kaplan et al. 2020,
 section 2.1).
+
+System: scaling_laws
+Parent: gpt3
+What differs:
+- nothing is added to a model: many are trained, of several sizes and on several amounts of text,
+  and a curve goes through what they lose (`fitted`)
+- the curve has a floor and two parts that fall (`Chinchilla`), or no floor (`Kaplan`)
+- it says how large a model to train for a budget, and what that one will lose (`best`, `foretold`)
+Source: Kaplan et al. 2020, sections 1 and 4; Hoffmann et al. 2022, section 3.3.
+Book: 6.1.3.2
 """
 
 from collections.abc import Callable, Sequence

@@ -162,7 +162,8 @@ def _learn(
 
 
 SMALL = (Shape(2, 12), Shape(2, 20), Shape(2, 32))  # for which several rates are tried
-GRID = dict.fromkeys(SMALL, MARKS) | {Shape(2, 48): MARKS[:2], Shape(3, 64): MARKS[:2]}
+LARGER = (Shape(2, 48), Shape(3, 64))
+GRID = dict.fromkeys((*SMALL, *LARGER), MARKS[:2]) | dict.fromkeys(SMALL[:2], MARKS)
 
 
 def tuned(rows: Sequence[Mapping[str, Any]]) -> Callable[[float], float]:
