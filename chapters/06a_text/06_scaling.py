@@ -192,7 +192,7 @@ print("found  ", [float(f"{x:.3g}") for x in found])
 # | held out | whole documents; no run reads a letter twice, so no epoch is repeated |
 # | model | today's decoder (page 6a.2), which reads 64 letters; one table for letters in and out |
 # | sizes | five, from 4 thousand to 151 thousand parameters |
-# | letters read | 0.5 and 1 million; the two smallest also 2 million |
+# | letters read | 0.5 and 1 million; the three smallest also 2 million |
 # | batches | 16 rows of 64 letters; Adam, a rise over 50 steps |
 # | seeds | first weights and order of the text; three are planned |
 #
@@ -242,8 +242,8 @@ for mark, loss in zip(marks, here["loss"], strict=True):
 # ### The rate goes with the size
 #
 # A rate that is right for a small model is wrong for a large one, and then the large one's loss
-# blames its size for what its rate did. So three rates are tried at each of the three small sizes,
-# for half a million letters; a parabola through the three losses says which would be least, and a
+# blames its size for what its rate did. So four rates are tried at each of the three small sizes,
+# for half a million letters; a parabola through the four losses says which would be least, and a
 # power of the size goes through the three best ones. The larger models take theirs from that line,
 # which nobody has tested there.
 

@@ -40,7 +40,7 @@ KINDS = END + "".join(c for c in map(chr, range(32, 127)) if c not in ascii_uppe
 
 
 MARKS = (2**19, 2**20, 2**21)  # letters
-RATES = (0.003, 0.006, 0.012)
+RATES = (0.003, 0.006, 0.012, 0.024)
 SEEDS = (0, 1, 2)
 
 
@@ -163,7 +163,7 @@ def _learn(
 
 SMALL = (Shape(2, 12), Shape(2, 20), Shape(2, 32))  # for which several rates are tried
 LARGER = (Shape(2, 48), Shape(3, 64))
-GRID = dict.fromkeys((*SMALL, *LARGER), MARKS[:2]) | dict.fromkeys(SMALL[:2], MARKS)
+GRID = dict.fromkeys(SMALL, MARKS) | dict.fromkeys(LARGER, MARKS[:2])
 
 
 def tuned(rows: Sequence[Mapping[str, Any]]) -> Callable[[float], float]:
