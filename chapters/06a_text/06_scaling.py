@@ -77,8 +77,9 @@ seen = [(run.n, d, lost) for run in runs for d, lost in zip(run.d, run.loss, str
 valley(chinchilla.law, seen, budget=12, size=6)
 
 # %% [markdown]
-# *Loss, in nats a letter on text that no model has read, over the size of the model; the whole
-# curve costs the budget. Move the budget, then your model.*
+# *The law that is drawn here is made up: the runs that it is to be fitted to are not all made yet
+# (see "The runs"). Loss, in nats a letter on text that no model has read, over the size of the
+# model; the whole curve costs the budget. Move the budget, then your model.*
 #
 # 1. Take 1.0 million million operations. Where is the ring? Move your model to a tenth of its size,
 #    and to ten times its size. Which is worse?
@@ -400,7 +401,9 @@ table([{"counted as N": name, **growths(runs_of(size))} for name, size in COUNTI
       caption="best size grows as the budget to this power; 95 %, runs drawn again")  # fmt: skip
 
 # %% [markdown]
-# RESULTS_COUNT
+# **The runs of the five sizes are not made yet**, so that the figures above show a law that is made
+# up, the table of countings is empty, and no exponent of ours stands on this page. What is kept so
+# far are runs that try rates.
 #
 # ## Said before it was run
 #
@@ -425,19 +428,7 @@ table(written(word) if word else [{"run": "not foretold yet"}],
       caption=f"nats a letter, 95 % intervals, written at {word['at']} UTC after {word['runs']} "
       "runs" if word else "")  # fmt: skip
 
-# %% Predict tags=["fold"]
-predict(
-    "The larger run nearest to the ring was then made. What did it lose?",
-    ["less than Chinchilla's interval", "what that interval says", "more than it"],
-    answer=1,
-    explain="EXPLAIN",
-    key="06a_text/scaling",
-)
-
-# %% [markdown] tags=["answer"]
-# #### What came: open this once you have predicted
-
-# %% What came tags=["surprise"]
+# %% What came tags=["fold"]
 came = [row for part in ("largest", "beside") for row in of[part]]
 table([{"run": row["part"], "finished": row["at"], "parameters": row["parameters"],
         "letters": row["marks"][0], "said": Interval(*word["said"][row["part"]]["Chinchilla"]),
@@ -445,7 +436,7 @@ table([{"run": row["part"], "finished": row["at"], "parameters": row["parameters
       caption="nats a letter; one run each")  # fmt: skip
 
 # %% [markdown]
-# RESULTS_CAME
+# No large run is made yet.
 #
 # ### Common mistake: to read the loss off a run that goes on
 #
@@ -468,7 +459,7 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
        lambda law: law.growth)} for name, fit in ends.items()])  # fmt: skip
 
 # %% [markdown]
-# RESULTS_STOPPED
+# What that costs here the runs will say.
 #
 # ## The experiment
 #
@@ -479,7 +470,8 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
 #
 # ## What these exponents are good for
 #
-# - **Our range.** RANGE. Nothing here says what a model of a thousand million parameters loses.
+# - **Our range.** From 4 thousand to 151 thousand parameters, from half a million to two million
+#   letters. Nothing here says what a model of a thousand million parameters loses.
 # - **Letters.** With pieces of words the losses, the floor and the ratio of text to size are
 #   others; a letter is a smaller thing to read than a piece.
 # - **This text.** Reviews, abstracts and speeches, 64 letters at a time.
@@ -498,7 +490,7 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
 # | floor | none | $E$ | both forms |
 # | rate's fall | one length for all | as long as the run | a fall before each amount |
 # | rate by size | a rule of thumb | by size | tuned at three sizes |
-# | largest model | 1.5 thousand million | 16 thousand million | LARGEST |
+# | largest model | 1.5 thousand million | 16 thousand million | not made yet |
 # | best size grows as the budget to | 0.73 | 0.46 to 0.50 | above |
 #
 # Besiroglu et al. (2024) read the points off a figure of Hoffmann et al. and fitted the third of
@@ -606,7 +598,11 @@ print("answers 1 and 2 hold")
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# RESULTS_LAST
+# One budget has a valley: too small a model on the left, too little text on the right. Where its
+# lowest point lies, and by which power of the budget it moves, two exponents say, which are fitted
+# to small runs: $a = \beta / (\alpha + \beta)$. How large, and how long: with both powers one half,
+# four times the money is twice the model and twice the text; what the exponents are for this page's
+# letters its runs must say, which are not all made yet.
 #
 # ## Further reading
 #
