@@ -2,7 +2,7 @@ const spec = JSON.parse(given.values), box = document.getElementById(given.id);
 const inner = box.querySelector(".va-inner"), told = box.querySelector("[role=status]");
 const [budget, size] = box.querySelectorAll("input"), shown = box.querySelectorAll("output");
 const WIDE = 420, HIGH = 300, LEFT = 46, RIGHT = 8, TOP = 12, FOOT = 40, GRAIN = 20, NEAR = 0.15;
-const PRICE = 6, FROM = 3, TO = 7, MOST = 15;
+const PRICE = 6, FROM = 3, TO = 6.5, MOST = 14;
 const [floor, a, b, alpha, beta] = spec.law;
 const at = (n, d) => floor + a * n ** -alpha + b * d ** -beta;
 const best = spent => {
@@ -19,7 +19,8 @@ const sizes = spec.seen.map(run => Math.log10(run[0]));
 const ends = [Math.min(...sizes), Math.max(...sizes)];
 const short = number => {
   const [power, word] = number >= 0.9995e12 ? [12, " million million"]
-    : number >= 0.9995e6 ? [6, " million"] : [0, ""];
+    : number >= 0.9995e9 ? [9, " thousand million"]
+      : number >= 0.9995e6 ? [6, " million"] : [0, ""];
   const value = number / 10 ** power, digits = 1 - Math.floor(Math.log10(value));
   const rounded = Math.round(value * 10 ** digits) / 10 ** digits;
   return rounded.toLocaleString("en-US", { minimumFractionDigits: Math.min(Math.max(0, digits), 1),

@@ -20,9 +20,10 @@ from deepdive.page.figures import Picture
 from deepdive.page.markup import Html, script
 
 WIDE, HIGH, LEFT, RIGHT, TOP, FOOT = 420.0, 300.0, 46.0, 8.0, 12.0, 40.0
-SIZES = (3.0, 7.0)  # powers of ten
-BUDGETS = (10.0, 15.0)
+SIZES = (3.0, 6.5)  # powers of ten
+BUDGETS = (10.0, 14.0)
 GRAIN = 20  # slider steps a power of ten
+WORDS = ((12, " million million"), (9, " thousand million"), (6, " million"), (0, ""))
 NEAR = 0.15  # powers of ten by which the budget of a dot may differ
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
@@ -77,7 +78,7 @@ def told(law: Chinchilla, budget: float, size: float, unit: str = "letters") -> 
 
 def short(number: float) -> str:
     """A number in two digits: 4,400, 24 million, 1.2 million million."""
-    for power, word in ((12, " million million"), (6, " million"), (0, "")):
+    for power, word in WORDS:
         if number >= 10**power * 0.9995 or not power:
             value = number / 10**power
             places = max(0, 1 - floor(log10(value))) if value > 0 else 0
@@ -109,7 +110,7 @@ def _drawing(law: Chinchilla, seen: Seen, budget: float, size: float) -> str:
             f'<path d="M{_x(power):.1f} {TOP:g}V{HIGH - FOOT:g}" stroke="currentColor" '
             f'opacity="0.15"/><text x="{_x(power):.1f}" y="{HIGH - FOOT + 17:g}" font-size="14" '
             f'text-anchor="middle" fill="currentColor">'
-            f"{('1,000', '10,000', '100,000', '1 mill.', '10 mill.')[power - 3]}</text>"
+            f"{('1,000', '10,000', '100,000', '1 million')[power - 3]}</text>"
         )
     body.append(f'<text x="{(LEFT + WIDE) / 2:g}" y="{HIGH - 4:g}" font-size="14" text-anchor='
                 '"middle" fill="currentColor">parameters</text>')  # fmt: skip
