@@ -380,7 +380,7 @@ table(numbers(kaplan), formats={"value": ".3g"},
 # Kaplan et al. found that the best size grows as the budget to the power of 0.73: ten times the
 # money makes a model more than five times as large. Hoffmann et al. found about 0.5: model and text
 # alike. Where do two careful measurements come apart? Pearce and Song (2024) name **what is
-# counted**: Kaplan et al. left the tables of tokens and places out of $N$, and in small models these
+# counted**: Kaplan et al. left the tables of tokens and places out of $N$, and in small models they
 # are much of the whole. Porian et al. (2024) name the cost of the last layer, a rise of the rate
 # that was too long for small models, and rates that were not tuned by size. The first of these can
 # be asked of our runs without training anything: count anew, and fit again.
