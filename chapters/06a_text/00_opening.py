@@ -73,5 +73,6 @@ show(
 # | 6a.2 | [What is each part worth?](02_todays_decoder.ipynb) | Which new part helps? | 15 |
 # | 6a.3 | [A language model in 98 MB](03_four_bits.ipynb) | What do bits cost? | 16 |
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
+# | 6a.6 | [How large, and how long?](06_scaling.ipynb) | Where does money go? | 20 |
 #
 # In a hurry? Read 6a.1.

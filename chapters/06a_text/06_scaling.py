@@ -6,7 +6,7 @@
 # operations: how large should the model be, and how long should it read?** Trying both is what you
 # cannot pay for. Small runs are cheap. What do they say of a large one?
 #
-# <small>Book 6.1.3 (GPT-3's size); Fleuret, lecture 5.3 · before this page: [today's
+# <small>Book 6.1.3 · before this page: [say what comes next](01_gpt.ipynb), [today's
 # decoder](02_todays_decoder.ipynb) · 20 min to read · a laptop is enough; the runs are kept beside
 # the page</small>
 
