@@ -323,7 +323,7 @@ def measure(part, **of_point):
 # %% The experiment tags=["fold"]
 if profile() == "experiment":
     tried = [point("rate", shape, 0, scaled(sizes.MARKS[:1]), each)
-             for shape in sizes.SMALL for each in sizes.RATES]  # fmt: skip
+             for shape, rates in sizes.TRIED.items() for each in rates]  # fmt: skip
     rate = sizes.tuned(sweep(measure, tried, file, data=data))
     tuned = {shape: rate(shape.counts()["parameters"]) for shape in GRID}
     planned = [point("grid", shape, seed, scaled(marks), tuned[shape])

@@ -161,8 +161,9 @@ def _learn(
     model.train()
 
 
-SMALL = (Shape(2, 12), Shape(2, 20), Shape(2, 32))  # for which several rates are tried
+SMALL = (Shape(2, 12), Shape(2, 20), Shape(2, 32))
 LARGER = (Shape(2, 48), Shape(3, 64))
+TRIED = dict.fromkeys(SMALL, RATES) | dict.fromkeys(LARGER, [rate / 2 for rate in RATES])
 GRID = dict.fromkeys(SMALL, MARKS) | dict.fromkeys(LARGER, MARKS[:2])
 
 
