@@ -31,6 +31,7 @@ PROOFS = proofs()
 # Modules that are no part of their own: each is inside a part that has a case, or says which tests
 # it has in place of one.
 WITHIN = {
+    "Counted": "frequencies of n-grams, counted and not learned, which draft for a model",
     "Mechanism": "the base class of mechanisms, which computes nothing",
     "StructuredAttention": "the base class of those that read real keys and order from a mask",
     "PatternAttention": "the base class of mechanisms that are a mask, which it does not have",
@@ -86,6 +87,12 @@ WITHIN = {
     "SwitchRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
     "Experts": "the feed-forward layers of `SparseExperts`, side by side",
     "ExpertLinear": "a matrix for each of `SparseExperts`",
+    "Cut": "the base class of layers of which each machine holds a share",
+    "ColumnLinear": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "RowLinear": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "SplitAttention": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "SplitEmbedding": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "SplitHead": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
 }
 
 

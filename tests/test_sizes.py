@@ -103,6 +103,7 @@ ZERO_SAYS_SOMETHING = {
     "n_down",
     "n_segments",
     "n_special",
+    "n_future",  # none: the tokens' own rows say what comes next
     "n_global",
     "n_random",
     "n_highway",

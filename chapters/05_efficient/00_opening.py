@@ -7,7 +7,7 @@
 #
 # <small>Book 5.2, tables 1.2 and 1.3, KAIST deck 3 · before this page:
 # [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min to read ·
-# all its pages together: 4 hours</small>
+# all its pages together: 4 and a half hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -90,5 +90,7 @@ show(
 # | 5.8 | [Positions in relation](08_positions.ipynb) | How far, and not where? | 30 |
 # | 5.9 | [Choosing an attention](09_choosing.ipynb) | Which one do you take? | 20 |
 # | 5.10 | [T5: every task as text](10_t5.ipynb) | One clerk or two? | 18 |
+# | 5.11 | [Experts: each token meets one](11_experts.ipynb) | What do eight clerks cost? | 16 |
+# | 5.13 | [Two machines, one model](13_machines.ipynb) | How often must they speak? | 17 |
 #
 # In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.

@@ -8,7 +8,7 @@
 #
 # <small>Book 6.1 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
 # [decoding](../02_transformer/14_decoding.ipynb) · 2 min to read ·
-# all its pages together: 1 hour</small>
+# all its pages together: 1 and a half hour</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -59,11 +59,14 @@ show(
 #
 # 6a.1 builds the first GPT and asks what it has learned. 6a.2 puts today's parts in, one at a time,
 # and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.
-# 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most.
+# 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most. 6a.5 asks
+# how the next word is chosen, and what each rule cuts off. 6a.8 makes true summaries false, and
+# asks whether their scores tell.
 #
 # Real text is Shakespeare's plays (tinyshakespeare), articles of Wikipedia (wikitext2), film
-# reviews and abstracts; the published model is SmolLM2-135M, which comes inside a package. Where a
-# page has no network and no data, it works on generated text, and says so.
+# reviews, abstracts, and talks of doctors with patients; the published model is SmolLM2-135M, which
+# comes inside a package. Where a page has no network and no data, it works on generated text, and
+# says so.
 #
 # ## The map
 #
@@ -73,6 +76,9 @@ show(
 # | 6a.2 | [What is each part worth?](02_todays_decoder.ipynb) | Which new part helps? | 15 |
 # | 6a.3 | [A language model in 98 MB](03_four_bits.ipynb) | What do bits cost? | 16 |
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
+# | 6a.5 | [Choosing the next word](05_sampling.ipynb) | Why not take the likeliest? | 17 |
 # | 6a.6 | [How large, and how long?](06_scaling.ipynb) | Where does money go? | 20 |
+# | 6a.8 | [Is a summary with a high score true?](08_summaries.ipynb) | What does ROUGE see? | 18 |
 #
-# In a hurry? Read 6a.1.
+# In a hurry? Read 6a.1. After the pages come [exercises](exercises.ipynb) and a [bug
+# clinic](clinic.ipynb).

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["slide"]
 # # Say what comes next
 #
-# A model is asked one question only: which letter comes next? Nobody tells it what a word is, that
-# a play has speakers, or what a misprint is. What does it know after a million letters of
-# Shakespeare, and how does one get at it?
+# A model is asked one question only: which letter comes next? Nobody tells it what a word is, or
+# what a misprint is. What does it know after training on a million letters of Shakespeare, and how
+# does one get at it?
 #
 # <small>Book 6.1.3.1 and 6.1.3.2 · before this page: [the
 # decoder](../02_transformer/12_decoder.ipynb), [masks](../02_transformer/07_masks.ipynb) · 17 min
@@ -130,8 +130,8 @@ print(f"untrained: {surprise(read(small, tokens), tokens):.2f} nats of {log(32):
 # ## Common mistake: asking a row for itself
 #
 # Without the two slices, `cross_entropy(logits, tokens)`, each row is asked for the letter that it
-# has just read. The loss falls to 0 within minutes, which looks like a triumph, and the model
-# writes its last letter for ever.
+# has just read. The loss falls nearly to 0 in 150 steps, even on letters drawn at random. It looks
+# like a triumph, and the model writes its last letter for ever.
 
 # %% The wrong loss tags=["fold"]
 from deepdive.training.optim import adam
@@ -258,15 +258,15 @@ from deepdive.page.film import film
 
 MARKS = {"start": "query", "$": "query", "extract": "query"}
 TASKS = {
-    "classification: one text, its class": [["start", "a dull film", "extract"]],
+    "classification: one text, its class": [["start", "a dull\nfilm", "extract"]],
     "entailment: premise and hypothesis, an order that matters": [
-        ["start", "a dog runs", "$", "an animal moves", "extract"]],
+        ["start", "a dog\nruns", "$", "an animal\nmoves", "extract"]],
     "similarity: both orders, their last states added": [
-        ["start", "he left", "$", "he went away", "extract"],
-        ["start", "he went away", "$", "he left", "extract"]],
+        ["start", "he\nleft", "$", "he went\naway", "extract"],
+        ["start", "he went\naway", "$", "he\nleft", "extract"]],
     "choice: once an answer, the best score wins": [
-        ["start", "it rained, so", "$", "we stayed in", "extract"],
-        ["start", "it rained, so", "$", "the cat is red", "extract"]],
+        ["start", "it rained,\nso", "$", "we stayed\nin", "extract"],
+        ["start", "it rained,\nso", "$", "the cat\nis red", "extract"]],
 }  # fmt: skip
 
 
@@ -276,11 +276,11 @@ def drawn(rows):
     for i, row in enumerate(rows):
         x, y = 6, 40 + 78 * i + (39 if len(rows) == 1 else 0)
         for part in row:
-            wide = 9 * len(part) + 20
+            wide = 8 * max(map(len, part.split("\n"))) + 12
             body.append(box(x + wide / 2, y, part, MARKS.get(part, "key"), wide))
-            x += wide + 6
-        body += [arrow(x, y, x + 26, y, "output"), words_at(x + 48, y, "W h", 15, "output")]
-    return svg(540, 160, body)
+            x += wide + 4
+        body += [arrow(x, y, x + 20, y, "output"), words_at(x + 38, y, "W h", 15, "output")]
+    return svg(400, 160, body)
 
 
 # %% Four tasks, four texts tags=["slide", "fold"]
@@ -480,10 +480,11 @@ table(shown or [{"labelled lines": "no kept file here"}], formats=percent if sho
 # %% [markdown]
 # Chance is 50 %. Random weights hardly leave it; the pre-trained network is far ahead of them with
 # the same labels, which is GPT's case for pre-training. But the same network, asked without any
-# label, was right more often than with 6,400 of them. It was trained to say how probable letters
-# are, and a misprint is improbable; behind a new matrix this has to be found again, from labels, in
-# 300 steps of 16 lines. (More steps were not tried. And most tasks cannot be asked so simply: that
-# a review is friendly is no matter of its letters being probable.)
+# label, was right more often than after tuning on any of these sets. It was trained to say how
+# probable letters are, and a misprint is improbable; behind a new matrix this has to be found
+# again, in 300 steps of 16 lines, whatever the set's size. (So of 6,400 lines some were never
+# drawn, and more steps were not tried. And most tasks cannot be asked so simply: that a review is
+# friendly is no matter of its letters being probable.)
 
 # %% [markdown] tags=["slide"]
 # ## What differs
@@ -615,12 +616,12 @@ print("answers 1 and 2 hold")
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# After a million letters, and no other lesson than the next one, a small GPT writes letters as
-# frequent as Shakespeare's after 400 steps, when 8% of its longer words exist, and at the end
-# 71% [68%, 74%] of them do. It knows a misprint that nobody told it of: the line as printed is the
-# more probable one in 98.2% of 1,000 pairs. One gets at what it knows by asking how probable a text
-# is, where a task can be put that way; or by tuning, which from 6,400 labelled lines reached 83.4%
-# here, and with random weights 56.6% (means of three seeds).
+# A small GPT, trained on a million letters with no other lesson than the next one, writes letters
+# about as frequent as Shakespeare's after 400 steps, when 8% of its longer words exist, and at the
+# end 71% [68%, 74%] of them do. It knows a misprint that nobody told it of: the line as printed is
+# the more probable one in 98.2% of 1,000 pairs. One gets at what it knows by asking how probable a
+# text is, where a task can be put that way; or by tuning, which with a set of 6,400 labelled lines
+# reached 83.4% here, and with random weights 56.6% (means of three seeds).
 #
 # ## Further reading
 #

@@ -2,8 +2,8 @@
 # # A language model in 98 MB
 #
 # SmolLM2 is a list of 134,515,008 numbers. Written as computers usually write them, in 32 bits
-# each, they fill 538 MB. The file on your computer has 98 MB, and the model in it speaks. What was
-# thrown away, and how much of that does the model notice?
+# each, they fill 538 MB. The file that this page reads has 98 MB, and the model in it speaks. What
+# was thrown away, and how much of that does the model notice?
 #
 # <small>Book 6.1.3, and the papers under further reading · before this page:
 # [decoding](../02_transformer/14_decoding.ipynb), [what a
@@ -52,7 +52,7 @@ few_bits(some.round().int().tolist(), outlier=9)
 #
 # Think of 32 children at a wall. You may write down one sign for each, and there are 16 signs. So
 # you draw 16 marks on the wall, from the shortest child's height to the tallest's, and note for
-# each child the nearest mark. That is all there is to it. Move the sliders:
+# each child the nearest mark. Move the sliders:
 #
 # 1. How many bits does a weight take with blocks of 4, and why so many?
 # 2. One weight becomes 16 times as large: a giant joins the class. Who pays?
@@ -117,17 +117,18 @@ assert (rounded(matrix, 4, 32) - torch.from_numpy(library)).abs().max() < 1e-6
 print("a matrix of MiniLM: the library's Q4_1")
 
 # %% [markdown]
-# This form is called **Q4_1**: $4 + 32/32 = 5$ bits a weight. For **Q8_0** the ruler has its zero
-# fixed: $x \approx d \cdot q$ with $q \in \{-127, \dots, 127\}$ and no $m$, in $8 + 16/32 = 8.5$
-# bits.
+# This form is called **Q4_1**: $4 + 32/32 = 5$ bits a weight. In the file all matrices of the
+# layers have it. The embedding, which is the output layer too, has **Q8_0**: $x \approx d \cdot q$
+# with $q \in \{-127, \dots, 127\}$ and no $m$, in $8 + 16/32 = 8.5$ bits.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## What stands in the file
 #
-# A GGUF file is read from its first byte on: four letters, then how many tensors and settings
-# follow; the settings by name (how many layers, how wide, all words of the tokeniser); for each
-# tensor its name, its shape, its kind and the place where it begins; then the numbers. Nothing in
-# it is a program.
+# A GGUF file is read from its first byte on: four letters, the version, how many tensors and how
+# many settings follow; the settings by name (how many layers, how wide, all words of the
+# tokeniser); for each tensor its name, its shape, its kind and the place where it begins; then the
+# numbers. The model's code is not in it. (One setting, `tokenizer.chat_template`, is a short
+# template that says how a talk is laid out.)
 
 # %% The first 24 bytes, and one block tags=["nbval-check-output"]
 import struct
@@ -170,18 +171,16 @@ table(lines, ["kind", "tensors", "weights", "bits a weight", "MB"],
       formats={"bits a weight": ".1f", "MB": ".1f"})  # fmt: skip
 
 # %% [markdown]
-# *MB are millions of bytes. All weights of a layer's matrices have five bits, those of the
-# embedding, which is the output layer too, 8.5.*
+# *MB are millions of bytes.*
 
 # %% [markdown] tags=["slide"]
 # ## Round it once more
 #
-# What did the rounding cost? To know it, one would lay the model beside itself before the rounding,
-# and that is not in the file. But we can round it once more. The measure is the **loss**: how many
-# nats the model pays for a token of a text that it has to guess, the mean of $-\log p$. We take 20
-# texts of 256 tokens from Wikipedia (`wikitext2_heldout`) and 20 from Shakespeare's plays
-# (`tinyshakespeare`); each is guessed by the model as it is and by the rounded one, so that every
-# difference is one of the same text.
+# What did the rounding cost? The model before the rounding is not in the file. But we can round it
+# once more. The measure is the **loss**: how many nats the model pays for a token of a text that it
+# has to guess, the mean of $-\log p$. The model as it is and the rounded one guess the same texts:
+# 20 of 256 tokens from Wikipedia (`wikitext2_heldout`) and 20 from Shakespeare's plays
+# (`tinyshakespeare`).
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -355,9 +354,8 @@ for q in (0, 1, 4, 7, 8, 11, 14, 15):
 # do not fall this way and that, and cancel in a sum of many weights; all weights are pushed away
 # from the middle of their rulers, together.
 #
-# To be fair to each number of bits, the second rulers must not be those of the first. So from here
-# on the blocks of 32 begin 16 weights later, and each new ruler spans the halves of two old ones.
-# How far do the weights move?
+# To be fair to each number of bits, from here on the blocks of 32 begin 16 weights later, and each
+# new ruler spans the halves of two old ones. How far do the weights move?
 
 # %% How far weights move tags=["fold"]
 queries = [block.attn.q.weight.data for block in model.decoder.stack.blocks]
@@ -381,7 +379,7 @@ table(lines, ["rounded", "how far"], formats={"how far": ".1%"},
 # %% [markdown]
 # The second rounding to four bits moves the weights about as far as the first did. And of the two
 # ways to five bits, the one that pushes everything outwards moves them hardly farther than the
-# other. The kept measurement says what each costs.
+# other, though it costs 0.151 nats on Wikipedia and the other, as a table below says, 0.040.
 
 # %% [markdown] tags=["slide"]
 # ## How many bits, and how long a ruler?
@@ -427,8 +425,9 @@ table([[bits, *row] for bits, row in share.items()], ["bits", *BLOCKS],
       caption="part of MiniLM's weights that is lost, by the weights on a ruler")  # fmt: skip
 
 # %% [markdown]
-# One bit less doubles the loss or a little more, and four times as many weights on a ruler add a
-# third or so. So a ruler for a whole row costs less than a bit. Does the model see it the same way?
+# One bit less doubles what is lost or a little more, and four times as many weights on a ruler add
+# a third or so. So a whole row on a ruler costs less than a bit. Does the model see it the same
+# way?
 
 # %% Draw what SmolLM2 pays tags=["slide", "fold"]
 from matplotlib.figure import Figure
@@ -475,10 +474,13 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 # The bars are 95 % intervals over the 20 texts. With about 4 bits a weight, four bits and long
 # rulers cost 0.94 nats a token on Wikipedia, three bits and short rulers 1.71. It is the same way
 # round with about 5 bits (0.14 against 0.23) and with about 6 (0.02 against 0.04), and on plays.
-# With as many marks short rulers are better, except with 64, where both cost the same; but a ruler
-# for each 32 weights takes a whole bit a weight, and one bit more doubles the marks.
-# With two bits the loss is above $\log 49152 = 10.8$, what somebody pays who guesses at random
-# among all tokens: the model is not merely ignorant, it is sure of what is wrong.
+# With as many marks short rulers are better, except with 64, where no difference shows; but a ruler
+# for each 32 weights takes a whole bit a weight, and one bit more doubles the marks. (Rulers of a
+# length in between, or with fewer bits for their ends, were not measured on this model.)
+#
+# With two bits the model pays 9.8 nats more than the 3.6 that it pays as it is. That is above
+# $\log 49152 = 10.8$, what somebody pays who guesses at random among all tokens: it is not merely
+# ignorant, it is sure of what is wrong.
 #
 # What the first rounding cost, from the weights as they were trained to this file, we cannot know.
 # But the second one moves the weights about as far. If both work alike, the first cost about as
@@ -487,8 +489,8 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 # %% [markdown]
 # ## It speaks
 #
-# SmolLM2-135M-Instruct was tuned on talks. Its question is laid out as in these, and `greedy` takes
-# the likeliest token, step by step; what was computed for earlier tokens stands in the cache.
+# SmolLM2-135M-Instruct was tuned on talks. The question is laid out as in these, and `greedy` takes
+# the likeliest token at each step.
 
 # %% Its answers tags=["fold"]
 from deepdive.decoding import greedy
@@ -545,10 +547,10 @@ print("their logits: transformers' to less than 0.0002")
 # and the sum over all others. Where the largest logit is 37.6, the two differ by 0.00008 at most in
 # float32, and by $5 \cdot 10^{-11}$ in float64.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## The decoder in the file
 #
-# The file is only numbers and their names. What is done with them stands in our code
+# The file has numbers and their names. What is done with them stands in our code
 # (`deepdive.models.text.llama`), and it is the stack of blocks of
 # [chapter 2](../02_transformer/12_decoder.ipynb), with other parts:
 #
@@ -578,9 +580,10 @@ whole = 4 * c.max_length * a_token / 1e6
 print(f"{c.max_length:,} tokens of 32 bits: {whole:.0f} MB, and {3 * whole:.0f} MB")
 
 # %% [markdown]
-# At its longest text the cache is three to four times as large as the file. So much for where the
-# memory goes: it is why the cache is rounded too, in practice.
-#
+# At its longest text the cache, of 32 bits, is three to four times as large as the file. That is
+# why the cache is rounded too, in practice.
+
+# %% [markdown] tags=["aside"]
 # ## What differs
 #
 # | | 32 bits | Q8_0 | Q4_1 |
@@ -591,9 +594,10 @@ print(f"{c.max_length:,} tokens of 32 bits: {whole:.0f} MB, and {3 * whole:.0f} 
 # | $d$ | | largest size $/ 127$ | the block's span $/ 15$ |
 # | at most lost | 0 | $d/2$ | $d/2$ |
 #
-# In each of them $d$ and $m$ are themselves rounded to half precision, which adds a little.
-#
-# ### Common mistake: to judge a rounding by a file that is already rounded
+# $d$ and $m$ are themselves rounded to half precision, which adds a little.
+
+# %% [markdown] tags=["aside"]
+# ## Common mistake: to judge a rounding by a file that is already rounded
 #
 # Somebody has a model of four bits, rounds it to eight, to five and to four, and reports that four
 # cost nothing. **Symptom:** the loss is the same to the last digit, and more bits look worse than
@@ -606,7 +610,7 @@ of_file = file.tensor("blk.0.ffn_up.weight")
 print("SmolLM2's file: at most", max(len(b.unique()) for b in of_file.reshape(-1, 32)[:2000]))
 print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:2000]))
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## In practice
 #
 # - Here the weights become 32 bits again when the file is read: the file is small, the memory in
@@ -615,12 +619,12 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 # - The name says the bits of a mark, not of a weight: Q4_1 takes 5, Q4_0 (no $m$) 4.5, Q8_0 8.5.
 #   Newer kinds round the rulers too: in Q4_K the ends and the steps of eight rulers are kept in six
 #   bits each, and a weight takes 4.5 bits in all.
-# - The embedding here has eight bits, as it is the output layer too.
 # - Rounding to the nearest mark is the plainest way. GPTQ (Frantar et al. 2023) moves the weights
 #   that are still to be rounded so that they make up for those already rounded; LLM.int8()
 #   (Dettmers et al. 2022) keeps the few columns with giants in 16 bits.
-# - The norms are 35,136 numbers; nobody rounds them.
-#
+# - The norms are 35,136 numbers here, and keep their 32 bits.
+
+# %% [markdown] tags=["aside"]
 # ## Five questions
 #
 # Answer each in a sentence, then open.
@@ -658,11 +662,12 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 #
 #    <details><summary>Answer</summary>
 #
-#    All that is needed to run it, and no program: the settings, the words of the tokeniser, and for
-#    each tensor its name, shape, kind and place.
+#    The settings, the words of the tokeniser, and for each tensor its name, shape, kind and place;
+#    not the model's code.
 #
 #    </details>
-#
+
+# %% [markdown] tags=["aside"]
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* Round the children 120, 150, 128 and 131 with three bits, all on one ruler.

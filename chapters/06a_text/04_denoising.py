@@ -53,7 +53,7 @@ LESSONS = ["masked", "deleted", "infilled", "permuted", "rotated", "spans", "gap
 RATE = 0.3
 
 
-# %% Damage a text
+# %% Damage a text tags=["fold"]
 def damaged(lesson, sentences, mask, sentinel, draws):
     """What is read, and what is to be written, of a text given as sentences of token numbers."""
     text = [*chain(*sentences)]
@@ -94,8 +94,8 @@ damage({lesson: [drawn(lesson, seed) for seed in range(1 if lesson == "gaps" els
         for lesson in LESSONS}, MARKS)  # fmt: skip
 
 # %% [markdown]
-# *Choose a damage, and draw again. In the box with a thick edge above, something is gone; a thick
-# edge below means that the word is not among those read, so that it cannot be copied.*
+# *Choose a damage, and draw again. Above, a thick edge marks a box that stands for what is gone.
+# Below, it marks a word that cannot be copied: it is read less often than it is to be written.*
 #
 # | damage | what is read | what is written |
 # |---|---|---|
@@ -113,9 +113,9 @@ damage({lesson: [drawn(lesson, seed) for seed in range(1 if lesson == "gaps" els
 # ## By hand: which sentence says most?
 #
 # Pegasus takes out the **principal** sentence, in the hope that to write it is nearly to summarise.
-# Which one is it? For each sentence count the words that it shares with all others, each as often
-# as both have it. Double that, and divide by the number of words on both sides together: this is
-# the F1 of **ROUGE-1**, by which summaries are scored too.
+# For each sentence count the words that it shares with all others, each as often as both have it.
+# Double that, and divide by the number of words on both sides together: this is the F1 of
+# **ROUGE-1**, by which summaries are scored too.
 #
 # | sentence | shared with the rest | words | score |
 # |---|---|---|---|
@@ -164,16 +164,16 @@ table([[name, paid[name], 6000 // paid[name]] for name in LESSONS],
       ["lesson", "operations a text", "texts for 6,000"])  # fmt: skip
 
 # %% [markdown]
-# Who writes only what is missing sees twice as many texts. But whoever writes the whole text also
-# learns to copy, which a summary needs.
+# Who writes only what is missing sees about twice as many texts. But whoever writes the whole text
+# also practises copying.
 
 # %% [markdown] tags=["slide"]
 # ## What is there to find out?
 #
-# In five of the lessons the whole text is written, and most of it stands in what is read. So the
-# length of what is written does not tell how much a lesson asks. Count instead how many yes-or-no
-# questions must be answered to undo the damage, by someone who can do nothing but guess: to find
-# one of 1,000 pieces takes $\log_2 1000 \approx 10$ of them.
+# In five of the lessons most of what is written stands in what is read, so its length does not tell
+# how much a lesson asks. Count instead how many yes-or-no questions must be answered to undo the
+# damage, by someone who can do nothing but guess: to find one of 1,000 pieces (words, or parts of
+# rare words) takes $\log_2 1000 \approx 10$ of them.
 
 # %% Predict tags=["fold"]
 from deepdive.page.predictions import predict
@@ -204,18 +204,17 @@ table([{"damage": name, "questions at most": ceil(bits)} for name, bits in ASKED
 
 # %% [markdown]
 # A permutation of three sentences asks 3 questions, a rotation 6, the lessons that hide pieces more
-# than 100; deletion asks most of all, since it hides the places too. (Infilled texts and spans hide
-# as many pieces as masked ones. How many a run has must be found out in both; what this adds
-# depends on the draws.) If a model learns what it is asked, then **permuted and rotated texts
-# should teach least**. BART's authors found these two to do poorly when each stands alone. Whether
-# that holds for a small model is for the judges to say.
+# than 100; deletion asks most of these five, since it hides the places too. (Infilled texts and
+# spans hide as many pieces as masked ones; what their runs add depends on the draws.) If a model
+# learns what it is asked, then **permuted and rotated texts should teach least**. BART's authors
+# found these two to do poorly when each stands alone. Does that hold for a small model?
 
 # %% [markdown] tags=["slide"]
 # ## What is held equal
 #
 # | | all seven |
 # |---|---|
-# | model | one BART, 1 + 1 layers, 96 wide, 1,000 pieces (words, or parts of rare words) |
+# | model | one BART, 1 + 1 layers, 96 wide, 1,000 pieces |
 # | text | passages of film reviews and of scientific abstracts, at most 46 pieces each |
 # | operations | 600 billion, forward and backward, counted as they run |
 # | recipe | one learning rate, 0.002, with a rise over 50 steps; batches of 16 |
@@ -316,7 +315,8 @@ def built(seed):
 # ## The bill
 #
 # Four batches of each lesson are counted, forward and backward. The same number of operations then
-# buys each lesson its own number of steps.
+# buys each lesson its own number of steps. A passage has two or three sentences, so that one of
+# them is nearly half of it: here gaps cost more than spans, unlike in the sum by hand.
 
 # %% Count tags=["fold"]
 from deepdive.page.cost import count_flops
@@ -451,8 +451,7 @@ print("live, a twentieth of the bill:", *(f"{row['lesson']}: films {row['films']
       f"{row['titles']:.1f}" for row in live[:2]), sep="\n  ")  # fmt: skip
 
 # %% [markdown]
-# What ran just now is far too short to judge by; it shows that the code runs. What follows shows
-# the kept runs.
+# What ran just now is far too short to judge by. What follows shows the kept runs.
 
 # %% What is kept tags=["fold"]
 import json
@@ -505,14 +504,15 @@ print(f"{len(to_test)} reviews: other reviews would move a percentage by {reach:
 #   reviews would move each number by up to 2.1. With the second seed the two lessons that have run
 #   are not above none either.
 # - **Titles.** That permuted and rotated texts teach least is not seen: in their one run they have
-#   10.9 and 8.8, where none has 2.7. The most in any run, 11.4, follows *gaps*. But seeds differ as
-#   much as lessons do, so that nobody wins. And all are far below *lead*, the abstract's first ten
-#   words, with 26.9.
+#   10.9 and 8.8, where none has 2.7. The most in any run, 11.4, follows *gaps*. But two seeds of
+#   *deleted* differ nearly as much as the lessons do, so that nobody wins. And all are far below
+#   *lead*, the abstract's first ten words, with 26.9.
 #
-# To write a permuted or a rotated text is nearly all copying, and a title copies too; that may be
-# why they do well. It is a guess, which this page does not test.
+# To write a permuted or a rotated text is nearly all copying, and a title copies too. That alone
+# does not explain these few numbers: a gap can hardly be copied and a masked text mostly can, yet
+# *gaps* has 11.4, *masked* 4.1 and 3.3.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ### Common mistake: to count steps
 #
 # "Each lesson had 300 steps, so it is fair." A step that writes the whole text costs more than one
@@ -520,7 +520,7 @@ print(f"{len(to_test)} reviews: other reviews would move a percentage by {reach:
 # **Symptom:** the lesson with the long targets looks good, having been given more. **Fix:** count
 # operations, as above, and let each lesson pay for its own number of steps.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## The experiment
 #
 # Seven lessons and none, three seeds:
@@ -529,18 +529,18 @@ print(f"{len(to_test)} reviews: other reviews would move a percentage by {reach:
 # deepdive run 6a.4 --profile experiment               # goes on from the rows that are kept
 # deepdive run 6a.4 --profile experiment --share 0.1   # a tenth of the operations
 # ```
-#
+
+# %% [markdown]
 # ## What cannot be seen at this scale
 #
-# - **Who ends up ahead.** BART was trained on 160 GB of text; this model has one layer a side and a
-#   bill of 600 billion operations. What is seen is what comes first.
+# - **Who ends up ahead.** BART was trained on 160 GB of text, this one for 600 billion operations.
 # - **Sentences in order.** A passage has two or three sentences, so that a permutation has little
 #   to put right.
 # - **The best rate of each lesson.** One learning rate serves all; it was not tuned for any.
 # - **Noises together.** BART itself infills and permutes at once; here each damage stands alone.
 # - **Code.** PLBART masks, deletes and infills programs; no program was read here.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## What differs
 #
 # | | BART | PLBART | Pegasus |
@@ -568,8 +568,8 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 # %% [markdown] tags=["aside"]
 # ## In practice
 #
-# - **Ask what the task must write.** A summary copies, and only lessons that write what can be read
-#   train that from the first step; short targets see more texts for the same price.
+# - **Ask what the task must write.** Short targets see more texts for the same price; whole texts
+#   practise copying. Which counts for more is to be measured.
 # - **Use the checkpoint's mask token once for a run.** BART's `<mask>` stands for any number of
 #   words; one for each word says something else.
 # - **The first token that the decoder reads differs**: BART begins with the end token, Pegasus with
@@ -598,7 +598,7 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 #
 #    <details><summary>Answer</summary>
 #
-#    Such a sentence resembles a summary of the text, and what it says can be found in what is left.
+#    Such a sentence resembles a summary of the text, and part of it can be found in what is left.
 #
 #    </details>
 # 3. Why do spans and gaps see more texts for the same operations?
@@ -660,8 +660,8 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 # of 46 pieces, hidden pieces more than 100. Equal operations are the fair price, and a task is the
 # judge, since losses over different targets do not compare. After which damage a small model is
 # better at its next task the runs so far do not decide: at telling good reviews from bad ones it
-# was no better after any of them, its titles were better after some, by no more than what two
-# seeds of one lesson differ, and ten copied words beat them all.
+# was not shown to be better after any, its titles were better after some, but two seeds of one
+# lesson differ nearly as much as the lessons do, and ten copied words beat them all.
 #
 # ## Further reading
 #

@@ -245,7 +245,7 @@ def test_a_path_is_chosen_followed_and_kept(book: Path, reader: Reader) -> None:
     page = reader.open(f"{online}index.html")  # another tab
     page.wait_for_selector(".path-cards li:has-text('1 of 5 pages read, 1 h 55 min left')")
     assert "Go on with 2.2 Attention" in card(page, "evening")
-    assert re.search(r"1 of \d+ pages read, 2\d h \d+ min left", card(page, "course"))
+    assert re.search(r"1 of \d+ pages read, 3\d h \d+ min left", card(page, "course"))
     assert page.locator(".path-cards [aria-current]").inner_text() == "AOne evening"
     assert page.locator(".path-map li.chosen").count() == 5
     assert page.locator(".path-map nav .tick").count() == 1

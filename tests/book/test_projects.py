@@ -15,8 +15,8 @@ PROJECTS = re.findall(r"^## (\d)\. (.+?)\n(.*?)(?=^## |\Z)", TEXT, re.M | re.S)
 LINES = ["question", "method", "measurement with uncertainty", "honesty about failure", "code"]
 
 
-def test_there_are_six() -> None:
-    assert [number for number, _, _ in PROJECTS] == ["1", "2", "3", "4", "5", "6"]
+def test_there_are_seven() -> None:
+    assert [number for number, _, _ in PROJECTS] == ["1", "2", "3", "4", "5", "6", "7"]
 
 
 @pytest.mark.parametrize(("number", "title", "text"), PROJECTS)

@@ -10,10 +10,11 @@ from itertools import groupby, product
 import pytest
 import torch
 from checkout import ROOT
+from question_numbers import Numbers, check_numbers, check_shares, with_a_number
 from torch.nn import functional as F
 
 from deepdive.audio.mel import fourier, log_mel
-from deepdive.course.questions import FILES, Item, load
+from deepdive.course.questions import FILES, load
 from deepdive.decoding.ctc import greedy, prefix_beam
 from deepdive.evaluate.units import agreement
 from deepdive.training.objectives.ctc import ctc_loss, frames_needed
@@ -21,10 +22,6 @@ from deepdive.training.objectives.ctc import ctc_loss, frames_needed
 CHAPTER = ROOT / "chapters" / "06c_speech"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
-
-
-def right(item: Item) -> str:
-    return item.options[item.right].text
 
 
 def test_there_are_38_items_and_two_forms_of_12() -> None:
@@ -69,7 +66,7 @@ def weigh(lots: Mapping[str, list[int]], text: str) -> int:
 ONE_UNIT = agreement([0] * 6 + [1] * 4, [0] * 10)
 LOTS = {"-": [1, 1], "a": [2, 1], "t": [1, 2]}
 # By id: each answer that has a number, and the numbers that stand in it, in their order.
-NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+NUMBERS: Numbers = {
     "power-of-four": {
         "20": (sum(x * x for x in sums([3, 1, -1, -1])),),
         "6": (sum(map(abs, sums([3, 1, -1, -1]))),), "16": (sums([3, 1, -1, -1])[0] ** 2,),
@@ -132,20 +129,10 @@ SHARES = {
 
 
 def test_every_number_in_an_answer_is_computed_here() -> None:
-    with_number = {item.id for item in ITEMS.values() if re.search(r"\d", right(item))}
-    assert with_number <= NUMBERS.keys() | SHARES, with_number - NUMBERS.keys() - SHARES.keys()
-    for name, answers in NUMBERS.items():
-        assert right(ITEMS[name]) == next(iter(answers)), name
-        for text, values in answers.items():
-            assert text in {option.text for option in ITEMS[name].options}, (name, text)
-            said = re.findall(r"\d+(?:\.\d+)?", text)
-            assert len(said) == len(values), (name, text, said)
-            for number, value in zip(said, values, strict=True):
-                half = 0.5 * 10 ** -len(number.partition(".")[2])
-                assert abs(value - float(number)) <= half + 1e-9, (name, text, value)
-    for name, share in SHARES.items():
-        top, _, bottom = right(ITEMS[name]).partition("/")
-        assert abs(int(top) / int(bottom) - share) < 1e-9, name
+    found = with_a_number(ITEMS)
+    assert found <= NUMBERS.keys() | SHARES, found - NUMBERS.keys() - SHARES.keys()
+    check_numbers(ITEMS, NUMBERS)
+    check_shares(ITEMS, SHARES)
 
 
 # -- what answers say, tried

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from statistics import mean
 from typing import Any
 
 import pytest
 import torch
 from checkout import ROOT
+from question_numbers import Numbers, check_numbers, with_a_number
 from torch.nn import functional as F
 
 from deepdive.course.clinic.pictures import meets as in_windows
-from deepdive.course.questions import FILES, Item, load
+from deepdive.course.questions import FILES, load
 from deepdive.evaluate import mean_iou
 from deepdive.evaluate.detection import precisions
 from deepdive.evaluate.frechet import frechet
@@ -33,10 +33,6 @@ from deepdive.training.objectives.sets import hungarian
 CHAPTER = ROOT / "chapters" / "06b_vision"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
-
-
-def right(item: Item) -> str:
-    return item.options[item.right].text
 
 
 def test_there_are_49_items_on_all_pages_and_two_forms_of_12() -> None:
@@ -74,7 +70,7 @@ TUBE = {a + b: p + q for a, p in (("S", 5), ("C", 1)) for b, q in (("S", 2), ("C
 MAP = torch.arange(12).reshape(1, 3, 2, 2)
 FILM = torch.arange(12)
 # By id: each answer that has a number, and the numbers that stand in it, in their order.
-NUMBERS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+NUMBERS: Numbers = {
     "tokens-of-an-image": {
         "37": ((96 // 16) ** 2 + 1,), "36": ((96 // 16) ** 2,), "257": (16**2 + 1,),
         "9216": (96**2,),
@@ -177,17 +173,9 @@ GIVEN = {"boxes-apart"}  # a fraction, which `facts` tries
 
 
 def test_every_number_in_an_answer_is_computed_here() -> None:
-    with_number = {item.id for item in ITEMS.values() if re.search(r"\d", right(item))}
-    assert with_number <= NUMBERS.keys() | GIVEN, with_number - NUMBERS.keys() - GIVEN
-    for name, answers in NUMBERS.items():
-        assert right(ITEMS[name]) == next(iter(answers)), name
-        for text, values in answers.items():
-            assert text in {option.text for option in ITEMS[name].options}, (name, text)
-            said = re.findall(r"\d+(?:\.\d+)?", text)
-            assert len(said) == len(values), (name, text, said)
-            for number, value in zip(said, values, strict=True):
-                half = 0.5 * 10 ** -len(number.partition(".")[2])
-                assert abs(value - float(number)) <= half + 1e-9, (name, text, value)
+    found = with_a_number(ITEMS)
+    assert found <= NUMBERS.keys() | GIVEN, found - NUMBERS.keys() - GIVEN
+    check_numbers(ITEMS, NUMBERS)
 
 
 # -- what answers say, tried

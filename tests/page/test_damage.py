@@ -39,7 +39,7 @@ def test_ways_and_draws(reader: Reader) -> None:
     page.locator(".ways button").nth(1).click()
     read, new, says = shown()
     assert (read, new) == ("grass the cow eats the", [])
-    assert says == "It reads 5 tokens and writes 5; 0 of these are not among those read."
+    assert says == "It reads 5 tokens and writes 5; 0 of these cannot be copied."
     assert page.locator(".again").is_disabled()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not reader.complaints

@@ -162,6 +162,21 @@ TRANSLATOR = {
     "decoder_ffn_dim": 20,
     "activation_dropout": 0.2,
 }
+PROPHETNET = {
+    "vocab_size": 28,
+    "hidden_size": 16,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 1,
+    "num_encoder_attention_heads": 4,
+    "num_decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20,
+    "max_position_embeddings": 12,
+    "ngram": 3,
+    "num_buckets": 8,
+    "relative_max_distance": 20,
+    "activation_dropout": 0.2,
+}
 XLNET = {
     "vocab_size": 28,
     "d_model": 16,
@@ -285,6 +300,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "bart": [BART, {**BART, "scale_embedding": False, "max_position_embeddings": 12}],
     "plbart": [BART],
     "mbart": [BART],
+    "prophetnet": [PROPHETNET],
     "pegasus": [{**BART, "pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 1}],
     "led": [{**LED, "attention_window": [4, 8]}],
     "fsmt": [FSMT, {**FSMT, "pad_token_id": 4, "scale_embedding": False}],

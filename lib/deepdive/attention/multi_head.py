@@ -26,6 +26,7 @@ Source: Vaswani et al. 2017, section 3.2.3.
 Book: 2.4.2.3
 """
 
+import torch
 from torch import Tensor, nn
 
 from deepdive.attention.cache import Places, Slot
@@ -159,8 +160,7 @@ class MultiHeadAttention(nn.Module):
         if context is None:
             q_at = slot.places.after(positions, T, x.device)
             k, v = self.keys_and_values(x)
-            if self.position is not None:
-                q, k = self.position.rotate(q, q_at), self.position.rotate(k, q_at)
+            q, k = self.turned(q, k, q_at)
             if cache is not None:
                 k, v = cache.append(k, v)
             placed = slot.places = slot.places.plus(positions, T, x.device)
@@ -183,6 +183,16 @@ class MultiHeadAttention(nn.Module):
             slot.cross = self.keys_and_values(context)
             slot.cross_places = Places().plus(positions, context.shape[1], context.device)
         return slot.cross
+
+    def turned(self, q: Tensor, k: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+        """Return queries and keys turned by their places, where the position scheme turns any.
+
+        Both at once: with one token a call, what counts is how many operations there are.
+        """
+        if self.position is None or type(self.position).rotate is Position.rotate:
+            return q, k
+        both = self.position.rotate(torch.cat((q, k), 1), at)
+        return both[:, : self.n_heads], both[:, self.n_heads :]
 
     def queries(self, x: Tensor) -> Tensor:
         """Return split(x @ W_q), (B, H, T, d_head), for x (B, T, d_model)."""

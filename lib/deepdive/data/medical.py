@@ -3,6 +3,7 @@
     rows = abstracts()                  # 2,888 rows of PubMed, five conditions
     several = labels_of(rows)           # text -> its labels: 113 texts have more than one
     talks, answers = dialogues(), medquad_answers()
+    pairs = notes(["train"])            # a talk, line by line, and the note written from it
 
 Research texts, without patients' names. Nothing that was learned from them is advice.
 """
@@ -17,6 +18,7 @@ from functools import cache
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.reviews import Labelled
+from deepdive.data.summaries import Summarised
 
 DIALOGUE_PARTS = ("train", "validation", "test1", "test2")
 
@@ -57,17 +59,27 @@ def dialogues(parts: Iterable[str] = ("train", "validation")) -> Labelled:
     20 very unequal sections, such as "GENHX" and "LABS". parts: of `DIALOGUE_PARTS`. Source: Ben
     Abacha, Yim, Fan and Lin 2023. Raises DataError for another part.
     """
-    wanted = list(parts)
-    if not wanted or set(wanted) - set(DIALOGUE_PARTS):
-        raise DataError(f"parts: came as {wanted}, expected some of {', '.join(DIALOGUE_PARTS)}")
+    rows = _talks(parts)
     names = sorted({row["section_header"] for row in _table("mts_dialog", "train.csv")})
-    rows = [row for part in wanted for row in _table("mts_dialog", f"{part}.csv")]
     return Labelled(
         tuple(_joined(row["dialogue"]) for row in rows),
         tuple(names.index(row["section_header"]) for row in rows),
         tuple(names),
         "mts_dialog (real)",
     )
+
+
+def notes(parts: Iterable[str] = ("train",)) -> list[Summarised]:
+    """Talks of a doctor and a patient, a line each time somebody speaks, with the section of the
+    note that was written from each; in the file's order.
+
+    parts: of `DIALOGUE_PARTS`: 1,201, 100, 200 and 200 talks. Raises DataError for another part.
+    """
+    found = []
+    for row in _talks(parts):
+        lines = [_joined(line) for line in row["dialogue"].splitlines() if line.strip()]
+        found.append(Summarised("\n".join(lines), _joined(row["section_text"])))
+    return found
 
 
 def medquad_answers() -> list[str]:
@@ -77,6 +89,13 @@ def medquad_answers() -> list[str]:
     """
     lines = _opened("medquad", "medquad.jsonl.gz")
     return list(dict.fromkeys(_joined(json.loads(line)["answer"]) for line in lines))
+
+
+def _talks(parts: Iterable[str]) -> list[dict[str, str]]:
+    wanted = list(parts)
+    if not wanted or set(wanted) - set(DIALOGUE_PARTS):
+        raise DataError(f"parts: came as {wanted}, expected some of {', '.join(DIALOGUE_PARTS)}")
+    return [row for part in wanted for row in _table("mts_dialog", f"{part}.csv")]
 
 
 def _joined(text: str) -> str:

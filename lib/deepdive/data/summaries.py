@@ -1,4 +1,4 @@
-"""Texts with a short one that says what they are about: abstracts and their titles."""
+"""Texts with a short one that says what they are about: abstracts and titles, talks and notes."""
 
 import random
 from typing import NamedTuple
@@ -33,3 +33,31 @@ def generated_summaries(n: int, seed: int = 0) -> Generated[Summarised]:
     documents = generated_documents(n, seed, sentences=4)
     found = [Summarised(" ".join(document), document[0]) for document in documents]
     return Generated(found, f"generated_summaries({n}, seed={seed})")
+
+
+def generated_notes(n: int, seed: int = 0) -> Generated[Summarised]:
+    """n talks of a doctor with a patient, a line each time somebody speaks, and a note of three
+    sentences: who it is, what hurts since when, what else is or is not.
+    """
+    draws, found = random.Random(f"generated_notes {seed}"), []
+    for _ in range(n):
+        age, weeks, woman = draws.randint(20, 89), draws.randint(2, 9), draws.random() < 0.5
+        side, part = draws.choice(["left", "right"]), draws.choice(["knee", "arm", "foot", "ear"])
+        sign, has = draws.choice(["fever", "cough", "nausea", "dizziness"]), draws.random() < 0.5
+        who, she, her = ("woman", "She", "Her") if woman else ("man", "He", "His")
+        talk = [
+            "Doctor: Hello, what brings you here today?",
+            f"Patient: My {side} {part} hurts.",
+            "Doctor: For how long?",
+            f"Patient: For {weeks} weeks now.",
+            f"Doctor: Do you have any {sign}?",
+            f"Patient: {'Yes, I do' if has else 'No, I do not'}.",
+            "Doctor: How old are you?",
+            f"Patient: I am {age}.",
+        ]
+        note = (
+            f"The patient is a {age} year old {who}. {her} {side} {part} has hurt for {weeks} "
+            f"weeks. {she} {'reports' if has else 'denies'} {sign}."
+        )
+        found.append(Summarised("\n".join(talk), note))
+    return Generated(found, f"generated_notes({n}, seed={seed})")

@@ -10,6 +10,9 @@ A model that generates has `begin(*inputs) -> state` and `step(tokens (B, t), st
 The tokens returned are the new ones: without the prompt, without the end token. The model runs in
 evaluation mode and without gradients, and is left as it was.
 
+`speculative` draws as `sample` does, one text, with fewer calls of a large model: a quick one
+drafts for it, such as what `Counted` has counted.
+
 What says a symbol in each frame of a sound is read by `decoding.ctc`, also with the language model
 of words that `decoding.ngram` counts.
 
@@ -24,6 +27,8 @@ Book: 2.5
 """
 
 from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
+from deepdive.decoding.counted import Counted
+from deepdive.decoding.drafts import Speculated, speculative
 from deepdive.decoding.one_by_one import greedy, sample
 from deepdive.decoding.published import beam_settings, greedy_settings
 from deepdive.decoding.scores import (
@@ -39,8 +44,10 @@ from deepdive.decoding.scores import (
 from deepdive.decoding.session import generating
 
 __all__ = [
+    "Counted",
     "Hypothesis",
     "Rule",
+    "Speculated",
     "beam",
     "beam_settings",
     "filter_min_p",
@@ -55,5 +62,6 @@ __all__ = [
     "power_penalty",
     "renormalise",
     "sample",
+    "speculative",
     "wu_penalty",
 ]

@@ -9,9 +9,7 @@ from torch import Tensor, nn
 from deepdive.decoding.scores import (
     Rule,
     check_choice,
-    filter_min_p,
-    filter_top_k,
-    filter_top_p,
+    cut,
     follow,
     penalise,
 )
@@ -70,21 +68,10 @@ def sample(
     Raises ValueError for a temperature that is not positive and finite, and for a set that is
     empty.
     """
-    if not 0 < temperature < float("inf"):
-        raise ValueError(
-            f"temperature must be positive and finite; got {temperature}. What it tends to at 0 is "
-            "greedy(...)"
-        )
 
     def draw(scores: Tensor) -> Tensor:
-        scores = scores / temperature
-        if top_k is not None:
-            scores = filter_top_k(scores, top_k)
-        if top_p is not None:
-            scores = filter_top_p(scores, top_p)
-        if min_p is not None:
-            scores = filter_min_p(scores, min_p)
-        return torch.multinomial(scores.softmax(-1), 1, generator=generator)[:, 0]
+        left = cut(scores, temperature, top_k, top_p, min_p)
+        return torch.multinomial(left.softmax(-1), 1, generator=generator)[:, 0]
 
     return _write(model, inputs, draw, max_length, prompt, bos, eos, rules, repetition)
 

@@ -52,6 +52,31 @@ def filter_min_p(logits: Tensor, p: float) -> Tensor:
     return logits.masked_fill(logits < least, float("-inf"))
 
 
+def cut(
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+) -> Tensor:
+    """Return logits (..., V) / temperature, cut to the `top_k`, `top_p` and `min_p` sets in this
+    order.
+
+    Raises ValueError for a temperature that is not positive and finite, and for an empty set.
+    """
+    if not 0 < temperature < float("inf"):
+        raise ValueError(
+            f"temperature must be positive and finite; got {temperature}. What it tends to at 0 is "
+            "greedy(...)"
+        )
+    logits = logits / temperature
+    if top_k is not None:
+        logits = filter_top_k(logits, top_k)
+    if top_p is not None:
+        logits = filter_top_p(logits, top_p)
+    return logits if min_p is None else filter_min_p(logits, min_p)
+
+
 def penalise(logits: Tensor, read: Tensor, penalty: float) -> Tensor:
     """Return logits (R, V) with those of the tokens that were read (R, T) made less: divided by
     `penalty` above 0, multiplied by it below. 1 changes nothing.

@@ -11,7 +11,8 @@ from deepdive.fast.linear import Linear
 from deepdive.masks import describe
 
 Prompt = Tensor | Sequence[Sequence[int]]
-LONG = 32  # tokens, from where on it pays to lay the weights out anew
+LONG = 32  # tokens, from where on it pays to lay the weights out anew,
+SMALL = 2**24  # if they are so few that the processor's cache holds a good part of them
 
 
 @contextmanager
@@ -51,11 +52,18 @@ def by_columns(model: nn.Module) -> None:
     """Let the linear layers use a copy of their weights that lies in memory by columns.
 
     On a CPU, few rows times a matrix are bound by reading it, and are read a quarter faster so; the
-    copy costs as much as some 30 tokens gain. Inside `generating` only, which removes it.
+    copy costs as much as some 30 tokens gain. At 135 million weights (`benchmarks/bench_text.py`)
+    nothing is gained, and the copy takes as much memory again. Inside `generating` only, which
+    removes it.
     """
-    for module in model.modules():
-        if type(module) in (nn.Linear, Linear) and module.weight.device.type == "cpu":
-            module.__dict__["weight"] = module.weight.t().contiguous().t()
+    layers = [
+        module for module in model.modules()
+        if isinstance(module, nn.Linear) and type(module) in (nn.Linear, Linear)
+        and module.weight.device.type == "cpu"
+    ]  # fmt: skip
+    if sum(layer.weight.numel() for layer in layers) <= SMALL:
+        for layer in layers:
+            layer.__dict__["weight"] = layer.weight.t().contiguous().t()
 
 
 def first_tokens(

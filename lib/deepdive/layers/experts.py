@@ -144,7 +144,17 @@ class SparseExperts(nn.Module):
     Hook points: `probabilities` (B, T, E), the router's; `balance`, a `LossPoint`: the scalar of
     `balance_loss`, times `balance_weight`.
 
+    System: sparse_moe
+    Parent: ffn
+    What differs:
+    - many feed-forward layers stand side by side, without biases (`Experts`)
+    - a matrix scores them for each token, and few of them answer it (`TopKRouter`); in training its
+      scores may be drawn (`NoisyTopKRouter`)
+    - their answers are added up, each times its gate (`Routing.gates`)
+    - an expert may be full, and then answers 0 (`capacity`)
+    - a loss asks that all are chosen equally often (`balance_loss`, by `balance_weight`)
     Source: Shazeer et al. 2017, section 2; capacity: Fedus et al. 2022, section 2.2.
+    Book: 5.4.1
     """
 
     def __init__(

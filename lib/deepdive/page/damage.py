@@ -3,8 +3,9 @@
     damage({"masked": [Damaged(read, written), ...], "deleted": [...]}, mask="[MASK]")
 
 Each way has some draws, made by the page. A box is a token that is read; a mask stands in a box of
-its own colour. Below stands what the model has to write, where a token that is not among those read
-is marked. Python draws the first state, which stays on paper and without scripts.
+its own colour. Below stands what the model has to write; a token that is read less often than it is
+written cannot be copied, and is marked. Python draws the first state, which stays on paper and
+without scripts.
 """
 
 import hashlib
@@ -68,7 +69,7 @@ def _state(one: Damaged, mask: Sequence[str]) -> dict[str, object]:
             [token, "mask" if token in mask else "new" if gone else ""] for token, gone in written
         ],
         "says": f"It reads {len(one.read)} tokens and writes {len(one.written)}; "
-        f"{new} of these are not among those read.",
+        f"{new} of these cannot be copied.",
     }
 
 

@@ -37,8 +37,9 @@ class LearnedPosition(Position):
                 "shorten the sequence, build the model with a longer table, or use "
                 "SinusoidalPosition, which has no limit"
             )
+            rows = f" ({self.max_length + self.offset} rows, {self.offset} of them for padding)"
             raise ValueError(
-                f"position {wrong} is outside the learned table of max_length={self.max_length}: "
-                f"{FIX_NEGATIVE if wrong < 0 else fix}"
+                f"position {wrong} is outside the learned table of max_length={self.max_length}"
+                f"{rows if self.offset else ''}: {FIX_NEGATIVE if wrong < 0 else fix}"
             )
         return x + self.table(positions + self.offset)

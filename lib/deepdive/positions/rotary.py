@@ -1,9 +1,19 @@
 """Rotary positions: queries and keys are turned by their place, so that only offsets remain."""
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
 from deepdive.positions.base import Position
+
+
+@lru_cache(maxsize=16)
+def _rates(d_head: int, base: float, device: torch.device) -> Tensor:
+    """The angles of place 1, (d_head / 2,), in float64."""
+    with torch.inference_mode(False):  # another call may need them for its gradients
+        exponents = torch.arange(0, d_head, 2, dtype=torch.float64, device=device)
+        return base ** (-exponents / d_head)
 
 
 class RotaryPosition(Position):
@@ -42,8 +52,7 @@ class RotaryPosition(Position):
 
     def angles(self, positions: Tensor) -> Tensor:
         """Return the angles (..., d_head / 2) of integer `positions` (...), in float64."""
-        exponents = torch.arange(0, self.d_head, 2, dtype=torch.float64, device=positions.device)
-        return positions.double().unsqueeze(-1) * self.base ** (-exponents / self.d_head)
+        return positions.double().unsqueeze(-1) * _rates(self.d_head, self.base, positions.device)
 
     def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
         """Return rows (B, H, T, d_head) turned by positions (T,) or (B, T)."""
@@ -52,3 +61,22 @@ class RotaryPosition(Position):
         cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)  # (..., T, d_head / 2)
         x, y = rows.unflatten(-1, (-1, 2)).unbind(-1)
         return torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1).flatten(-2)
+
+
+class TailRotaryPosition(RotaryPosition):
+    """`RotaryPosition` of the last d_head entries of each row; those before them stay as they are.
+
+    So content and place can have entries of their own: in scores the two are added up.
+    Source: DeepSeek-AI 2024, section 2.1.3 (there called decoupled).
+    """
+
+    def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
+        """Return rows (B, H, T, d_head or more), the last d_head entries of each turned."""
+        before = rows.shape[-1] - self.d_head
+        if before < 0:
+            raise ValueError(
+                f"TailRotaryPosition was built for d_head={self.d_head}, but the rows are "
+                f"{rows.shape[-1]} wide: build it with d_head={rows.shape[-1]} or less"
+            )
+        turned = super().rotate(rows[..., before:], positions)
+        return torch.cat([rows[..., :before], turned], dim=-1)

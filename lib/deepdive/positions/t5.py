@@ -8,6 +8,16 @@ from torch import Tensor, nn
 from deepdive.positions.relative import RelativePosition
 
 
+def widening(distance: Tensor, n: int, max_distance: int) -> Tensor:
+    """Return which of n buckets holds each distance >= 0. In float32, as the checkpoints were
+    trained: where a bucket begins is a matter of rounding.
+    """
+    exact = n // 2
+    far = torch.log(distance.clamp(min=exact).float() / exact)
+    far = far / math.log(max_distance / exact) * (n - exact)
+    return torch.where(distance < exact, distance, (exact + far.long()).clamp(max=n - 1))
+
+
 class T5Bias(RelativePosition):
     """A number for each head and each bucket of offsets, added to the scores.
 
@@ -43,16 +53,7 @@ class T5Bias(RelativePosition):
     def buckets(self, offsets: Tensor) -> Tensor:
         """Return the bucket of each integer offset k - q, of the same shape."""
         half = self.n_buckets // 2
-        return self._widening(offsets.abs(), half) + half * (offsets > 0)
-
-    def _widening(self, distance: Tensor, n: int) -> Tensor:
-        """Return which of n buckets holds each distance >= 0. In float32, as the checkpoints were
-        trained: where a bucket begins is a matter of rounding.
-        """
-        exact = n // 2
-        far = torch.log(distance.clamp(min=exact).float() / exact)
-        far = far / math.log(self.max_distance / exact) * (n - exact)
-        return torch.where(distance < exact, distance, (exact + far.long()).clamp(max=n - 1))
+        return widening(offsets.abs(), half, self.max_distance) + half * (offsets > 0)
 
     def worth(self, q: Tensor, offsets: Tensor) -> Tensor:
         """Return table[bucket(offset)], (1, H, 1, L)."""
@@ -68,4 +69,4 @@ class CausalT5Bias(T5Bias):
 
     def buckets(self, offsets: Tensor) -> Tensor:
         """Return the bucket of each integer offset k - q, of the same shape."""
-        return self._widening(-offsets.clamp(max=0), self.n_buckets)
+        return widening(-offsets.clamp(max=0), self.n_buckets, self.max_distance)

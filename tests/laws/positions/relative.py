@@ -9,7 +9,7 @@ from deepdive.positions.alibi import ALiBi
 from deepdive.positions.disentangled import DisentangledPosition, RelativeRows
 from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.positions.music import MusicPosition
-from deepdive.positions.rotary import RotaryPosition
+from deepdive.positions.rotary import RotaryPosition, TailRotaryPosition
 from deepdive.positions.shaw import ShawPosition
 from deepdive.positions.t5 import CausalT5Bias, T5Bias
 from deepdive.positions.xl import XLPosition
@@ -136,6 +136,29 @@ def _() -> Case:
             "shifted: the same scores": shifted(lambda: RotaryPosition(4)),
         },
         refusals={"an odd width": lambda: RotaryPosition(5)},
+    )
+
+
+@case("TailRotaryPosition", TailRotaryPosition)
+def _() -> Case:
+    rows, at = random_rows(2, 3, 5, 6), torch.arange(7, 12)
+
+    def the_tail() -> tuple[Tensor, Tensor]:
+        turned = RotaryPosition(2).rotate(rows[..., 4:], at)
+        return TailRotaryPosition(2).rotate(rows, at), torch.cat([rows[..., :4], turned], dim=-1)
+
+    return Case(
+        place="position",
+        make=lambda: TailRotaryPosition(2),
+        parity="none: a part of LatentAttention, beside transformers' DeepseekV3Attention",
+        limits={
+            "as wide as the rows: rotary": lambda: (
+                TailRotaryPosition(6).rotate(rows, at),
+                RotaryPosition(6).rotate(rows, at),
+            ),
+            "the entries before it stay": the_tail,
+        },
+        refusals={"narrower rows": lambda: TailRotaryPosition(8).rotate(rows, at)},
     )
 
 

@@ -16,6 +16,7 @@ from transformers import MPNetConfig, MPNetForMaskedLM, MPNetModel
 
 from deepdive.models.bert import mpnet
 from deepdive.positions import T5Bias
+from deepdive.positions.t5 import widening
 from deepdive.published import family, from_config, load
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.objectives import permute, two_streams
@@ -102,7 +103,7 @@ def count(model: nn.Module) -> int:
 
 
 def one_sided(self: T5Bias, offsets: Tensor) -> Tensor:
-    return self._widening(offsets.abs(), self.n_buckets // 2)
+    return widening(offsets.abs(), self.n_buckets // 2, self.max_distance)
 
 
 MUTATIONS: dict[str, tuple[str, object]] = {

@@ -137,8 +137,8 @@ def test_published_sizes() -> None:
 rotate, rms = RotaryPosition.rotate, RMSNorm.forward
 MUTATIONS: dict[str, tuple[str, object]] = {
     "places from 1, for queries alone": (
-        "deepdive.positions.RotaryPosition.rotate",
-        lambda self, rows, at: rotate(self, rows, at + (rows.shape[1] == 4)),
+        "deepdive.attention.MultiHeadAttention.turned",
+        lambda self, q, k, at: (rotate(self.position, q, at + 1), rotate(self.position, k, at)),
     ),
     "the other pairs turned": (
         "deepdive.published.families.decoders.paired",

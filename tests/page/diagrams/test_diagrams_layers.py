@@ -2,7 +2,7 @@
 
 import re
 
-from deepdive.page.diagrams.layers import STEP, Sublayer, layer, one_layer, top
+from deepdive.page.diagrams.layers import STEP, Sublayer, layer, norm_first, one_layer, top
 
 THREE = [Sublayer("self", "query", "one & two"), Sublayer("cross", "key"), Sublayer("ff", "value")]
 
@@ -15,6 +15,16 @@ def test_sublayers_stand_one_above_the_other_each_with_its_norm() -> None:
     assert "one &amp; two" in drawn
     assert "× 6" in drawn
     assert top(400, THREE) == 400 - 3 * STEP
+
+
+def test_a_norm_that_comes_first_stands_below_its_sublayer_and_the_sum_above() -> None:
+    drawn = "".join(norm_first(100, 400, THREE, "RMS norm"))
+    words = re.findall(r'y="([\d.]+)" font-size="\d+"[^>]*>([^<]+)<', drawn)
+    upwards = [word for _, word in sorted(words, key=lambda each: -float(each[0]))]
+    assert "add &amp; norm" not in drawn
+    assert [w for w in upwards if w != "one &amp; two"] == [
+        word for part in THREE for word in ("RMS norm", part.name, "+")
+    ]
 
 
 def test_a_memory_comes_to_the_sublayer_before_the_last() -> None:

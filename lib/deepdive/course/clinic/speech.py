@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import torch
@@ -23,11 +23,10 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
-from deepdive.course.clinic.ward import Ward, draw_losses, taught
+from deepdive.course.clinic.ward import Ward, draw_losses, taught, taught_once
 from deepdive.decoding.ctc import greedy
 from deepdive.evaluate.transcripts import word_error_rate
 from deepdive.page.plotting import with_alt
-from deepdive.training.seeds import undisturbed
 
 RATE, FRAME, STEP, FLOOR = 2000, 40, 20, 1e-4
 SYMBOLS = "- AENT"  # the blank, the space, four letters
@@ -259,21 +258,7 @@ def _batch(step: int) -> Sounds:
     return sounds(16, 1000 + 2 * step)
 
 
-@cache
-def _weights(seed: int, steps: int) -> tuple[Mapping[str, Tensor], list[float]]:
-    model, curve = _trained(HEALTHY, seed, steps)
-    return model.state_dict(), curve
-
-
-def _healthily(seed: int, steps: int) -> tuple[Recogniser, list[float]]:
-    """A recogniser of healthy training, whose parts may then be exchanged."""
-    weights, curve = _weights(seed, steps)
-    with undisturbed():
-        model = Recogniser(HEALTHY)
-    model.load_state_dict(weights)
-    return model, [*curve]
-
-
+_healthily = taught_once(partial(_trained, HEALTHY), partial(Recogniser, HEALTHY))
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
 admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
 misjudged, unproven = WARD.misjudged, WARD.unproven

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -138,6 +139,28 @@ def taught(
                 return judge(model).item()
 
         return model, course(lambda _: None, step, told, steps)
+
+
+def taught_once(
+    train: Callable[[int, int], tuple[M, list[float]]], make: Callable[[], M]
+) -> Callable[[int, int], tuple[M, list[float]]]:
+    """Return `train(seed, steps)`, which trains once for each seed and number of steps: each call
+    returns a model of its own, with these weights, whose parts may then be exchanged.
+    """
+
+    @cache
+    def weights(seed: int, steps: int) -> tuple[Mapping[str, Tensor], list[float]]:
+        model, curve = train(seed, steps)
+        return model.state_dict(), curve
+
+    def again(seed: int, steps: int) -> tuple[M, list[float]]:
+        kept, curve = weights(seed, steps)
+        with undisturbed():
+            model = make()
+        model.load_state_dict(kept)
+        return model, [*curve]
+
+    return again
 
 
 def draw_losses(axes: Axes, patient: Examined, well: Examined, of: str) -> None:

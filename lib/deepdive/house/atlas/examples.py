@@ -16,7 +16,14 @@ from torch import Tensor, nn
 
 from deepdive import attention, positions
 from deepdive.attention import MultiHeadAttention
-from deepdive.layers import FeedForward, GatedFeedForward, SandwichNorm, gelu
+from deepdive.layers import (
+    FeedForward,
+    GatedFeedForward,
+    SandwichNorm,
+    SparseExperts,
+    TopKRouter,
+    gelu,
+)
 from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.heads import Chooser
 from deepdive.layers.patches import joined
@@ -71,9 +78,13 @@ from deepdive.models.text import (
     gpt2,
     gpt3,
     gpt_neo,
+    led,
     llama,
+    megatron,
     pegasus,
     plbart,
+    prophetnet,
+    switch,
     t5,
 )
 from deepdive.models.transformer import fsmt, transformer
@@ -289,6 +300,7 @@ EXAMPLES: dict[str, Example] = {
     # layers
     "ffn": Example(lambda: FeedForward(16, 32, gelu)),
     "glu_variants": Example(lambda: GatedFeedForward(16, 24)),
+    "sparse_moe": Example(lambda: SparseExperts(TopKRouter(16, 3), 16, 32)),
     "residual_norm": Example(
         lambda: SandwichNorm(16), lambda joint, x: joint(x, lambda rows: rows)
     ),
@@ -297,9 +309,12 @@ EXAMPLES: dict[str, Example] = {
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
     "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
     "t5": Example(lambda: t5.t5(t5.TINY), TRANSFORMER, 32),
+    "switch": Example(lambda: switch.switch(switch.TINY), TRANSFORMER, 32),
     "bart": Example(lambda: bart.bart(bart.TINY), TRANSFORMER, 32),
     "plbart": Example(lambda: plbart.plbart(plbart.TINY), TRANSFORMER, 32),
     "pegasus": Example(lambda: pegasus.pegasus(pegasus.TINY), TRANSFORMER, 32),
+    "led": Example(lambda: led.led(led.TINY), TRANSFORMER, 32),
+    "prophetnet": Example(lambda: prophetnet.prophetnet(prophetnet.TINY), TRANSFORMER, 32),
     "speech2text": Example(lambda: speech2text.speech2text(speech2text.TINY), FRAMES, 32),
     "speech2text2": Example(_behind_wav2vec2, _listening((400,)), 32),
     "whisper": Example(lambda: whisper.whisper(whisper.TINY), FRAMES, 32),
@@ -394,6 +409,7 @@ EXAMPLES: dict[str, Example] = {
     # decoders
     "gpt": _tokens(lambda: gpt.gpt(gpt.TINY)),
     "gpt2": _tokens(lambda: gpt2.gpt2(gpt2.TINY)),
+    "megatron": _tokens(lambda: megatron.megatron(megatron.TINY)),
     "gpt3": _tokens(lambda: gpt3.gpt3(gpt3.TINY, band=3)),
     "gpt_neo": _tokens(lambda: gpt_neo.gpt_neo(gpt_neo.TINY, band=3)),
     "ctrl": _tokens(lambda: ctrl.ctrl(ctrl.TINY)),

@@ -1,16 +1,16 @@
 """LED, the Longformer that writes: BART with an encoder for long texts. Beltagy et al. 2020,
 "Longformer: The Long-Document Transformer", section 7.
 
-Parent: BART (`deepdive.models.text.bart`).
+System: led
+Parent: bart
 What differs:
 - a token of the encoder sees `window` / 2 on each side, and the first one sees all and is seen by
-  all (`n_global`), as Longformer's (`LongformerAttention`): a cost of T * window, not T^2;
+  all (`n_global`), as Longformer's (`LongformerAttention`): a cost of T * window, not T^2
 - the encoder has 16,384 places, begun as copies of BART's 1,024 (`max_length`); the decoder, which
-  is BART's, keeps its own number (`max_written`);
-- the tables have no reserved rows in front (`led`).
-
-Source: Beltagy et al. 2020, section 7, and their released code. Book: section 5.2.2.1. Checkpoints:
-LEDForConditionalGeneration (`deepdive.published.load`).
+  is BART's, keeps its own number (`max_written`)
+- the tables have no reserved rows in front (`led`)
+Source: Beltagy et al. 2020, section 7, and their released code.
+Book: 5.2.2.1
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Switch Transformer. Fedus, Zoph and Shazeer 2022, "Switch Transformers: Scaling to Trillion
 Parameter Models with Simple and Efficient Sparsity".
 
-Parent: T5 (`deepdive.models.text.t5`, all of its code kept).
+System: switch
+Parent: t5
 What differs:
 - in every second layer, say, many feed-forward layers stand in the place of one, and each token
-  meets one of them (`sparse`, a `SparseExperts` with a `SwitchRouter`);
+  meets one of them (`sparse`, a `SparseExperts` with a `SwitchRouter`)
 - an expert takes a number of tokens of a text; those that find it full pass by in the residual
-  stream (`capacity`);
-- a loss asks that the experts get equally many tokens (`balance_weight`; `collect_losses`).
-
+  stream (`capacity`)
+- a loss asks that the experts get equally many tokens (`balance_weight`; `collect_losses`)
 Source: Fedus et al. 2022, section 2.
-Book: section 5.4.1. Checkpoints: SwitchTransformersForConditionalGeneration.
+Book: 5.4.1
 """
 
 from dataclasses import dataclass

@@ -9,6 +9,7 @@ from deepdive.page.palette import ROLES
 
 WIDE, TALL, STEP = 176.0, 34.0, 95.0  # a sublayer's box, and what it takes with its norm
 LEFT = 26.0  # how far the residual goes around it
+FIRST_STEP = 120.0  # what a sublayer takes with a norm before it and a sum behind it
 
 
 class Sublayer(NamedTuple):
@@ -66,6 +67,40 @@ def layer(x: float, y: float, sublayers: Sequence[Sublayer], times: str = "") ->
             f'<rect x="{x - 50:g}" y="{norm - 11:g}" width="100" height="22" rx="11" '
             f'fill="{ROLES["residual"]}" fill-opacity="0.16" stroke="{ROLES["residual"]}"/>',
             text(x, norm + 1, "add & norm", 13),
+            beside(x + WIDE / 2 + 18, middle, note),
+        ]
+    return body
+
+
+def norm_first(x: float, y: float, sublayers: Sequence[Sublayer], norm: str = "norm") -> list[str]:
+    """Draw a layer upwards from (x, y) whose norms stand before the sublayers.
+
+    The stream goes around each norm and its sublayer on the left, and is added behind them. The
+    middle of sublayer i's norm is at y - 30 - i * FIRST_STEP.
+    """
+    height, around, residual = FIRST_STEP * len(sublayers), x - WIDE / 2 - LEFT / 2, "residual"
+    body = [
+        f'<rect x="{x - WIDE / 2 - LEFT - 10:g}" y="{y - height - 2:g}" '
+        f'width="{WIDE + LEFT + 20:g}" height="{height - 2:g}" rx="10" fill="currentColor" '
+        f'fill-opacity="0.04" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="4 3"/>',
+    ]
+    for i, (name, role, note) in enumerate(sublayers):
+        bottom = y - i * FIRST_STEP
+        low, middle, high = bottom - 30, bottom - 70, bottom - 106
+        body += [
+            arrow(x, bottom, x, low + 11),
+            f'<rect x="{x - 50:g}" y="{low - 11:g}" width="100" height="22" rx="11" '
+            f'fill="{ROLES[residual]}" fill-opacity="0.16" stroke="{ROLES[residual]}"/>',
+            text(x, low + 1, norm, 13),
+            arrow(x, low - 11, x, middle + TALL / 2),
+            box(x, middle, name, role),
+            arrow(x, middle - TALL / 2, x, high + 10),
+            f'<path d="M {x:g} {bottom - 8:g} H {around:g} V {high:g} H {x - 20:g}" fill="none" '
+            f'stroke="{ROLES[residual]}" stroke-width="2.5"/>',
+            arrow(x - 24, high, x - 10, high, residual, 2.5),
+            f'<circle cx="{x:g}" cy="{high:g}" r="10" fill="{ROLES[residual]}" '
+            f'fill-opacity="0.16" stroke="{ROLES[residual]}"/>',
+            text(x, high + 1, "+", 15),
             beside(x + WIDE / 2 + 18, middle, note),
         ]
     return body

@@ -4,6 +4,7 @@
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
 `noises`        BART's five ways to damage a text
 `gap_sentences` Pegasus': the sentences that say most of the rest
+`futures`       ProphetNet's: the next token, guessed from fewer and fewer
 `orders`        permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
 `replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
@@ -21,10 +22,17 @@
 `units`         HuBERT's: the unit of a hidden row, made by k-means
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
+`answers`       of tuning: answers that are given (`answer_loss`), or preferred (`dpo_loss`)
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
+from deepdive.training.objectives.answers import (
+    answer_loss,
+    dpo_loss,
+    implicit_reward,
+    log_probability,
+)
 from deepdive.training.objectives.codes import (
     contrastive_loss,
     diversity_loss,
@@ -40,6 +48,7 @@ from deepdive.training.objectives.distillation import (
     soft_cross_entropy,
 )
 from deepdive.training.objectives.entities import mask_entities
+from deepdive.training.objectives.futures import future_loss
 from deepdive.training.objectives.gap_sentences import gap_sentences, principal, unigram_f1
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.noises import (
@@ -115,6 +124,7 @@ __all__ = [
     "Units",
     "adversarial_loss",
     "align",
+    "answer_loss",
     "ask_recurring",
     "averaged_states",
     "bilm_loss",
@@ -133,11 +143,13 @@ __all__ = [
     "delete_each",
     "distillation_loss",
     "diversity_loss",
+    "dpo_loss",
     "electra_loss",
     "electra_losses",
     "fill_gaps",
     "follow",
     "frames_needed",
+    "future_loss",
     "gap_sentences",
     "hard_distillation",
     "hidden_cosine",
@@ -148,9 +160,11 @@ __all__ = [
     "hide_spans",
     "hinge_losses",
     "hungarian",
+    "implicit_reward",
     "infill",
     "keep_probability",
     "layer_states",
+    "log_probability",
     "make_units",
     "mask_each",
     "mask_entities",

@@ -9,12 +9,15 @@ import torch
 from torch import Tensor
 
 from deepdive.layers import PostNorm, relu
+from deepdive.layers.machines import Machines
 from deepdive.masks import Causal
-from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo
+from deepdive.models.text import ctrl, gpt, gpt2, gpt3, gpt_neo, megatron
 from deepdive.models.text.gpt import GPT
 from deepdive.models.text.gpt_config import GPTConfig, full_attention
+from deepdive.models.text.megatron import Megatron
 from deepdive.models.transformer import transformer
 from deepdive.positions import SinusoidalPosition
+from deepdive.training.objectives.generative import next_token_loss
 from laws import Case, Pair, case
 from laws.models.transformer.transformer import ORDER, ROW, step_or_all
 
@@ -152,3 +155,53 @@ def _() -> Case:
 
     limits = {"its code is a token": a_code_is_a_token, "GPT-2's around: GPT-2": gpt2_s_places}
     return decoder(ctrl.ctrl, ctrl.TINY, "transformers CTRLLMHeadModel", limits)
+
+
+@case("megatron", Megatron)
+def _() -> Case:
+    """On one machine; on two it is in tests/models/text/test_parity_megatron.py."""
+
+    def one_machine() -> tuple[Tensor, Tensor]:
+        torch.manual_seed(0)
+        second = gpt2.gpt2(gpt2.TINY).double()
+        expected = second(ROW)
+        return megatron.split(second, Machines())(ROW), expected
+
+    def its_loss() -> tuple[Tensor, Tensor]:
+        torch.manual_seed(0)
+        model = megatron.megatron(megatron.TINY).double().eval()
+        return model.loss(LONG), next_token_loss(model(LONG), LONG)
+
+    def told() -> tuple[Tensor, Tensor]:
+        """All weights, from the shares of all machines."""
+        torch.manual_seed(0)
+        second = gpt2.gpt2(gpt2.TINY).double()
+        weights = {name: tensor.clone() for name, tensor in second.state_dict().items()}
+        model = megatron.split(second, Machines())
+        again = gpt2.gpt2(gpt2.TINY).double()
+        again.load_state_dict(megatron.whole(model))
+        second = gpt2.gpt2(gpt2.TINY).double()
+        second.load_state_dict(weights)
+        return again(ROW), second(ROW)
+
+    def cut_in_two() -> Machines:
+        machines = Machines()
+        machines.ways = 2
+        return machines
+
+    limits = {
+        "one machine: GPT-2": one_machine,
+        "its loss: cross-entropy of all logits": its_loss,
+        "split and whole again": told,
+    }
+    refusals = {
+        "a vocabulary that cannot be cut": lambda: megatron.megatron(
+            megatron.TINY, cut_in_two(), vocab_size=33
+        ),
+        "heads that cannot be cut": lambda: megatron.megatron(
+            megatron.TINY, cut_in_two(), n_heads=1
+        ),
+        "a token outside the vocabulary": lambda: megatron.megatron(megatron.TINY)(ROW + 32),
+    }
+    parity = "transformers GPT2LMHeadModel, on two processes"
+    return decoder(megatron.megatron, megatron.TINY, parity, limits, refusals)

@@ -1,0 +1,75 @@
+"""LoRA: a frozen layer beside which a narrow one learns. Hu et al. 2021, "LoRA: Low-Rank Adaptation
+of Large Language Models".
+"""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+
+
+class LoRA(nn.Module):
+    """y = frozen(x) + alpha / rank * x @ A^T @ B^T, with A (rank, in) and B (out, rank).
+
+    B begins at 0, so that nothing is changed at the start; A as `nn.Linear` draws its weights.
+    Tuning moves rank * (in + out) numbers where the layer has in * out, and `merged` adds them
+    to it: a tuned layer then costs what the layer cost.
+    Raises ValueError for a rank that is no correction: above in or out.
+    Source: Hu et al. 2021, section 4.1.
+    """
+
+    def __init__(self, frozen: nn.Linear, rank: int, alpha: float | None = None) -> None:
+        super().__init__()
+        positive(rank=rank)
+        sides = frozen.in_features, frozen.out_features
+        if rank > min(sides):
+            raise ValueError(
+                f"rank={rank} is above a side of the layer, {sides[0]} to {sides[1]}: tune the "
+                "layer itself"
+            )
+        self.frozen = frozen.requires_grad_(False)
+        self.rank, self.scale = rank, 1.0 if alpha is None else alpha / rank
+        self.A = nn.Parameter(frozen.weight.new_empty(rank, sides[0]))
+        self.B = nn.Parameter(frozen.weight.new_zeros(sides[1], rank))
+        nn.init.kaiming_uniform_(self.A, a=5**0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (..., out) for x (..., in)."""
+        moved: Tensor = self.frozen(x) + self.scale * F.linear(F.linear(x, self.A), self.B)
+        return moved
+
+    @torch.no_grad()
+    def merged(self) -> nn.Linear:
+        """Return the frozen layer, to whose weight alpha / rank * B A has been added."""
+        self.frozen.weight += self.scale * self.B @ self.A
+        return self.frozen.requires_grad_(True)
+
+
+def adapt(model: nn.Module, rank: int, endings: Sequence[str], alpha: float | None = None) -> int:
+    """Freeze `model`, put a `LoRA` in place of each linear layer whose name ends so ("attn.q"), and
+    return how many numbers learn now. Raises ValueError where no layer is called so.
+    """
+    found = [
+        (name, layer) for name, layer in model.named_modules()
+        if isinstance(layer, nn.Linear) and name.endswith(tuple(endings))
+    ]  # fmt: skip
+    if not found:
+        raise ValueError(
+            f"endings={list(endings)}: no linear layer of {type(model).__name__} is called so; see "
+            "model.named_modules()"
+        )
+    model.requires_grad_(False)
+    for name, layer in found:
+        model.set_submodule(name, LoRA(layer, rank, alpha))
+    return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+
+def merge(model: nn.Module) -> None:
+    """Put the merged layer in place of each `LoRA`; all of the model may learn again."""
+    for name, layer in list(model.named_modules()):
+        if isinstance(layer, LoRA):
+            model.set_submodule(name, layer.merged())
+    model.requires_grad_(True)
