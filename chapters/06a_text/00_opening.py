@@ -60,9 +60,10 @@ show(
 # 6a.1 builds the first GPT and asks what it has learned. 6a.2 puts today's parts in, one at a time,
 # and measures each. 6a.3 reads a published model whose weights have four bits, and lets it speak.
 # 6a.4 lets an encoder and a decoder undo damage, and asks which damage teaches most. 6a.5 asks
-# how the next word is chosen, and what each rule cuts off. 6a.7 changes no weight, and asks what a
-# model takes from the text in front of it. 6a.8 makes true summaries false, and asks whether their
-# scores tell. 6a.9 tunes a finished model, and asks what else changes with it.
+# how the next word is chosen, and what each rule cuts off. 6a.6 trains many small models, and asks
+# what they say of a large one. 6a.7 changes no weight, and asks what a model takes from the text in
+# front of it. 6a.8 makes true summaries false, and asks whether their scores tell. 6a.9 tunes a
+# finished model, and asks what else changes with it.
 #
 # Real text is Shakespeare's plays (tinyshakespeare), articles of Wikipedia (wikitext2), film
 # reviews, abstracts, sentences of seven topics (sib200), and talks of doctors with patients; the
@@ -78,6 +79,7 @@ show(
 # | 6a.3 | [A language model in 98 MB](03_four_bits.ipynb) | What do bits cost? | 16 |
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
 # | 6a.5 | [Choosing the next word](05_sampling.ipynb) | Why not take the likeliest? | 17 |
+# | 6a.6 | [How large, and how long?](06_scaling.ipynb) | Where does money go? | 20 |
 # | 6a.7 | [Four filled-in forms, and an empty one](07_in_context.ipynb) | What is learned? | 17 |
 # | 6a.8 | [Is a summary with a high score true?](08_summaries.ipynb) | What does ROUGE see? | 18 |
 # | 6a.9 | [Tuned, and adapted to a domain](09_cards.ipynb) | What else changes? | 17 |
