@@ -5,6 +5,8 @@ Beside the row that has read token t stand the rows of streams, one place ahead,
 nothing yet. All go through the same weights, and each guesses token t + 1: the first from all
 tokens, the second without the last of them, and so on. Decoding asks the first alone.
 
+Long because its decoder is one of its own: a state stands for a token of each stream.
+
 System: prophetnet
 Parent: transformer
 What differs:
