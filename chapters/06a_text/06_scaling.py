@@ -77,9 +77,9 @@ seen = [(run.n, d, lost) for run in runs for d, lost in zip(run.d, run.loss, str
 valley(chinchilla.law, seen, budget=12, size=6)
 
 # %% [markdown]
-# *Loss, in nats a letter on text that no model has read, over the size of the model; the whole curve
-# costs the budget. Dots are fifteen small models, trained for this page; the curve is a law that
-# was fitted to them. Move the budget, then your model.*
+# *Loss, in nats a letter on text that no model has read, over the size of the model; the whole
+# curve costs the budget. Dots are fifteen small models, trained for this page; the curve is a law
+# that was fitted to them. Move the budget, then your model.*
 #
 # 1. Take 1.0 million million operations. Where is the ring? Move your model to a tenth of its size,
 #    and to ten times its size. Which is worse?
@@ -251,8 +251,8 @@ for mark, loss in zip(marks, here["loss"], strict=True):
 #
 # A first attempt tried rates at the three smallest sizes only and went on along their line. It gave
 # the largest model 0.00081, where trials now put the least loss near 0.004; with three seeds that
-# model then lost 2.08 to 2.09 nats at half a million letters, where it now loses 1.97 to 1.98. A law
-# fitted to those runs would have called large models poor. They were made again.
+# model then lost 2.08 to 2.09 nats at half a million letters, where it now loses 1.97 to 1.98. A
+# law fitted to those runs would have called large models poor. They were made again.
 #
 # The line is still not each size's own best. It gives the largest model 0.0019; of its own four
 # trials those at 0.003 and 0.006 lost 0.06 nats less than the one at 0.0015.
@@ -625,10 +625,11 @@ print("answers 1 and 2 hold")
 #
 # One budget has a valley: too small a model on the left, too little text on the right. Where its
 # lowest point lies, and by which power of the budget it moves, two exponents say, which are fitted
-# to small runs: $a = \beta / (\alpha + \beta)$. How large, and how long: for this page's letters the
-# best size grows as the budget to the power of 0.79, with an interval from 0.53 to 0.90, so that ten
-# times the money wants a model about six times as large. What the small runs said of a large one
-# held for one of two laws, so a foretelling is a reason to make a middle run before the last.
+# to small runs: $a = \beta / (\alpha + \beta)$. How large, and how long: for this page's letters
+# the best size grows as the budget to the power of 0.79, with an interval from 0.53 to 0.90, so
+# that ten times the money wants a model about six times as large. What the small runs said of a
+# large one held for one of two laws, so a foretelling is a reason to make a middle run before the
+# last.
 #
 # ## Further reading
 #

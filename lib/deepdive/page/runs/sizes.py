@@ -163,7 +163,8 @@ def _learn(
 
 SMALL = (Shape(2, 12), Shape(2, 20), Shape(2, 32))
 LARGER = (Shape(2, 48), Shape(3, 64))
-TRIED = dict.fromkeys(SMALL, RATES) | dict.fromkeys(LARGER, [rate / 2 for rate in RATES])
+SLOWER = tuple(rate / 2 for rate in RATES)
+TRIED = dict.fromkeys(SMALL, RATES) | dict.fromkeys(LARGER, SLOWER)
 GRID = dict.fromkeys(SMALL, MARKS) | dict.fromkeys(LARGER, MARKS[:2])
 
 
