@@ -1,15 +1,17 @@
 # %% [markdown] tags=["slide"]
 # # Sentiment spans: does the head that looks at the words find them?
 #
+# A small T5 is asked which words of a review are negative. Some of its heads look at exactly these
+# words while it writes them. Are they what finds them?
+#
 # *the film is superb and elegant , but the acting is truly awful .* Asked what is `negative` here,
-# a small T5 writes *truly awful*. Asked what is `positive`, it writes *superb and elegant*. One
-# word of what it reads has changed. Some of its heads look at exactly the right words while they
-# are written, whichever was asked for. That makes a fine picture, and a tempting sentence below
-# it: *this head finds the span.* Does it? Choose a head, and switch heads off.
+# it writes *truly awful*. Asked what is `positive`, it writes *superb and elegant*. One word of
+# what it reads has changed. The heads' looks make a fine picture, and a tempting sentence below it:
+# *this head finds the span.* Choose a head, and switch heads off.
 #
 # <small>Book 5.5 · before this page: [T5](../chapters/05_efficient/10_t5.ipynb) and
-# [the decoder](../chapters/02_transformer/12_decoder.ipynb) · 20 min to read · about a minute and a
-# half to run on one core; the long runs are kept</small>
+# [the decoder](../chapters/02_transformer/12_decoder.ipynb) ·
+# 20 min to read · about a minute and a half to run on one core; the long runs are kept</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -31,7 +33,7 @@ if find_spec("deepdive") is None:
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
-# %% Draw the heads tags=["slide", "fold"]
+# %% Kept trainings tags=["fold"]
 import json
 
 from deepdive.page.experiments import kept, sweep
@@ -49,6 +51,7 @@ drawn = [one for data in ("generated", "films") for row in rows
          if row["data"] == data for one in row["picture"]]  # fmt: skip
 
 
+# %% What is drawn tags=["slide", "fold"]
 def places(shown):
     """Which words of the text answer."""
     first = len(shown["text"][: shown["start"]].split())
@@ -345,6 +348,7 @@ def groups(row):
     }
 
 
+# %% A column for each seed tags=["surprise", "fold"]
 def by_seed(some):
     """A column for each training."""
     each = {f"seed {row['seed']}": groups(row) for row in some}

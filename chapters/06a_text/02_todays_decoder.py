@@ -230,6 +230,12 @@ for part, each in both.items():
 # Those are the losses on the whole last tenth, from the best to the worst of five seeds. For this
 # budget the author of nanoGPT reports 1.88 nats (its README, 20 batches of that tenth).
 
+# %% [markdown]
+# ### On a card
+#
+# The same README reports 1.4697 nats on a card: six layers, 384 wide, 256 letters of context, 5,000
+# steps. GPT-2's decoder of this library with those settings, three runs at once on an H200:
+
 # %% nanoGPT's settings for a card, run on one tags=["fold"]
 file = kept("06a_text", "on_a_card")
 if profile() == "experiment" and torch.cuda.is_available():
@@ -245,10 +251,8 @@ table([{"seed": row["seed"], "first half": row["chosen"], "second half": row["te
       if cards else None, caption="nats a letter; the first half chose when to stop")  # fmt: skip
 
 # %% [markdown]
-# The same README reports 1.4697 nats on a card: six layers, 384 wide, 256 letters of context, 5,000
-# steps. GPT-2's decoder of this library, with those settings on an H200 (three runs at once), comes
-# to 1.467 to 1.484 on the whole tenth, from the best to the worst of three seeds, and the half that
-# chose is the easier one.
+# On the whole tenth that is 1.467 to 1.484, from the best to the worst of three seeds. The half
+# that chose when to stop is the easier one.
 
 # %% [markdown] tags=["slide"]
 # ## The same table at four times the rate

@@ -96,7 +96,7 @@ def build_prompt(built: Built, key: str = "", number: int = 0) -> Html:
         ),
         prompt=escape(built.prompt(key, number)), share=built.shares[key][number] / 10,
         words=built.words, said=escape(said), blue=ROLES["key"], red=ROLES["query"],
-        focus=ROLES["weight"], script=script(_SCRIPT, id=name, values=given),
+        focus=ROLES["weight"], grey=ROLES["score"], script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
     return Html(html, f"[a prompt: {said}]")
 
@@ -126,7 +126,7 @@ _PAGE = """\
 .bu input {{ accent-color: {blue}; }}
 .bu :focus-visible {{ outline: 3px solid {focus}; outline-offset: 2px; }}
 .bu pre {{ white-space: pre-wrap; margin: .6em 0; padding: .5em .7em; font-size: .95rem;
-  line-height: 1.4; background: none; border: 1px solid #8a8a8a; min-height: 16.5em; }}
+  line-height: 1.4; background: none; border: 1px solid {grey}; min-height: 16.5em; }}
 .bu-line {{ display: flex; height: 1.4rem; background: {red}; }}
 .bu-line i {{ background: {blue}; border-right: 2px solid Canvas; }}
 .bu-ends {{ display: flex; justify-content: space-between; }}
