@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from deepdive.course.questions import FILES, load
 from deepdive.decoding.scores import filter_min_p, filter_top_p
+from deepdive.evaluate.scaling import Chinchilla
 from deepdive.evaluate.summaries import rouge
 from deepdive.layers import GatedFeedForward, LayerNorm, RMSNorm
 from deepdive.models.text.gpt import TINY, gpt
@@ -25,9 +26,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_43_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [43, 12, 12]
-    assert len(ITEMS) == 67
+def test_there_are_46_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [46, 12, 12]
+    assert len(ITEMS) == 70
 
 
 # -- the numbers
@@ -53,6 +54,17 @@ def nuclei(share: float, least: float) -> tuple[float, ...]:
     logits = torch.tensor([40.0, 30, 20, 8, 2]).log()
     kept = (filter_top_p(logits, share), filter_min_p(logits, least))
     return tuple(float(each.isfinite().sum()) for each in kept)
+
+
+def valley(n: float, d: float) -> float:
+    """What a model loses by its size and by its text, both powers one half."""
+    return Chinchilla(1, 4, 4, 0.5, 0.5)(n, d)
+
+
+def grown(alpha: float, beta: float) -> tuple[float, ...]:
+    """By how much the best size and its text grow with 16 times the budget."""
+    law = Chinchilla(1, 1, 1, alpha, beta)
+    return tuple(more / less for more, less in zip(law.best(96), law.best(6), strict=True))
 
 
 def pairs_seen(length: int, side: int = 3) -> float:
@@ -87,6 +99,15 @@ NUMBERS: Numbers = {
     },
     "nucleus-of-five": {"3 and 4": nuclei(0.8, 0.1), "4 and 5": nuclei(0.95, 0.05)},
     "guess-that-stays": {"0.4": (min(1, 0.2 / 0.5),), "0.1": (0.2 * 0.5,), "0.2": (0.2,)},
+    "valley-of-256": {
+        "3": (valley(16, 16),), "3.5": (valley(64, 4),), "5.25": (valley(256, 1),),
+        "2": (valley(16, 16) - 4 / 16**0.5,),
+    },
+    "growth-of-two-powers": {
+        "8 times the size, 2 times the text": grown(1 / 4, 3 / 4),
+        "2 times the size, 8 times the text": grown(3 / 4, 1 / 4),
+        "4 times the size, 4 times the text": grown(1 / 2, 1 / 2),
+    },
     "nothing-divided-out": {"2 : 5": (2, 5), "10 : 1": (2 * 5, 1), "5 : 2": (5, 2)},
     "prompt-read-once": {
         "360": (4 * 40 + 10 * 20,), "600": (10 * (40 + 20),), "180": (4 * 40 + 20,),
