@@ -68,7 +68,9 @@ def planted():
 
 runs = runs_of(lambda row: row["parameters"]) if of["grid"] else planted()
 chinchilla = fitted(Chinchilla, runs, draws=DRAWS)
-print("real runs" if of["grid"] else "no kept runs here: losses are generated", "|", chinchilla.law)
+floor, a, b, alpha, beta = chinchilla.law
+print("real runs" if of["grid"] else "no kept runs here: losses are generated",
+      f"| loss = {floor:.2f} + {a:.3g} / N^{alpha:.2f} + {b:.2g} / D^{beta:.2f}")  # fmt: skip
 
 # %% One budget, every size tags=["slide", "fold"]
 from deepdive.page.valley import valley
