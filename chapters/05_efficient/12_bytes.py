@@ -70,7 +70,7 @@ letters = ByteTokenizer(BYT5_SPECIALS)
 byte_pieces("how many calories has a banana", pieces)
 
 # %% [markdown]
-# *Each frame is one token. A space is drawn as a low line, and belongs to the piece behind it.*
+# *Each frame is one token. A space is drawn as a low line; a piece takes in the space before it.*
 #
 # 1. Lose one letter in the middle of a long word. How many pieces go, how many bytes?
 # 2. Make a letter a capital. What becomes of its piece?
@@ -127,8 +127,8 @@ table([{"model": name, "layers": f"{c.n_layers} + {c.n_decoder_layers}",
       caption="millions of weights, and the share of them that stands in tables")  # fmt: skip
 
 # %% [markdown]
-# As many weights, spent otherwise. A row of the big table is touched only when its piece is read; a
-# layer's weights work for every byte. So ByT5 also does far more for each text.
+# As many weights, spent otherwise. A row of the table for reading works only when its piece
+# comes; a layer's weights work for every byte. So ByT5 also does far more for each text.
 #
 # ## Who pays how much
 #
@@ -349,15 +349,15 @@ table(shown or [{"letters": "no kept file here"}],
 
 # %% [markdown]
 # - **As they are.** Pieces are ahead with each seed, with 92.5 to 83.7 on average. Three seeds make
-#   the interval wide: it goes from 18.4 behind to 1.0 ahead.
-# - **A tenth spoiled.** Two of the four intervals contain 0, and the 2.4 of capitals is less than
-#   the 4.4 by which other requests may move a share. Pieces are ahead no longer.
+#   the interval wide: bytes may be 18.4 behind or 1.0 ahead.
+# - **A tenth spoiled.** Pieces are ahead no longer. Two of the four intervals contain 0, and
+#   the 2.4 of capitals is less than the 4.4 by which other requests may move a share.
 # - **A fifth and more.** Bytes are ahead in all four ways, by 8.7 to 23.8. No interval contains 0.
 #
 # The last column is about the prediction: whatever is done to the letters, and at each rate, the
-# reader of pieces loses more, and no interval contains 0. The counts above show what happens to
-# its texts. With a fifth of its letters lost a request has fewer bytes than before, but more
-# pieces: words fall apart into shorter ones.
+# reader of pieces loses more, and no interval contains 0. The counts above suggest why. With a
+# fifth of its letters lost a request has fewer bytes than before, but more pieces: words fall apart
+# into shorter ones.
 #
 # Both readers are small, learned with one rate, and met no misprint before the test. Misprints in
 # training may help the reader of pieces; exercise 3 asks how much.
@@ -373,8 +373,8 @@ compare("byt5")
 # %% [markdown]
 # *Grey is as it was, lit is new, dashed is gone.* The code is T5's; what differs are numbers: 384
 # rows in the table, an encoder three times as deep as the decoder, wider layers. In its lesson
-# before any task, hidden spans are 20 bytes long on average where T5's are 3 pieces long, and the
-# marks are the last bytes of the table, which UTF-8 hardly uses.
+# before any task, hidden spans are 20 bytes long on average where T5's are 3 pieces long. The last
+# bytes, which UTF-8 hardly uses, mark where a span was.
 #
 # ## Common mistake
 #
@@ -388,9 +388,9 @@ print("the first three bytes:", octets[:3].decode(errors="replace"))
 assert octets[:4].decode() == "Grü"
 
 # %% [markdown]
-# The mend: cut where a character begins, `text[:n]` before `encode`, and count both. The same holds
-# for what a model writes: a byte that does not fit the one before it is no character. It is decoded
-# to a sign that says so, and nothing fails.
+# The mend: cut where a character begins, `text[:n]` before `encode`, and count both letters and
+# bytes. A model, too, may write a byte that does not fit the one before it. It is decoded to a
+# sign that says so, and nothing fails.
 
 # %% [markdown] tags=["aside"]
 # ## In practice
@@ -401,12 +401,12 @@ assert octets[:4].decode() == "Grü"
 # | typed text, misprints, names, new words | bytes, or pieces and misprints in training |
 # | many scripts in one model | bytes, if the length can be paid for |
 # | long documents | pieces; attention's cost is the square of the length |
-# | to save work with bytes | a deep encoder, a shallow decoder: it runs for each byte written |
+# | bytes, and little time | a deep encoder, a shallow decoder: it runs for each byte written |
 #
-# - A limit of 512 tokens is 512 letters of English, spaces included, and 170 signs of Chinese.
+# - A limit of 512 tokens is 512 letters of English, spaces included, or about 170 Chinese signs.
 # - ByT5 begins its texts with padding, as T5 does, and ends them with token 1.
 # - Xue et al. report that ByT5 is ahead of mT5 at the small sizes, that it keeps more under noise,
-#   and that it is slower to train and to use (their sections 4 and 6).
+#   and that it is slower to train and to use.
 
 # %% [markdown] tags=["aside"]
 # ## Five questions
@@ -448,8 +448,8 @@ assert octets[:4].decode() == "Grü"
 #
 #    <details><summary>Answer</summary>
 #
-#    No. A spoiled word falls apart into shorter pieces, down to bytes; the model learned the word
-#    by others. The reader of pieces above has all 256 bytes in its vocabulary, too.
+#    No. A spoiled word falls apart into shorter pieces, down to bytes, and the model learned the
+#    word by other ones. The reader of pieces above has all 256 bytes in its vocabulary, too.
 #
 #    </details>
 
@@ -494,8 +494,8 @@ print("answers 1 and 2 hold")
 # times as many tokens, and for Thai with 2.8 times as many bytes as for English. ByT5 spends on its
 # layers, most of them the encoder's, what mT5's table of pieces had taken. For the same
 # operations the help desk's reader of pieces is ahead with each of three seeds while all is spelled
-# right, though not beyond doubt; but where a fifth of the letters goes wrong, the reader of bytes
-# is ahead in all four ways, and at each rate it keeps more of its skill.
+# right, though not beyond doubt; but where a fifth or more of the letters goes wrong, the reader of
+# bytes is ahead in all four ways, and at each rate it keeps more of its skill.
 #
 # ## Further reading
 #

@@ -3,8 +3,8 @@
 #
 # You can pay for one large run, once. A model of twice the size costs twice as much for each letter
 # that it reads, so that it reads half as many letters for the same money. **With one budget of
-# operations: how large should the model be, and how long should it read?** Trying both is what you
-# cannot pay for. Small runs are cheap. What do they say of a large one?
+# operations: how large should the model be, and how long should it read?** You cannot pay for
+# trying several. Small runs are cheap. What do they say of a large one?
 #
 # <small>Book 6.1.3 · before this page: [say what comes next](01_gpt.ipynb), [today's
 # decoder](02_todays_decoder.ipynb) · 20 min to read · a laptop is enough; the runs are kept beside
@@ -80,16 +80,17 @@ valley(chinchilla.law, seen, budget=12, size=6)
 
 # %% [markdown]
 # *Loss, in nats a letter on text that no model has read, over the size of the model; the whole
-# curve costs the budget. Dots are fifteen small models, trained for this page; the curve is a law
-# that was fitted to them. Move the budget, then your model.*
+# curve costs the budget. It is a law, fitted to fifteen small models that were trained for this
+# page. The ring is its lowest point; dots are models trained at about this budget. Move the budget,
+# then your model.*
 #
 # 1. Take 1.0 million million operations. Where is the ring? Move your model to a tenth of its size,
 #    and to ten times its size. Which is worse?
 # 2. Give a hundred times as much. By how much does the ring move to the right?
 #
 # Left of the ring a model is too small for what it reads; right of it, it reads too little for its
-# size. Each dot is a run that was made. Where no model of that size was trained the curve is
-# dashed: there the law only says what it would say.
+# size. The curve is dashed for sizes below and above all that were trained: there no run has
+# tested the law. And none of the fifteen read more than about two million letters.
 #
 # ## By hand: 4,096 to spend
 #
@@ -156,9 +157,9 @@ for spent in (4096, 32768, 262144):
 # $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}.$$
 #
 # Five numbers, found as those with the least sum of Huber losses between $\log L$ of the law and of
-# the runs (a run that failed then counts as one, not as a square); the search begins from several
-# places. A run of $N$ parameters and $D$ letters takes about $6ND$ operations: a letter meets each
-# parameter in one product and one sum, 2 operations, and twice that again on the way back.
+# the runs (a run far off counts by its distance, not by the square of it); the search begins from
+# several places. A run of $N$ parameters and $D$ letters takes about $6ND$ operations: a letter
+# meets each parameter in one product and one sum, 2 operations, and twice that on the way back.
 #
 # Kaplan et al. (2020) had written it without a floor, four numbers:
 #
@@ -193,17 +194,18 @@ print("found  ", [float(f"{x:.3g}") for x in found])
 # | text | film reviews, scientific abstracts, State of the Union addresses; in lower case |
 # | letters | 70 kinds |
 # | licences | CC BY 4.0, CC0, public domain |
-# | held out | whole documents; no run reads a letter twice, so no epoch is repeated |
+# | held out | whole documents |
+# | passes | one: no run reads a letter twice |
 # | model | today's decoder (page 6a.2), which reads 64 letters; one table for letters in and out |
 # | sizes | five, from 4 thousand to 151 thousand parameters |
 # | letters read | 0.5 and 1 million; the three smallest also 2 million |
-# | batches | 16 rows of 64 letters; Adam, a rise over 50 steps |
+# | batches | 16 rows of 64 letters; Adam, its rate rises over 50 steps |
 # | seeds | three, for the first weights and the order of the text |
 #
-# **One run, several amounts.** The rate rises and then stays. Before each amount is reached, a copy
-# of the model goes on alone while its rate falls over the last fifth of the letters, and is judged;
-# the model itself goes on as if nothing had happened (*warmup, stable, decay*: Hu et al. 2024). So
-# a run gives two or three losses, each at the end of a schedule of its own.
+# **One run, several amounts.** The learning rate rises and then stays. Before each amount is
+# reached, a copy of the model goes on alone: its rate falls over the last fifth of the letters, and
+# it is judged. The model itself goes on at the full rate (*warmup, stable, decay*: Hu et al. 2024).
+# So a run gives two or three losses, each at the end of a schedule of its own.
 
 # %% The text, counted tags=["fold"]
 from deepdive.data.documents import generated_documents
@@ -225,8 +227,8 @@ table([{"layers": shape.layers, "wide": shape.width, **(c := shape.counts()),
       "and backward; of 6N: how many times six for each parameter")  # fmt: skip
 
 # %% [markdown]
-# The rule of $6N$ is low for small models: attention, which has no parameters of its own, is a
-# larger part of their work. Budgets on this page are $6ND$.
+# The rule of $6N$ is low for small models: attention's scores and sums, which take no parameters,
+# are a larger part of their work. Budgets on this page are $6ND$.
 
 # %% A short run, now
 import time
@@ -248,8 +250,8 @@ for mark, loss in zip(marks, here["loss"], strict=True):
 #
 # A rate that is right for a small model is wrong for a large one, and then the large one's loss
 # blames its size for what its rate did. So four rates are tried at each size, for half a million
-# letters; a parabola through the four losses says which would be least, and a power of the size
-# goes through the five best ones.
+# letters; a parabola fitted to the four losses says which rate would be best, and a power of the
+# size is fitted to the five best rates.
 #
 # A first attempt tried rates at the three smallest sizes only and went on along their line. It gave
 # the largest model 0.00081, where trials now put the least loss near 0.004; with three seeds that
@@ -257,7 +259,7 @@ for mark, loss in zip(marks, here["loss"], strict=True):
 # law fitted to those runs would have called large models poor. They were made again.
 #
 # The line is still not each size's own best. It gives the largest model 0.0019; of its own four
-# trials those at 0.003 and 0.006 lost 0.06 nats less than the one at 0.0015.
+# trials those at 0.003 and 0.006 lost about 0.06 nats less than the one at 0.0015.
 
 # %% The rates that were tried tags=["fold"]
 from itertools import groupby
@@ -344,6 +346,8 @@ if profile() == "experiment":
 
 # %% [markdown] tags=["slide"]
 # ## What came of the small runs
+#
+# Dots are what the models lost; lines are Chinchilla's law, one for each size.
 
 # %% Draw them tags=["fold"]
 from matplotlib.figure import Figure
@@ -394,12 +398,12 @@ table(
 # ## What counts as size?
 #
 # Kaplan et al. found that the best size grows as the budget to the power of 0.73: ten times the
-# money makes a model more than five times as large. Hoffmann et al. found about 0.5: model and text
-# alike. Where do two careful measurements come apart? Pearce and Song (2024) name **what is
-# counted**: Kaplan et al. left the tables of tokens and places out of $N$, and in small models they
-# are much of the whole. Porian et al. (2024) name the cost of the last layer, a rise of the rate
-# that was too long for small models, and rates that were not tuned by size. The first of these can
-# be asked of our runs without training anything: count anew, and fit again.
+# money makes a model more than five times as large. (They read this off training curves, not off
+# the form above.) Hoffmann et al. found about 0.5: model and text alike. Why do they differ? Pearce
+# and Song (2024) name **what is counted**: Kaplan et al. left the tables of tokens and places out
+# of $N$, and in small models they are much of the whole. Porian et al. (2024) name the cost of the
+# last layer, a rise of the rate too long for small models, and rates not tuned by size. What
+# counting does can be asked of our runs without training anything: count anew, and fit again.
 
 # %% Count anew tags=["fold"]
 COUNTINGS = {"all parameters": lambda row: row["parameters"],
@@ -419,17 +423,17 @@ table([{"counted as N": name, **growths(runs_of(size))} for name, size in COUNTI
 
 # %% [markdown]
 # By each counting and either form the best size of our runs grows faster than the text: as the
-# budget to the power of 0.67 to 0.81. The intervals are wide. One half lies outside of five of the
-# six; where operations are counted in the place of parameters, and by Chinchilla's form, it lies
-# inside. To count anew moves the power by less than its own doubt, so our runs cannot say whether
-# counting is what parted the two papers.
+# budget to the power of 0.67 to 0.81. The intervals are wide, and one half lies outside of five of
+# the six; it lies inside for operations by Chinchilla's form. Without the table the power is
+# higher by both forms, as Pearce and Song expect, but only a little: our tables are at most a fifth
+# of a model. So our runs cannot say whether counting is what parted the two papers.
 #
 # ## Said before it was run
 #
-# The kept file has the order of events. When the small runs were there, a law was fitted to them,
-# and what it says of two larger runs with one bill was written down, with the interval in which a
-# single run should lie: the law's own doubt, and what runs are off it. One is near the ring for
-# that bill, one beside it. Only then were they trained.
+# The kept file has the order of events. When the small runs were there, both laws were fitted to
+# them, and what they say of two dearer runs with one bill was written down, with the interval in
+# which a single run should lie: the law's own doubt, and how far runs are off it. One is near
+# Chinchilla's ring for that bill, one has about three times its size. Only then were they trained.
 
 # %% What was written down tags=["fold"]
 from deepdive.evaluate.doubt import Interval
@@ -458,7 +462,7 @@ table([{"run": row["part"], "finished": row["at"], "parameters": row["parameters
 # %% [markdown]
 # The run beside the ring came to 1.767 nats, within what both laws had said. The one near the ring
 # came to 1.605: Kaplan's form had said 1.58 to 1.71, Chinchilla's 1.62 to 1.78, which is too high.
-# It read 2.8 million letters, where the runs of its size that the laws know had read one million. A
+# It read 2.8 million letters, where runs of its size that the laws know read at most one million. A
 # floor that is too high would do that, and the fit hardly knows its floor: 1.36, with an interval
 # from 0.18 to 1.50. One run decides nothing between two forms. It shows what a foretelling is worth
 # outside of its runs.
@@ -484,8 +488,9 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
        lambda law: law.growth)} for name, fit in ends.items()])  # fmt: skip
 
 # %% [markdown]
-# Here the power does not show the mistake: 0.79 and 0.78, with nearly one interval. The losses do.
-# Stopped runs lose 0.05 to 0.11 nats more, and a law that is fitted to them foretells stopped runs.
+# Here the power does not show the mistake: 0.79 and 0.78, with nearly one interval. Stopped runs
+# lose 0.05 to 0.11 nats more, but they have also read a fifth less, so not all of that is the
+# rate's. A law that is fitted to them foretells stopped runs.
 #
 # ## The experiment
 #
@@ -517,19 +522,19 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
 # | floor | none | $E$ | both forms |
 # | rate's fall | one length for all | as long as the run | a fall before each amount |
 # | rate by size | a rule of thumb | by size | tuned at five sizes |
-# | largest model | 1.5 thousand million | 16 thousand million | 450 thousand |
+# | largest model | 1.5 thousand million | 16 thousand million | 151 thousand |
 # | best size grows as the budget to | 0.73 | 0.46 to 0.50 | 0.67 to 0.81 |
 #
 # Besiroglu et al. (2024) read the points off a figure of Hoffmann et al. and fitted the third of
 # their approaches, which is this page's, again. They found other numbers and wider intervals: those
 # that were printed would have taken more than 600,000 runs, where there were probably fewer than
-# 500. The search had stopped too early.
+# 500. The first search had stopped too early.
 
 # %% [markdown] tags=["aside"]
 # ## In practice
 #
-# - **Fit before you pay.** Five sizes and three amounts, on a hundredth of the budget, tell what
-#   no single run can: where the ring is.
+# - **Fit before you pay.** Several sizes and amounts tell what no single run can: about where the
+#   ring is. Count their cost, too: ours took more operations than the two runs that followed.
 # - **Draw whole runs again, not losses.** Losses of one run share its luck.
 # - **Tune the rate by size**, and say up to which size it was tuned.
 # - **Count what you pay.** Operations are counted, or $6ND$ with all parameters; with small models
@@ -625,13 +630,12 @@ print("answers 1 and 2 hold")
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# One budget has a valley: too small a model on the left, too little text on the right. Where its
-# lowest point lies, and by which power of the budget it moves, two exponents say, which are fitted
-# to small runs: $a = \beta / (\alpha + \beta)$. How large, and how long: for this page's letters
-# the best size grows as the budget to the power of 0.79, with an interval from 0.53 to 0.90, so
-# that ten times the money wants a model about six times as large. What the small runs said of a
-# large one held for one of two laws, so a foretelling is a reason to make a middle run before the
-# last.
+# One budget has a valley, too small a model on the left and too little text on the right; a law
+# fitted to small runs says where its lowest point lies, and two of its exponents by which power of
+# the budget that point moves, $a = \beta / (\alpha + \beta)$. How large, and how long: for this
+# page's letters that power is 0.79, with an interval from 0.53 to 0.90, so that ten times the money
+# wants a model about six times as large and less than twice the text. Of two dearer runs both laws
+# foretold one, and only one law the other: before the large run, make a middle one.
 #
 # ## Further reading
 #
