@@ -74,10 +74,10 @@ switched_heads([*map(kept_text, pairs_drawn)], (2, 4)) if drawn else "nothing is
 
 # %% [markdown]
 # *A box holds the words that are asked for. The bar below a word says how much of its weight the
-# head that you chose puts there while the answer is written; as long as the word would be all of
-# it. In front stands all else that is read. Take a head's tick away and it adds nothing. What is
-# written was kept for every set of heads. Three sentences are generated; the others are real, about
-# films, and were asked of a model that learned from such.*
+# head that you chose puts there while the answer is written; a bar as long as the word would be all
+# of it. The bar in front is for all else that is read. Take a head's tick away and it adds nothing.
+# What is written was kept for every set of heads. Three sentences are generated; the others are
+# real, about films, and were asked of a model that learned from such.*
 #
 # ## Every task a text
 #
@@ -128,11 +128,11 @@ for name, sign in (("for", 1), ("against", -1)):
     print(f"{name}: {' '.join(words[i] for i in run)}")
 
 # %% [markdown]
-# With the real numbers (a logarithm of two counts, words seen five times at least, cost 0.4,
-# threshold 0.6) the rule marks spans like *predictable plot*. It has no idea of *not*, and it is no
-# person: a model that learned it is right when it does as the rule does. Therefore the heads are
-# examined on a second set, where no rule is needed: **generated sentences** that praise one thing
-# and blame another.
+# With the real numbers (the logarithm of a ratio of two counts, words seen five times at least,
+# cost 0.4, threshold 0.6) the rule marks spans like *predictable plot*. It has no idea of *not*,
+# and it is no person: a model that learned it is right when it does as the rule does. Therefore the
+# heads are examined on a second set, where no rule is needed: **generated sentences** that praise
+# one thing and blame another.
 
 # %% The sentences tags=["fold"]
 import os
@@ -219,11 +219,11 @@ attention_explorer(model, (src, written), reads, start=("cross", 1, 0))
 
 # %% [markdown]
 # *A row has the name of the token that the decoder reads there: the row of `begin` writes the first
-# word of the answer. One with two sentiments; the question is `positive`.*
+# word of the answer. The text has two sentiments; the question is `positive`.*
 #
 # The book's notebook draws cross-attention in another way: the decoder is given **the question** to
-# read, and the span that the model generates never stands there. Both ways, for one head of each
-# layer:
+# read, and the span that the model generates never stands there. Both ways, for the head that looks
+# most at the answer's words, head 1 of layer 2 (2-1; layers count from 1, heads from 0):
 
 # %% Draw both tags=["fold"]
 from matplotlib.figure import Figure
@@ -267,11 +267,9 @@ with_alt(
 )
 
 # %% [markdown]
-# *The same head, the same text; the darkest blue is a weight of 1.* Below, each row stands where a
-# word of the answer is about to be written, and the head looks at that word, then at the next.
-# Above, it looks at one word, and that it walks along the span cannot be seen: the decoder reads
-# words that it never has to read in this task. Whoever wants to know how the answer comes about
-# draws the lower one.
+# *The darkest blue is a weight of 1.* Below, each row stands where a word of the answer is about to
+# be written, and the head looks at that word; in the last row the end is written. Above, its walk
+# along the span cannot be seen: the decoder reads words that it never has to read in this task.
 #
 # ## Is that why?
 #
@@ -285,8 +283,9 @@ with_alt(
 #    And does it become the *other* span?
 # 3. **Exchange** (*activation patching*): run the same text with the other question, and put this
 #    head's output of *that* run into this one. Does the first word become the other span's?
+#    (Only where both first words were right, and differ.)
 #
-# The two layers of the decoder have four heads each, 0 to 3: head 2-1 is head 1 of layer 2.
+# A head **brings** the choice where its exchange turns the first word.
 
 # %% tags=["fold", "nbval-check-output"]
 from deepdive.page.predictions import predict
@@ -360,20 +359,22 @@ table(by_seed(trainings), caption="95 % over texts; bring: the first word become
       ) if trainings else "nothing kept"  # fmt: skip
 
 # %% [markdown]
-# Read the first table from above. Head 2-1 looks at the right span with 75 % of its weight, head
-# 1-1 with 69 %, head 1-3 with 64 %; chance would be 12 %. A picture of any of them would show the
-# span. Yet without any single head at least 81 % of the answers stay right, and what goes wrong is
-# hardly ever the other span. Nor does head 2-1 bring the choice: put in from the run with the other
-# question, it turns the first word in 2 % of the sentences. The head that turns most, 27 %, is one
-# that no picture of the span would show: head 1-0, which looks at the **question's word**.
+# In the first table head 2-1 looks at the right span with 75 % of its weight, head 1-1 with 69 %,
+# head 1-3 with 64 %; chance would be 12 %. A picture of any of them would show the span. Yet
+# without any single head at least 81 % of the answers stay right, and what goes wrong is hardly
+# ever the other span. Nor does head 2-1 bring the choice: it turns the first word in 2 %. The head
+# that turns most, 27 %, is one that no picture of the span would show: head 1-0, which looks at the
+# **question's word**. (With seed 1 too the head that turns most looks little at the span, 18 %;
+# with seed 2 it does, 77 %.)
 #
 # The second table has all three trainings. Without the three heads that look most at the span, 33 %
 # to 59 % of the answers stay right: the words are fetched worse. In one training that is no worse
-# than without the three that look *least*, as far as intervals can tell (54 % and 58 %). But the
-# other span is written in 3 % at most. **Who loses these heads loses words, not the choice.** The
-# one that looks most brings 2 % to 7 %; all heads of the first layer together 66 % to 93 %. The
-# choice comes through many heads at once. Do the three bring it together? In the model that was
-# trained here:
+# than without the three that look *least*, as far as intervals tell (54 % and 58 %). A span
+# with a wrong word counts as neither, so compare whole ones: the right span is written in 33 % or
+# more, the other in 3 % at most. **Who loses these heads loses words, not the choice.** The one
+# that looks most brings 2 % to 7 %; all heads of the first layer together 66 % to 93 %. The choice
+# comes through many heads at once. Do the three bring it together? In the model that was trained
+# here:
 
 # %% Exchanged together tags=["fold"]
 from deepdive.page.runs.span_heads import Exchange, head_names, shares
@@ -390,16 +391,16 @@ table(lines, caption=f"{len(runs.pairs)} pairs, exchanged at once")
 # %% [markdown]
 # The three bring 38 % [33, 44] together, the other five 56 % [51, 62]. So the lookers are not blind
 # to the choice: each has a small vote, and where all three say otherwise they outvote the rest in
-# more than a third of the texts. Switching them off asked something else: without their vote the
-# others still choose rightly. What is *needed* and what is *enough* are two questions, and a
-# picture answers neither.
+# 38 % of the exchanges. Switching them off asked something else: without their vote the others
+# still choose rightly. What is *needed* and what is *enough* are two questions, and a picture
+# answers neither.
 
 # %% [markdown]
 # ## Where is the choice made?
 #
 # The two runs differ in one token that is read: `negative` or `positive`. Before the encoder's
-# first layer all of the difference stands in that word's row. After each layer, put some rows of
-# the other run into this one:
+# first layer all of the difference stands in that word's row. Before it and after each layer, put
+# some rows of the other run into this one:
 
 
 # %% Which rows carry the question tags=["fold"]
@@ -422,24 +423,24 @@ table([carried(depth) for depth in range(3)], caption=" ".join(told.split())
       ) if trainings else "nothing kept"  # fmt: skip
 
 # %% [markdown]
-# *Columns: whose rows; in each cell the three trainings, seeds 0, 1, 2.*
+# *Columns: which rows; "its span" is what the other run is asked for.*
 #
-# One recipe, three trainings, right in 97 % of these sentences and more, and three places for the
+# One recipe, three trainings, right in 97 % of these answers or more, and three places for the
 # choice. Seed 2 writes it into **the spans themselves**: their rows alone turn 79 %, and the
-# question's word is not needed any more (0 %). Seed 1 writes it into **other words of the text**:
-# the spans turn 7 %, all but the question's word 81 %, and one head of the encoder alone brings
-# 69 %. Seed 0 leaves a part of it **in the question's word** (23 %), for a head like 1-0 to read.
+# question's word is not needed any more (0 %). Seed 1 writes it into **other tokens**: the spans
+# turn 7 %, all but the question's word 81 %, and one head of the encoder alone brings 69 %. Seed 0
+# leaves a part of it **in the question's word** (23 %), for a head like 1-0 to read.
 #
-# So the encoder makes most of the choice before anything is written. When cross-attention looks at
-# the right span, it has been told where.
+# So the encoder moves most of the choice away from the question's word before anything is written:
+# all other rows turn 63 % to 100 %. Where cross-attention is to look, it has been told by then.
 #
 # ## On real sentences
 #
-# The films' model learns from real sentences of at most 24 words, with spans by the rule. Before
-# that one half of the models reads film reviews and writes their hidden spans
+# The films' models learn from real sentences of at most 24 words, with spans by the rule. Half of
+# them first read film reviews and fill gaps there
 # ([T5's lesson](../chapters/05_efficient/10_t5.ipynb)). **Exact match** counts an answer that is
 # the span to the word, **F1** the words that it shares with the span (both as SQuAD counts:
-# capitals, punctuation and articles left out).
+# without capitals, punctuation and articles).
 
 # %% Exact match and F1 tags=["fold"]
 films = [row for row in rows if row["data"] == "films" and not row.get("dropout")]
@@ -467,11 +468,11 @@ if seeds:
     print(f"gaps first less drawn, all questions, {len(seeds)} seeds: {gain} points")
 
 # %% [markdown]
-# The spans of 16 % to 20 % of the questions that have one are written to the word, with an F1 of
-# 25 % to 29 %; where the rule says none, they agree in 60 % to 65 %. To fill gaps first, 300 steps
-# long, adds 1.1 points [-0.3, 2.4] over all questions: nothing that six trainings can tell. Were
-# the 800 steps too few? The models with drawn weights were asked their own lessons again; one was
-# trained four times as long; and one hid a fifth of all numbers, others at each step (*dropout*):
+# Where there is a span, 16 % to 20 % of the answers give it to the word, with F1 of 25 % to 29 %;
+# where the rule says none, they agree in 60 % to 65 %. To fill gaps first, 300 steps long, adds 1.1
+# points [-0.3, 2.4] over all questions: the interval, over texts, holds 0. Were the 800 steps too
+# few? The models with drawn weights were asked their own lessons again; one was trained four times
+# as long; and one, in 2,400 steps, hid a fifth of its numbers, drawn anew each time (*dropout*):
 
 # %% Longer, and the lessons again tags=["fold"]
 file = kept("05_efficient", "spans_longer")
@@ -489,11 +490,11 @@ table([{"dropout": row.get("dropout", 0), "steps": row["steps"], "seed": row["se
 # %% [markdown]
 # After 800 steps they write 53 % to 56 % of the spans of their lessons, and 17 % to 20 % of new
 # ones. After 3,200 steps it is 98 % [97, 99] of the lessons, and 17 % [15, 20] of the new: **that
-# model has learned them by heart.** With dropout it knows fewer lessons, 33 % [29, 37], and more
-# that is new, 26 % [23, 29], with an F1 of 38 % [35, 41]. This is one training; two more seeds
+# model has learned them by heart.** The one with dropout knows fewer lessons, 33 % [29, 37], and
+# more that is new, 26 % [23, 29], with an F1 of 38 % [35, 41]. This is one training; two more seeds
 # stand in the profile `experiment` and were not run.
 #
-# And its heads?
+# And the heads of the one with dropout?
 
 # %% The films' heads tags=["fold"]
 exchanges = ", ".join(str(row["exchanged"]) for row in hidden)
@@ -508,17 +509,18 @@ for row in hidden:
 
 # %% [markdown]
 # Without the three heads that look most at the span, 72 % [62, 82] of its right answers stay right;
-# without the three that look least, 88 % [80, 95]. None of 76 becomes the other span, so it is no
-# more than 5 % in truth. The head that looks most, with 23 % [21, 24], brings 3 % [0, 8] of the
-# first words; one head of the *encoder* brings 58 % [42, 74]. So in real sentences as well the
-# lookers fetch words, and the choice came to them; but that is one training and 38 exchanges.
-# Whatever else this page says of heads, it says of the generated sentences.
+# without the three that look least, 88 % [80, 95]. None of 76 becomes the other span: with 95 %
+# confidence that happens in no more than 5 %. The head that looks most, with 23 % [21, 24], brings
+# 3 % [0, 8] of the first words; one head of the *encoder* brings 58 % [42, 74]. So in real
+# sentences as well the lookers seem to fetch words that were chosen before; but that is one
+# training and 38 exchanges. Whatever else this page says of heads, it says of the generated
+# sentences.
 #
 # ## With marks of people, with a public model
 #
-# Two things are the reader's to bring, in the fold above. ERASER's film reviews have marks of
-# people, who were asked which words make a review good or bad. And a public T5 has read far more
-# than ours. In the profile `gpu` it is `t5-small`, taught with the films' spans; this
+# Two things are the reader's to bring, in the fold below *Every task a text*. ERASER's film reviews
+# have marks of people, who were asked which words make a review good or bad. And a public T5 has
+# read far more than ours. In the profile `gpu` it is `t5-small`, taught with the films' spans; this
 # profile was not run here: no hub is within reach.
 
 # %% A reader's marks tags=["fold"]
@@ -640,8 +642,8 @@ card
 # the span's words while it does. Without the three that look most, words go wrong, but hardly ever
 # is it the other question's span that is written; and put in from a run with the other question,
 # the one that looks most turns 7 % of the first words at most. So a head that looks at the span has
-# not found it: most of the choice was made in the encoder, at another place in each of three
-# trainings, and the look is one vote among many.
+# not found it alone: in the encoder most of the choice had left the question's word, for another
+# place in each of three trainings, and the look is one vote among many.
 #
 # ## Five questions
 #

@@ -65,8 +65,8 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 # *The copyist is the letter model of [page 6a.1](01_gpt.ipynb), and runs in this page, each weight
 # rounded to a byte. The bars say what may come next; press "one letter" and it is written. The
 # second slider exchanges the copyist: as he was, after he was shown what to say at a few places,
-# and after he was told which of two words is better. Nats a letter are his loss in lines that have
-# neither word: less is better.*
+# and after he was told which of two words is better. Nats a letter are his loss in stretches of the
+# plays with neither word: less is better.*
 #
 # 1. Take the copyist "as copied", and let him write forty letters.
 # 2. Take the one who was shown the answer. Start from the beginning, and write forty letters. What
@@ -98,8 +98,8 @@ writing(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 #
 # $$-\ln \sigma(\ln 4) = -\ln \tfrac45 = 0.22 \qquad \text{at the start } -\ln \tfrac12 = 0.69$$
 #
-# The model it began as stands in every term, and holds the tuned one back. A small $\beta$ lets it
-# go far.
+# Both rewards are measured from the model as it began, and this holds the tuned one back. A small
+# $\beta$ lets it go far.
 
 # %% The three ways in the library tags=["nbval-check-output", "fold"]
 from math import log
@@ -126,8 +126,8 @@ print(f"answer: {float(loss):.2f}, change: {change}, preference: {dpo_loss(*both
 # %% [markdown] tags=["slide"]
 # ## What does the wish cost?
 #
-# In the last 400,000 letters that the copyist learned from, *you* stands between blanks 793 times.
-# There he is taught, in four ways:
+# In the last 400,000 of the letters that the copyist learned from, *you* stands between blanks 793
+# times. At such places he is taught, in four ways:
 #
 # - **answers**: the 40 letters before are read, and ` thou ` is the answer;
 # - **answers and plays**: the same, and as many ordinary stretches of the plays, letter by letter;
@@ -135,9 +135,10 @@ print(f"answer: {float(loss):.2f}, change: {change}, preference: {dpo_loss(*both
 # - **preferences**: ` thou ` is better than ` you ` ($\beta = 0.1$).
 #
 # All 91,104 weights may move, or a LoRA beside queries, keys and values; of rank 1 it has 720
-# numbers. Each training stops as soon as the wish is heard: when only the two words are compared,
-# *thou* has 95 of 100, on average over 20 places that are not learned from. So all have the same
-# success. Then the price is measured, at 99 other places and in 300 stretches without either word.
+# numbers. Each training stops as soon as the wish is heard: of the probability that the two words
+# have together, *thou* has 95%, on average over 20 places that are not learned from: the same
+# success for all. Then the two words are measured at 99 other places, and the **price**, the loss
+# elsewhere, in 300 stretches without either word.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -222,19 +223,20 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
 
 # %% [markdown]
 # **The LoRA has forgotten more.** Elsewhere the copyist paid 1.58 nats a letter. With all weights
-# free the answers raise this to 1.76, through a LoRA to 1.97 (rank 1) or 1.90 (rank 4). The
-# difference of rank 4 is 0.14, and its interval over three seeds, from 0.07 to 0.21, leaves out 0;
-# so does that of rank 1. Few numbers are not a small change: to be heard through 720 of them, the
-# copyist went 1.399 away from where he began, and with all of them 0.338.
+# free the answers raise this to 1.76, through a LoRA to 1.97 (rank 1) or 1.90 (rank 4). Rank 4
+# pays 0.14 more, and its interval over three seeds, from 0.07 to 0.21, leaves out 0; that of rank
+# 1, from 0.01 to 0.40, only just. Few numbers are not a small change: to be heard through 720 of
+# them, the copyist went 1.399 away from where he began, and with all weights 0.338.
 #
 # **What is shown beside the wish protects.** Ordinary stretches among the answers bring the price
-# from 1.76 down to 1.69. Preferences cost least, 1.60: the model as it was stands in every term.
+# from 1.76 down to 1.69. Preferences cost least, 1.60, and went least far, 0.126. But they grant
+# another half of the wish:
 #
-# **Answers add a word, preferences take one away.** The wish had two halves. Answers raise *thou*
-# from 0.014 to 0.443 and leave *you* at 0.024, where it had 0.026: it looks small beside *thou*,
-# and is said nearly as often as before. Nobody has told this copyist that *you* is wrong. No way
-# that only shows brings it below 0.013; preferences bring it to 0.003. They lift *thou* to 0.063
-# only, since all they ask for is a difference of the two.
+# **Answers add a word, preferences take one away.** With all weights free, answers raise *thou*
+# from 0.014 to 0.443 and leave *you* at 0.024, where it had 0.026: *you* looks small beside *thou*,
+# and is said nearly as often as before. Nobody has told this copyist that it is wrong. The most
+# that showing takes away is half, with the LoRA of rank 4: 0.013. Preferences bring *you* to 0.003.
+# They lift *thou* to 0.063 only, since all they ask for is a difference of the two.
 #
 # This is one wish, one small model, and a LoRA beside three kinds of matrices; the intervals are of
 # seeds, not of wishes.
@@ -242,8 +244,8 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
 # %% [markdown] tags=["slide"]
 # ## A larger wish: another language
 #
-# A wish of one word takes a few steps. What if a reader of books is sent to a hospital? **Domain
-# models** are BERTs for one trade. They differ in what they keep of BERT:
+# What if a reader of books is sent to a hospital? **Domain models** are BERTs for one trade. They
+# differ in what they keep of BERT:
 #
 # | | weights | vocabulary | then reads (the papers' numbers) |
 # |---|---|---|---|
@@ -252,9 +254,10 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
 # | FinBERT (Araci 2019) | BERT's | BERT's | 46,143 articles of financial news |
 #
 # Who keeps the weights must keep the vocabulary, since each piece has a row in the first matrix.
-# What does that cost? We make two vocabularies of 6,000 pieces from 150,000 words each, one of
-# answers of health institutes (MedQuAD), one of Wikipedia, and let both cut texts from elsewhere:
-# abstracts of PubMed, and other articles of Wikipedia. BERT's own has 30,522 pieces.
+# What does that cost? We make two vocabularies of 6,000 pieces, each from 150,000 words: one from
+# answers of health institutes (MedQuAD), one from Wikipedia (WikiText-2, its rare words taken out).
+# Both cut texts from elsewhere: abstracts of PubMed, and other articles of this Wikipedia. BERT's
+# own has 30,522 pieces.
 
 # %% The texts tags=["fold"]
 import gzip
@@ -308,26 +311,29 @@ print(f"of {len(own):,} pieces made of medical text {len(own & other) / len(own)
 # %% [markdown]
 # Pieces made of medical text cut PubMed's words into 1.49 parts each, general ones into 1.81. In
 # Wikipedia it is the other way round: 1.58 and 1.22. Of the medical pieces 38% are among the
-# general ones, and much the same holds of SciBERT's and BERT's. BERT's own vocabulary is five times
-# as large, and it too pays for leaving home: 1.03 pieces a word in Wikipedia, 1.32 in PubMed.
-# *Lymphadenopathy*, swollen lymph nodes, falls into six, and none of them is *lymph*.
+# general ones; of SciBERT's much the same share is among BERT's. BERT's own vocabulary is five
+# times as large, and it too pays for leaving home: 1.03 pieces a word in Wikipedia, 1.32 in PubMed
+# (in part, perhaps, for the rare words taken out). It cuts *lymphadenopathy*, swollen lymph nodes,
+# into six, and none of them is *lymph*.
 #
-# So BioBERT and FinBERT read longer rows for the same text, and keep what BERT knew of English.
-# SciBERT reads shorter rows, and had to begin again. Fewer pieces are not yet better answers: in
+# So BioBERT and FinBERT, with about as many pieces as SciBERT, read longer rows for texts of their
+# trade, and keep what BERT knew of English. SciBERT reads shorter rows, and had to begin again. To
+# know a trade's words is not yet to answer better: in
 # [case study 7](../../casestudies/07_medical.ipynb) a small BERT reads on in medical texts, fills
 # gaps in abstracts much better afterwards, and tells kinds of disease apart no better than before.
 
 # %% [markdown] tags=["aside"]
 # ## Which rate?
 #
-# A gentle rate disturbs less and needs longer. So each way was given three rates, with a seed that
-# the table above does not use. Of those with which it was heard within 40 steps it got the one with
-# the lowest loss elsewhere. That loss is of the same text as the table's; three choices from it are
-# too few to matter beside the differences there, but it is no untouched test.
+# A gentle rate disturbs less and needs longer. So each way was tried with three rates, and a seed
+# that the table above does not use. Of the rates with which the wish was heard within 40 steps it
+# got the one with the lowest loss elsewhere. That loss is measured on the same text as the table's:
+# a choice of three moves it little, but it is no untouched test. A gentler rate would not have
+# saved the LoRA of rank 1: it paid 1.84 in 80 steps, and the wish was not yet heard.
 #
 # Biderman et al. (2024) report that in large models a LoRA forgets less, and learns less. Here all
-# had to learn the same, so the two results do not contradict each other. Nor is distance the whole
-# story: *all letters* went nearly as far as the LoRA, and lost less.
+# had to learn the same, so the results do not contradict each other. Nor is distance the whole
+# story: *all letters* went nearly as far as the LoRA of rank 1, and lost less.
 
 # %% The rates, kept tags=["fold"]
 import json
@@ -389,7 +395,7 @@ print(f"rank 8: {free:,} numbers, {share:.2%} of the model; as 16-bit numbers "
 # | | what is added | what is trained | what it is told |
 # |---|---|---|---|
 # | supervised tuning | nothing | all weights | answers |
-# | LoRA | two thin matrices a layer, gone at the end | these alone | whatever the task says |
+# | LoRA | thin matrices in pairs, gone at the end | these alone | whatever the task says |
 # | preferences | nothing; the first model is asked too | all weights | which answer is better |
 # | domain model, BERT's vocabulary | nothing | all weights | texts of the trade |
 # | domain model, own vocabulary | a new first matrix | all, from the start | texts of the trade |
@@ -430,7 +436,7 @@ assert thawed > free
 #
 # - Measure what you did *not* wish for: a loss on ordinary text, before and after.
 # - A LoRA's rate is higher than that of all weights; try several, a factor of three apart.
-# - The factor $\alpha / r$ of LoRA keeps a rate useful when the rank changes.
+# - Hu et al. multiply $B A$ by $\alpha / r$, so that a rate stays useful when the rank $r$ changes.
 # - Preferences compare sums over an answer's tokens. Long answers have low sums, so look whether
 #   the chosen answers differ in length from the rejected ones.
 
@@ -519,12 +525,12 @@ print("the answers hold")
 # %% [markdown]
 # ## In three sentences
 #
-# Supervised tuning shows answers and counts the loss there; LoRA says how little may move;
-# preferences say which of two answers is better, beside the model as it was. A domain model that
-# keeps BERT's weights keeps BERT's pieces, which cut the words of a trade more finely than pieces
-# of its own would. The director's wish fits into 720 numbers of 91,104, and to squeeze it in there
-# cost the rest of the plays more than to move them all; shown the answers, the copyist says *thou*
-# and keeps *you*, and only the one who was told which is better has nearly unlearned it.
+# Supervised tuning shows answers and counts the loss there; LoRA says how few numbers may move;
+# preferences say which of two answers is better. A domain model that keeps BERT's weights keeps its
+# pieces, and as many pieces made of texts of the trade would cut the trade's words less finely. The
+# director's wish fits into 720 numbers beside 91,104, and to squeeze it in there cost the rest of
+# the plays more than to move all weights; shown the answers, the copyist says *thou* and keeps
+# *you* or half of it, and only the one who was told which is better has nearly unlearned *you*.
 #
 # ## Further reading
 #
