@@ -110,8 +110,8 @@ print("(1, 7): layer norm (-1, 1), RMS norm (0.2, 1.4)")
 #
 # GPT-2's feed-forward layer is $W_2\, \mathrm{gelu}(W_1 x)$. SwiGLU (Shazeer 2020) has one more
 # matrix: $W_2 (\mathrm{silu}(W_g x) \cdot W_1 x)$, number by number, where $\mathrm{silu}(a) = a /
-# (1 + e^{-a})$. A number passes as far as its gate is open. Three matrices hold as many weights as
-# two if each has two thirds of the units.
+# (1 + e^{-a})$. Each number is multiplied by its gate, near 0 where $W_g x$ is far below 0. Three
+# matrices hold as many weights as two if each has two thirds of the units.
 
 # %% One unit, its gate moved tags=["fold"]
 import torch.nn.functional as F
@@ -204,14 +204,14 @@ table(shown or [{"part": "no kept file here"}],
       caption="five seeds; differences to nanoGPT's own, with 95 % intervals")  # fmt: skip
 
 # %% [markdown]
-# Where an interval leaves out 0, five seeds carry the difference. RMS norm is worth nothing that
-# this table could see, to a few thousandths of a nat. Rotary positions are worth 0.100 nats, SwiGLU
-# 0.081. Two key heads come out ahead with 2,163 steps, which their lower cost buys; with 2,000 they
-# were not measured. Biases, and an output matrix of its own, show nothing either way.
+# RMS norm is worth nothing that this table could see, to a few thousandths of a nat. Rotary
+# positions are worth 0.100 nats, SwiGLU 0.081. Two key heads come out ahead with 2,163 steps, which
+# their lower cost buys; with 2,000 they were not measured. Biases, and an output matrix of its own,
+# show nothing either way.
 #
-# The row that surprises is the plainest. ReLU, which is $\max(0, a)$, in the place of GELU gains
-# 0.078, as far as can be seen all that SwiGLU gains with its third matrix; its square gains 0.090.
-# Keep that row in mind.
+# The row that surprises is the plainest. ReLU, which is $\max(0, a)$, gains 0.078 in the place of
+# GELU; that SwiGLU gains more with its third matrix, the next table cannot show. The square of
+# ReLU gains 0.090. Keep ReLU's row in mind.
 
 # %% SwiGLU against ReLU, and rotary positions against SwiGLU tags=["fold"]
 pairs = [("SwiGLU", "ReLU"), ("squared ReLU", "ReLU"), ("rotary positions", "SwiGLU")]
@@ -228,13 +228,15 @@ for part, each in both.items():
 
 # %% [markdown]
 # Those are the losses on the whole last tenth, from the best to the worst of five seeds. For this
-# budget the author of nanoGPT reports 1.88 nats (its README, 20 batches of that tenth).
+# budget the author of nanoGPT reports 1.88 nats (its README, 20 batches of that tenth), which none
+# of these five reaches.
 
 # %% [markdown]
 # ### On a card
 #
-# The same README reports 1.4697 nats on a card: six layers, 384 wide, 256 letters of context, 5,000
-# steps. GPT-2's decoder of this library with those settings, three runs at once on an H200:
+# The same README reports 1.4697 nats on a graphics card, its best estimate on that tenth: six
+# layers, 384 wide, 256 letters of context, 5,000 steps. GPT-2's decoder of this library, which has
+# biases, with those settings, three runs at once on an H200:
 
 # %% nanoGPT's settings for a card, run on one tags=["fold"]
 file = kept("06a_text", "on_a_card")
@@ -252,13 +254,13 @@ table([{"seed": row["seed"], "first half": row["chosen"], "second half": row["te
 
 # %% [markdown]
 # On the whole tenth that is 1.467 to 1.484, from the best to the worst of three seeds. The half
-# that chose when to stop is the easier one.
+# that chose when to stop has the lower loss with each seed.
 
 # %% [markdown] tags=["slide"]
 # ## The same table at four times the rate
 #
-# One number was the same for all: the learning rate, 0.001. In nanoGPT's settings it belongs to a
-# decoder three times as wide and a longer run. Take 0.004.
+# One number was the same for all: the learning rate, 0.001. nanoGPT sets it for a decoder three
+# times as wide and a longer run. Take 0.004.
 
 # %% tags=["fold"]
 predict(
@@ -290,9 +292,9 @@ table(shown or [{"part": "no kept file here"}], formats=fine if shown else None,
 # %% [markdown]
 # The rate alone is worth about as much as rotary positions were. And at that rate the parts are
 # worth a fraction of what they seemed to be: of ReLU's 0.078 nothing is left that three seeds could
-# show, and Llama's form even loses more than at 0.001. So "this
-# part is worth a tenth of a nat" says something of a part and a rate, never of a part alone. (Two
-# rates are two points of a curve. What each part is worth at its own best rate was not measured.)
+# show, and Llama's form ends at 1.771, where it had 1.738 at 0.001. So "this part is worth a tenth
+# of a nat" says something of a part and a rate, never of a part alone. (What each part is worth at
+# its own best rate was not measured.)
 
 # %% [markdown] tags=["aside"]
 # ## Challenge the table
@@ -326,11 +328,11 @@ print(", ".join(name for name in said if name != "vocab_size"))
 # - a norm divides by the root mean square, and takes no mean away (`RMSNorm`)
 # - nothing is added to the embeddings for a place: queries and keys are turned (`RotaryPosition`)
 # - a gate decides how much of the feed-forward layer passes (`GatedFeedForward`, SwiGLU)
-# - several query heads share keys and values (`n_kv_heads`), so the cache is that much smaller
+# - several query heads share keys and values (`n_kv_heads`): the cache is smaller by that factor
 # - no layer has a bias, and the output layer may have a matrix of its own (`tied`)
 #
-# `deepdive.models.text.llama` is 40 lines; tests hold it to transformers' `LlamaForCausalLM`,
-# logits and gradients, cached and not.
+# `deepdive.models.text.llama` is some 40 lines of code; tests hold it to transformers'
+# `LlamaForCausalLM`, logits and gradients, cached and not.
 
 # %% What sharing keys saves tags=["fold", "nbval-check-output"]
 from deepdive.models.text.llama import SMOLLM2
@@ -347,7 +349,7 @@ table([{"SmolLM2": name, "cache of a token (kB)": size, "of 2,048 tokens (MB)": 
 # - **Count operations, not steps.** Shared keys cost less, so they buy more steps.
 # - **Tune the rate before you compare.** It is the cheapest part to exchange.
 # - **A test chooses nothing.** Choose by another part of the text, and open the test once.
-# - **Three seeds are few.** Student's factor is 4.3 with three and 2.6 with six; a difference that
+# - **Three seeds are few.** Student's factor is 4.3 with three and 2.8 with five; a difference that
 #   the interval does not show may still be there.
 
 # %% [markdown] tags=["aside"]
@@ -432,12 +434,12 @@ print("answers 1 and 2 hold")
 # ## In three sentences
 #
 # By five seeds and equal operations, at nanoGPT's rate, rotary positions lower the loss by 0.100
-# nats a letter, SwiGLU by 0.081, ReLU alone by 0.078, shared keys, with the steps that they buy, by
-# 0.017, RMS norm by nothing that shows, and all of Llama's parts together by 0.198. At four times
-# the rate nanoGPT's own decoder gains 0.110 by itself, and there rotary positions are worth 0.029,
-# SwiGLU 0.018 and ReLU nothing that shows.
-# So today's decoder is ahead at both rates, RMS norm shows no worth of its own, and a part has a
-# worth only together with the rate at which it was measured.
+# nats a letter, SwiGLU by 0.081, ReLU alone by 0.078, shared keys, with the steps that they buy,
+# by 0.017, and all of Llama's parts together by 0.198; RMS norm and biases show no difference. At
+# four times the rate nanoGPT's own decoder gains 0.110 by itself, and there rotary positions are
+# worth 0.029, SwiGLU 0.018 and ReLU nothing that shows. So today's decoder is ahead at both rates,
+# RMS norm shows no worth at the one rate where it was measured, and a part has a worth only
+# together with a rate.
 #
 # ## Further reading
 #

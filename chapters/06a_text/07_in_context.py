@@ -51,16 +51,16 @@ build_prompt(built, "1000", 1)
 # 1. It says "negative": with no form at all "positive" gets only 28.8 %.
 # 2. The forms decide: "positive" gets 94.6 % after the two good ones, 7.4 % after the two bad
 #    ones, and 40.5 % without.
-# 3. No. "I laughed, I cried" gets 33.2 % with true labels and 51.6 % with false ones. But look at
-#    the last form: where its label is turned, the answer goes with it. Over all prompts of two
-#    forms or more, "positive" gets 56 % where the last label is positive, and 13 % where it is
-#    negative.
+# 3. Not as the labels do: "I laughed, I cried" gets 33.2 % with true labels and 51.6 % with false
+#    ones. But look at the last form: where its label is turned, the answer tends to follow. Over
+#    all prompts of two forms or more, "positive" gets 56 % where the last label is positive, and
+#    13 % where it is negative.
 #
 # </details>
 #
-# To do a task that the text before the question shows is **in-context learning** (Brown et al.
-# 2020). A form that is filled in is called a *demonstration* or a *shot*: a prompt with four of
-# them is *few-shot*, one without any is *zero-shot*.
+# When the text before a question shows the task, and no weight moves, one speaks of **in-context
+# learning** (Brown et al. 2020). A form that is filled in is called a *demonstration* or a *shot*:
+# a prompt with four of them is *few-shot*, one without any is *zero-shot*.
 
 
 # %% Those answers in numbers tags=["fold", "nbval-check-output"]
@@ -110,8 +110,8 @@ print(*(f"{positive / negative:g} : 1" for positive, negative in found.round(9))
 # %% [markdown]
 # ## In code
 #
-# A label is scored by its log-probability after the question, word piece by word piece. Nothing
-# is drawn or written, and no weight moves.
+# A label is scored by its log-probability after the question, token by token. Nothing is drawn or
+# written.
 
 # %% A label's score
 import torch
@@ -140,8 +140,8 @@ print(tokenizer.decode(four + questions[1]), f"positive: {share:.1%}", sep="\n")
 
 # %% [markdown]
 # Asked like this, the four forms are read again for each question and each label. `Prompted` reads
-# them once, keeps their keys and values, and lets all questions follow in one row; a mask closes
-# each of them to its neighbours. And 16 forms that are read hold 8, 4, 2 and 1: their ends are
+# them once, keeps their keys and values, and lets all questions follow in one row; a mask keeps
+# each from seeing the others. And who has read 16 forms has read 8, 4, 2 and 1: the later ones are
 # forgotten, and nothing is read again.
 
 # %% Read once, asked side by side tags=["nbval-check-output"]
@@ -173,11 +173,13 @@ table([["each text whole", each], ["forms once, two labels at once", sum(sizes) 
 # %% [markdown] tags=["slide"]
 # ## With the answers turned round
 #
-# Now the measurement. The questions are sentences of film reviews (`rt_polarity`) and, for the
-# second task, sentences on one of seven topics (`sib200`). The forms are drawn from other
-# sentences, three times. Their labels are true; or drawn, each word as likely (Min et al. 2022); or
-# turned round: a good review is called negative, a sentence on travel politics. The interval is
-# over other questions and other draws of the forms.
+# The questions are 64 sentences of film reviews (`rt_polarity`) and, for the second task, 48
+# sentences on one of seven topics (`sib200`). The forms are drawn from other sentences, three
+# times. Their labels are true; or drawn, each word as likely (Min et al. 2022); or turned round: a
+# good review is called negative, a sentence on travel politics. Beside the model, naive Bayes
+# counts words. Calibration divides by the mean of three answers about nothing: "N/A", an empty
+# text, "[MASK]". The interval of a share is over other questions and other draws of the forms, that
+# of a difference over other questions only.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -285,23 +287,22 @@ table([[name, *(mean_right([right(row, n) for row in of("bag", task=name)]) for 
 # %% [markdown]
 # Sixteen reviews whose labels are all turned round stand before the question, and 0.77 of the
 # answers are right. With true labels it is 0.81, with no form at all 0.84. Had the model done as
-# the forms do, it would be wrong nearly each time. After four forms the labels count for more,
-# 0.58 against 0.75; but it never turns round. It knew before what "positive" means, and keeps to
-# it.
+# the forms do, most would be wrong. After four forms the labels count for more: 0.58 against 0.75,
+# and a coin's half is inside the interval. On average they are not turned round: it seems that the
+# model knew before what "positive" means.
 #
 # With topics the forms do harm. Without a form 0.73 are right; sixteen forms bring it down to 0.44
-# with true labels, 0.32 with drawn ones and 0.12 with labels that are turned round. Where there are
-# seven words, there is more to be pulled to.
+# with true labels, 0.32 with drawn ones and 0.12 with labels that are turned round, no more than a
+# guess among seven. Whether the answers then follow the false labels, the table does not say.
 #
-# And yet the model brings a lot. Counted words that learn from the same sixteen forms only guess,
-# and from 500 labelled texts they get to 0.64 and 0.42.
+# And yet the model brings a lot. Words that are counted in the same sixteen forms only guess, and
+# from 500 labelled texts they get to 0.64 and 0.42.
 
 # %% [markdown] tags=["slide"]
 # ## In another order
 #
-# Nothing is false now, and only the order changes. Here are four forms with true labels in all
-# their $4 \cdot 3 \cdot 2 = 24$ orders, and after each of them the same 64 reviews, of which half
-# are good.
+# Now only the order changes: four forms with true labels in all their $4 \cdot 3 \cdot 2 = 24$
+# orders, and after each order the same 64 reviews, of which half are good.
 
 # %% 24 orders tags=["slide", "fold"]
 from deepdive.page.diagrams import ROLES, svg, text
@@ -405,16 +406,16 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
 # %% [markdown]
 # With the first wording the model needs no form. With the other two it is no better than a coin
 # without one, and there forms help: four of them lift the third wording from 0.42 to 0.71, sixteen
-# the second from 0.50 to 0.68. They tell what is asked for, as a wording does that the model
-# understands; and nobody knows beforehand which one that is.
+# the second from 0.50 to 0.68. They seem to tell what is asked for, as a good wording does; and
+# nobody knows beforehand which wording is good.
 
 # %% [markdown] tags=["slide"]
 # ## Where does it look?
 #
-# A text of 32 words drawn at random, then the same 32 again: nobody can guess a word of the first
-# half, and anybody can read off the second. For that a head must find where the word stood before,
-# and look at the word *behind* it. A head that does is an **induction head** (Olsson et al. 2022).
-# Here SmolLM2 reads six words twice.
+# A text of 32 words (tokens) drawn at random, then the same 32 again: nobody can guess a word of
+# the first half, and anybody can read off the second. A head that finds where the word stood
+# before, and looks at the word *behind* it, is an **induction head** (Olsson et al. 2022). Here
+# SmolLM2 reads six words twice.
 
 # %% Six words, twice tags=["fold"]
 from deepdive.page.explorer.kept import kept as kept_maps
@@ -431,8 +432,8 @@ kept_explorer("words", start=(19, 6), links=True, marked=followed)
 # marked. Choose the other words of the second half, and heads that are not marked. Only the second
 # “tree” looks elsewhere, at the first word of all, where many heads look most of the time.*
 #
-# Now three reviews, of which the third is the first again. The text ends with a colon, and two
-# other lines of it have one near their end.
+# Now three reviews, of which the third is the first again. The text ends with the colon of
+# "Sentiment:"; after the first two reviews the same colon has a label behind it.
 
 # %% tags=["fold"]
 predict(
@@ -489,12 +490,13 @@ table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
 # Head 19-6 gives 59 % of its weight to "negative", and 38 % to "positive": the nearer label wins.
 # So it is in 11 of the 12 heads that give most of their weight to these two.
 #
-# Over drawn words twelve heads do all of the copying. With all heads 65 % are copied right, without
-# these twelve 0 %, without twelve others of the same layers 44 to 63 %.
+# The twelve heads of the last table are chosen otherwise: they score highest over drawn words.
+# Copying needs them: with all heads 65 % of the words are copied right, without these twelve 0 %,
+# without twelve others of the same layers 44 to 63 %.
 #
 # Is this copying what makes the last label pull? Without the twelve the pull falls from 25 points
-# to 10 points. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as
-# much. That they copy is shown; that they make the pull is not.
+# to 10. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as much.
+# That copying needs the twelve is shown; that they make the pull is not.
 
 # %% [markdown] tags=["slide"]
 # ## Step by step
@@ -556,14 +558,14 @@ table([[name, *values] for name, values in PRINTED.items()],
        "MAWPS steps"], caption="percent right: Wei et al. 2022, appendix B, table 1")  # fmt: skip
 
 # %% [markdown]
-# Steps help: 0.21 of the answers are right, at once 0.04, with dots 0.04. So it is not the room
-# before the answer that helps, but what is written there. Of the first sums 0.99 are right, of the
-# second ones, which take away, 0.30: there the chain breaks.
+# Steps help: with them 0.21 of the answers are right, at once 0.04, with dots 0.04. So it is not
+# the room before the answer that helps, but what is written there. Of the first sums 0.99 are
+# right, of the second ones, which take away, 0.30: there the chain breaks.
 #
 # Wei et al. found a gain only in large models, and small ones often lost. UL2, with 20 thousand
 # million weights, gains next to nothing on GSM8K; SmolLM2 has 0.135 thousand million, and gains.
-# Its problems are far easier, and its training came later; which of the two it is, these tables do
-# not tell. "Steps help large models only" is a sentence about those problems and those models.
+# Its problems are far easier, and its training came later; which of the two matters, these tables
+# do not tell. "Steps help large models only" is a sentence about those problems and those models.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
@@ -602,9 +604,9 @@ table([[name, *values] for name, values in PRINTED.items()],
 #   costs the least; with a poor one, demonstrations help.
 # - **Ask about nothing too**, with the same forms before it, and divide. One more question shows
 #   whether an answer is the text's or the prompt's.
-# - **Write the end of a label's question as the forms have it.** "Sentiment:" and " positive" are
-#   cut into pieces as one finds them in running text; a blank at the end of the question makes
-#   another token, which the model has hardly seen there.
+# - **End the question as the forms end theirs, without a blank.** "Sentiment:" and " positive" are
+#   cut into tokens as in running text; a blank at the end of the question makes another token,
+#   which the model has hardly seen there.
 # - **More than one draw.** One draw of four forms in one order is one run: of 24 orders the worst
 #   has 0.64 and the best 0.91.
 # - **Compare words of one length**, or divide the score by the number of tokens: each further token
@@ -705,10 +707,11 @@ print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
 # With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a form if the question
 # is put well, 0.81 after sixteen forms with true labels and 0.77 after sixteen whose labels are all
 # turned round; where it is put badly, four forms lift it from 0.42 to 0.71. The label of the last
-# form pulls its answers, which a question about nothing shows and takes away; sums that are written
-# out help it to 0.21, where it had 0.04. So if somebody has filled in the four forms wrongly, it
-# gets fewer right, 0.58 and not 0.75, but it does not turn round: it takes from them what is asked
-# and what an answer looks like, and hardly which text has which answer.
+# form pulls its answers, and calibration takes that pull away; sums that are written out help it
+# to 0.21, where it had 0.04. So if somebody has filled in the four forms wrongly, it gets fewer
+# reviews right, 0.58 and not 0.75, but on average does not turn round: it takes from the forms what
+# is asked and what an answer looks like, and something of the answers too, with topics more than
+# with reviews.
 #
 # ## Further reading
 #
