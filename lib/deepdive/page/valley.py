@@ -184,7 +184,7 @@ value="{budget}"><output>{spent}</output></label>
 value="{size}"><output>{chosen}</output></label>
 </div>
 {drawn}
-<small><span style="color:{weight}">━</span> the law, in nats a token (dashed: no run of that size)
+<small><span style="color:{weight}">━</span> the law, in nats (dashed: no run of that size)
 &nbsp; <span class="va-key" style="background:{key}"></span> runs with about this budget &nbsp;
 <span class="va-key" style="border:2px solid {value}"></span> its lowest point &nbsp;
 <span class="va-key" style="background:{query}"></span> your model</small>
