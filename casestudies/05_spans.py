@@ -295,7 +295,7 @@ predict(
     "the answers that were right does the model now write the other question's span?",
     ["in nearly none", "in about a third", "in most"],
     answer=0,
-    explain="They fetch the words; which words is decided elsewhere.",
+    explain="Without them the others still choose rightly, if they write the words at all.",
     key="05_efficient/heads-off",
 )
 

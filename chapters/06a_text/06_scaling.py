@@ -438,7 +438,6 @@ table([{"counted as N": name, **growths(runs_of(size))} for name, size in COUNTI
 # %% What was written down tags=["fold"]
 from deepdive.evaluate.doubt import Interval
 
-
 PLACES = {"largest": "near the ring", "beside": "beside it"}
 
 
