@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import tokenizers as reference
-from tokenizers import models, normalizers, pre_tokenizers
+from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from deepdive.tokenizers import (
+    SPECIALS,
     BPETokenizer,
     ByteBPETokenizer,
     CasedWordPieceTokenizer,
     Tokenizer,
     WordPieceTokenizer,
 )
+from deepdive.tokenizers.unigram import UnigramTokenizer
 
 SENTENCES = [
     "Where is the station? It's behind you, isn't it?",
@@ -36,8 +39,25 @@ SENTENCES = [
 
 
 def trained(kind: type[Tokenizer], texts: Sequence[str] = SENTENCES, size: int = 420) -> Tokenizer:
+    if kind is UnigramTokenizer:  # of which ours is the reading alone
+        return library_unigram(texts, size)
     train = getattr(kind, "train", None)
     return train(texts, size, min_count=1) if train else kind()
+
+
+def library_unigram(texts: Sequence[str], size: int) -> UnigramTokenizer:
+    """Pieces and scores that the library learns, in our reader."""
+    library = reference.Tokenizer(models.Unigram())
+    library.normalizer = normalizers.NFKC()
+    library.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size, special_tokens=list(SPECIALS), unk_token=SPECIALS[3]
+    )
+    library.train_from_iterator(texts, trainer)
+    vocab, scores = zip(*json.loads(library.to_str())["model"]["vocab"], strict=True)
+    return UnigramTokenizer(vocab, scores, SPECIALS)
 
 
 def library_bpe(ours: BPETokenizer) -> reference.Tokenizer:

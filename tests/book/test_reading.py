@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,8 @@ ONE_OF_EACH = """() => {
 # Of everything else too: where the looks of all around are the same, the first of each form stays
 # (its elements, attributes and looks, where in it there is text, what is painted over or under it),
 # and the others are hidden from axe; their room is kept. To axe one address, one name or one line
-# of words is as good as another. So it is with what was shown to axe on an earlier page (`known`).
+# of words is as good as another. So it is with what was shown to axe on an earlier page (`known`,
+# one string: a list of them would be handed over word by word).
 FIRST_OF_EACH = r"""known => {
   const free = /^(href|src|alt|title|id|value|width|height|d|points|[cdr]?[xy][12]?|r|data-.*)$/;
   const looks = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "display",
@@ -140,8 +141,8 @@ FIRST_OF_EACH = r"""known => {
   const said = text => /[a-z0-9].*[a-z0-9]/is.test(text) ? "words" : text.trim();
   const value = a => free.test(a.name) ? Boolean(a.value.trim()) : a.value;
 
-  const kinds = new Map(), forms = new Map(), seen = new Set(known);
-  const numbers = new Map();
+  const kinds = new Map(), forms = new Map(), seen = new Set(known.split(" "));
+  const numbers = new Map(), fresh = [];
   const hash = text => { // 53 bits
     let a = 0x9e3779b9, b = 0x85ebca6b;
     for (let i = 0; i < text.length; i++) {
@@ -173,11 +174,12 @@ FIRST_OF_EACH = r"""known => {
     const here = number(place, "has", forms.get(x)), inside = number(place, "in", kinds.get(x));
     if (seen.has(here)) x.setAttribute("data-again", "");
     else if (!x.matches(whole)) for (const part of x.children) hide(part, inside);
+    if (!seen.has(here)) fresh.push(here);
     seen.add(here);
   };
   form(document.body);
   hide(document.body, 0);
-  return [...seen];
+  return " " + fresh.join(" ");
 }"""
 SHOW_ALL = """() => document.querySelectorAll("[data-again]")
   .forEach(x => x.removeAttribute("data-again"))"""
@@ -215,8 +217,8 @@ def facts(
 class Shown:
     """What axe has been shown, on all pages that were visited: wide and light, narrow and dark."""
 
-    light: list[str] = field(default_factory=list)
-    dark: list[str] = field(default_factory=list)
+    light: str = ""
+    dark: str = ""
 
 
 def visit(page: Page, path: Path, axe: str, shown: Shown) -> dict[str, Any]:
@@ -229,7 +231,7 @@ def visit(page: Page, path: Path, axe: str, shown: Shown) -> dict[str, Any]:
     found = dict(page.evaluate(LOOK))
     page.evaluate(axe)
     page.evaluate(ONE_OF_EACH)
-    shown.light = page.evaluate(FIRST_OF_EACH, shown.light)
+    shown.light += page.evaluate(FIRST_OF_EACH, shown.light)
     found["light"] = page.evaluate(AXE, None)
     page.evaluate(SHOW_ALL)
     page.emulate_media(color_scheme="dark")
@@ -237,7 +239,7 @@ def visit(page: Page, path: Path, axe: str, shown: Shown) -> dict[str, Any]:
     page.wait_for_function("document.documentElement.dataset.theme === 'dark'", polling=50)
     page.evaluate("dispatchEvent(new Event('resize'))")  # at once, not with the next frame
     found |= page.evaluate(NARROW)
-    shown.dark = page.evaluate(FIRST_OF_EACH, shown.dark)
+    shown.dark += page.evaluate(FIRST_OF_EACH, shown.dark)
     found["dark"] = page.evaluate(AXE, AGAIN)
     page.evaluate("localStorage.clear(); sessionStorage.clear()")
     page.goto("about:blank")
@@ -336,7 +338,7 @@ def test_axe_is_shown_the_one_with_a_fault_among_many_that_are_alike(
     )
     page.evaluate(STILL)
     page.evaluate(axe)
-    page.evaluate(FIRST_OF_EACH, [])
+    page.evaluate(FIRST_OF_EACH, "")
     assert _rules(page.evaluate(AXE, None)) == {rule}
 
 
@@ -349,7 +351,7 @@ def _rules(faults: list[str]) -> set[str]:
 def test_axe_is_shown_the_one_with_a_fault_after_a_page_without_it(
     reader: Reader, axe: str, style: str, body: str, rule: str
 ) -> None:
-    known: list[str] = []
+    known = ""
     sound = "<p>some words</p><p><a href=a>some</a></p><label for=a>a</label><input id=a>"
     for now, what in (("", sound), (style, body)):
         page = reader.open(
@@ -357,7 +359,7 @@ def test_axe_is_shown_the_one_with_a_fault_after_a_page_without_it(
         )
         page.evaluate(STILL)
         page.evaluate(axe)
-        known = page.evaluate(FIRST_OF_EACH, known)
+        known += page.evaluate(FIRST_OF_EACH, known)
     assert _rules(page.evaluate(AXE, None)) == {rule}
     page.evaluate(SHOW_ALL)
     page.evaluate(FIRST_OF_EACH, known)
@@ -372,7 +374,7 @@ def test_of_many_that_are_alike_axe_is_shown_the_first_and_then_all_are_back(
     page = reader.open("<p>some <b>words</b></p>" * 4 + "<p>some <i>words</i></p>")
     page.evaluate(STILL)
     seen = "[...document.querySelectorAll('p')].map(x => getComputedStyle(x).visibility)"
-    page.evaluate(FIRST_OF_EACH, [])
+    page.evaluate(FIRST_OF_EACH, "")
     assert page.evaluate(seen) == ["visible", "hidden", "hidden", "hidden", "visible"]
     page.evaluate(SHOW_ALL)
     assert page.evaluate(seen) == ["visible"] * 5
