@@ -1,6 +1,6 @@
 """nanoGPT's settings for a graphics card, on the letters of tinyshakespeare.
 
-    row = run(shakespeare(), seed=0)          # on an H100: see the page's kept rows
+    row = run(shakespeare(), seed=0, device="cuda")
 
 Six layers, 384 wide, 6 heads, 256 letters of context, dropout 0.2; 5,000 steps of 64 stretches, a
 rate of 0.001 that falls to a tenth. Every 250 steps the model is judged by the first half of the
@@ -12,12 +12,12 @@ last tenth, and the best is kept; the second half is read once, by that one. Its
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.data.stream import drawn, in_order
 from deepdive.models.text.gpt import GPT
 from deepdive.models.text.gpt2 import gpt2
+from deepdive.page.runs import records
 from deepdive.page.runs.records import RATE, Text
 from deepdive.training import Validation, fit
 from deepdive.training.optim import adam, cosine
@@ -32,16 +32,10 @@ def built(kinds: int, seed: int, **smaller: Any) -> GPT:
     return gpt2(**{"vocab_size": kinds, "max_length": LENGTH, **SIZE, **smaller})
 
 
-def _logits(model: nn.Module, ids: Tensor) -> Tensor:
-    """In bfloat16 where there is a card, as nanoGPT's run."""
-    with torch.autocast(ids.device.type, torch.bfloat16, enabled=ids.is_cuda):
-        return model(ids)
-
-
 def loss(model: nn.Module, batch: Tensor) -> Tensor:
-    """The mean of -log p(next letter), in nats."""
-    logits = _logits(model, batch[:, :-1])
-    return F.cross_entropy(logits.flatten(0, 1).float(), batch[:, 1:].flatten())
+    """The mean of -log p(next letter), in nats; on a card in bfloat16, as in nanoGPT's run."""
+    with torch.autocast(batch.device.type, torch.bfloat16, enabled=batch.is_cuda):
+        return records.loss(model, batch)
 
 
 @torch.no_grad()
