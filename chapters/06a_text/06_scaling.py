@@ -660,5 +660,5 @@ print("answers 1 and 2 hold")
 # - Hu et al. (2024), [*MiniCPM*](https://arxiv.org/abs/2404.06395): section 4, on warmup, stable,
 #   decay.
 # - Muennighoff et al. (2023), *Scaling Data-Constrained Language Models*: text that is read again.
-# - Sardana et al. (2024), [*Beyond Chinchilla-Optimal*](https://arxiv.org/abs/2401.00448): what use
-#   costs.
+# - Sardana et al. (2024), *Beyond Chinchilla-Optimal: Accounting for Inference in Language Model
+#   Scaling Laws*: what use costs.
