@@ -52,9 +52,9 @@ writing(toy, "ROMEO:\nO, ")
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. Which letters are frequent: many blanks, e and t; no words.
+# 1. A little of which letters are frequent, such as e; no words.
 # 2. Words of the right length, and short ones that are right, such as "the" and "to".
-# 3. It says the same again and again: the most probable text is a poor one.
+# 3. It says the same again and again: always the most probable letter makes a poor text.
 #
 # </details>
 
@@ -158,9 +158,10 @@ assert wrong < 0.7 < 3 < right
 # %% [markdown] tags=["slide"]
 # ## What is learned first?
 #
-# At each of the three moments the model writes 200 stretches of 60 letters. We count which of its
-# words of four letters and more stand in the text that it was trained on, and how far its letters'
-# frequencies are from the text's (half the sum of all differences: 0 alike, 1 nothing in common).
+# After 30 steps, after 400 and at the end, the model writes 200 stretches of 60 letters. We count
+# which of its words of four letters and more stand in the text that it was trained on, and how
+# far its letters' frequencies are from the text's (half the sum of all differences: 0 alike, 1
+# nothing in common).
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -616,12 +617,12 @@ print("answers 1 and 2 hold")
 # %% [markdown] tags=["slide"]
 # ## In three sentences
 #
-# A small GPT, trained on a million letters with no other lesson than the next one, writes letters
-# about as frequent as Shakespeare's after 400 steps, when 8% of its longer words exist, and at the
-# end 71% [68%, 74%] of them do. It knows a misprint that nobody told it of: the line as printed is
-# the more probable one in 98.2% of 1,000 pairs. One gets at what it knows by asking how probable a
-# text is, where a task can be put that way; or by tuning, which with a set of 6,400 labelled lines
-# reached 83.4% here, and with random weights 56.6% (means of three seeds).
+# A small GPT, asked on a million letters only for the next one, writes letters about as frequent
+# as Shakespeare's after 400 steps, when 8% of its longer words exist, and at the end 71% [68%, 74%]
+# of them do. It knows a misprint that nobody told it of: the line as printed is the more probable
+# one in 98.2% of 1,000 pairs. One gets at what it knows by asking how probable a text is, where a
+# task can be put that way; or by tuning, which with a set of 6,400 labelled lines reached 83.4%
+# here, and with random weights 56.6% (means of three seeds).
 #
 # ## Further reading
 #

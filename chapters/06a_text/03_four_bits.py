@@ -350,9 +350,9 @@ for q in (0, 1, 4, 7, 8, 11, 14, 15):
     print(f"mark {q:2} goes to {new[q]:5.2f}: {new[q] - old[q]:+.2f}")
 
 # %% [markdown]
-# Every mark of the lower half goes down, and every one of the upper half goes up. So these errors
-# do not fall this way and that, and cancel in a sum of many weights; all weights are pushed away
-# from the middle of their rulers, together.
+# The two ends stay. Every other mark of the lower half goes down, and of the upper half up: the
+# weights are pushed away from the middle of their rulers, all together. Errors that fall either
+# way by chance would partly cancel in a sum of many weights; these do not.
 #
 # To be fair to each number of bits, from here on the blocks of 32 begin 16 weights later, and each
 # new ruler spans the halves of two old ones. How far do the weights move?
@@ -426,8 +426,8 @@ table([[bits, *row] for bits, row in share.items()], ["bits", *BLOCKS],
 
 # %% [markdown]
 # One bit less doubles what is lost or a little more, and four times as many weights on a ruler add
-# a third or so. So a whole row on a ruler costs less than a bit. Does the model see it the same
-# way?
+# about a third to two thirds. So going from 32 to a whole row loses less than giving up a bit.
+# Does the model see it the same way?
 
 # %% Draw what SmolLM2 pays tags=["slide", "fold"]
 from matplotlib.figure import Figure
@@ -474,15 +474,15 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 # The bars are 95 % intervals over the 20 texts. With about 4 bits a weight, four bits and long
 # rulers cost 0.94 nats a token on Wikipedia, three bits and short rulers 1.71. It is the same way
 # round with about 5 bits (0.14 against 0.23) and with about 6 (0.02 against 0.04), and on plays.
-# With as many marks short rulers are better, except with 64, where no difference shows; but a ruler
+# At the same number of marks short rulers are better (with 64 no difference shows); but a ruler
 # for each 32 weights takes a whole bit a weight, and one bit more doubles the marks. (Rulers of a
 # length in between, or with fewer bits for their ends, were not measured on this model.)
 #
-# With two bits the model pays 9.8 nats more than the 3.6 that it pays as it is. That is above
+# With two bits the model pays 9.8 nats more than the 3.6 that it pays as it is. The sum is above
 # $\log 49152 = 10.8$, what somebody pays who guesses at random among all tokens: it is not merely
 # ignorant, it is sure of what is wrong.
 #
-# What the first rounding cost, from the weights as they were trained to this file, we cannot know.
+# What the first rounding cost, from the weights as they were trained, this file cannot tell us.
 # But the second one moves the weights about as far. If both work alike, the first cost about as
 # much, two or three tenths of a nat.
 
