@@ -40,7 +40,8 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # $$y = p_e(x) \cdot \mathrm{expert}_e(x), \qquad e = \mathrm{argmax}_i\, p_i(x), \qquad p(x) =
 # \mathrm{softmax}(W x)$$
 #
-# The layer has $E$ times the weights and as many operations as before, but for the router's:
+# The layer has $E$ times the weights and as many operations as before, but for the router's. A
+# whole model grows less, since only every second such layer is made of experts:
 
 # %% Count the weights tags=["fold", "nbval-check-output"]
 import torch
@@ -60,10 +61,10 @@ with torch.device("meta"):
 # did not learn from. Each letter goes to the expert that the router named. There are two things to
 # move.
 #
-# **Room** is how many letters of a text an expert takes. Machines want lists of a fixed length, so
-# each expert's list gets one. If all experts were asked equally often, room for 4 of the 32 letters
-# would do; the **capacity factor** says how many times that there is. A letter that finds its
-# expert full passes by: the layer adds 0 to it, and it goes on as it came.
+# **Room** is how many letters of a text an expert takes: machines want lists of a fixed length. If
+# all experts were asked equally often, room for 4 of the 32 letters would do; the **capacity
+# factor** says how many times as much there is. A letter that finds its expert full passes by: the
+# layer adds 0 to it, and it goes on as it came.
 #
 # **Balance weight** is how much the training cared that all experts get letters.
 
@@ -302,20 +303,20 @@ table(shown or [{"decoder": "no kept file here"}], formats=fine,
 
 # %% [markdown]
 # With balance, eight experts are ahead by 0.019 nats a letter, and the interval leaves out 0. With
-# no balance, or with room for only 10 of 64 in training, the mean is about the same, and the seeds
-# differ too much to say so. It is a small gain for three times the weights, about what the balanced
-# decoder lost above with room for 4. Each expert has seen about an eighth of the letters, and a
-# text of one author may have little to know that one layer cannot hold; we tested neither. Fedus et
-# al. trained on far more text: with 64 experts they reached after 60,000 steps what T5 reached
-# after 450,000 (their section 3.1). Two things our table does not say: what a long training would
-# show, and what time costs, since sorting letters by expert is no operation that was counted.
+# no balance, or with room for only 10 of 64 in training, the mean is about the same, but the seeds
+# differ too much to show a gain. For three times the weights 0.019 is little, less than the
+# balanced decoder lost above with room for 4. Perhaps an eighth of the letters is too few for an
+# expert, or one layer can hold what there is to know here; we tested neither. Fedus et al. trained
+# on far more text: with 64 experts they reached after 60,000 steps what T5 reached after 450,000
+# (their section 3.1). Our table does not say what a long training would show, nor how much time the
+# experts take: sorting letters by expert is no operation that was counted.
 
 # %% [markdown] tags=["aside"]
 # ## What does an expert know?
 #
-# One would like to read: this one knows verbs, that one knows names. Look at what each expert is
-# asked for, in the first seed with weight 0.01: the letters that go to it more often than to any
-# other, and the share of these letters that it gets.
+# One would like to read: this one knows verbs, that one knows names. Here are the letters that go
+# to an expert more often than to any other, in the first seed with weight 0.01, and the share of
+# them that it gets. (Eight letters at most, and only such as the test has 50 times or more.)
 
 # %% tags=["fold"]
 shown = []
@@ -447,7 +448,7 @@ for name, router in (("over the chosen one", TopKRouter(16, 4, 1)),
 #
 #    <details><summary>Answer</summary>
 #
-#    So that the router gets a gradient. The choice itself has none.
+#    So that the router learns from the answers. The choice itself has no gradient.
 #
 #    </details>
 # 4. The balance loss multiplies a share and a mean probability. Through which of them does the
@@ -514,8 +515,8 @@ print("answers 1 and 2 hold")
 # that weights grow and operations do not. A router chooses; a loss, times a small weight, keeps it
 # from sending most tokens to a few experts, and who finds an expert full passes by in the residual
 # stream. For the same work a town hall with eight clerks does serve its visitors better here, but
-# by 0.019 nats a letter only [0.005, 0.034], shown where the porter is paid to spread them, and
-# after a training in which each clerk has seen only a part of the visitors.
+# only by 0.019 nats a letter [0.005, 0.034], where the porter is paid to spread them and no desk is
+# full; otherwise three seeds do not show it.
 #
 # ## Further reading
 #

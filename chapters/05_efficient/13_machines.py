@@ -102,9 +102,9 @@ print("bowls rounded apart:", apart.int().tolist(), "instead of", bowls(x @ A).i
 # ## A block speaks twice
 #
 # Megatron-LM (Shoeybi et al. 2019) cuts a whole Transformer in this way. Attention is even easier
-# than bowls: each head is a small attention of its own, so a machine takes whole heads. Its
-# queries, keys and values are columns of three matrices, and the matrix behind the heads is cut by
-# rows. Choose how many machines there are:
+# than bowls: each head is a small attention of its own, so a machine takes whole heads. The three
+# matrices of queries, keys and values are cut by columns, and the matrix behind the heads by rows.
+# Choose how many machines there are:
 
 # %% Draw the block tags=["slide", "fold"]
 from deepdive.page.split_block import split_block
@@ -132,8 +132,8 @@ split_block(d_model=3072, n_heads=32, d_ff=12_288, ways=(2, 4, 8, 16))
 # ### The two ends in code
 #
 # Each is a function with a gradient of its own. This is the first; the paper calls it $f$, and
-# `summed` $g$. A layer cut by columns is a `Linear` behind `copied`, one cut by rows a `Linear`
-# before `summed`.
+# `summed` $g$ (not the activation above). A layer cut by columns is a `Linear` behind `copied`, one
+# cut by rows a `Linear` before `summed`.
 
 
 # %% In code
@@ -286,8 +286,8 @@ print(f"last norm, which both must hold alike: {apart['']:.0e} apart with all su
 # %% [markdown] tags=["slide"]
 # ## Twice the width, twice the talk, four times the work
 #
-# What is said for a token has the width of the stream, $d$. The products with weights grow with
-# $d^2$. So the wider a model, the smaller the share of its time that goes into talking:
+# On the way out a block of width $d$ says $2 d$ numbers for a token, and its products with weights
+# are $12 d^2$. So the wider a model, the more products there are for each number that is said:
 
 # %% Count work and talk
 rows = []
@@ -301,10 +301,10 @@ table(rows, ["width", "blocks", "weights in blocks (thousand millions)",
                "products for each, on 8 machines": ",.0f"})  # fmt: skip
 
 # %% [markdown]
-# Even so, 2,304 products are soon done on a fast card, and all that follows must wait for the sums.
-# So the machines must be close together: the paper cuts a model among 8 of the 16 cards of one
-# computer, and gives the other cards and computers other texts. (How much time the sums cost is not
-# measured here: two processes on a laptop share one processor.)
+# Even so, 2,304 products are soon done on a graphics card, which is the paper's machine, and all
+# that follows must wait for the sums. So the machines must be close together: the paper cuts a
+# model among 8 of the 16 cards of one computer, and gives the other cards and computers other
+# texts. (How much time the sums cost is not measured here: two processes share one processor.)
 #
 # Memory is the reason for all this. Training takes 16 bytes a weight with Adam in 32 bits: the
 # weight, its gradient, two averages. For the largest model that is 133 GB, on 8 machines 17 GB
@@ -466,20 +466,22 @@ print(f"a board has as many numbers as {state // measured['all heads their own']
       f"the first row, or {state / 576:,.0f} of the latent")  # fmt: skip
 
 # %% [markdown]
-# On one machine the latent is less than a third of eight groups. On four machines it is the larger
-# of the two. Every head reads all of the latent, so no cut by heads makes it smaller; groups of
-# keys are cut like everything else. What is best for one machine need not be best for eight. (One
-# way out: cut the other matrices, and give each machine the latents of other texts.)
+# One head of keys for all has the fewest numbers a token, 256; eight groups come down to it on
+# eight machines. On one machine the latent is less than a third of eight groups, on four it is the
+# larger of the two. Every head reads all of the latent, so no cut by heads makes it smaller; groups
+# of keys are cut like everything else. (One way out: cut the other matrices, and give each machine
+# the latents of other texts.)
 #
 # The board of the gated rule is as large as 64 tokens of the first row, and stays so, however long
 # the text is. Few numbers are not yet a good model: a board that is written over cannot be asked
 # for what stood there. No model was trained here to compare them. The paper of the latents reports
-# that they did better than all heads with their own keys, and groups did worse (its appendix D).
+# that they did better than all heads with their own keys; groups, and one head of keys for all, did
+# worse (its appendix D).
 #
 # How often, then, must the two kitchens speak? Once for an order, if the book is cut by columns
 # before the bowls and by rows behind them. A Transformer's block is two such books, so two machines
 # speak twice, and twice again on the way back. They then say what one would say, but for rounding:
-# after 60 steps of training, the answers of the pair were about 5e-11 from those of one at most.
+# after 60 steps of training, the answers of the pair were at most about 5e-11 from those of one.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
@@ -496,7 +498,7 @@ compare("megatron")
 #
 # ## Common mistake: to cut what stands together
 #
-# Keys and values are one matrix here, the keys' rows above the
+# In the code keys and values are one matrix, stored turned: columns are rows, the keys' above the
 # values'. Cut in the middle, one machine gets all the keys and the other all the values. The
 # shapes are the same, so nothing fails:
 
@@ -541,7 +543,7 @@ assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 #    would have to add up before it.
 #
 #    </details>
-# 2. Why does attention need no sum between the queries and the weights?
+# 2. Why does attention need no sum between the queries and the outputs of the heads?
 #
 #    <details><summary>Answer</summary>
 #
@@ -583,9 +585,8 @@ assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 #    Portions 6, 4, 2, 4; bowls 8, 4, 4, 4. The lists are (16, 12) and (4, 12), together (20, 24).
 #
 #    </details>
-# 2. *(derive, 8 min)* A model has width $d$, and its cache $G$ groups of keys, $d_h$ wide. From how
-#    many machines on is this cache smaller on each than a latent of $4 d_h$ with a rotary key of
-#    $d_h / 2$?
+# 2. *(derive, 8 min)* A cache holds $G$ groups of keys and values, $d_h$ wide. From how many
+#    machines on is it smaller on each than a latent of $4 d_h$ with a rotary key of $d_h / 2$?
 #
 #    <details><summary>Answer</summary>
 #
