@@ -128,7 +128,8 @@ print("seven rows: by hand, in code and by the library")
 # ## Why it runs in circles
 #
 # We let SmolLM2 read the first 16 tokens of a paragraph from a president's speech, then the same 16
-# again, and again. Each time we ask how probable it found the tokens that came.
+# again, and again. Each time we ask how probable it found the tokens that came. Twelve paragraphs,
+# by several presidents, are read in this way.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -254,9 +255,10 @@ print(*(f"each token {p}: all sixteen {p**16:.4f}" for p in (0.64, 0.96)), sep="
 #
 # Now SmolLM2 writes by itself. It reads 24 tokens of each of 12 paragraphs, and each rule goes on
 # for 64 tokens. A **beam** of 4 or 8 looks for the likeliest continuation as a whole
-# ([2.14](../02_transformer/14_decoding.ipynb)). Beside them stands what the president said. For
-# each text we count its cost, in nats a token ($-\log p$, the lower the more probable), and how
-# many of its groups of three tokens came earlier in it.
+# ([2.14](../02_transformer/14_decoding.ipynb)). *Repetition 1.2* is a penalty on every token that
+# was read. Beside them stands what the president said. For each text we count its cost, in nats a
+# token ($-\log p$, the lower the more probable), and how many of its groups of three tokens came
+# earlier in it.
 
 # %% tags=["fold"]
 predict(
@@ -382,14 +384,13 @@ table([[f"{one} − {other}", apart(one, other, "nats"), apart(one, other, "agai
 # %% [markdown]
 # Greedy decoding writes texts that cost 0.88 nats a token; the president's cost 3.39. All three
 # searches run in circles: a third to a half of their groups of three had come before, and next to
-# none of the president's. People do not say the likeliest thing at every word, since the listener
-# could have guessed it.
+# none of the president's. People do not say the likeliest thing at every word, perhaps since the
+# listener could have guessed it.
 #
 # Does a better search make it worse? A beam of 4 does find more probable texts than greedy
 # decoding, by 0.24 nats a token [0.11, 0.38]. Whether it repeats more is open: that interval holds
 # zero. A beam of 8 finds no more probable texts than one of 4, as far as 12 texts can tell, and
-# repeats less: in the table it says a long sentence twice, and 64 tokens have no room for a third
-# time.
+# repeats less. In the table it has begun a long sentence anew when the 64 tokens end.
 #
 # Drawing breaks the circle. What is drawn freely costs 3.68, and 12 texts do not tell that from the
 # president's 3.39. But now and then one of tens of thousands of improbable tokens is drawn, and the
@@ -397,7 +398,7 @@ table([[f"{one} − {other}", apart(one, other, "nats"), apart(one, other, "agai
 # more); 0.7 lowers it (1.84), and 8% of the groups come again. The cuts remove it: texts cost 2.81
 # with the nucleus of 0.9, 2.51 with top 50, and 1.61 with min p 0.1. All three lie below the
 # president's. They may have cut words that a person would say; that we did not measure. The penalty
-# ends the circles without drawing (0%), since it lowers whatever was said.
+# ends the circles without drawing (0%).
 #
 # <details><summary>Beside the numbers of Holtzman et al.</summary>
 #
@@ -708,12 +709,13 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #
 #    </details>
 # 3. *(derive, 6 min)* Each guess stays with the probability $a$, whatever came before. How many
-#    tokens does a call with $k$ guesses write? Put in $a = 1/2$ and $k = 4$.
+#    tokens does a call with $k$ guesses write on average? Put in $a = 1/2$ and $k = 4$.
 #
 #    <details><summary>Answer</summary>
 #
-#    At least $n + 1$ tokens if the first $n$ stay, with the probability $a^n$: $1 + a + \dots +
-#    a^k$, which is $31/16 = 1.94$. More guesses hardly help: without end it would be 2.
+#    It writes at least $n + 1$ tokens if the first $n$ guesses stay: the probability is $a^n$. The
+#    mean is the sum of these, $1 + a + \dots + a^k$, here $31/16 = 1.94$. More guesses hardly help:
+#    without end it would be 2.
 #
 #    </details>
 
