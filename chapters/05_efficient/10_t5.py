@@ -30,8 +30,7 @@ from deepdive.page.profile import setup
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% [markdown]
 # T5 (Raffel et al. 2020) is such a clerk: an encoder that reads a text and a decoder that writes
-# one. There is no head for classes, none for spans, none for scores. The task is written on the
-# slip:
+# one. There is no head for classes, and none for scores. The task is written on the slip:
 #
 # | what goes in | what comes out |
 # |---|---|
@@ -84,9 +83,9 @@ found
 
 # %% [markdown]
 # No text is too long for this: what is far is in the last bucket, and has a number. There is one
-# table for all layers of the encoder, and one for the decoder's. With 32 buckets and 8 heads it has
-# 256 numbers. T5 does not divide its scores by $\sqrt d$ either: its queries are drawn that much
-# smaller instead.
+# table for all layers of the encoder, and one for the decoder's. With 32 buckets and 8 heads each
+# has 256 numbers. T5 does not divide its scores by $\sqrt d$ either: its queries are drawn that
+# much smaller instead.
 
 # %% [markdown] tags=["slide"]
 # ## Reading before any task: hidden spans
@@ -288,12 +287,12 @@ print(f"who only knows how often each byte is written: {counted:.2f} nats a byte
 #
 # Each column has a valley, and the valleys lie a factor of ten apart. Adam's mean is lowest at
 # 0.003. At 0.03 and 0.1 it stays above 3, between what counting bytes knows and its own best.
-# Scaled Adam at 0.001 has not even learned how often each byte is written. At 0.03 it is below all
-# that Adam reached at any of these rates, in each of the three seeds.
+# Scaled Adam at 0.001 and at 0.003 has not even learned how often each byte is written. At 0.03 it
+# is below all that Adam reached at any of these rates, in each of the three seeds.
 #
-# Two things did not happen. Nothing diverged, as it did in Nawrot's far larger model. And at its
-# own best rate Adam is close behind. (60 steps are a beginning. Whether the difference stays in a
-# long training is not shown here.)
+# Nothing diverged here; in Nawrot's far larger model Adam did. And at its own best rate Adam is
+# close behind. (60 steps are a beginning. Whether the difference stays in a long training is not
+# shown here.)
 
 # %% [markdown] tags=["slide"]
 # ## One clerk or two
@@ -394,9 +393,10 @@ table(answers, ["slip", *says], caption="what the one clerk writes, seed 1")
 # for French, French: the word on the slip keeps two jobs apart in one set of weights.
 #
 # With the same work for the one as for the two together, the one clerk did each job better than the
-# clerk who had that job alone, for both jobs and in all three seeds. A likely reason, not tested,
-# is that reading the digits is the same in both jobs, so the one clerk had twice the practice in
-# it. What happens after a long training, or when two jobs share nothing, these runs do not say.
+# clerk who had that job alone, for both jobs and in all three seeds. Two likely reasons were not
+# tested: reading the digits is the same in both jobs, so the one clerk had twice the practice in
+# it; and its weights were moved twice as often. What happens after a long training, or when two
+# jobs share nothing, these runs do not say.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
@@ -442,13 +442,13 @@ print(f"the scores of the next token are off by {(wrong - right).norm() / right.
 # | you want | take |
 # |---|---|
 # | T5's public weights | `deepdive.published.load(folder)`; it finds out which version a file has |
-# | to train on | scaled Adam (Nawrot 2023: rate 0.02) or Adafactor; or Adam at a far lower rate |
+# | to train it | scaled Adam (Nawrot 2023: rate 0.02) or Adafactor; Adam at a far lower rate |
 # | a task | a first word that names it, and the answer as text |
 # | to score classes | the probability of each label's text, not what was generated |
 #
 # - The decoder begins with padding, token 0. There is no token for the beginning.
 # - Texts end with token 1. Without it the decoder does not know when to stop.
-# - Half precision: T5's first version overflows in float16; bfloat16 has the range.
+# - Half precision: T5, in both versions, can overflow in float16; bfloat16 has the range.
 
 # %% [markdown] tags=["aside"]
 # ## Five questions

@@ -147,12 +147,13 @@ def supported(note, talk):
 # %% [markdown] tags=["slide"]
 # ## Real notes, made false
 #
-# MTS-Dialog has talks of doctors with patients, and the section of the note that was written from
-# each. Take the notes of its first test part as true, and change them:
+# MTS-Dialog has talks of doctors with patients, each beside a section of a note. (The notes came
+# first; people wrote the talks from them.) Take those of its first test part as true, and change
+# them:
 #
 # - **opposite**: the first word that has an opposite gives way to it. *Denies* becomes *reports*,
-#   *left* becomes *right*, *no* becomes *some*. In about half of these notes it is
-#   somebody's sex that changes: *he* becomes *she*, *female* becomes *male*;
+#   *left* becomes *right*, *no* becomes *some*. Often it is somebody's sex that changes: *he*
+#   becomes *she*, *female* becomes *male*;
 # - **another number**: the first digit is changed, in an age, a dose or a date;
 # - **last first**: the same sentences in reverse order. Nothing is false.
 #
@@ -210,7 +211,7 @@ for note in sorted(both, key=len)[:2]:
 # allow both changes the false ones are 52.7 points of ROUGE-L ahead, with an interval from 49.2 to
 # 56.3. **These scores charge for other words and another order, not for what is false.**
 #
-# Order costs so much because ROUGE-L reads the note as one text here. The package has a second
+# Order costs so much because ROUGE-L reads the note as one text here. `rouge_score` has a second
 # form, `rougeLsum`, which some papers report as ROUGE-L. It compares sentence with sentence, and
 # does not charge for sentences that change places. Nor does it see what is said.
 
@@ -219,9 +220,9 @@ for note in sorted(both, key=len)[:2]:
 #
 # A number needs a floor and a ceiling. Three floors learn nothing, or nearly: **lead** takes the
 # first three sentences of the talk, **longest** the three with most words, and **one note** writes
-# the same note for everybody: of 100 training notes, the one that has most ROUGE-1 against 100 that
-# were drawn. **Oracle**, nearly a ceiling for copying, knows the person's note: it takes up to
-# three sentences of the talk, each time the one that lifts ROUGE-1 most.
+# the same note for everybody: of 100 training notes, the one with the highest mean ROUGE-1 against
+# another draw of 100. **Oracle**, nearly a ceiling for copying, knows the person's note: it takes
+# up to three sentences of the talk, each time the one that lifts ROUGE-1 most.
 
 # %% Floors and a ceiling tags=["fold"]
 import random
@@ -281,7 +282,7 @@ table([scored(name, [row for row in test if opposite(row.summary) != row.summary
 # On these notes the false ones have 88.3 points of ROUGE-1, and the oracle has 34.2, though it
 # knows the answer and only repeats what was said. A person writes *denies fever* where a talk has
 # *No, I do not*, and the score is about the wording. The longest sentences are above the first
-# ones, which are often questions; the intervals do not meet.
+# ones, which are often questions; in ROUGE-1 and ROUGE-L their intervals do not meet.
 
 # %% [markdown] tags=["slide"]
 # ## A model that writes notes
@@ -563,10 +564,10 @@ print(f"the longest talk of the test has {tokens[-1]:,} pieces, the middle one "
 # ## Plan ahead: ProphetNet
 #
 # A decoder that has only the next word to guess may lean on the last word and plan nothing.
-# **ProphetNet** practises to guess from further back. Beside the row of numbers that has read a
-# word stand rows of **streams**, one place further on, which have read no word of their own. All of
-# them guess the same word: the first stream from all words before it, the second without the last
-# of these, and so on. Take *the patient denies*, and two streams:
+# **ProphetNet** practises to guess from further back. A decoder has a row of numbers for each word
+# that it has read. ProphetNet adds **streams**: rows one place further on, with no word of their
+# own. At each place all streams guess the same word: the first from all words before it, the second
+# without the last of these, and so on. Take *the patient denies*, and two streams:
 
 # %% Who reads what tags=["nbval-check-output", "fold"]
 from deepdive.layers.future_attention import Futures
@@ -601,8 +602,8 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # %% [markdown]
 # ### Common mistake: to read a score without its floor
 #
-# "Gaps first lifts ROUGE-1 by 3.0 points, so its notes are good." Three sentences copied from the
-# talk have more. **Symptom:** a table of scores in which no row is a person, an extract or a
+# "Gaps first lifts ROUGE-1 by 3.0 points, so its notes are good." The talk's first three sentences
+# score more. **Symptom:** a table of scores in which no row is a person, an extract or a
 # constant. **Fix:** report a floor and a ceiling on the same texts, with intervals, and read some
 # notes: no score here saw what they say.
 
@@ -618,8 +619,8 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # | learns from | what BART learns from | masked stretches, guessed from fewer and fewer words |
 #
 # LED's own file is a window and its places; its pre-training is BART's, whose weights it begins
-# with. With a window as wide as the text, and nothing global, it is BART again. So is ProphetNet
-# without streams, and with distances that are worth nothing.
+# with. With a window as wide as the text, and nothing global, it is BART again. ProphetNet too is
+# BART, without streams and with distances that are worth nothing.
 
 # %% [markdown] tags=["aside"]
 # ## In practice
