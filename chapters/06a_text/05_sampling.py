@@ -235,7 +235,7 @@ with_alt(figure, "Mean probability of a token against how often the text was rea
 # %% As numbers tags=["surprise", "fold"]
 table([[n, m] for n, m in enumerate(means, start=1)], ["time", "mean probability a token"],
       formats={"mean probability a token": ".2f"},
-      caption="12 beginnings of speeches [95 % interval over them]"
+      caption="12 beginnings of paragraphs [95 % interval over them]"
       ) if means else NOT_HERE  # fmt: skip
 
 # %% Sixteen tokens in a row tags=["surprise", "fold", "nbval-check-output"]
@@ -361,7 +361,7 @@ axes.set(xlabel="nats a token", ylabel="groups of three that come again")
 axes.grid(alpha=0.3)
 figure.legend(frameon=False, loc="outside lower center")
 with_alt(figure, "Each rule as a point: how much its texts cost the model, against how often they "
-         "repeat themselves. The beams are cheap and repeat most; a person is dear and repeats "
+         "repeat themselves. What is cheap to the model repeats much; a person is dear and repeats "
          "hardly.")  # fmt: skip
 
 
@@ -558,7 +558,7 @@ table([[name, row["stayed"], bootstrap(row["a call"]),
 # follows two others in 200 other paragraphs of such speeches:
 
 
-# %% SmolLM2, with what was counted in other speeches tags=["fold"]
+# %% SmolLM2, with what was counted in other paragraphs tags=["fold"]
 @cache
 def speech_draft():
     from deepdive.data.subjects import addresses
