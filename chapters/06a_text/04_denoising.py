@@ -525,6 +525,20 @@ print(f"{len(to_test)} reviews: other reviews would move a percentage by {reach:
 #   *rotated* the whole interval is above 0. All are far below *lead*, the abstract's first ten
 #   words, with 26.9. Before you believe the column, read what was written.
 
+# %% tags=["fold"]
+predict(
+    "Each training wrote a title for each of the same 300 abstracts. In most of the 24 trainings, "
+    "how often is the commonest title written?",
+    ["For 1 to 5 abstracts", "For about 50", "For 200 or more"],
+    answer=2,
+    explain="After 150 steps a model has learned which words titles have in common, and writes "
+    "them under almost every abstract.",
+    key="06a_text/titles",
+)
+
+# %% [markdown] tags=["answer"]
+# #### The titles themselves: open this once you have predicted
+
 # %% What was written tags=["surprise", "fold"]
 path = kept("06a_text", "titles") if real else None
 looked = json.loads(path.read_text())["rows"] if path is not None and path.is_file() else []
