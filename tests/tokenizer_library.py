@@ -39,8 +39,9 @@ SENTENCES = [
 
 
 def trained(kind: type[Tokenizer], texts: Sequence[str] = SENTENCES, size: int = 420) -> Tokenizer:
-    if kind is UnigramTokenizer:  # of which ours is the reading alone
-        return library_unigram(texts, size)
+    if issubclass(kind, UnigramTokenizer):  # of which ours is the reading alone
+        theirs = library_unigram(texts, size)
+        return kind(theirs.vocab, theirs.scores, theirs.specials)
     train = getattr(kind, "train", None)
     return train(texts, size, min_count=1) if train else kind()
 

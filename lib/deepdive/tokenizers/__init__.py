@@ -1,4 +1,4 @@
-"""Tokenisers written to be read: words, characters, bytes, BPE and WordPiece.
+"""Tokenisers written to be read: words, characters, bytes, BPE, WordPiece and XLM-R's.
 
 Train one on texts, or build one from a vocabulary; then `encode`, `decode`, `save`, `load`:
 
@@ -20,6 +20,7 @@ from deepdive.tokenizers.wordpiece import (
     CasedWordPieceTokenizer,
     WordPieceTokenizer,
 )
+from deepdive.tokenizers.xlmr import XLMRTokenizer
 
 __all__ = [
     "BERT_SPECIALS",
@@ -37,6 +38,7 @@ __all__ = [
     "Tokenizer",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "XLMRTokenizer",
     "encode_pair",
     "longest_first",
     "pad_batch",
