@@ -14,8 +14,8 @@ class HashEmbedding(nn.Module):
     """x = [table_1[h_1(c)], ..., table_K[h_K(c)]],  h_k(c) = (c + 1) * prime_k mod n_buckets
 
     Each of `n_hashes` tables (n_buckets, d_model / n_hashes) gives a part of the row of a code
-    point c. Two characters that meet in one table are likely apart in the others, so that a million
-    of them need no million of rows.
+    point c, so that a million of them need no million of rows. The hashes differ by a factor alone:
+    code points that are n_buckets apart, as A and U+4041 are, meet in every table.
     Raises ValueError for more hashes than there are primes, a number of them that does not divide
     the width, or what is no code point, TypeError for code points that are no integers.
     Source: Clark et al. 2022, section 3.1, and their released code, which has the primes.

@@ -36,7 +36,8 @@ class Shorten(nn.Module):
                 f"a text of {T} characters is shorter than rate={rate}, the characters of one row: "
                 "fill it with padding, and give the mask"
             )
-        groups = self.activation(self.conv(silenced(rows, mask).mT)).mT  # (B, T // rate, d_model)
+        rows = silenced(rows, mask)
+        groups = self.activation(self.conv(rows.mT)).mT  # (B, T // rate, d_model)
         few = self.norm(torch.cat((rows[:, :1], groups[:, :-1]), dim=1))
         if mask is None:
             return few, None
