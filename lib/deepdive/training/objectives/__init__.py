@@ -23,6 +23,7 @@
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
 `answers`       of tuning: answers that are given (`answer_loss`), or preferred (`dpo_loss`)
+`translation_pairs` XLM's: a sentence and its translation in one row, gaps in both
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
@@ -111,6 +112,7 @@ from deepdive.training.objectives.token import (
     perplexity,
     token_count,
 )
+from deepdive.training.objectives.translation_pairs import TranslationPairs, join_translations
 from deepdive.training.objectives.units import Units, layer_states, make_units, unit_loss
 
 __all__ = [
@@ -120,6 +122,7 @@ __all__ = [
     "Permuted",
     "Questions",
     "SetLosses",
+    "TranslationPairs",
     "Truth",
     "Units",
     "adversarial_loss",
@@ -162,6 +165,7 @@ __all__ = [
     "hungarian",
     "implicit_reward",
     "infill",
+    "join_translations",
     "keep_probability",
     "layer_states",
     "log_probability",

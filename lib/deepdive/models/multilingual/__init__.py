@@ -1,0 +1,13 @@
+"""One model for many languages.
+
+`multilingual_transformer`
+           an encoder and a decoder that are told which languages they read and write
+`mbert`    BERT over one vocabulary of 104 languages: nothing tells it which one it reads
+`xlm`      an encoder with a row for each language, which is trained on translations too
+`xlmr`     RoBERTa over 100 languages, told nothing
+`rembert`  what enters and what scores the words are two matrices, narrow and wide
+`canine`   no vocabulary: code points, hashed, four of them one row of a deep stack
+
+Start with `mbert`, which adds nothing to BERT but its vocabulary. mBART, which writes, is
+`deepdive.models.text.mbart`.
+"""
