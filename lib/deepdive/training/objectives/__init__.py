@@ -16,6 +16,7 @@
 `sets`          DETR's: a set of boxes, matched with the things of a scene
 `ctc`           CTC's: a text taught to frames that nobody marked, over all ways to place it
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
+`translation_ranking`  LaBSE's: translations find each other in a batch, by a margin
 `pixels`        MAE's: the pixels of hidden patches
 `states`        data2vec's: the states of a teacher that is the student's moving average
 `codes`         wav2vec 2.0's: the code of a hidden row, found among others
@@ -111,6 +112,7 @@ from deepdive.training.objectives.token import (
     perplexity,
     token_count,
 )
+from deepdive.training.objectives.translation_ranking import additive_margin, translation_ranking
 from deepdive.training.objectives.units import Units, layer_states, make_units, unit_loss
 
 __all__ = [
@@ -122,6 +124,7 @@ __all__ = [
     "SetLosses",
     "Truth",
     "Units",
+    "additive_margin",
     "adversarial_loss",
     "align",
     "answer_loss",
@@ -196,6 +199,7 @@ __all__ = [
     "special_ids",
     "state_loss",
     "token_count",
+    "translation_ranking",
     "triplet",
     "two_streams",
     "unigram_f1",
