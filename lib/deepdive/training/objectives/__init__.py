@@ -20,6 +20,9 @@
 `pixels`        MAE's: the pixels of hidden patches
 `states`        data2vec's: the states of a teacher that is the student's moving average
 `codes`         wav2vec 2.0's: the code of a hidden row, found among others
+`translation_contrast`  InfoXLM's: a sentence finds its translation among a queue of keys
+`hierarchical_contrast`  HICTL's: sentences, and words of a sentence, told from others
+`agreement`     AMBER's: attention across two sentences, there and back
 `units`         HuBERT's: the unit of a hidden row, made by k-means
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
@@ -28,6 +31,7 @@
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
+from deepdive.training.objectives.agreement import across, sentence_alignment, word_agreement
 from deepdive.training.objectives.answers import (
     answer_loss,
     dpo_loss,
@@ -51,6 +55,12 @@ from deepdive.training.objectives.distillation import (
 from deepdive.training.objectives.entities import mask_entities
 from deepdive.training.objectives.futures import future_loss
 from deepdive.training.objectives.gap_sentences import gap_sentences, principal, unigram_f1
+from deepdive.training.objectives.hierarchical_contrast import (
+    harder,
+    nearest_words,
+    sentence_contrast,
+    word_contrast,
+)
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.noises import (
     delete_each,
@@ -112,6 +122,11 @@ from deepdive.training.objectives.token import (
     perplexity,
     token_count,
 )
+from deepdive.training.objectives.translation_contrast import (
+    KeyQueue,
+    mix_translations,
+    translation_contrast,
+)
 from deepdive.training.objectives.translation_ranking import additive_margin, translation_ranking
 from deepdive.training.objectives.units import Units, layer_states, make_units, unit_loss
 
@@ -119,11 +134,13 @@ __all__ = [
     "PAD",
     "Adversaries",
     "Alignment",
+    "KeyQueue",
     "Permuted",
     "Questions",
     "SetLosses",
     "Truth",
     "Units",
+    "across",
     "additive_margin",
     "adversarial_loss",
     "align",
@@ -155,6 +172,7 @@ __all__ = [
     "future_loss",
     "gap_sentences",
     "hard_distillation",
+    "harder",
     "hidden_cosine",
     "hidden_counts",
     "hidden_patches",
@@ -173,7 +191,9 @@ __all__ = [
     "mask_entities",
     "mask_id",
     "mask_tokens",
+    "mix_translations",
     "multiple_negatives",
+    "nearest_words",
     "negative_sampling_loss",
     "next_sentence_pairs",
     "noise",
@@ -190,6 +210,8 @@ __all__ = [
     "restore_spans",
     "rotate",
     "seen_in",
+    "sentence_alignment",
+    "sentence_contrast",
     "sentence_order_pairs",
     "set_loss",
     "set_losses",
@@ -199,12 +221,15 @@ __all__ = [
     "special_ids",
     "state_loss",
     "token_count",
+    "translation_contrast",
     "translation_ranking",
     "triplet",
     "two_streams",
     "unigram_f1",
     "unit_loss",
     "used_entries",
+    "word_agreement",
+    "word_contrast",
     "word_ids",
     "wrong_places",
 ]
