@@ -58,7 +58,9 @@ def both_ways() -> None:
 def test_both_ways() -> None:
     both_ways()
     u, v = given(4, 5), given(4, 5, seed=1)
-    assert float(translation_ranking(u, v)) == pytest.approx(float(translation_ranking(v, u)), rel=1e-12)
+    assert float(translation_ranking(u, v)) == pytest.approx(
+        float(translation_ranking(v, u)), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("wrong", ["no margin", "a margin that is not scaled"])
@@ -70,9 +72,9 @@ def test_a_fault_is_seen(wrong: str) -> None:
         return additive_margin(u, v, margin / scale, scale)
 
     place = "deepdive.training.objectives.translation_ranking.additive_margin"
-    with mock.patch(place, without if wrong == "no margin" else unscaled):
-        with pytest.raises(AssertionError):
-            both_ways()
+    fault = without if wrong == "no margin" else unscaled
+    with mock.patch(place, fault), pytest.raises(AssertionError):
+        both_ways()
 
 
 def test_limits() -> None:

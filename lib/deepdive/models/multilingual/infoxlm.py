@@ -1,5 +1,5 @@
-"""InfoXLM: a sentence's state knows that of its translation among many others, which a slowly moving
-copy of the encoder made. Chi et al. 2021, "InfoXLM: An Information-Theoretic Framework for
+"""InfoXLM: a sentence's state knows its translation's among many others, which a slowly moving copy
+of the encoder made. Chi et al. 2021, "InfoXLM: An Information-Theoretic Framework for
 Cross-Lingual Language Model Pre-Training".
 
     loss = masked language modelling + the same on joined translations + contrast
@@ -24,9 +24,7 @@ from deepdive.masks import padding
 from deepdive.models.bert.bert import Bert
 
 
-def sentence_state(
-    encoder: Bert, layer: int, tokens: Tensor, mask: Tensor | None = None
-) -> Tensor:
+def sentence_state(encoder: Bert, layer: int, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return the first token's state after `layer` layers, (B, d_model): those above are not run.
 
     tokens: (B, T); mask bool (B, T), True = real. Raises ValueError for a layer that is not there.

@@ -302,10 +302,11 @@ ERNIE_M = like(  # transformers had it until 4.57
     ernie_m.ernie_m,
     ernie_m.BASE,
     model_type="ernie_m",
-    settings=SETTINGS | {"max_length": beyond(2)},
+    prefix="ernie_m.",
+    settings={k: v for k, v in SETTINGS.items() if k != "n_segments"} | {"max_length": beyond(2)},
     expected={"pad_token_id": 1, **BERT.expected},
-    names=Names({"embeddings.layer_norm": "embeddings.norm"})
-    | Names({k: v for k, v in EMBEDDINGS.pairs.items() if v != "embeddings.norm"})
+    names=EMBEDDINGS
+    | Names({"embeddings.layer_norm": "embeddings.norm"})
     | layer(
         "encoder.layers.{}",
         "self_attn.self_attn.q_proj self_attn.self_attn.k_proj self_attn.self_attn.v_proj "

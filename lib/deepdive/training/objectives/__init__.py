@@ -23,6 +23,8 @@
 `translation_contrast`  InfoXLM's: a sentence finds its translation among a queue of keys
 `hierarchical_contrast`  HICTL's: sentences, and words of a sentence, told from others
 `agreement`     AMBER's: attention across two sentences, there and back
+`code_switching`  ALM's: phrases of a sentence exchanged for their translations
+`cross_attention`  ERNIE-M's: gaps that the other language alone can fill
 `units`         HuBERT's: the unit of a hidden row, made by k-means
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
@@ -38,6 +40,7 @@ from deepdive.training.objectives.answers import (
     implicit_reward,
     log_probability,
 )
+from deepdive.training.objectives.code_switching import Phrase, code_switch, phrase_pairs
 from deepdive.training.objectives.codes import (
     contrastive_loss,
     diversity_loss,
@@ -45,6 +48,7 @@ from deepdive.training.objectives.codes import (
     used_entries,
     wrong_places,
 )
+from deepdive.training.objectives.cross_attention import look_across, write_across
 from deepdive.training.objectives.ctc import Alignment, align, collapse, ctc_loss, frames_needed
 from deepdive.training.objectives.distillation import (
     distillation_loss,
@@ -136,6 +140,7 @@ __all__ = [
     "Alignment",
     "KeyQueue",
     "Permuted",
+    "Phrase",
     "Questions",
     "SetLosses",
     "Truth",
@@ -151,6 +156,7 @@ __all__ = [
     "by_order",
     "cell_loss",
     "choose_columns",
+    "code_switch",
     "collapse",
     "column_loss",
     "contrastive_loss",
@@ -186,6 +192,7 @@ __all__ = [
     "keep_probability",
     "layer_states",
     "log_probability",
+    "look_across",
     "make_units",
     "mask_each",
     "mask_entities",
@@ -202,6 +209,7 @@ __all__ = [
     "permute",
     "permute_sentences",
     "perplexity",
+    "phrase_pairs",
     "pixel_loss",
     "poisson",
     "principal",
@@ -231,5 +239,6 @@ __all__ = [
     "word_agreement",
     "word_contrast",
     "word_ids",
+    "write_across",
     "wrong_places",
 ]

@@ -1,12 +1,11 @@
-"""ALM, alternating language modelling: a sentence in which some phrases stand in the other language.
-Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training".
+"""ALM, alternating language modelling: some phrases of a sentence stand in the other language. Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training".
 
     every | cat | sleeps   and   chaque | chat | dort    become    every | chat | sleeps
 
 Parent: XLM, whose translation language modelling puts both sentences one after the other.
 What differs:
-- a translation is not put behind the sentence: phrase by phrase one stands where the other stood, so
-  that words of both languages are neighbours (`code_switch`)
+- a translation is not put behind the sentence: phrase by phrase one stands where the other stood,
+  so that words of both languages are neighbours (`code_switch`)
 - which phrases are translations of each other is read from a word alignment (`phrase_pairs`)
 - gaps are drawn in the mixed sentence as in any other (`deepdive.training.objectives.mask_tokens`)
 
@@ -20,7 +19,7 @@ import torch
 
 
 class Phrase(NamedTuple):
-    """Two stretches that translate each other: tokens [a, b) of the source, [c, d) of the target."""
+    """Stretches that translate each other: tokens [a, b) of the source, [c, d) of the target."""
 
     a: int
     b: int

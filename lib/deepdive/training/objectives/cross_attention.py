@@ -11,8 +11,8 @@ from deepdive.masks import describe
 
 
 def look_across(second: Tensor, hidden: Tensor, real: Tensor) -> Tensor:
-    """Return who may look at whom in joined translations, bool (B, T, T), True = row t may attend to
-    column s, so that a gap can be filled by the other language alone:
+    """Return who may look at whom in joined translations, bool (B, T, T), True = row t may attend
+    to column s, so that a gap can be filled by the other language alone:
 
         a gap            sees  the gaps of its own side, and the words of the other side
         a word           sees  the words of its own side
@@ -59,6 +59,7 @@ def write_across(
     real: Tensor,
     count: int,
     mask: int,
+    pad: int,
     draw: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Write `count` tokens of another language behind each text, by a model that can: they make a
@@ -68,7 +69,7 @@ def write_across(
 
     fill: (tokens (B, T), second (B, T), real (B, T)) -> logits (B, T, V), of a model under
     `look_across` with the placeholders as gaps. tokens (B, T), padded at the end; real bool (B, T);
-    mask: the mask token's id. draw: where draws come from; None: the most probable token. Returns
+    mask, pad: the ids of these tokens. draw: where draws come from; None: the most probable token. Returns
     tokens, second and real, each (B, T + count). Raises ValueError for no placeholder.
 
     Source: Ouyang et al. 2021, section 3.2, "back-translation masked language modeling".
@@ -79,9 +80,7 @@ def write_across(
     lengths = real.sum(1, keepdim=True)  # (B, 1)
     places = torch.arange(width + count, device=tokens.device)
     second = (places >= lengths) & (places < lengths + count)  # (B, T + count)
-    joined = torch.cat((tokens, tokens.new_zeros(rows, count)), 1)
-    joined[:, width:] = tokens[~real][0] if not real.all() else 0
-    joined = joined.masked_fill(second, mask)
+    joined = torch.cat((tokens, tokens.new_full((rows, count), pad)), 1).masked_fill(second, mask)
     there = places < lengths + count
     probabilities = fill(joined, second, there)[second].softmax(-1)
     if draw is None:

@@ -51,9 +51,7 @@ def additive_margin(
     return cross_entropy(scale * scores, torch.arange(len(u), device=u.device), pad=None)
 
 
-def translation_ranking(
-    u: Tensor, v: Tensor, margin: float = 0.3, scale: float = 20.0
-) -> Tensor:
+def translation_ranking(u: Tensor, v: Tensor, margin: float = 0.3, scale: float = 20.0) -> Tensor:
     """Return the sum of both directions: each sentence finds its translation, each translation its
     sentence.
 
