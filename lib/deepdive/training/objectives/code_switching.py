@@ -1,4 +1,5 @@
-"""ALM, alternating language modelling: some phrases of a sentence stand in the other language. Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training".
+"""ALM, alternating language modelling: some phrases of a sentence stand in the other language.
+Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training".
 
     every | cat | sleeps   and   chaque | chat | dort    become    every | chat | sleeps
 

@@ -69,8 +69,8 @@ def write_across(
 
     fill: (tokens (B, T), second (B, T), real (B, T)) -> logits (B, T, V), of a model under
     `look_across` with the placeholders as gaps. tokens (B, T), padded at the end; real bool (B, T);
-    mask, pad: the ids of these tokens. draw: where draws come from; None: the most probable token. Returns
-    tokens, second and real, each (B, T + count). Raises ValueError for no placeholder.
+    mask, pad: the ids of these tokens. draw: where draws come from; None: the most probable token.
+    Returns tokens, second and real, each (B, T + count). Raises ValueError for no placeholder.
 
     Source: Ouyang et al. 2021, section 3.2, "back-translation masked language modeling".
     """
