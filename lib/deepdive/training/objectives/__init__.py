@@ -29,6 +29,7 @@
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
 `answers`       of tuning: answers that are given (`answer_loss`), or preferred (`dpo_loss`)
+`translation_pairs` XLM's: a sentence and its translation in one row, gaps in both
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
@@ -131,6 +132,7 @@ from deepdive.training.objectives.translation_contrast import (
     mix_translations,
     translation_contrast,
 )
+from deepdive.training.objectives.translation_pairs import TranslationPairs, join_translations
 from deepdive.training.objectives.translation_ranking import additive_margin, translation_ranking
 from deepdive.training.objectives.units import Units, layer_states, make_units, unit_loss
 
@@ -143,6 +145,7 @@ __all__ = [
     "Phrase",
     "Questions",
     "SetLosses",
+    "TranslationPairs",
     "Truth",
     "Units",
     "across",
@@ -189,6 +192,7 @@ __all__ = [
     "hungarian",
     "implicit_reward",
     "infill",
+    "join_translations",
     "keep_probability",
     "layer_states",
     "log_probability",
