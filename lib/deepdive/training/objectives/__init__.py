@@ -25,6 +25,7 @@
 `agreement`     AMBER's: attention across two sentences, there and back
 `code_switching`  ALM's: phrases of a sentence exchanged for their translations
 `cross_attention`  ERNIE-M's: gaps that the other language alone can fill
+`paraphrases`   Unicoder's: which sentence is the translation, and texts in two languages
 `units`         HuBERT's: the unit of a hidden row, made by k-means
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
@@ -77,6 +78,11 @@ from deepdive.training.objectives.noises import (
 )
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
+from deepdive.training.objectives.paraphrases import (
+    alternate_sentences,
+    hard_paraphrases,
+    paraphrase_pairs,
+)
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
 from deepdive.training.objectives.pixels import hidden_patches, hide_and_say, pixel_loss
 from deepdive.training.objectives.recurring import (
@@ -152,6 +158,7 @@ __all__ = [
     "additive_margin",
     "adversarial_loss",
     "align",
+    "alternate_sentences",
     "answer_loss",
     "ask_recurring",
     "averaged_states",
@@ -181,6 +188,7 @@ __all__ = [
     "future_loss",
     "gap_sentences",
     "hard_distillation",
+    "hard_paraphrases",
     "harder",
     "hidden_cosine",
     "hidden_counts",
@@ -210,6 +218,7 @@ __all__ = [
     "noise",
     "order_tokens",
     "pair_features",
+    "paraphrase_pairs",
     "permute",
     "permute_sentences",
     "perplexity",
