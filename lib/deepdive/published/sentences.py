@@ -8,8 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from deepdive.models.bert.sbert import Pooling, SentenceEncoder, cls, maximum, mean, normalise
 from deepdive.models.multilingual.labse import Squashed
 from deepdive.published import folders
@@ -86,7 +84,7 @@ def save(model: SentenceEncoder, folder: str | Path) -> Path:
     settings: dict[str, dict[str, Any]] = {
         "1_Pooling": {"embedding_dimension": width, "pooling_mode": pooling}
     }
-    if isinstance(after, nn.Module):
+    if isinstance(after, Squashed):
         written["Dense"] = "2_Dense"
         out, into = after.dense.weight.shape
         settings["2_Dense"] = {
@@ -99,7 +97,7 @@ def save(model: SentenceEncoder, folder: str | Path) -> Path:
         (target / path).mkdir(exist_ok=True)
         if values:
             (target / path / "config.json").write_text(json.dumps(values, indent=2) + "\n", "utf-8")
-    if isinstance(after, nn.Module):
+    if isinstance(after, Squashed):
         write_tensors(DENSE.theirs(dict(after.state_dict())), target / "2_Dense/model.safetensors")
     kinds = "sentence_transformers.models"
     steps = [

@@ -7,6 +7,8 @@ Each task has a small network of its own above the shared vectors: answers are r
 translations for sentences, and pairs are judged for entailment. No checkpoint is read here: those
 published are TensorFlow's.
 
+Long because each of three tasks has a part of its own above the encoder.
+
 Parent: the Transformer's encoder (`deepdive.models.transformer.transformer`).
 What differs:
 - a text is one vector: the sum of its states over the root of their number (`root_sum`), or a
@@ -68,6 +70,7 @@ class Muse(nn.Module):
 
     def __init__(self, encoder: Encoder, d_model: int, pooling: Pooling = root_sum) -> None:
         super().__init__()
+        positive(d_model=d_model)
         self.encoder, self.pooling = encoder, pooling
         self.answer = nn.Sequential(
             nn.Linear(2 * d_model, d_model), nn.Tanh(), nn.Linear(d_model, d_model)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from deepdive.checks import positive
 from deepdive.inspect import HookPoint
+from deepdive.layers.embeddings import check_tokens
 from deepdive.layers.heads import initialise
 from deepdive.masks import describe, padding
 from deepdive.models.bert.pretraining import BertForMaskedLM
@@ -74,6 +75,8 @@ class WordRecovery(nn.Module):
         themselves. translation: (B, T); masks bool, True = real token.
         """
         bert = self.model.bert
+        check_tokens(tokens)
+        check_tokens(translation, "translation")
         real, theirs = padding(mask, tokens, "mask"), translation_mask
         padding(theirs, translation, "translation_mask")
         x, y = (
