@@ -1,7 +1,8 @@
 """Data sets with their licences and hashes, their files fetched and verified; generated data.
 
 Real data: `registry`, `get`, `fetch`, `where`, `verify`, `pairs`, `read_pairs`,
-`retrieval_pairs`; texts with a class: `rt_polarity`, `movie_reviews`, `read_labelled`. Generated,
+`retrieval_pairs`, and apart from these `parallel`; in many languages: `sib200`, `xquad`, `pud`,
+`xed`; texts with a class: `rt_polarity`, `movie_reviews`, `read_labelled`. Generated,
 and called so: `number_words`, `number_translation`, `date_pairs`, `grammar_pairs`, `reversal`,
 `copy_memory`, `adding_problem`, `dyck_words`, `sense_sentences`, `generated_reviews`,
 `generated_long_reviews`.
@@ -24,10 +25,12 @@ from deepdive.data.generated import (
 from deepdive.data.grammar import grammar_pairs
 from deepdive.data.memory import adding_problem, copy_memory, dyck_depths, dyck_words
 from deepdive.data.opinions import generated_long_reviews, generated_reviews
+from deepdive.data.parallel import Parallel, parallel
 from deepdive.data.places import cache, mirror
 from deepdive.data.registry import DataFile, Dataset, Part, get, registry
 from deepdive.data.reviews import Labelled, movie_reviews, read_labelled, rt_polarity
 from deepdive.data.senses import sense_sentences
+from deepdive.data.subtitles import xed
 from deepdive.data.text import (
     normalise_spaces,
     pairs,
@@ -36,6 +39,7 @@ from deepdive.data.text import (
     retrieval_pairs,
     split_by,
 )
+from deepdive.data.translated import Question, Sentence, pud, sib200, xquad
 
 __all__ = [
     "NUMBER_LANGUAGES",
@@ -47,7 +51,10 @@ __all__ = [
     "Dataset",
     "Generated",
     "Labelled",
+    "Parallel",
     "Part",
+    "Question",
+    "Sentence",
     "adding_problem",
     "cache",
     "copy_memory",
@@ -67,6 +74,8 @@ __all__ = [
     "number_translation",
     "number_words",
     "pairs",
+    "parallel",
+    "pud",
     "read_labelled",
     "read_pairs",
     "registry",
@@ -75,8 +84,11 @@ __all__ = [
     "reversal",
     "rt_polarity",
     "sense_sentences",
+    "sib200",
     "split_by",
     "timit",
     "verify",
     "where",
+    "xed",
+    "xquad",
 ]

@@ -22,9 +22,10 @@ def pairs(name: str = "tatoeba_eng_fra", seed: int | None = 0) -> list[Pair]:
     """The (English, other) pairs of a data set of sentence pairs, in an order that `seed` draws.
 
     The file is sorted by length: a slice of it would be of short sentences, a slice of these is a
-    sample. `seed=None` keeps the order of the file.
+    sample. `seed=None` keeps the order of the file. Where a model is tested on `retrieval_pairs`,
+    train it on `deepdive.data.parallel`, which leaves out what stands in both.
     """
-    files = {"tatoeba_eng_fra": "fra.txt.gz"}
+    files = {f"tatoeba_eng_{code}": f"{code}.txt.gz" for code in ("fra", "deu", "nld", "cmn")}
     if name not in files:
         raise DataError(
             f"name: {name!r} is not a data set of pairs; there is {', '.join(files)}; "
@@ -60,7 +61,7 @@ def retrieval_pairs(language: str, seed: int | None = 0) -> list[Pair]:
     `language` is an ISO 639-3 code such as `deu`; `retrieval_languages()` lists them.
     """
     found = []
-    for code, _, english, other in _retrieval_rows():
+    for code, _, english, other in retrieval_rows():
         if code == language:
             found.append((english, other))
     if not found:
@@ -73,7 +74,7 @@ def retrieval_pairs(language: str, seed: int | None = 0) -> list[Pair]:
 
 def retrieval_languages() -> dict[str, int]:
     """The languages of `tatoeba_retrieval`, and how many pairs each has."""
-    return dict(Counter(row[0] for row in _retrieval_rows()))
+    return dict(Counter(row[0] for row in retrieval_rows()))
 
 
 def normalise_spaces(text: str) -> str:
@@ -167,7 +168,8 @@ def _pair(path: Path, number: int, line: str) -> Pair:
     return cells[0], cells[1]
 
 
-def _retrieval_rows() -> Iterator[list[str]]:
+def retrieval_rows() -> Iterator[list[str]]:
+    """Language, number, English and other sentence of each pair of `tatoeba_retrieval`."""
     path = fetch("tatoeba_retrieval", "tatoeba_v1.tsv.gz")
     for number, line in _numbered_lines(path):
         row = line.split("\t")

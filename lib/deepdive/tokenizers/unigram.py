@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from deepdive.tokenizers.base import Tokenizer
+from deepdive.tokenizers.base import SPECIALS, Tokenizer, check_specials
+from deepdive.tokenizers.corpus import check_size, count_words
 from deepdive.tokenizers.splitting import SPACE, squeeze
+from deepdive.tokenizers.unigram_training import learn
 
 
 class UnigramTokenizer(Tokenizer):
@@ -53,6 +55,24 @@ class UnigramTokenizer(Tokenizer):
         vocab, scores = zip(*model["vocab"], strict=True)
         marks = [piece for piece in vocab if piece.startswith("<extra_id_")]
         return cls(vocab, scores, ["<pad>", "<pad>", "</s>", "<unk>", *marks])
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], vocab_size: int, *, specials: Sequence[str] = SPECIALS
+    ) -> Self:
+        """Learn at most `vocab_size` pieces, special tokens and characters included.
+
+        Written to be read (`unigram_training`); for more than some ten thousand words take the
+        library `tokenizers`. Raises ValueError when the texts are blank or `vocab_size` is below
+        specials + characters.
+        """
+        check_specials(specials)
+        words = count_words(texts, cls.split)
+        characters = {char for word in words for char in word}
+        check_size(vocab_size, len(specials) + len(characters), "special tokens and characters")
+        scores = learn(words, vocab_size - len(specials))
+        vocab = [*specials, *(piece for piece in scores if piece not in specials)]
+        return cls(vocab, [scores.get(piece, 0.0) for piece in vocab], specials)
 
     @staticmethod
     def split(text: str) -> list[str]:

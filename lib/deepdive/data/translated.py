@@ -1,0 +1,153 @@
+"""One text in many languages: sentences with a subject, questions, sentences with their trees.
+
+    english, yoruba = sib200("eng_Latn"), sib200("yor_Latn")     # 24 languages
+    rows = xquad("de")                                           # 12 languages
+    sentences = pud("fr")                                        # three, with parts of speech
+
+The i-th row of one language is the translation of the i-th row of another, whatever the seed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import NamedTuple
+
+from deepdive.data.errors import DataError
+from deepdive.data.fetch import fetch
+from deepdive.data.reviews import Labelled
+from deepdive.data.text import shuffled
+from deepdive.data.trees import Tree, read_conllu
+
+# FLORES code (language, script) -> what the language is called.
+SIB200 = {
+    "eng_Latn": "English", "fra_Latn": "French", "deu_Latn": "German", "spa_Latn": "Spanish",
+    "ita_Latn": "Italian", "por_Latn": "Portuguese", "nld_Latn": "Dutch", "pol_Latn": "Polish",
+    "rus_Cyrl": "Russian", "ell_Grek": "Greek", "tur_Latn": "Turkish", "arb_Arab": "Arabic",
+    "hin_Deva": "Hindi", "ben_Beng": "Bengali", "swh_Latn": "Swahili", "yor_Latn": "Yoruba",
+    "vie_Latn": "Vietnamese", "tha_Thai": "Thai", "zho_Hans": "Chinese", "jpn_Jpan": "Japanese",
+    "kor_Hang": "Korean", "fin_Latn": "Finnish", "hun_Latn": "Hungarian", "eus_Latn": "Basque",
+}  # fmt: skip
+SCRIPTS = {
+    "Latn": "Latin", "Cyrl": "Cyrillic", "Grek": "Greek", "Arab": "Arabic", "Deva": "Devanagari",
+    "Beng": "Bengali", "Thai": "Thai", "Hans": "Chinese", "Jpan": "Japanese", "Hang": "Korean",
+}  # fmt: skip
+SUBJECTS = (
+    "entertainment", "geography", "health", "politics", "science/technology", "sports", "travel",
+)  # fmt: skip
+PARTS = {"train": 701, "dev": 99, "test": 204}
+
+XQUAD = {
+    "ar": "Arabic", "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "hi": "Hindi",
+    "ro": "Romanian", "ru": "Russian", "th": "Thai", "tr": "Turkish", "vi": "Vietnamese",
+    "zh": "Chinese",
+}  # fmt: skip
+PUD = {"en": "English", "fr": "French", "de": "German"}
+
+
+class Question(NamedTuple):
+    """A question, and its answer = context[start : start + len(answer)].
+
+    id        the same in all languages
+    article   the title of the article of Wikipedia that the context is from, one of 48: split by
+              it (`split_by(rows, lambda row: row.article)`), or a context is in two parts
+    """
+
+    id: str
+    article: str
+    question: str
+    context: str
+    answer: str
+    start: int
+
+
+class Sentence(NamedTuple):
+    """A sentence as it is written, its id (the same in all languages), and its words with parts of
+    speech, as a tree.
+    """
+
+    id: str
+    text: str
+    tree: Tree
+
+
+def script(language: str) -> str:
+    """The script of a FLORES code.
+
+    >>> script("rus_Cyrl")
+    'Cyrillic'
+    """
+    return SCRIPTS[language.partition("_")[2]]
+
+
+def sib200(language: str = "eng_Latn", part: str = "train", seed: int | None = 0) -> Labelled:
+    """Sentences of news, travel guides and encyclopedias, and the subject of each, one of seven.
+
+    language   a FLORES code, one of `SIB200`
+    part       "train" (701 sentences), "dev" (99) or "test" (204)
+    seed       draws the order, the same for all languages; None: by the number of the sentence,
+               which puts those of one document side by side
+
+    People translated the sentences from English. Raises DataError for another language or part.
+    Source: Adelani et al. 2024; sentences of FLORES-200.
+    """
+    _one_of("language", language, SIB200)
+    _one_of("part", part, PARTS)
+    path = fetch("sib200", "sib200_24langs.tsv.gz")
+    lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
+    cells = [line.split("\t") for line in lines if line.startswith(f"{language}\t{part}\t")]
+    rows = sorted((int(number), subject, text) for _, _, number, subject, text in cells)
+    _, subjects, texts = zip(*(rows if seed is None else shuffled(rows, seed)), strict=True)
+    labels = tuple(SUBJECTS.index(subject) for subject in subjects)
+    return Labelled(texts, labels, SUBJECTS, f"sib200/{language}/{part} (real)")
+
+
+def xquad(language: str = "en", seed: int | None = 0) -> list[Question]:
+    """1,190 questions on 240 paragraphs of 48 articles, translated by people from SQuAD 1.1.
+
+    language   one of `XQUAD`
+    seed       draws the order, the same for all languages; None keeps the file's, by article
+
+    Every question has one answer. It is a test set: models are trained on SQuAD's other articles,
+    or, as here, on some of its articles. Raises DataError for another language.
+    Source: Artetxe, Ruder and Yogatama 2020.
+    """
+    _one_of("language", language, XQUAD)
+    path = fetch("xquad", f"xquad.{language}.json.gz")
+    rows = [
+        Question(
+            asked["id"], article["title"], asked["question"], paragraph["context"],
+            asked["answers"][0]["text"], asked["answers"][0]["answer_start"],
+        )
+        for article in json.loads(gzip.decompress(path.read_bytes()))["data"]
+        for paragraph in article["paragraphs"]
+        for asked in paragraph["qas"]
+    ]  # fmt: skip
+    return rows if seed is None else shuffled(rows, seed)
+
+
+def pud(language: str = "en", seed: int | None = 0) -> list[Sentence]:
+    """1,000 sentences of news and Wikipedia, tagged and parsed: Parallel Universal Dependencies.
+
+    language   "en", "fr" or "de"
+    seed       draws the order, the same for all languages; None keeps the file's
+
+    Sentences are linked, not words. The first 750 were written in English, the others in German,
+    French, Italian or Spanish, and translated by way of English. `tree.words` has the parts of
+    a contraction (*du*: *de*, *le*). Raises DataError for another language.
+    Source: Zeman et al. 2017.
+    """
+    _one_of("language", language, PUD)
+    path = fetch("ud_pud", f"{language}_pud-ud-test.conllu.gz")
+    lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
+    ids, texts = (
+        [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+        for mark in ("# sent_id = ", "# text = ")
+    )
+    rows = [Sentence(*each) for each in zip(ids, texts, read_conllu(path), strict=True)]
+    return rows if seed is None else shuffled(rows, seed)
+
+
+def _one_of(argument: str, value: str, known: dict[str, str] | dict[str, int]) -> None:
+    if value not in known:
+        raise DataError(f"{argument}: {value!r}, expected one of {', '.join(known)}")

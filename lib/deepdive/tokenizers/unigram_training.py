@@ -1,0 +1,158 @@
+"""How a unigram vocabulary is found: begin with far too many pieces, and drop those least missed.
+
+    learn(words, size):
+        pieces = every frequent substring, and every character
+        until `size` are left:
+            twice: expect how often each piece is used, over all cuts of all words   (E)
+                   score = log of its share of all uses                             (M)
+            drop the quarter that the words' likelihood misses least
+
+A cut of a word is as probable as the product of its pieces; a word, as all its cuts together. The
+sum over cuts, 2 ** (n - 1) of them, takes one pass from the left and one from the right:
+
+    left[j]  = log of the sum over pieces p that end at j of exp(left[j - len(p)] + score[p])
+    right[i] = the same from the other end
+    a piece from i to j is used exp(left[i] + score[p] + right[j] - left[n]) times in this word
+
+`tokenizers` and SentencePiece differ in three things: the M step has exp(digamma(count)), which
+punishes rare pieces; the loss counts uses in best cuts only; substrings come from a suffix array.
+
+Source: Kudo 2018, "Subword Regularization", section 3.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from deepdive.tokenizers.corpus import progress
+
+Scores = Mapping[str, float]
+LEAST = 1e-6  # uses of a character that larger pieces have swallowed: it stays, whatever comes
+
+
+class Expected(NamedTuple):
+    """How often each piece is used, and the log-likelihood of the words."""
+
+    uses: dict[str, float]
+    log_likelihood: float
+
+
+def log_sum(values: list[float]) -> float:
+    """log of the sum of exp(values); -inf for none."""
+    top = max(values, default=-math.inf)
+    return top if top == -math.inf else top + math.log(sum(math.exp(v - top) for v in values))
+
+
+def totals(word: str, scores: Scores, longest: int) -> list[float]:
+    """left: log-probability of word[:j], all its cuts together, for j from 0 to the word's end."""
+    left = [0.0]
+    for j in range(1, len(word) + 1):
+        starts = range(max(0, j - longest), j)
+        left.append(log_sum([left[i] + scores[p] for i in starts if (p := word[i:j]) in scores]))
+    return left
+
+
+def expect(words: Mapping[str, int], scores: Scores) -> Expected:
+    """The E step: each piece's uses, summed over all cuts of all words, each as often as it stands.
+
+    words: word -> how often. Raises ValueError for a word that no pieces spell.
+    """
+    longest = max(map(len, scores))
+    backward = {piece[::-1]: score for piece, score in scores.items()}
+    uses: dict[str, float] = defaultdict(float)
+    log_likelihood = 0.0
+    for word, count in words.items():
+        n = len(word)
+        left = totals(word, scores, longest)
+        if left[n] == -math.inf:
+            raise ValueError(f"words: no pieces spell {word!r}; every character must be a piece")
+        right = totals(word[::-1], backward, longest)[::-1]
+        log_likelihood += count * left[n]
+        for i in range(n):
+            for j in range(i + 1, min(n, i + longest) + 1):
+                if (piece := word[i:j]) in scores:
+                    use = math.exp(left[i] + scores[piece] + right[j] - left[n])
+                    uses[piece] += count * use
+    return Expected(uses, log_likelihood)
+
+
+def maximise(uses: Mapping[str, float]) -> dict[str, float]:
+    """The M step: score = log(uses / all uses). A piece that is not used goes, but no character."""
+    kept = {p: max(n, LEAST) for p, n in uses.items() if n > LEAST or len(p) == 1}
+    total = sum(kept.values())
+    return {piece: math.log(n / total) for piece, n in kept.items()}
+
+
+def losses(uses: Mapping[str, float], scores: Scores) -> dict[str, float]:
+    """What the log-likelihood loses without a piece, nearly: its uses times (its score - the score
+    of the best cut of it into others). Characters are left out: they stay.
+    """
+    longest, found = max(map(len, scores)), {}
+    for piece in scores:
+        if len(piece) > 1:
+            best = [0.0] + [-math.inf] * len(piece)
+            for j in range(1, len(piece) + 1):
+                for i in range(max(0, j - longest), j):
+                    part = piece[i:j]
+                    if part != piece and part in scores:
+                        best[j] = max(best[j], best[i] + scores[part])
+            found[piece] = uses.get(piece, 0.0) * (scores[piece] - best[-1])
+    return found
+
+
+def seeds(words: Mapping[str, int], size: int, longest: int) -> dict[str, float]:
+    """Every character, and the `size` substrings for which times * length is largest, with scores;
+    a substring stands twice at least.
+    """
+    times: Counter[str] = Counter()
+    for word, count in words.items():
+        for i in range(len(word)):
+            for j in range(i + 1, min(len(word), i + longest) + 1):
+                times[word[i:j]] += count
+    many = [piece for piece, n in times.items() if len(piece) > 1 and n > 1]
+    many.sort(key=lambda piece: (-times[piece] * len(piece), piece))
+    characters = [piece for piece in times if len(piece) == 1]
+    return maximise({piece: times[piece] * len(piece) for piece in [*characters, *many[:size]]})
+
+
+def learn(
+    words: Mapping[str, int], size: int, *, longest: int = 16, keep: float = 0.75, steps: int = 2
+) -> dict[str, float]:
+    """At most `size` pieces and their scores, the most probable first; characters are always in.
+
+    longest   characters of the longest piece
+    keep      the share of pieces that a round keeps
+    steps     E and M steps a round
+
+    Raises ValueError where the characters alone are more than `size`.
+    """
+    characters = {char for word in words for char in word}
+    if len(characters) > size:
+        raise ValueError(f"size={size}: the words have {len(characters)} characters already")
+    scores = seeds(words, 10 * size, longest)
+    more = max(size + size // 10, len(characters))  # what the last E step leaves unused goes too
+    rounds = 1 + max(0, math.ceil(math.log(more / len(scores)) / math.log(keep)))
+    for _ in progress(range(rounds), "dropping pieces"):
+        scores, uses = improve(words, scores, steps)
+        lost = losses(uses, scores)
+        room = max(more - len(characters), math.floor(keep * len(lost)))
+        stay = sorted(lost, key=lambda piece: (-lost[piece], piece))[:room]
+        scores = {piece: scores[piece] for piece in [*characters, *stay]}
+    scores, _ = improve(words, scores, steps)
+    order = sorted(scores, key=lambda piece: (len(piece) > 1, -scores[piece], piece))
+    final = order[: max(size, len(characters))]
+    return {piece: scores[piece] for piece in sorted(final, key=lambda p: (-scores[p], p))}
+
+
+def improve(
+    words: Mapping[str, int], scores: Scores, steps: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """E and M, `steps` times: (scores, the last uses)."""
+    uses: dict[str, float] = {}
+    for _ in range(steps):
+        uses = expect(words, scores).uses
+        scores = maximise({piece: uses.get(piece, 0.0) for piece in scores})
+    return dict(scores), uses
