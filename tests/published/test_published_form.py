@@ -328,7 +328,7 @@ SILENT = {
     "fnet": {"num_attention_heads"},
 }
 # Of these transformers has a part alone; their own tests read and write them.
-HERE_ALONE = {("deberta", "pretraining"), ("deberta-v2", "pretraining")}
+HERE_ALONE = {("deberta", "pretraining"), ("deberta-v2", "pretraining"), ("ernie_m", None)}
 FORMS = [
     (name, head, sizes)
     for name, one in FAMILIES.items()

@@ -1,42 +1,111 @@
 """Folders that sentence-transformers wrote: an encoder, its pooling, and what follows it.
 
 model = load("a/folder")                       # modules.json says which steps there are
+save(model, "another/folder")                  # sentence-transformers reads it; so does `load`
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
 from deepdive.models.bert.sbert import Pooling, SentenceEncoder, cls, maximum, mean, normalise
+from deepdive.models.multilingual.labse import Squashed
 from deepdive.published import folders
-from deepdive.published.weights import read_config, read_json
+from deepdive.published.names import Names
+from deepdive.published.weights import adopt, read, read_config, read_json
+from deepdive.training.checkpoint import write_tensors
 
 POOLINGS: dict[str, Pooling] = {"cls": cls, "mean": mean, "max": maximum}
+STEPS = ("Transformer", "Pooling", "Dense", "Normalize")
+DENSE = Names({"linear": "dense"})
+TANH = "torch.nn.modules.activation.Tanh"
 
 
 def load(folder: str | Path) -> SentenceEncoder:
     """Return the model of a folder that sentence-transformers wrote, in evaluation mode.
 
-    Raises ValueError for a module that is not Transformer, Pooling or Normalize, in this order, and
-    for another pooling than one of cls, mean and max.
+    Raises ValueError for modules that are not Transformer, Pooling, then Normalize or nothing, and
+    before Normalize maybe Dense, as LaBSE has them; for another pooling than one of cls, mean and
+    max, and for another Dense than a matrix with a bias and a tanh.
     """
     folder = Path(folder)
     steps = read_json(folder / "modules.json")
     try:
         kinds = [step["type"].rpartition(".")[2] for step in steps]
-        first, second = (folder / step["path"] for step in steps[:2])
+        first, second, *rest = (folder / step["path"] for step in steps)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise ValueError(
             f"{folder / 'modules.json'} names no two modules with type and path: fetch it again"
         ) from error
-    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+    if kinds not in ([*STEPS[:2]], [*STEPS[:2], "Normalize"], [*STEPS]):
         raise ValueError(
             f"{folder / 'modules.json'} has {', '.join(kinds)}; only Transformer, Pooling and "
-            "Normalize are built here"
+            "Normalize are built here, or all four of LaBSE's: " + ", ".join(STEPS)
         )
     config = read_config(second)
-    after = normalise if kinds[-1] == "Normalize" else None
     encoder = folders.load(first)
+    if len(kinds) == len(STEPS):
+        return SentenceEncoder(encoder, pooling_of(config), squashed(rest[0])).eval()
+    after = normalise if kinds[-1] == "Normalize" else None
     return SentenceEncoder(encoder, pooling_of(config), after).eval()
+
+
+def squashed(folder: Path) -> Squashed:
+    """Return what a Dense module with a Normalize behind it computes. Raises ValueError unless it
+    has a bias and a tanh, and reads and writes the sentence's vector.
+    """
+    config = read_config(folder)
+    ours = {"bias": True, "activation_function": TANH}
+    ours |= dict.fromkeys(("module_input_name", "module_output_name"), "sentence_embedding")
+    other = {name: config[name] for name in ours if config.get(name, ours[name]) != ours[name]}
+    if other:
+        raise ValueError(f"{folder / 'config.json'} has {other}; only {ours} is built here")
+    made = Squashed(config["in_features"], config["out_features"])
+    adopt(made, read(folder), [DENSE])
+    return made
+
+
+def save(model: SentenceEncoder, folder: str | Path) -> Path:
+    """Write a model as sentence-transformers publishes it; a tokenizer's files are not ours to
+    write. Returns the folder. Raises ValueError for a pooling, or a step after it, that has no
+    published form, and for an encoder that keeps no record of how it was built.
+    """
+    target = Path(folder)
+    pooling = next((name for name, one in POOLINGS.items() if one is model.pooling), None)
+    after = model.after
+    if pooling is None or not (after is None or after is normalise or isinstance(after, Squashed)):
+        raise ValueError(
+            f"model: its pooling is {model.pooling!r} and its last step {after!r}; published forms "
+            f"exist for {', '.join(POOLINGS)}, then nothing, normalise or Squashed"
+        )
+    folders.save(model.encoder, target)
+    width = model.encoder.get_submodule("embeddings.tokens").d_model
+    written = {"Transformer": "", "Pooling": "1_Pooling"}
+    settings: dict[str, dict[str, Any]] = {
+        "1_Pooling": {"embedding_dimension": width, "pooling_mode": pooling}
+    }
+    if isinstance(after, Squashed):
+        written["Dense"] = "2_Dense"
+        out, into = after.dense.weight.shape
+        settings["2_Dense"] = {
+            "in_features": into, "out_features": out, "bias": True, "activation_function": TANH,
+        }  # fmt: skip
+    if after is not None:
+        written["Normalize"] = f"{len(written)}_Normalize"
+        settings[written["Normalize"]] = {}
+    for path, values in settings.items():
+        (target / path).mkdir(exist_ok=True)
+        if values:
+            (target / path / "config.json").write_text(json.dumps(values, indent=2) + "\n", "utf-8")
+    if isinstance(after, Squashed):
+        write_tensors(DENSE.theirs(dict(after.state_dict())), target / "2_Dense/model.safetensors")
+    kinds = "sentence_transformers.models"
+    steps = [
+        {"idx": i, "name": str(i), "path": path, "type": f"{kinds}.{kind}"}
+        for i, (kind, path) in enumerate(written.items())
+    ]
+    (target / "modules.json").write_text(json.dumps(steps, indent=2) + "\n", "utf-8")
+    return target
 
 
 def pooling_of(config: dict[str, Any]) -> Pooling:

@@ -9,6 +9,7 @@ from torch import nn
 from deepdive.attention import FirstBlock
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
 from deepdive.models.efficient import bigbird, fnet, longformer, nystromformer, roformer, yoso
+from deepdive.models.multilingual import ernie_m
 from deepdive.published.form import Family, Head, Setting, activation
 from deepdive.published.names import Names, Pairs
 
@@ -295,7 +296,24 @@ ROFORMER = like(
     unused=(*UNUSED, "encoder.embed_positions."),  # computed here
     heads=fills_gaps("RoFormer", MASKED),
 )
+ERNIE_M = like(  # transformers had it until 4.57
+    BERT,
+    "ErnieM",
+    ernie_m.ernie_m,
+    ernie_m.BASE,
+    model_type="ernie_m",
+    prefix="ernie_m.",
+    settings={k: v for k, v in SETTINGS.items() if k != "n_segments"} | {"max_length": beyond(2)},
+    expected={"pad_token_id": 1, **BERT.expected},
+    names=EMBEDDINGS
+    | Names({"embeddings.layer_norm": "embeddings.norm"})
+    | layer(
+        "encoder.layers.{}",
+        "self_attn.self_attn.q_proj self_attn.self_attn.k_proj self_attn.self_attn.v_proj "
+        "self_attn.out_proj norm1 linear1 linear2 norm2",
+    ),
+)
 FAMILIES = (
     *(BERT, ROBERTA, ALBERT, DISTILBERT, LONGFORMER, BIG_BIRD, FNET, NYSTROMFORMER),
-    *(YOSO, ROFORMER),
+    *(YOSO, ROFORMER, ERNIE_M),
 )

@@ -16,9 +16,16 @@
 `sets`          DETR's: a set of boxes, matched with the things of a scene
 `ctc`           CTC's: a text taught to frames that nobody marked, over all ways to place it
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
+`translation_ranking`  LaBSE's: translations find each other in a batch, by a margin
 `pixels`        MAE's: the pixels of hidden patches
 `states`        data2vec's: the states of a teacher that is the student's moving average
 `codes`         wav2vec 2.0's: the code of a hidden row, found among others
+`translation_contrast`  InfoXLM's: a sentence finds its translation among a queue of keys
+`hierarchical_contrast`  HICTL's: sentences, and words of a sentence, told from others
+`agreement`     AMBER's: attention across two sentences, there and back
+`code_switching`  ALM's: phrases of a sentence exchanged for their translations
+`cross_attention`  ERNIE-M's: gaps that the other language alone can fill
+`paraphrases`   Unicoder's: which sentence is the translation, and texts in two languages
 `units`         HuBERT's: the unit of a hidden row, made by k-means
 `tables`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
@@ -28,12 +35,14 @@
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
+from deepdive.training.objectives.agreement import across, sentence_alignment, word_agreement
 from deepdive.training.objectives.answers import (
     answer_loss,
     dpo_loss,
     implicit_reward,
     log_probability,
 )
+from deepdive.training.objectives.code_switching import Phrase, code_switch, phrase_pairs
 from deepdive.training.objectives.codes import (
     contrastive_loss,
     diversity_loss,
@@ -41,6 +50,7 @@ from deepdive.training.objectives.codes import (
     used_entries,
     wrong_places,
 )
+from deepdive.training.objectives.cross_attention import look_across, write_across
 from deepdive.training.objectives.ctc import Alignment, align, collapse, ctc_loss, frames_needed
 from deepdive.training.objectives.distillation import (
     distillation_loss,
@@ -51,6 +61,12 @@ from deepdive.training.objectives.distillation import (
 from deepdive.training.objectives.entities import mask_entities
 from deepdive.training.objectives.futures import future_loss
 from deepdive.training.objectives.gap_sentences import gap_sentences, principal, unigram_f1
+from deepdive.training.objectives.hierarchical_contrast import (
+    harder,
+    nearest_words,
+    sentence_contrast,
+    word_contrast,
+)
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.noises import (
     delete_each,
@@ -62,6 +78,11 @@ from deepdive.training.objectives.noises import (
 )
 from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
+from deepdive.training.objectives.paraphrases import (
+    alternate_sentences,
+    hard_paraphrases,
+    paraphrase_pairs,
+)
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
 from deepdive.training.objectives.pixels import hidden_patches, hide_and_say, pixel_loss
 from deepdive.training.objectives.recurring import (
@@ -112,21 +133,32 @@ from deepdive.training.objectives.token import (
     perplexity,
     token_count,
 )
+from deepdive.training.objectives.translation_contrast import (
+    KeyQueue,
+    mix_translations,
+    translation_contrast,
+)
 from deepdive.training.objectives.translation_pairs import TranslationPairs, join_translations
+from deepdive.training.objectives.translation_ranking import additive_margin, translation_ranking
 from deepdive.training.objectives.units import Units, layer_states, make_units, unit_loss
 
 __all__ = [
     "PAD",
     "Adversaries",
     "Alignment",
+    "KeyQueue",
     "Permuted",
+    "Phrase",
     "Questions",
     "SetLosses",
     "TranslationPairs",
     "Truth",
     "Units",
+    "across",
+    "additive_margin",
     "adversarial_loss",
     "align",
+    "alternate_sentences",
     "answer_loss",
     "ask_recurring",
     "averaged_states",
@@ -134,6 +166,7 @@ __all__ = [
     "by_order",
     "cell_loss",
     "choose_columns",
+    "code_switch",
     "collapse",
     "column_loss",
     "contrastive_loss",
@@ -155,6 +188,8 @@ __all__ = [
     "future_loss",
     "gap_sentences",
     "hard_distillation",
+    "hard_paraphrases",
+    "harder",
     "hidden_cosine",
     "hidden_counts",
     "hidden_patches",
@@ -169,20 +204,25 @@ __all__ = [
     "keep_probability",
     "layer_states",
     "log_probability",
+    "look_across",
     "make_units",
     "mask_each",
     "mask_entities",
     "mask_id",
     "mask_tokens",
+    "mix_translations",
     "multiple_negatives",
+    "nearest_words",
     "negative_sampling_loss",
     "next_sentence_pairs",
     "noise",
     "order_tokens",
     "pair_features",
+    "paraphrase_pairs",
     "permute",
     "permute_sentences",
     "perplexity",
+    "phrase_pairs",
     "pixel_loss",
     "poisson",
     "principal",
@@ -191,6 +231,8 @@ __all__ = [
     "restore_spans",
     "rotate",
     "seen_in",
+    "sentence_alignment",
+    "sentence_contrast",
     "sentence_order_pairs",
     "set_loss",
     "set_losses",
@@ -200,11 +242,16 @@ __all__ = [
     "special_ids",
     "state_loss",
     "token_count",
+    "translation_contrast",
+    "translation_ranking",
     "triplet",
     "two_streams",
     "unigram_f1",
     "unit_loss",
     "used_entries",
+    "word_agreement",
+    "word_contrast",
     "word_ids",
+    "write_across",
     "wrong_places",
 ]

@@ -1,0 +1,124 @@
+"""mUSE: one encoder, three tasks, sixteen languages. Yang et al. 2020, "Multilingual Universal
+Sentence Encoder for Semantic Retrieval".
+
+    vector = pooling(states) / |pooling(states)|
+
+Each task has a small network of its own above the shared vectors: answers are ranked for questions,
+translations for sentences, and pairs are judged for entailment. No checkpoint is read here: those
+published are TensorFlow's.
+
+Long because each of three tasks has a part of its own above the encoder.
+
+Parent: the Transformer's encoder (`deepdive.models.transformer.transformer`).
+What differs:
+- a text is one vector: the sum of its states over the root of their number (`root_sum`), or a
+  weighted mean with learned weights (`AttentionPooling`)
+- an answer is ranked with what stands around it, through layers of its own (`answers`); beside
+  those of the batch, chosen wrong answers are candidates too (`additive_margin`, `hard`)
+- entailment is judged from both vectors, their distance and their product (`entails`)
+- a translation must be found among those of the batch, as by LaBSE (`translation_ranking`)
+
+Source: Yang et al. 2020, section 2; the pooling: Cer et al. 2018. Book: section 4.1.3.2.
+"""
+
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.attention import MultiHeadAttention
+from deepdive.checks import positive
+from deepdive.inspect import HookPoint
+from deepdive.layers import Block, FeedForward, PostNorm
+from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.layers.heads import initialise
+from deepdive.layers.stacks import Stack
+from deepdive.models.bert.sbert import Pooling, normalise
+from deepdive.models.transformer.transformer import Encoder
+from deepdive.positions import SinusoidalPosition
+from deepdive.training.objectives import pair_features
+
+
+def root_sum(states: Tensor, mask: Tensor) -> Tensor:
+    """Return sum_t mask_t states_t / sqrt(sum_t mask_t), (B, d). It points where the mean does, so
+    that a cosine cannot tell them apart; only a longer text has a longer vector.
+    """
+    n = mask.sum(1, keepdim=True).to(states.dtype)
+    return states.masked_fill(~mask[..., None], 0.0).sum(1) / n.sqrt()
+
+
+class AttentionPooling(nn.Module):
+    """vector = sum over t of weights_t x_t,  weights = softmax over real t of (w . x_t)
+
+    Hook point: `weights` (B, T).
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.score, self.weights = nn.Linear(d_model, 1, bias=False), HookPoint()
+        initialise(self.score)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return (B, d) for states (B, T, d) and mask bool (B, T), True = real."""
+        scores = self.score(states).squeeze(-1).masked_fill(~mask, -torch.inf)
+        return (self.weights(scores.softmax(-1))[:, None] @ states).squeeze(1)
+
+
+class Muse(nn.Module):
+    """The shared encoder, and what each task has above it. `forward` gives a text's vector."""
+
+    def __init__(self, encoder: Encoder, d_model: int, pooling: Pooling = root_sum) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.encoder, self.pooling = encoder, pooling
+        self.answer = nn.Sequential(
+            nn.Linear(2 * d_model, d_model), nn.Tanh(), nn.Linear(d_model, d_model)
+        )
+        self.relation = nn.Sequential(
+            nn.Linear(4 * d_model, d_model), nn.ReLU(), nn.Linear(d_model, 3)
+        )
+        initialise(self.answer)
+        initialise(self.relation)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return vectors (B, d) of length 1; mask bool (B, T), True = real token."""
+        real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
+        return normalise(self.pooling(self.encoder(tokens, mask), real))
+
+    def answers(self, answer: Tensor, context: Tensor) -> Tensor:
+        """Return what is ranked for a question, (B, d) of length 1, for the vectors of an answer
+        and of the text around it, each (B, d): normalise(answer([answer ; context])).
+        """
+        return normalise(self.answer(torch.cat((answer, context), -1)))
+
+    def entails(self, premise: Tensor, hypothesis: Tensor) -> Tensor:
+        """Return logits (B, 3), entailment, neutral, contradiction, for vectors (B, d) of both, by
+        [u ; v ; |u - v| ; u * v].
+        """
+        features = (pair_features(premise, hypothesis), premise * hypothesis)
+        return self.relation(torch.cat(features, -1))
+
+
+def muse(
+    vocab_size: int = 128_000, *, d_model: int = 512, n_heads: int = 8, n_layers: int = 6,
+    d_ff: int = 2048, dropout: float = 0.1, pooling: Pooling = root_sum,
+) -> Muse:  # fmt: skip
+    """Build an encoder with the parts of all tasks; defaults are the size of the paper's."""
+
+    def block(_layer: int) -> Block:
+        return Block(
+            MultiHeadAttention(d_model, n_heads), FeedForward(d_model, d_ff, dropout=dropout),
+            residual=partial(PostNorm, dropout=dropout),
+        )  # fmt: skip
+
+    embedding = TokenEmbedding(vocab_size, d_model, scale=d_model**0.5)
+    stack = Stack(block, n_layers)
+    return Muse(Encoder(embedding, SinusoidalPosition(d_model), stack, dropout), d_model, pooling)
+
+
+def tiny(vocab_size: int = 32, pooling: Pooling = root_sum) -> Muse:
+    """Return a model for tests and toys: 2 layers, 32 wide, 4 heads."""
+    return muse(
+        vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0, pooling=pooling
+    )

@@ -1,0 +1,55 @@
+const { lessons } = JSON.parse(given.values), box = document.getElementById(given.id);
+const choices = [...box.querySelectorAll(".tl-choose button")];
+const lines = [...box.querySelectorAll(".tl-line")];
+const about = box.querySelector(".tl-told"), said = box.querySelector("[role=status]");
+const GAP = "____";
+let now = 0, at = lessons[0].pick, words = [];
+
+const says = ({ words, sees, asked }) => {
+  const looked = words.filter((word, s) => sees[at][s] && word !== GAP && s !== at).join(", ");
+  const what = words[at] === GAP ? "The gap" : `“${words[at]}”`;
+  const must = asked[at] ? ` Here “${asked[at]}” has to be said.` : " Nothing is asked here.";
+  return `${what} may look at ${looked || "no other word"}.${must}`;
+};
+const mark = () => {
+  const lesson = lessons[now];
+  words.forEach((button, t) => {
+    button.className = `tl-word ${lesson.kinds[t]}` + (lesson.sees[at][t] ? " tl-seen" : "")
+      + (t === at ? " tl-pick" : "");
+    button.setAttribute("aria-pressed", t === at);
+    button.tabIndex = t === at ? 0 : -1;
+  });
+  about.textContent = lesson.told;
+  said.textContent = says(lesson);
+};
+const pick = to => { at = Math.max(0, Math.min(words.length - 1, to)); mark(); };
+const draw = () => {
+  const lesson = lessons[now];
+  words = lesson.words.map((word, t) => {
+    const button = document.createElement("button"), shown = document.createElement("span");
+    const below = document.createElement("i");
+    shown.textContent = word;
+    below.textContent = lesson.asked[t];
+    button.type = "button";
+    button.append(shown, below);
+    const name = word === GAP ? "a gap" : word;
+    button.setAttribute("aria-label", name + (lesson.asked[t] ? `, asked: ${lesson.asked[t]}` : ""));
+    button.onclick = () => pick(t);
+    button.onkeydown = event => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!by) return;
+      pick(at + by);
+      words[at].focus();
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    return button;
+  });
+  lines.forEach((line, k) => line.replaceChildren(...words.filter((_, t) => lesson.lines[t] === k)));
+  choices.forEach((button, i) => button.setAttribute("aria-pressed", i === now));
+  at = lesson.pick;
+  mark();
+};
+choices.forEach((button, i) => { button.onclick = () => { now = i; draw(); }; });
+box.querySelector(".tl-choose").hidden = false;
+draw();

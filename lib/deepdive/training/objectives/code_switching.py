@@ -1,0 +1,105 @@
+"""ALM, alternating language modelling: some phrases of a sentence stand in the other language.
+Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training".
+
+    every | cat | sleeps   and   chaque | chat | dort    become    every | chat | sleeps
+
+Parent: XLM, whose translation language modelling puts both sentences one after the other.
+What differs:
+- a translation is not put behind the sentence: phrase by phrase one stands where the other stood,
+  so that words of both languages are neighbours (`code_switch`)
+- which phrases are translations of each other is read from a word alignment (`phrase_pairs`)
+- gaps are drawn in the mixed sentence as in any other (`deepdive.training.objectives.mask_tokens`)
+
+Source: Yang et al. 2020, section "Alternating Language Modeling". Book: section 4.1.2.4.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+
+
+class Phrase(NamedTuple):
+    """Stretches that translate each other: tokens [a, b) of the source, [c, d) of the target."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+
+
+def phrase_pairs(
+    links: Iterable[tuple[int, int]], n_source: int, n_target: int, longest: int = 4
+) -> list[Phrase]:
+    """Return the phrases that a word alignment allows, shortest first: [a, b) and [c, d) where
+
+        a link leads from a word of one into the other,
+        no link leads from a word of either out of the other,
+        neither is longer than `longest`.
+
+    links: (i, j), source word i is aligned with target word j. Words without a link belong to a
+    phrase that has them inside, and to none at its ends. Raises ValueError for a link that leads
+    outside a sentence.
+
+    Source: Koehn et al. 2003, section 2, on whose phrase tables Yang et al. rely.
+    """
+    links = sorted(set(links))
+    for i, j in links:
+        if not (0 <= i < n_source and 0 <= j < n_target):
+            raise ValueError(f"links: ({i}, {j}) leads outside {n_source} and {n_target} words")
+    found = []
+    for a in range(n_source):
+        for b in range(a + 1, min(a + longest, n_source) + 1):
+            inside = [j for i, j in links if a <= i < b]
+            if not inside:
+                continue
+            c, d = min(inside), max(inside) + 1
+            ends = {i for i, _ in links}
+            back = all(a <= i < b for i, j in links if c <= j < d)
+            if back and d - c <= longest and a in ends and b - 1 in ends:
+                found.append(Phrase(a, b, c, d))
+    return sorted(found, key=lambda one: (one.b - one.a, one))
+
+
+def code_switch(
+    source: Sequence[int],
+    target: Sequence[int],
+    phrases: Sequence[Phrase],
+    ratio: float = 0.3,
+    draw: torch.Generator | None = None,
+) -> tuple[list[int], list[bool]]:
+    """Put phrases of the translation where those of the sentence stood.
+
+    Phrases are tried in a drawn order; one is taken while it touches none that was, and while at
+    most a `ratio` of the source's tokens is replaced. Returns the tokens, and for each whether it
+    came from the target. With ratio 0 it is the source. For a sample that is mostly of the target
+    exchange both, and a, b with c, d of each phrase.
+
+    Raises ValueError for a ratio outside 0 to 1 or a phrase that is empty or outside a sentence.
+
+    Source: Yang et al. 2020, section "Constructing code-switched data": at most 30 in 100 words.
+    """
+    if not 0 <= ratio <= 1:
+        raise ValueError(f"ratio: came as {ratio}, expected a share from 0 to 1")
+    for one in phrases:
+        if not (0 <= one.a < one.b <= len(source) and 0 <= one.c < one.d <= len(target)):
+            raise ValueError(
+                f"phrases: {one} is empty, or outside {len(source)} and {len(target)} tokens"
+            )
+    order = torch.randperm(len(phrases), generator=draw).tolist()
+    taken: list[Phrase] = []
+    left = ratio * len(source) + 1e-9
+    for one in (phrases[i] for i in order):
+        free = all(one.b <= other.a or other.b <= one.a for other in taken)
+        if free and one.b - one.a <= left:
+            taken.append(one)
+            left -= one.b - one.a
+    tokens: list[int] = []
+    foreign: list[bool] = []
+    at = 0
+    for one in [*sorted(taken), Phrase(len(source), len(source), 0, 0)]:
+        for piece, other in ((source[at : one.a], False), (target[one.c : one.d], True)):
+            tokens += piece
+            foreign += [other] * len(piece)
+        at = one.b
+    return tokens, foreign

@@ -1,0 +1,118 @@
+"""HICTL: contrast of sentences, and of a sentence with words. Wei et al. 2021, "On Learning
+Universal Representations Across Languages".
+
+    loss = masked language modelling + contrast of sentences + contrast with words
+
+Parent: XLM-R (RoBERTa with 250,002 pieces for a hundred languages).
+What differs:
+- a sentence must find its translation among wrong ones that are made harder: each is pulled towards
+  the sentence, the more the better the model has become (`harder`, `sentence_contrast`)
+- a pair's vector must find the words of both its sentences among other words of the vocabulary, of
+  which the nearest are taken (`word_contrast`, `nearest_words`)
+
+Source: Wei et al. 2021, sections 3.1 and 3.2. Book: section 4.1.2.9.
+"""
+
+import torch
+from torch import Tensor
+
+from deepdive.training.objectives.sentences import _alike
+
+
+def harder(query: Tensor, positive: Tensor, negatives: Tensor, confidence: float = 1.0,
+           smoothing: float = 0.9) -> Tensor:  # fmt: skip
+    """Pull each wrong key towards its query, never nearer than the right one is:
+
+        d+ = |q - k+|,  d- = |q - k-|
+        k~ = q + (d+ / d-)^(smoothing * confidence) (k- - q)      where d- > d+
+        k~ = k-                                                    elsewhere
+
+    `confidence` is how sure the model has become of its right keys, exp(-loss) over recent steps:
+    at 0, as a fresh model is, nothing is moved; with smoothing * confidence = 1 a wrong key stands
+    as far from the query as the right one. query, positive (B, d); negatives (B, K, d). Returns
+    (B, K, d). Raises ValueError for shapes that do not fit, or numbers that are not from 0 to 1.
+
+    Source: Wei et al. 2021, section 3.1, "hard negatives by smoothed linear interpolation", with
+    smoothing 0.9.
+    """
+    _alike(query, positive, "query", "positive")
+    if negatives.ndim != 3 or negatives[:, 0].shape != query.shape:
+        raise ValueError(
+            f"negatives: came with shape {tuple(negatives.shape)} for {tuple(query.shape)}, "
+            "expected (B, K, d), one at least"
+        )
+    if not (0 <= confidence <= 1 and 0 <= smoothing <= 1):
+        raise ValueError(f"confidence={confidence}, smoothing={smoothing}: expected 0 to 1")
+    near = torch.linalg.vector_norm(query - positive, dim=-1)[:, None]
+    away = negatives - query[:, None]
+    far = torch.linalg.vector_norm(away, dim=-1)  # (B, K)
+    ratio = torch.where(far > near, near / far.clamp_min(torch.finfo(far.dtype).tiny), 1.0)
+    return query[:, None] + (ratio ** (smoothing * confidence))[..., None] * away
+
+
+def sentence_contrast(
+    query: Tensor, positive: Tensor, negatives: Tensor, temperature: float = 1.0
+) -> Tensor:
+    """loss = mean over rows of
+
+        -log( exp(q . k+ / temperature)
+              / (exp(q . k+ / temperature) + sum over k- of exp(q . k- / temperature)) )
+
+    query, positive (B, d), negatives (B, K, d), such as `harder` made. Raises ValueError for shapes
+    that do not fit or a temperature that is not above 0.
+
+    Source: Wei et al. 2021, section 3.1.
+    """
+    _alike(query, positive, "query", "positive")
+    right = (query * positive).sum(-1, keepdim=True)
+    wrong = torch.einsum("bd,bkd->bk", query, negatives)
+    return _first(torch.cat((right, wrong), 1), temperature)
+
+
+def word_contrast(
+    pair: Tensor, words: Tensor, own: Tensor, others: Tensor, temperature: float = 1.0
+) -> Tensor:
+    """A pair's vector must find each word of its bag among words that are not in it:
+
+        loss = mean over rows b and words w of bag b of
+            -log( exp(p_b . e_w) / (exp(p_b . e_w) + sum over o in others_b of exp(p_b . e_o)) )
+
+    with each product divided by the temperature. pair: (B, d), the [CLS] state of both sentences
+    joined; words: (V, d), the rows of the vocabulary; own: bool (B, V), the bags of words; others:
+    bool (B, V), the wrong words, none of them own. Each word is one question: the other words of
+    its bag are not wrong answers. Raises ValueError where a row has no word, or no wrong one, or
+    one that is both.
+
+    Source: Wei et al. 2021, section 3.2.
+    """
+    if (own & others).any() or not (own.any(1).all() and others.any(1).all()):
+        raise ValueError(
+            "own, others: each row needs a word of its own and a wrong one, and none that is both"
+        )
+    if not temperature > 0:
+        raise ValueError(f"temperature: came as {temperature}, expected a number above 0")
+    scores = pair @ words.T / temperature  # (B, V)
+    wrong = scores.masked_fill(~others, -torch.inf).logsumexp(1, keepdim=True)  # (B, 1)
+    each = torch.logaddexp(scores, wrong) - scores  # as if every word were the right one
+    return each[own].mean()
+
+
+def nearest_words(pair: Tensor, words: Tensor, own: Tensor, n: int) -> Tensor:
+    """Return the `n` words that are nearest to each pair's vector and not its own, bool (B, V): far
+    ones teach next to nothing. Raises ValueError where there are not as many.
+
+    Source: Wei et al. 2021, section 3.2, "sampling of negative words".
+    """
+    left = int((~own).sum(1).min())
+    if not 1 <= n <= left:
+        raise ValueError(f"n={n}: expected 1 to {left}, the fewest words that are in no bag")
+    with torch.no_grad():
+        scores = (pair @ words.T).masked_fill(own, -torch.inf)
+        chosen = scores.topk(n, 1).indices
+    return torch.zeros_like(own).scatter(1, chosen, True)
+
+
+def _first(scores: Tensor, temperature: float) -> Tensor:
+    if not temperature > 0:
+        raise ValueError(f"temperature: came as {temperature}, expected a number above 0")
+    return -(scores / temperature).log_softmax(1)[:, 0].mean()

@@ -1,0 +1,81 @@
+"""Unicoder's batches for two of its tasks: is this the translation, and a text in two languages.
+The system's header is that of `deepdive.models.multilingual.unicoder`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Sentence = TypeVar("Sentence")
+
+
+def hard_paraphrases(vectors: Tensor, ceiling: float = 1.0) -> Tensor:
+    """Return for each sentence the other one that is most like it, int64 (N,): the highest cosine
+    of their vectors (N, d) that is below `ceiling`, so that what says the same is not taken for a
+    wrong answer. Raises ValueError for a sentence that has no such other.
+
+    Source: Huang et al. 2019, section 3.2.2: a sentence drawn at random is told too easily, so a
+    light model picks one that is close, and not equal.
+    """
+    unit = F.normalize(vectors, dim=-1)
+    cosines = (unit @ unit.T).fill_diagonal_(-torch.inf)
+    cosines = cosines.masked_fill(cosines >= ceiling, -torch.inf)
+    best = cosines.max(1)
+    if torch.isinf(best.values).any():
+        raise ValueError(
+            f"vectors: no other sentence is below ceiling={ceiling} of sentence "
+            f"{int(torch.isinf(best.values).nonzero()[0])}; give more sentences, or a higher one"
+        )
+    return best.indices
+
+
+class Paraphrases(NamedTuple):
+    """Pairs to be judged: `labels` int64 (2 N,), 1 = translations of each other."""
+
+    first: list[Sequence[int]]
+    second: list[Sequence[int]]
+    labels: Tensor
+
+
+def paraphrase_pairs(
+    first: Sequence[Sequence[int]], second: Sequence[Sequence[int]], wrong: Tensor
+) -> Paraphrases:
+    """Return N pairs of translations and as many that are none: row i of `second` with row wrong[i]
+    of `first`, which `hard_paraphrases` chose by the first sentences' vectors.
+
+        (first_i, second_i) -> 1        (first_wrong[i], second_i) -> 0
+
+    They are judged by a `Classifier` of two classes over the joined pair. Raises ValueError where
+    the numbers differ, or a wrong one is the right one.
+
+    Source: Huang et al. 2019, section 3.2.2, cross-lingual paraphrase classification.
+    """
+    n = len(first)
+    if len(second) != n or wrong.shape != (n,):
+        raise ValueError(
+            f"second, wrong: {len(second)} and {tuple(wrong.shape)} came for {n} sentences"
+        )
+    if (wrong == torch.arange(n, device=wrong.device)).any():
+        raise ValueError("wrong: a sentence is its own wrong answer")
+    given = [*first, *(first[i] for i in wrong.tolist())]
+    return Paraphrases(given, [*second, *second], torch.tensor([1] * n + [0] * n))
+
+
+def alternate_sentences(
+    document: Sequence[Sentence], translation: Sequence[Sentence]
+) -> list[Sentence]:
+    """Return a text in two languages: every second sentence is replaced by its translation, the
+    second being the first of them. Gaps are then filled as in any text. Raises ValueError unless
+    there are as many translations as sentences.
+
+    Source: Huang et al. 2019, section 3.2.3, cross-lingual masked language model.
+    """
+    if len(document) != len(translation):
+        raise ValueError(
+            f"translation: {len(translation)} sentences came for {len(document)}, expected as many"
+        )
+    both = zip(document, translation, strict=True)
+    return [other if i % 2 else own for i, (own, other) in enumerate(both)]
