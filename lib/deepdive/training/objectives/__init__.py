@@ -3,6 +3,9 @@
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
 `noises`        BART's five ways to damage a text
+`masked_runs`   MASS's: a run hidden from the encoder, which the decoder writes
+`rewriting`     XNLG's: a sentence written again, from a damaged copy or its translation
+`plugged`       VECO's: gaps filled alone, and with the translation beside
 `gap_sentences` Pegasus': the sentences that say most of the rest
 `futures`       ProphetNet's: the next token, guessed from fewer and fewer
 `orders`        permutation language modelling: in which order tokens come (`order_tokens`)
@@ -50,6 +53,7 @@ from deepdive.training.objectives.distillation import (
 from deepdive.training.objectives.entities import mask_entities
 from deepdive.training.objectives.futures import future_loss
 from deepdive.training.objectives.gap_sentences import gap_sentences, principal, unigram_f1
+from deepdive.training.objectives.masked_runs import hide_run, split_run
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.noises import (
     delete_each,
@@ -63,6 +67,7 @@ from deepdive.training.objectives.orders import order_tokens, seen_in
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
 from deepdive.training.objectives.pixels import hidden_patches, hide_and_say, pixel_loss
+from deepdive.training.objectives.plugged import Gaps, plugged_loss
 from deepdive.training.objectives.recurring import (
     Questions,
     ask_recurring,
@@ -74,6 +79,14 @@ from deepdive.training.objectives.replaced import (
     electra_losses,
     fill_gaps,
     replaced_loss,
+)
+from deepdive.training.objectives.rewriting import (
+    Side,
+    begin_in,
+    damage,
+    rewriting_loss,
+    shuffle_near,
+    xnlg_loss,
 )
 from deepdive.training.objectives.sentences import (
     cosine_regression,
@@ -117,9 +130,11 @@ __all__ = [
     "PAD",
     "Adversaries",
     "Alignment",
+    "Gaps",
     "Permuted",
     "Questions",
     "SetLosses",
+    "Side",
     "Truth",
     "Units",
     "adversarial_loss",
@@ -127,6 +142,7 @@ __all__ = [
     "answer_loss",
     "ask_recurring",
     "averaged_states",
+    "begin_in",
     "bilm_loss",
     "by_order",
     "cell_loss",
@@ -139,6 +155,7 @@ __all__ = [
     "costs",
     "cross_entropy",
     "ctc_loss",
+    "damage",
     "decay_at",
     "delete_each",
     "distillation_loss",
@@ -157,6 +174,7 @@ __all__ = [
     "hidden_patches",
     "hidden_spans",
     "hide_and_say",
+    "hide_run",
     "hide_spans",
     "hinge_losses",
     "hungarian",
@@ -180,20 +198,24 @@ __all__ = [
     "permute_sentences",
     "perplexity",
     "pixel_loss",
+    "plugged_loss",
     "poisson",
     "principal",
     "recurring_spans",
     "replaced_loss",
     "restore_spans",
+    "rewriting_loss",
     "rotate",
     "seen_in",
     "sentence_order_pairs",
     "set_loss",
     "set_losses",
+    "shuffle_near",
     "skip_gram_pairs",
     "soft_cross_entropy",
     "span_selection_loss",
     "special_ids",
+    "split_run",
     "state_loss",
     "token_count",
     "triplet",
@@ -203,4 +225,5 @@ __all__ = [
     "used_entries",
     "word_ids",
     "wrong_places",
+    "xnlg_loss",
 ]
