@@ -8,6 +8,8 @@ Plugged out it is an encoder; plugged in, with a mask that hides what follows, a
 makes a translator of the same weights. Its objective is
 `deepdive.training.objectives.plugged_loss`.
 
+Long because the same weights are an encoder and a decoder, and both are here.
+
 Parent: RoBERTa, as XLM-R (`deepdive.models.bert.roberta`).
 What differs:
 - each layer has an attention to the rows of another sentence, which is passed over where there is
@@ -28,7 +30,7 @@ from torch import Tensor, nn
 from deepdive.attention import MultiHeadAttention
 from deepdive.attention.cache import KVCache, Slot
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm
-from deepdive.layers.embeddings import TiedHead
+from deepdive.layers.embeddings import TiedHead, check_tokens
 from deepdive.masks import Causal, Mask, both, padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
@@ -67,6 +69,7 @@ class Veco(Bert):
         """Return the states of `tokens`, which look in every layer at `other` (B, S, d_model), the
         states of the other sentence, read alone. Masks: bool (B, T) and (B, S), True = real token.
         """
+        check_tokens(tokens)
         rows = self.embeddings(tokens, None, self.embeddings.positions(tokens, mask))
         there = padding(other_mask, other[..., 0], "other_mask")
         states: Tensor = self.stack(rows, other, padding(mask, tokens, "mask"), there)
@@ -89,6 +92,7 @@ class VecoDecoder(nn.Module):
         cache: KVCache | None = None,
     ) -> Tensor:
         """Return the states of `tokens`, which continue what the `cache` holds."""
+        check_tokens(tokens)
         start = 0 if cache is None else cache.length
         places = self.embeddings.positions(tokens, mask) + start
         rows = self.embeddings(tokens, None, places)
