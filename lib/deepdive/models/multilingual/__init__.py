@@ -12,6 +12,7 @@
 `unicoder`  an encoder that says a sentence again from its translation's rows
 `infoxlm`   an encoder whose middle layer knows a translation among many sentences
 `ernie_m`   an encoder whose gaps are filled by looking at the other language alone
+`veco`      an encoder with an attention to another sentence that is plugged in, or out
 
 Start with `mbert`, which adds nothing to BERT but its vocabulary. mBART, which writes, is
 `deepdive.models.text.mbart`. What these are trained for stands in

@@ -3,6 +3,9 @@
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
 `noises`        BART's five ways to damage a text
+`masked_runs`   MASS's: a run hidden from the encoder, which the decoder writes
+`rewriting`     XNLG's: a sentence written again, from a damaged copy or its translation
+`plugged`       VECO's: gaps filled alone, and with the translation beside
 `gap_sentences` Pegasus': the sentences that say most of the rest
 `futures`       ProphetNet's: the next token, guessed from fewer and fewer
 `orders`        permutation language modelling: in which order tokens come (`order_tokens`)
@@ -67,6 +70,7 @@ from deepdive.training.objectives.hierarchical_contrast import (
     sentence_contrast,
     word_contrast,
 )
+from deepdive.training.objectives.masked_runs import hide_run, split_run
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.noises import (
     delete_each,
@@ -85,6 +89,7 @@ from deepdive.training.objectives.paraphrases import (
 )
 from deepdive.training.objectives.permuted import Permuted, permute, two_streams
 from deepdive.training.objectives.pixels import hidden_patches, hide_and_say, pixel_loss
+from deepdive.training.objectives.plugged import Gaps, plugged_loss
 from deepdive.training.objectives.recurring import (
     Questions,
     ask_recurring,
@@ -96,6 +101,14 @@ from deepdive.training.objectives.replaced import (
     electra_losses,
     fill_gaps,
     replaced_loss,
+)
+from deepdive.training.objectives.rewriting import (
+    Side,
+    begin_in,
+    damage,
+    rewriting_loss,
+    shuffle_near,
+    xnlg_loss,
 )
 from deepdive.training.objectives.sentences import (
     cosine_regression,
@@ -146,11 +159,13 @@ __all__ = [
     "PAD",
     "Adversaries",
     "Alignment",
+    "Gaps",
     "KeyQueue",
     "Permuted",
     "Phrase",
     "Questions",
     "SetLosses",
+    "Side",
     "TranslationPairs",
     "Truth",
     "Units",
@@ -162,6 +177,7 @@ __all__ = [
     "answer_loss",
     "ask_recurring",
     "averaged_states",
+    "begin_in",
     "bilm_loss",
     "by_order",
     "cell_loss",
@@ -175,6 +191,7 @@ __all__ = [
     "costs",
     "cross_entropy",
     "ctc_loss",
+    "damage",
     "decay_at",
     "delete_each",
     "distillation_loss",
@@ -195,6 +212,7 @@ __all__ = [
     "hidden_patches",
     "hidden_spans",
     "hide_and_say",
+    "hide_run",
     "hide_spans",
     "hinge_losses",
     "hungarian",
@@ -224,11 +242,13 @@ __all__ = [
     "perplexity",
     "phrase_pairs",
     "pixel_loss",
+    "plugged_loss",
     "poisson",
     "principal",
     "recurring_spans",
     "replaced_loss",
     "restore_spans",
+    "rewriting_loss",
     "rotate",
     "seen_in",
     "sentence_alignment",
@@ -236,10 +256,12 @@ __all__ = [
     "sentence_order_pairs",
     "set_loss",
     "set_losses",
+    "shuffle_near",
     "skip_gram_pairs",
     "soft_cross_entropy",
     "span_selection_loss",
     "special_ids",
+    "split_run",
     "state_loss",
     "token_count",
     "translation_contrast",
@@ -254,4 +276,5 @@ __all__ = [
     "word_ids",
     "write_across",
     "wrong_places",
+    "xnlg_loss",
 ]
