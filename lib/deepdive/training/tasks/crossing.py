@@ -3,8 +3,9 @@
     vocabulary = words_of([english, greek])                     # one token a word
     net = gap_filler(vocabulary, d_model=64, n_layers=4)
     learn(net, vocabulary, {"English": some, "Greek": others}, steps=1000)
-    found(net, vocabulary, pairs, layer=2)                      # translations found among all
-    probed(net, vocabulary, train, test, layer=2)               # words tagged right
+    reader = Reader(net, vocabulary, layer=2)
+    found(reader.vectors(english), reader.vectors(greek))       # which translations are nearest
+    tag_accuracy(reader.tagged(train), reader.tagged(test), 10.0)
 
 Nothing says which language a sentence is of, and no sentence stands beside its translation, unless
 `pairs` are given (Conneau and Lample 2019, section 3.4).
@@ -21,8 +22,6 @@ import torch
 from torch import Tensor
 
 from deepdive.evaluate.similarity import nearest
-from deepdive.explain.probes import tag_accuracy
-from deepdive.inspect import record
 from deepdive.masks import padding
 from deepdive.models.bert import bert
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
@@ -66,9 +65,10 @@ class Batches:
         languages: Mapping[str, Sequence[str]],
         pairs: Sequence[Pair],
         size: int,
+        apart: int,
         seed: int,
     ) -> None:
-        self.vocabulary, self.size = vocabulary, size
+        self.vocabulary, self.size, self.apart = vocabulary, size, apart
         self.rows = [[_row(vocabulary, text) for text in texts] for texts in languages.values()]
         self.pairs = [(_row(vocabulary, a), _row(vocabulary, b)) for a, b in pairs]
         self.draw = random.Random(f"crossing {seed}")
@@ -87,7 +87,8 @@ class Batches:
             share = self.size // len(self.rows)
             drawn = [row for rows in self.rows for row in self.draw.choices(rows, k=share)]
             tokens, real = padded(drawn, self.vocabulary.pad)
-            places = torch.arange(tokens.shape[1]).expand_as(tokens)
+            first = self.apart * torch.arange(len(self.rows)).repeat_interleave(share)
+            places = torch.arange(tokens.shape[1]) + first[:, None]
         inputs, _, chosen = mask_tokens(tokens, self.vocabulary, RATE, generator=self.gaps)
         return inputs, real, places, chosen, tokens[chosen]
 
@@ -100,18 +101,20 @@ def learn(
     steps: int,
     pairs: Sequence[Pair] = (),
     lr: float = 2e-3,
-    size: int = 256,
+    size: int = 128,
+    apart: int = 0,
     seed: int = 0,
     progress: bool = True,
 ) -> History:
     """Train `net` to fill gaps: as many sentences of each language in a batch, `size` in all.
 
     pairs: where given, half of the batches are pairs of translations in one row, gaps in both, so
-    that a gap can be filled from the other language.
+    that a gap can be filled from the other language. apart: how many rows of the table of positions
+    are each language's own; 0: all languages begin at the same.
     """
     return fit(
         net,
-        Batches(vocabulary, languages, pairs, size, seed),
+        Batches(vocabulary, languages, pairs, size, apart, seed),
         _loss,
         steps=steps,
         optimizer=adam(net, lr, betas=(0.9, 0.98), weight_decay=0.01),
@@ -132,71 +135,56 @@ def _row(vocabulary: Tokenizer, text: str) -> list[int]:
     return vocabulary.encode(text, bos=True, eos=True)
 
 
-@torch.no_grad()
-def states_of(
-    net: BertForMaskedLM, vocabulary: Tokenizer, texts: Sequence[str], layer: int
-) -> list[Tensor]:
-    """Return the states (W, d_model) of each text's words after `layer` blocks, 0: embeddings."""
-    net.eval()
-    found = []
-    name = f"stack.blocks.{layer - 1}.stream" if layer else "embeddings"
-    for start in range(0, len(texts), 256):
-        tokens, real = padded([_row(vocabulary, t) for t in texts[start : start + 256]])
-        if layer:
-            with record(net.bert, name) as seen:
-                net.bert(tokens, real)
-            [states] = seen[name]
-        else:
-            states = net.bert.embeddings(tokens, None, net.bert.embeddings.positions(tokens, real))
-        lengths = real.sum(1).tolist()
-        found += [row[1 : n - 1] for row, n in zip(states, lengths, strict=True)]
-    net.train()
-    return found
+class Reader:
+    """A net as it is after `layer` blocks (0: what enters), reading one language.
 
-
-def vectors_of(
-    net: BertForMaskedLM, vocabulary: Tokenizer, texts: Sequence[str], layer: int
-) -> Tensor:
-    """Return the mean (N, d_model) of the states of each text's words."""
-    return torch.stack([row.mean(0) for row in states_of(net, vocabulary, texts, layer)])
-
-
-def found(net: BertForMaskedLM, vocabulary: Tokenizer, pairs: Sequence[Pair], layer: int) -> Tensor:
-    """Return whether each sentence's translation is the nearest of all, bool (2, N): both ways.
-
-    Each language's mean is taken off its vectors first; cosines say what is near.
+    first: the place of the first token, where languages have places of their own (`learn`).
     """
-    sides = [vectors_of(net, vocabulary, texts, layer) for texts in zip(*pairs, strict=True)]
-    one, other = (side - side.mean(0) for side in sides)
+
+    def __init__(
+        self, net: BertForMaskedLM, vocabulary: Tokenizer, layer: int, first: int = 0
+    ) -> None:
+        self.net, self.vocabulary, self.layer, self.first = net, vocabulary, layer, first
+
+    @torch.no_grad()
+    def states(self, texts: Sequence[str]) -> list[Tensor]:
+        """Return the states (W, d_model) of each text's words."""
+        self.net.eval()
+        found = []
+        for start in range(0, len(texts), 256):
+            rows = [_row(self.vocabulary, text) for text in texts[start : start + 256]]
+            tokens, real = padded(rows, self.vocabulary.pad)
+            places = torch.arange(tokens.shape[1]) + self.first
+            states = self.net.bert.embeddings(tokens, None, places)
+            mask = padding(real, tokens, "mask")
+            for block in self.net.bert.stack.blocks[: self.layer]:
+                states = block(states, mask=mask)
+            found += [row[1 : len(ids) - 1] for row, ids in zip(states, rows, strict=True)]
+        self.net.train()
+        return found
+
+    def vectors(self, texts: Sequence[str]) -> Tensor:
+        """Return the mean (N, d_model) of the states of each text's words."""
+        return torch.stack([row.mean(0) for row in self.states(texts)])
+
+    def tagged(self, rows: Sequence[Tagged]) -> tuple[Tensor, list[str]]:
+        """Return the states (words, d_model) of all known words, and the tag of each."""
+        states = self.states([" ".join(words) for words, _ in rows])
+        known = [
+            (state, tag)
+            for row, (words, tags) in zip(states, rows, strict=True)
+            for state, word, tag in zip(row, words, tags, strict=True)
+            if self.vocabulary.encode(word) != [self.vocabulary.unk]
+        ]
+        vectors, tags = zip(*known, strict=True)
+        return torch.stack(vectors), list(tags)
+
+
+def found(one: Tensor, other: Tensor, centred: bool = True) -> Tensor:
+    """Return whether each row's partner is the nearest of all, by the cosine: bool (2, N), both
+    ways. centred: the mean of each side is taken off first.
+    """
+    if centred:
+        one, other = one - one.mean(0), other - other.mean(0)
     here = torch.arange(len(one))
     return torch.stack([nearest(one, other) == here, nearest(other, one) == here])
-
-
-def probed(
-    net: BertForMaskedLM,
-    vocabulary: Tokenizer,
-    train: Sequence[Tagged],
-    test: Sequence[Tagged],
-    layer: int,
-    penalty: float = 10.0,
-) -> Tensor:
-    """Return whether a linear layer on the states, learned on `train`, tags each word of `test`
-    right, bool (words,). Words that the vocabulary lacks are left out.
-    """
-    return tag_accuracy(
-        _tagged(net, vocabulary, train, layer), _tagged(net, vocabulary, test, layer), penalty
-    )
-
-
-def _tagged(
-    net: BertForMaskedLM, vocabulary: Tokenizer, rows: Sequence[Tagged], layer: int
-) -> tuple[Tensor, list[str]]:
-    states = states_of(net, vocabulary, [" ".join(words) for words, _ in rows], layer)
-    known = [
-        (state, tag)
-        for row, (words, tags) in zip(states, rows, strict=True)
-        for state, word, tag in zip(row, words, tags, strict=True)
-        if vocabulary.encode(word) != [vocabulary.unk]
-    ]
-    vectors, tags = zip(*known, strict=True)
-    return torch.stack(vectors), list(tags)
