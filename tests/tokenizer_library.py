@@ -39,9 +39,8 @@ SENTENCES = [
 
 
 def trained(kind: type[Tokenizer], texts: Sequence[str] = SENTENCES, size: int = 420) -> Tokenizer:
-    if issubclass(kind, UnigramTokenizer):  # of which ours is the reading alone
-        theirs = library_unigram(texts, size)
-        return kind(theirs.vocab, theirs.scores, theirs.specials)
+    if issubclass(kind, UnigramTokenizer):
+        return kind.train(texts, size)
     train = getattr(kind, "train", None)
     return train(texts, size, min_count=1) if train else kind()
 

@@ -99,7 +99,8 @@ def test_texts_are_changed_by_the_file_s_table(tmp_path: Path) -> None:
     tokenizer = e5.read(tmp_path / "small.bin").tokenizer
     assert isinstance(tokenizer, XLMRTokenizer)
     assert (tokenizer.pad, tokenizer.bos, tokenizer.eos, tokenizer.unk) == (1, 0, 2, 3)
-    assert tokenizer.split("  Ａb\t\x01a  <mask>▁b") == ["▁ab", "▁a", "▁<mask>", "▁b"]
+    assert tokenizer.tokens("  Ａ\t\x01b  a▁b") == ["▁a", "▁", "b", "▁a", "▁", "b"]
+    assert tokenizer.split("  a  <mask>▁b") == ["▁a", "▁<mask>", "▁b"]
     assert tokenizer.tokens("Ａ ﬁ") == ["▁a", "▁", "b", "b"]
     assert tokenizer.tokens("a日本") == ["▁a", "<unk>"]  # neighbours without a piece are one
     assert "<mask>" not in tokenizer.tokens("<mask>")

@@ -129,7 +129,8 @@ def learn(
 
     Raises ValueError where the characters alone are more than `size`.
     """
-    characters = {char for word in words for char in word}
+    words = dict(sorted(words.items()))  # sums of floats, and so ties, depend on the order
+    characters = sorted({char for word in words for char in word})
     if len(characters) > size:
         raise ValueError(f"size={size}: the words have {len(characters)} characters already")
     scores = seeds(words, 10 * size, longest)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deepdive.tokenizers.base import check_text
 from deepdive.tokenizers.splitting import SPACE
 from deepdive.tokenizers.unigram import UnigramTokenizer
 
@@ -37,10 +37,14 @@ class XLMRTokenizer(UnigramTokenizer):
             raise ValueError(f"changes: {wrong[0]!r} is not one character; name one a key")
         self._changes = str.maketrans(self.changes)
 
-    def split(self, text: str) -> list[str]:  # type: ignore[override]  # reads its own table
-        """Words of the changed text, each with its `▁`."""
-        words = text.translate(self._changes).replace(SPACE, " ")
-        return [SPACE + word for word in re.split(" +", words) if word]
+    def encode(self, text: str, *, bos: bool = False, eos: bool = False) -> list[int]:
+        check_text("text", text)
+        return super().encode(text.translate(self._changes), bos=bos, eos=eos)
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        """Words, each with its `▁`; what parts them is spaces alone."""
+        return [SPACE + word for word in text.replace(SPACE, " ").split(" ") if word]
 
     def _arguments(self) -> dict[str, Any]:
         return {**super()._arguments(), "changes": self.changes}

@@ -11,8 +11,8 @@ from deepdive.data.disguise import Disguise
 from deepdive.data.grammar import grammar_pairs
 from deepdive.explain.probes import tag_accuracy
 from deepdive.masks import padding
+from deepdive.page.runs.crossing import Batches, Reader, found, gap_filler, learn, words_of
 from deepdive.tokenizers import WordTokenizer
-from deepdive.training.tasks.crossing import Batches, Reader, found, gap_filler, learn, words_of
 
 GREEK = Disguise("Greek")
 TEXTS = [
