@@ -363,6 +363,9 @@ with torch.device("meta"):  # sizes alone: no memory is used
         "RemBERT": (110, "nothing", rembert.rembert()),
     }
 assert 250_002 * 768 == 192_001_536
+wide = built["RemBERT"][2].config
+print(f"RemBERT: {wide.n_layers} layers; words read by {wide.d_embedding} numbers each, "
+      f"scored by {wide.d_output:,}")  # fmt: skip
 rows = []
 for name, (languages, told, model) in built.items():
     whole = sum(p.numel() for p in model.parameters())
