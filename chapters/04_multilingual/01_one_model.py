@@ -1,10 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # One model for many languages
 #
-# A front desk gets slips with appointments, in English, Spanish, Swedish, Turkish and Catalan. One
-# says *April 3*, one *3 de abril*, one *4/3*. The last is April 3 if an English hand wrote it, and
-# 4 March in the other languages. One clerk sorts them all by month. Must the clerk be told which
-# language each slip is in?
+# A front desk gets slips with appointments, in American English, Spanish, Swedish, Turkish and
+# Catalan. One says *April 3*, one *3 de abril*, one *4/3*. The last is April 3 if an English hand
+# wrote it, and 4 March in the other languages. One clerk sorts them all by month. Must the clerk be
+# told which language each slip is in?
 #
 # <small>Before this page: [BERT](../03_bert/02_architecture.ipynb),
 # [one network, many languages](../02_transformer/17_gnmt.ipynb) · 15 min to read · a laptop is
@@ -39,7 +39,7 @@ import torch
 from babel.dates import format_skeleton
 
 LANGUAGES = {"English": "en", "Spanish": "es", "Swedish": "sv", "Turkish": "tr", "Catalan": "ca"}
-FORMS = {"in words": "MMMMd", "in digits": "Md"}
+FORMS = {"in digits": "Md", "in words": "MMMMd"}
 SHORT = list(LANGUAGES.values())
 DAYS = [datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(366)]
 
@@ -150,10 +150,10 @@ told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, 
 #
 # Try three things:
 #
-# 1. Leave the date in words, and go through the languages. Does the way of telling matter?
-# 2. Choose *in digits* and 3 April, not told. What is read of the English slip, and what of the
-#    Spanish one? Then tell it, by a token or by a row.
-# 3. Move to 25 December. Why does nobody have to tell it now?
+# 1. An English hand wrote *4/3*. What is read? And of the Spanish slip of the same day? Then tell
+#    the model the language, by a token or by a row.
+# 2. Choose *in words*, and go through the languages. Does the way of telling matter?
+# 3. Back in digits, move to 25 December. Why does nobody have to tell it now?
 
 # %% [markdown] tags=["slide"]
 # ## Five slips, by hand
@@ -216,8 +216,9 @@ assert torch.allclose(rows_of(embeddings, tokens, languages), ours, atol=1e-6)
 # %% [markdown] tags=["slide"]
 # ## What each reads on new days
 #
-# One day in five was kept apart, each together with the day that its digits also name: 3 April with
-# 4 March. Nobody saw these days in any language. And no Swedish slip in digits was seen at all.
+# About one day in five was kept apart, each together with the day that its digits also name:
+# 3 April with 4 March. Nobody saw these days in any language. And no Swedish slip in digits was
+# seen at all.
 
 # %% Measure what each reads tags=["fold"]
 from deepdive.page.tables import table
@@ -243,8 +244,8 @@ def takes_the_day(model, way, slips, told=None):
 
 def spread(found):
     """A mean over seeds, and the lowest and highest of them."""
-    mean = sum(found) / len(found)
-    return f"{mean:.0%} ({min(found):.0%} to {max(found):.0%})"
+    mean, low, high = sum(found) / len(found), f"{min(found):.0%}", f"{max(found):.0%}"
+    return low if low == high else f"{mean:.0%} ({low} to {high})"
 
 
 # %% Measure each kind of slip tags=["fold"]
@@ -376,18 +377,17 @@ table(rows, ["encoder", "languages", "told by", "pieces", "million numbers", "in
       formats={"in the table": ".0%"})  # fmt: skip
 
 # %% [markdown]
-# **RemBERT** asks what a row needs to be for. In BERT one matrix reads the pieces and scores the
-# gaps. RemBERT has two: the one that reads is 256 wide, a ninth of the encoder's numbers;
-# the one that scores is 1,664 wide, and is thrown away after pre-training. What was saved in the
-# table went into 32 layers.
+# **RemBERT** parts what BERT joins. In BERT one matrix reads the pieces and scores the gaps. Here
+# the one that reads is 256 wide, a ninth of the encoder's numbers. The one that scores is 1,664
+# wide, and is thrown away after pre-training. What was saved went into 32 layers.
 #
 # **So must the clerk be told which language each slip is in?** Not where the slip says it: in
 # words, and with days above 12, the reader that is told nothing read every slip of five languages.
 # It must be told where the slip does not: of the digits that can be read either way it gave most
-# English ones to the majority, and those who were told read them. But who is told believes it.
-# Told English by a row, a reader took the 3 of *3 de abril* for March. That is why most encoders of
-# this chapter are told nothing, and why every model that writes has to be: nothing that it reads
-# says which language is wanted.
+# English ones to the majority, and those who were told read them. But who is told believes it. Told
+# English by a row, a reader took the 3 of *3 de abril* for March. Three of the four encoders above
+# are told nothing. A model that writes must be told: nothing that it reads says which language is
+# wanted.
 
 # %% [markdown] tags=["aside"]
 # ## A writer is told on both sides
