@@ -428,6 +428,15 @@ except ValueError as error:
 # Large languages are read less often than their share of the text, small ones more often: how much
 # so is a page of its own in this chapter.
 
+# %%
+from deepdive.house.atlas import compare
+
+compare("xlm")
+
+# %% [markdown]
+# *Grey is as it was, lit is new, dashed is gone.* Of the multilingual Transformer XLM keeps the
+# encoder and the rows of languages. The rest of it is BERT's.
+
 # %% [markdown] tags=["aside"]
 # ## In practice
 #

@@ -345,7 +345,7 @@ EXAMPLES: dict[str, Example] = {
         lambda: Chooser(bert.bert(bert.TINY), 32), lambda model, x: model(x[:, None]), 32
     ),
     "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
-    "mbert": _tokens(lambda: for_masked_lm(mbert.mbert(mbert.TINY))),
+    "mbert": _tokens(lambda: for_pretraining(mbert.mbert(mbert.TINY))),
     "xlmr": _tokens(lambda: for_masked_lm(xlmr.xlmr(xlmr.TINY))),
     "rembert": _tokens(lambda: rembert.for_masked_lm(rembert.rembert(rembert.TINY))),
     "xlm": Example(
