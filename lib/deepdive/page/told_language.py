@@ -60,7 +60,7 @@ def told_language(
         raise ValueError(
             f"says: came {wrong or sorted(says)}, expected {sorted(WAYS)}, each ({wanted}, 12)"
         )
-    spec = {
+    spec: dict[str, Any] = {
         "languages": list(languages), "short": list(languages.values()), "forms": list(forms),
         "days": list(days), "slips": [each._asdict() for each in slips], "months": MONTHS,
         "ways": list(WAYS.values()), "keys": list(WAYS),
