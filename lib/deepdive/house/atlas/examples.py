@@ -61,6 +61,13 @@ from deepdive.models.efficient import (
     reformer,
     set_transformer,
 )
+from deepdive.models.multilingual import (
+    mbert,
+    multilingual_transformer,
+    rembert,
+    xlm,
+    xlmr,
+)
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.speech import (
     conformer,
@@ -134,6 +141,13 @@ def _in_heads(module: Any, x: Tensor) -> Tensor:
 def _of_pairs(source: list[list[int]]) -> Callable[[Any, Tensor], Tensor]:
     """Call an encoder-decoder on a fixed source, with x as its target."""
     return lambda model, x: model(torch.tensor(source)[: x.shape[0]], x)
+
+
+def _in_languages(model: Any, x: Tensor) -> Tensor:
+    """Write x in the language of token 5, from a fixed text in that of token 4."""
+    source = torch.tensor([[4, 9, 7, 8]]).expand(len(x), -1)
+    first = torch.full_like(x[:, :1], 5)
+    return model(source, torch.cat((first, x), dim=1))[:, 1:]
 
 
 def _structural(layer: Any, x: Tensor) -> Tensor:
@@ -308,6 +322,7 @@ EXAMPLES: dict[str, Example] = {
     "reversible": Example(_reversible),
     # the Transformer
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
+    "multilingual_transformer": Example(multilingual_transformer.tiny, _in_languages, 32),
     "fsmt": Example(lambda: fsmt.fsmt(fsmt.TINY), TRANSFORMER, 32),
     "t5": Example(lambda: t5.t5(t5.TINY), TRANSFORMER, 32),
     "byt5": Example(lambda: byt5.byt5(byt5.TINY), TRANSFORMER, 32),
@@ -330,6 +345,14 @@ EXAMPLES: dict[str, Example] = {
         lambda: Chooser(bert.bert(bert.TINY), 32), lambda model, x: model(x[:, None]), 32
     ),
     "roberta": _tokens(lambda: for_masked_lm(roberta.roberta(roberta.TINY))),
+    "mbert": _tokens(lambda: for_pretraining(mbert.mbert(mbert.TINY))),
+    "xlmr": _tokens(lambda: for_masked_lm(xlmr.xlmr(xlmr.TINY))),
+    "rembert": _tokens(lambda: rembert.for_masked_lm(rembert.rembert(rembert.TINY))),
+    "xlm": Example(
+        lambda: xlm.for_lm(xlm.xlm(xlm.TINY)),
+        lambda model, x: model(x, None, x % 3),  # each token of another language
+        32,
+    ),
     "albert": _tokens(lambda: albert.albert(albert.TINY)),
     "ibert": _tokens(lambda: for_masked_lm(ibert.ibert(ibert.TINY))),
     "tabert": Example(

@@ -7,15 +7,16 @@ first token that the decoder reads says what it writes.
 
 Long because a state that remembers the language is here beside the model and its builder.
 
-Parent: the Transformer (`deepdive.models.transformer.transformer`).
+System: multilingual_transformer
+Parent: transformer
 What differs:
 - the first token of the source says what is read, the first of the target what is written
-  (`language_of`), so that one model serves each pair of its languages;
-- a row for each language is added to each token of it (`languages`), on both sides the same;
-- one vocabulary, and one matrix, for all languages (`multilingual_transformer`).
-
+  (`language_of`), so that one model serves each pair of its languages
+- a row for each language is added to each token of it (`languages`), on both sides the same
+- one vocabulary, and one matrix, for all languages (`multilingual_transformer`)
 Source: Johnson et al. 2017, section 3, for the token; Conneau and Lample 2019, section 3.1 and
-figure 1, for one vocabulary and the row. Book: section 4.1.1.
+figure 1, for one vocabulary and the row.
+Book: 4.1.1
 """
 
 from dataclasses import dataclass

@@ -5,15 +5,15 @@ With 250,300 pieces half of a multilingual encoder's numbers lie in its embeddin
 narrow, and what is saved goes into layers; the matrix that scores gaps is wide, and thrown away
 after pre-training.
 
-Parent: mBERT (`deepdive.models.multilingual.mbert`).
+System: rembert
+Parent: mbert
 What differs:
 - rows of the embedding are `d_embedding` wide, and a matrix brings them to the stream's width
-  (`FactorisedEmbeddings`, as ALBERT's);
-- gaps are scored by a matrix of its own, `d_output` wide, wider than the stream (`for_masked_lm`);
-- 32 layers, 1,152 wide, one vocabulary of 250,300 pieces for 110 languages (`BASE`).
-
-Source: Chung et al. 2021, and the released model. Book: the blog's RemBERT. Checkpoints:
-RemBertModel, google/rembert (`deepdive.published.load`).
+  (`FactorisedEmbeddings`, as ALBERT's)
+- gaps are scored by a matrix of its own, `d_output` wide, wider than the stream (`for_masked_lm`)
+- 32 layers, 1,152 wide, one vocabulary of 250,300 pieces for 110 languages (`BASE`)
+Source: Chung et al. 2021, and the released model.
+Book: blog
 """
 
 from dataclasses import dataclass

@@ -7,17 +7,17 @@ language, by `mask_tokens`. TLM: gaps in a sentence and its translation, which s
 
 Long because the three need as many classes: one that is told, one that reads one way, and scores.
 
-Parent: the multilingual Transformer (`deepdive.models.multilingual.multilingual_transformer`), of
-which the encoder is left, in BERT's form.
+System: xlm
+Parent: multilingual_transformer
 What differs:
+- the encoder alone is left, in BERT's form (`Xlm`)
 - a row for each language is added to each of its tokens, of which one text may hold two
-  (`LanguageEmbeddings`, `n_languages`); the models for 17 and 100 languages have none (`HUNDRED`);
-- the places of a translation are given, since they begin again from 0 (`positions`);
-- for CLM a token sees those before it alone (`CausalXlm`);
-- the embedding itself scores the tokens, with no layer between (`for_lm`).
-
-Source: Conneau and Lample 2019, sections 3.2 to 3.4, and their released code. Book: section
-4.1.2.2. Checkpoints: XLMModel, such as xlm-mlm-tlm-xnli15-1024 (`deepdive.published.load`).
+  (`LanguageEmbeddings`, `n_languages`); the models for 17 and 100 languages have none (`HUNDRED`)
+- the places of a translation are given, since they begin again from 0 (`positions`)
+- for CLM a token sees those before it alone (`CausalXlm`)
+- the embedding itself scores the tokens, with no layer between (`for_lm`)
+Source: Conneau and Lample 2019, sections 3.2 to 3.4, and their released code.
+Book: 4.1.2.2
 """
 
 from __future__ import annotations

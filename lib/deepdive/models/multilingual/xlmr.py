@@ -1,15 +1,16 @@
 """XLM-R: RoBERTa on the web pages of a hundred languages. Conneau et al. 2020, "Unsupervised
 Cross-lingual Representation Learning at Scale".
 
-Parent: RoBERTa (`deepdive.models.bert.roberta`).
+A language with a share p of the text is drawn with a probability in proportion to p^0.3.
+
+System: xlmr
+Parent: roberta
 What differs:
 - one vocabulary of 250,002 pieces, a unigram model's, serves a hundred languages (`BASE`, by
-  `vocab_size`); unlike XLM it has no row for the language (`n_segments` is 1, as RoBERTa's);
-- no translations are read: gaps alone (`deepdive.models.bert.pretraining.for_masked_lm`);
-- a language with a share p of the text is drawn with a probability in proportion to p^0.3.
-
-Source: Conneau et al. 2020, sections 3 and 4.1. Book: section 4.1.2.3. Checkpoints:
-XLMRobertaModel, xlm-roberta-base and -large (`deepdive.published.load`).
+  `vocab_size`); unlike XLM it has no row for the language
+- no translations are read: gaps alone (`deepdive.models.bert.pretraining.for_masked_lm`)
+Source: Conneau et al. 2020, sections 3 and 4.1.
+Book: 4.1.2.3
 """
 
 from typing import Any
