@@ -31,53 +31,56 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% Make eight lessons of one pair tags=["fold"]
+# %% A pair, its gaps, and who looks where tags=["fold"]
 import torch
 
 from deepdive.page.two_lines import Lesson, two_lines
 from deepdive.training.objectives import code_switch, look_across, phrase_pairs
 
-EN, FR = "she drinks milk at night .".split(), "elle boit du lait la nuit .".split()
+EN = ["she", "drinks", "milk", "at", "night"]
+FR = ["elle", "boit", "du", "lait", "la", "nuit"]
 pair, lines = EN + FR, [0] * len(EN) + [1] * len(FR)
-gaps = {2: "milk", 11: "nuit"}
+gaps = {2: "milk", 10: "nuit"}
 second = torch.tensor([lines]).bool()
 hidden = torch.tensor([[t in gaps for t in range(len(pair))]])
-every = torch.ones(1, len(pair), len(pair), dtype=torch.bool)
-own = second[:, :, None] == second[:, None, :]
+every = torch.ones(len(pair), len(pair), dtype=torch.bool)
+own = second[0][:, None] == second[0]
+across = look_across(second, hidden, torch.ones_like(hidden))[0]
 cut = [None if t in gaps else word for t, word in enumerate(pair)]
-across = look_across(second, hidden, torch.ones_like(hidden))
 
-links = [(0, 0), (1, 1), (2, 2), (2, 3), (3, 4), (4, 5), (5, 6)]  # she elle, drinks boit, ...
-mixed, foreign = code_switch([*range(6)], [*range(6, 13)], phrase_pairs(links, 6, 7), 0.5,
+links = [(0, 0), (1, 1), (2, 2), (2, 3), (3, 4), (4, 5)]  # she elle, drinks boit, ...
+mixed, foreign = code_switch([*range(5)], [*range(5, 11)], phrase_pairs(links, 5, 6), 0.6,
                              torch.Generator().manual_seed(2))  # fmt: skip
-said = [pair[i] for i in mixed]
+both = [pair[i] for i in mixed]
+hole, n = both.index("milk"), len(both)
+both[hole] = None
 
-# %% Draw them tags=["slide", "fold"]
-n = len(said)
-hole = said.index("milk") if "milk" in said else 0
-rows = [None] * 6 + FR
-to_french = second[:, None, :].expand_as(every)
+# %% Eight lessons tags=["fold"]
 LESSONS = [
-    Lesson("masked", cut, lines, own[0], gaps, "BERT's lesson, in each line by itself: a gap is "
+    Lesson("masked", cut, lines, own, gaps, "BERT's lesson, in each line by itself: a gap is "
            "filled by its neighbours."),
-    Lesson("translation", cut, lines, every[0], gaps, "XLM: both lines are read as one text. A gap "
+    Lesson("translation", cut, lines, every, gaps, "XLM: both lines are read as one text. A gap "
            "may use its neighbours, the other line, or both."),
-    Lesson("look across", cut, lines, across[0], gaps, "ERNIE-M: a gap may look at the other line "
-           "only, and at gaps. Words look at their own line, so that no news gets around."),
-    Lesson("mixed", [None if t == hole else w for t, w in enumerate(said)], [0] * n,
-           [[True] * n] * n, {hole: said[hole]}, "ALM: phrases of the translation stand in the place "
-           "of the sentence's own. One line, two languages.", foreign),
-    Lesson("written", [*cut[:6], "boit", "lait", "nuit"], [0] * 6 + [1] * 3, [[True] * 9] * 9,
-           {2: "milk"}, "ERNIE-M without a translation: the model itself writes three words of French, "
-           "by looking across. Then the gap is filled from both."),
-    Lesson("recovered", rows, lines, to_french[0], dict(enumerate(EN)), "Unicoder: no English word "
-           "is read. Each place gets a mixture of French words, and all of the line is to be said."),
-    Lesson("one vector", pair, lines, own[0], {0: "elle boit ...", 6: "she drinks ..."}, "InfoXLM, "
+    Lesson("look across", cut, lines, across, gaps, "ERNIE-M: a gap may look at the other line "
+           "only. Words look at their own line, so that no news gets around."),
+    Lesson("mixed", both, [0] * n, [[True] * n] * n, {hole: "milk"}, "ALM: phrases of the "
+           "translation stand in place of the sentence's own. One line, two languages.", foreign),
+    Lesson("written", [*cut[:5], "boit", "lait", "nuit"], [0] * 5 + [1] * 3, [[True] * 8] * 8,
+           {2: "milk"}, "ERNIE-M without a translation: the model itself writes three words of "
+           "French, by looking across. Then the gap is filled from both lines."),
+    Lesson("recovered", [None] * 5 + FR, lines, second.expand(11, -1), dict(enumerate(EN)),
+           "Unicoder: no English word is read. Each place gets a mixture of French words, and the "
+           "whole line is to be said."),
+    Lesson("one vector", pair, lines, own, {0: "elle boit ...", 5: "she drinks ..."}, "InfoXLM, "
            "HICTL, LaBSE, mUSE: nothing is hidden. Each line becomes one vector, which must find "
            "the other line's among those of many sentences."),
-    Lesson("aligned", pair, lines, ~own[0], {}, "AMBER: nothing is hidden. Where a word looks in the "
-           "other line, that word has to look back.", pick=2),
 ]  # fmt: skip
+
+# %% Draw them tags=["slide", "fold"]
+LESSONS.append(
+    Lesson("aligned", pair, lines, ~own, {}, "AMBER: nothing is hidden. Where a word looks in the "
+           "other line, the word there has to look back.", pick=2)
+)  # fmt: skip
 two_lines(LESSONS)
 
 # %% [markdown]
@@ -178,6 +181,7 @@ def gaps_of(rows, draw=None):
     return chosen & fine[:, None]
 
 
+# %% The model tags=["fold"]
 def built(seed):
     torch.manual_seed(seed)
     net = for_masked_lm(bert(vocab_size=602, d_model=64, n_heads=4, n_layers=2, d_ff=128,
@@ -243,8 +247,9 @@ def taught(lesson, seed, steps):
     return net.eval(), history.losses
 
 
+# %% Judge tags=["fold"]
 @torch.no_grad()
-def tested(lesson, net, some=test):
+def judged(lesson, net, some):
     """Bits for a gap, over four draws of gaps in the held-out pairs."""
     draw, rows, total, count = torch.Generator().manual_seed(9), joined(some), 0.0, 0
     for _ in range(4):
@@ -264,7 +269,7 @@ from deepdive.page.tables import table
 STEPS, SEEDS = pick(ci=60, laptop=300, gpu=300), (0, 1, 2)
 live = {(lesson, seed): taught(lesson, seed, STEPS)
         for lesson in ("masked", "translation") for seed in SEEDS}  # fmt: skip
-bits_of = {key: tested(key[0], net) for key, (net, _) in live.items()}
+bits_of = {key: judged(key[0], net, test) for key, (net, _) in live.items()}
 if real:
     assert all(bits_of["translation", s] < bits_of["masked", s] for s in SEEDS)
 table([[lesson, *(bits_of[lesson, s] for s in SEEDS)] for lesson in ("masked", "translation")],
@@ -312,6 +317,7 @@ def dictionary(least=10):
     return [(x, y) for x, (y, s) in best[0].items() if s > 0.5 and best[1][y][0] == x]
 
 
+# %% Do words find their partners? tags=["surprise", "fold"]
 partners = torch.tensor(dictionary())
 names = [{i: w for w, i in ids[k].items()} for k in (0, 1)]
 print(len(partners), "pairs, such as", ", ".join(f"{names[0][x]} {names[1][y]}"
@@ -338,8 +344,8 @@ turned = [(a, test[(i + 1) % len(test)][1]) for i, (a, _) in enumerate(test)]
 def measure(lesson, seed, steps):
     net, losses = taught(lesson, seed, steps)
     curve = torch.tensor(losses).split(max(1, steps // 30))
-    found = {"bits": tested(lesson, net), "one line": tested("masked", net),
-             "another's": tested(lesson, net, turned), "words": words_found(net)}  # fmt: skip
+    found = {"bits": judged(lesson, net, test), "one line": judged("masked", net, test),
+             "another's": judged(lesson, net, turned), "words": words_found(net)}  # fmt: skip
     return {k: round(v, 4) for k, v in found.items()} | {
         "curve": [round(float(part.mean()), 3) for part in curve]}  # fmt: skip
 
@@ -348,3 +354,258 @@ KINDS, file = ("masked", "translation", "look across"), kept("04_multilingual", 
 points = [{"lesson": lesson, "seed": seed, "steps": 1500} for seed in SEEDS for lesson in KINDS]
 if profile() == "experiment":
     sweep(measure, points, file, data="tatoeba_eng_fra")
+
+# %% Read what was kept tags=["surprise", "fold"]
+import json
+
+if file is not None and file.is_file():
+    rows_kept = json.loads(file.read_text(encoding="utf-8"))["rows"]
+else:  # away from the checkout: a beginning, of one seed
+    rows_kept = sweep(measure, [{"lesson": kind, "seed": 0, "steps": STEPS} for kind in KINDS])
+
+
+def of(lesson, what):
+    return [row[what] for row in rows_kept if row["lesson"] == lesson]
+
+
+def spread(values, form=".2f"):
+    """A mean over seeds, and the lowest and the highest."""
+    return f"{sum(values) / len(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
+for a, b, c in zip(*(of(kind, "bits") for kind in KINDS), strict=True):
+    assert b < a < c  # for each seed
+assert min(of("translation", "another's")) > 2 * max(of("masked", "bits"))
+head = ["lesson", "as it was taught", "its line alone", "another's translation"]
+told = [[kind, *(spread(of(kind, what)) for what in ("bits", "one line", "another's"))]
+        for kind in KINDS]  # fmt: skip
+table(told, head, caption="bits for a gap: mean (lowest to highest of three seeds)")
+
+# %% [markdown]
+# *A row is a lesson. "Its line alone": each gap sees its own line, whatever the lesson was.*
+#
+# Three things. The lesson with translations costs least, in each of the three seeds, and only the
+# French line can have paid for it: taken away, the same model does worse than one that never had
+# it. Beside another's translation it pays more than twice what the model of one line pays. It reads
+# the line, and believes it. And the gap that may look at nothing *but* the translation fills nearly
+# as well as one that sees its own line.
+
+# %% Draw the losses on the way tags=["surprise", "slide", "fold"]
+from matplotlib.figure import Figure
+
+from deepdive.page.plotting import with_alt
+
+figure = Figure(figsize=(4.8, 3.2))
+axes = figure.add_subplot()
+for kind, style in zip(KINDS, ("-", "--", ":"), strict=True):
+    curves = torch.tensor(of(kind, "curve"))
+    at = (torch.arange(curves.shape[1]) + 0.5) * rows_kept[0]["steps"] / curves.shape[1]
+    axes.plot(at, curves.mean(0), style, label=kind)
+    axes.fill_between(at, curves.amin(0), curves.amax(0), alpha=0.25)
+axes.set(xlabel="steps", ylabel="bits for a gap, in training", ylim=(0, None))
+axes.legend()
+with_alt(figure, "Bits for a gap in training against steps, three seeds of three lessons. All "
+         "begin alike; then the lesson with both lines is the lowest.")  # fmt: skip
+
+# %% [markdown]
+# *Lines are means over three seeds, bands go from the lowest to the highest.* For the first hundred
+# steps the lessons learn the same: which words are frequent. A translation is worth nothing to a
+# model that does not know a word of it. Then the curves part.
+
+# %% [markdown] tags=["slide"]
+# ## Milk and lait
+#
+# Every word has a row in the table of embeddings, whatever its language. Is the row of *milk* near
+# the row of *lait*? The lessons never say so. We take the pairs of words that nearly always stand
+# in translations of each other, found by counting, and ask for the nearest row of the other
+# language.
+
+# %% tags=["fold"]
+predict(
+    "From which lesson do most words find their partner as the nearest row of the other language?",
+    ["masked", "translation", "look across: its gaps had nothing else to go by"],
+    answer=1,
+    explain="A gap that must look across learns a dictionary too, but one that leads from rows to "
+    "guesses: nothing asks that a word and its partner have rows alike.",
+    key="04_multilingual/rows",
+)
+
+# %% [markdown] tags=["answer"]
+# #### What happens: open this once you have predicted
+
+# %% Count words that find their partners tags=["surprise", "fold"]
+for a, b in zip(of("translation", "words"), of("look across", "words"), strict=True):
+    assert a > b
+rows = [[kind, spread([100 * share for share in of(kind, "words")], ".1f")] for kind in KINDS]
+table([*rows, ["by chance", f"{100 / 300:.1f}"]], ["lesson", "% of words that find their partner"],
+      caption="mean (lowest to highest of three seeds)")  # fmt: skip
+
+# %% [markdown]
+# PLACEHOLDER_WORDS
+
+# %% [markdown] tags=["aside"]
+# ### Common mistake: words that look everywhere
+#
+# To let a gap look across, forbid its row its own line, and let everything else be as it was. That
+# is one line of code, and wrong. Here is what has reached the gap of *milk* after each layer:
+
+# %% Count what a gap has heard
+def heard(mask, gap, layers):
+    """How many words of the gap's own line have reached it."""
+    reach = torch.linalg.matrix_power(mask.double(), layers)[gap] > 0
+    return int((reach & ~hidden[0] & (second[0] == second[0, gap])).sum())
+
+
+wrong = torch.where(hidden[0][:, None], across, ~hidden[0][None, :].expand(11, 11))
+masks = {"words look everywhere": wrong, "look_across": across}
+found = {name: [heard(mask, 2, layers) for layers in (1, 2)] for name, mask in masks.items()}
+assert found == {"words look everywhere": [0, 4], "look_across": [0, 0]}
+table([[name, *each] for name, each in found.items()], ["mask", "one layer", "two layers"],
+      caption="words of its own line that a gap has heard of")  # fmt: skip
+
+# %% [markdown]
+# With one layer nobody notices. With two the French words have read the English ones, and tell. So
+# in `look_across` no word looks across, and gaps of the two lines do not see each other.
+
+# %% [markdown] tags=["aside"]
+# ## What differs
+#
+# | lesson | of which model | what is hidden | what is asked | in the library |
+# |---|---|---|---|---|
+# | masked | BERT, in any number of languages | words | these words | `mask_tokens` |
+# | translation | XLM | words of both lines | these words | `join_translations` |
+# | mixed | ALM | words of a line of both languages | these words | `code_switch` |
+# | look across | ERNIE-M | words, and from gaps their own line | these words | `look_across` |
+# | written | ERNIE-M | words of a line that has no translation | these words | `write_across` |
+# | recovered | Unicoder | all of a line | all of it | `WordRecovery` |
+# | is it one? | Unicoder | nothing | translation or not | `paraphrase_pairs` |
+# | alternating | Unicoder | words; sentences alternate | these words | `alternate_sentences` |
+# | one vector | InfoXLM | nothing | which of many, old ones too | `translation_contrast` |
+# | one vector | HICTL | nothing | which of harder ones; which words | `harder`, `word_contrast` |
+# | one vector | LaBSE, mUSE | nothing | which of the batch, by a margin | `translation_ranking` |
+# | aligned | AMBER | nothing | look back at who looks at you | `word_agreement` |
+
+# %% [markdown] tags=["aside"]
+# ## In practice
+#
+# - Mix lessons: all of these models also fill gaps in one line, so that text without a translation
+#   is read too. There is far more of it.
+# - A model that has only seen true translations believes any second line. Where yours may be wrong,
+#   show it wrong ones in training, and let it say so (Unicoder's second task).
+# - Compare losses only under one mask and with the same gaps. A loss that fell because more may be
+#   looked at is no better model.
+# - For vectors of whole sentences take a lesson that asks for them: a gap asks for words.
+
+# %% [markdown] tags=["aside"]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Why does the translation lesson hide words in both lines, though each hidden partner makes its
+#    gap harder?
+#
+#    <details><summary>Answer</summary>
+#
+#    Both lines then teach, and no word of either is only ever read. The neighbours are needed too:
+#    a model that could always copy from the other line would not have to learn its own.
+#
+#    </details>
+# 2. In *look across*, why do the gaps of the two lines not see each other?
+#
+#    <details><summary>Answer</summary>
+#
+#    A gap of the French line has looked at English words. A gap of the English line that sees it
+#    would hear of its own line, one layer later.
+#
+#    </details>
+# 3. ALM with a share of 0: what is it?
+#
+#    <details><summary>Answer</summary>
+#
+#    Masked language modelling of the sentence: nothing was replaced. A test of the library says so,
+#    gap by gap.
+#
+#    </details>
+# 4. InfoXLM compares with a queue of old vectors. Why does a slowly moving copy of the model make
+#    them, and not the model itself?
+#
+#    <details><summary>Answer</summary>
+#
+#    The vectors in the queue are hundreds of steps old. A fast model's old vectors would be another
+#    model's; the copy has hardly moved since.
+#
+#    </details>
+# 5. Two sentences of a batch have the same meaning. What does translation ranking do to them?
+#
+#    <details><summary>Answer</summary>
+#
+#    Each stands among the other's wrong answers, so that a right answer is punished. With larger
+#    batches this happens more often.
+#
+#    </details>
+
+# %% [markdown] tags=["aside"]
+# ## Exercises
+#
+# 1. *(pencil, 3 min)* The translation lesson now hides one word in two. What does the gap of *milk*
+#    cost a perfect model, in the numbers from above?
+#
+#    <details><summary>Answer</summary>
+#
+#    $\frac12 \cdot 1.75 + \frac12 \cdot 0 = 0.875$ bits.
+#
+#    </details>
+# 2. *(pencil, 6 min)* Three words, three partners. In AMBER's measure, attention that is spread
+#    evenly over the other line: how large is the loss? And if each word looks only at its partner?
+#
+#    <details><summary>Answer</summary>
+#
+#    There and back has the chance $\frac13 \cdot \frac13$ for each of 9 ways, together 1 of 3 that
+#    could return: $1 - \frac13 = \frac23$. With partners that look back all 3 return: 0.
+#
+#    </details>
+# 3. *(measure, 15 min)* Give the model of translations wrong lines in one of five pairs of its
+#    training (`whole.tokens` of another row behind the same first line). What does a gap cost now
+#    beside another's translation, and what beside its own?
+#
+#    <details><summary>Answer</summary>
+#
+#    Measure both, with the same gaps. What you may expect: beside its own a little more, beside
+#    another's far less, since doubt now pays in training. If the second does not fall, the wrong
+#    lines were too few for 300 steps.
+#
+#    </details>
+
+# %%
+# The answers to the first two exercises, checked.
+from deepdive.training.objectives import word_agreement
+
+first = torch.tensor([[1, 1, 1, 0, 0, 0]]).bool()
+even = torch.full((1, 1, 6, 6), 1 / 6)
+sure = torch.eye(6).roll(3, 1)[None, None]
+assert abs(float(word_agreement(even, first, ~first)) - 2 / 3) < 1e-6
+assert float(word_agreement(sure, first, ~first)) == 0
+assert alone / 2 == 0.875
+print("both answers hold")
+
+# %% [markdown]
+# ## In three sentences
+#
+# A translation beside a sentence is a second way to fill its gaps, and a model takes it as soon as
+# it knows some words. What a lesson is worth is decided by who may look at whom, so that lessons
+# can be compared with the same words and the same gaps. A lesson whose second line was never wrong
+# makes a model that believes any second line.
+#
+# PLACEHOLDER_END
+#
+# ## Further reading
+#
+# - Conneau and Lample (2019), *Cross-lingual Language Model Pretraining*: figure 1 is our second
+#   lesson.
+# - Ouyang et al. (2021), *ERNIE-M: Enhanced Multilingual Representation by Aligning Cross-lingual
+#   Semantics with Monolingual Corpora*: looking across, and writing across.
+# - Chi et al. (2021), *InfoXLM: An Information-Theoretic Framework for Cross-Lingual Language Model
+#   Pre-Training*: why filling gaps and finding translations are one thing.
+# - Hu et al. (2021), *Explicit Alignment Objectives for Multilingual Bidirectional Encoders*.
+#
+# <small>Book 4.1.2.2 and 4.1.2.4 to 4.1.3.2</small>
