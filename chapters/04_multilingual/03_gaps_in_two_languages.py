@@ -49,8 +49,8 @@ across = look_across(second, hidden, torch.ones_like(hidden))[0]
 cut = [None if t in gaps else word for t, word in enumerate(pair)]
 
 links = [(0, 0), (1, 1), (2, 2), (2, 3), (3, 4), (4, 5)]  # she elle, drinks boit, ...
-mixed, foreign = code_switch([*range(5)], [*range(5, 11)], phrase_pairs(links, 5, 6), 0.6,
-                             torch.Generator().manual_seed(2))  # fmt: skip
+mixed, foreign = code_switch([*range(5)], [*range(5, 11)], phrase_pairs(links, 5, 6), 0.4,
+                             torch.Generator().manual_seed(0))  # fmt: skip
 both = [pair[i] for i in mixed]
 hole, n = both.index("milk"), len(both)
 both[hole] = None
@@ -441,7 +441,14 @@ table([*rows, ["by chance", f"{100 / 300:.1f}"]], ["lesson", "% of words that fi
       caption="mean (lowest to highest of three seeds)")  # fmt: skip
 
 # %% [markdown]
-# PLACEHOLDER_WORDS
+# *Asked from both sides: the nearest French row for the English word, and the other way round.*
+#
+# Where both lines were read as one text, about one word in five lies beside its partner. From the
+# other two lessons it is about one in twenty, and by chance one in three hundred. The order holds
+# in each of the three seeds. A reading of it, which these numbers do not prove: in *translation*
+# every word looks at words of both languages through the same matrices, so that it pays to be like
+# one's partner. In *look across* only gaps cross over. They can learn that the row of *lait* leads
+# to the guess *milk*, whatever the two rows look like: a dictionary with two unlike sides.
 
 # %% [markdown] tags=["aside"]
 # ### Common mistake: words that look everywhere
@@ -596,7 +603,11 @@ print("both answers hold")
 # can be compared with the same words and the same gaps. A lesson whose second line was never wrong
 # makes a model that believes any second line.
 #
-# PLACEHOLDER_END
+# So from which lesson does a model learn that *milk* and *lait* belong together? To fill one by the
+# other it learns from each lesson in which the gap can see the other line: from *look across*, with
+# nothing else to go by, it fills gaps nearly as well as from the neighbours. To give both words rows
+# that lie together it needed the lesson in which everything may look at everything, and even there
+# four words in five did not.
 #
 # ## Further reading
 #
