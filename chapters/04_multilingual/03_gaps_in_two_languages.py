@@ -114,9 +114,11 @@ two_lines(LESSONS)
 # \tfrac{14}{8} = 1.75 \text{ bits.}$$
 #
 # With *lait* in sight it costs 0 bits. But the translation lesson hides words in both lines. Say it
-# hides one word in four: then *lait* is gone one time in four, and a gap costs $\frac14 \cdot 1.75
-# + \frac34 \cdot 0 = 0.44$ bits. That is a floor: no model that knows both languages perfectly gets
-# below it. And to get from 1.75 to 0.44 there is one way, to find *lait* and to know what it means.
+# hides one word in four: then *lait* is gone one time in four, and a gap costs
+#
+# $$\tfrac14 \cdot 1.75 + \tfrac34 \cdot 0 = 0.44 \text{ bits.}$$
+#
+# To get from 1.75 to 0.44 there is one way: to find *lait*, and to know what it means.
 
 # %% Check the sum tags=["nbval-check-output", "fold"]
 from math import log2
@@ -277,6 +279,8 @@ table([[lesson, *(bits_of[lesson, s] for s in SEEDS)] for lesson in ("masked", "
       caption="bits for a gap, held-out pairs")  # fmt: skip
 
 # %% [markdown]
+# In each of the three seeds the gaps of the second lesson cost less.
+#
 # ## A wrong translation
 #
 # After five times as many steps the lessons are further apart. Three seeds of each lesson were kept
@@ -423,12 +427,13 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
 # %% tags=["fold"]
 predict(
     "From which lesson do most words find their partner as the nearest row of the other language?",
-    ["masked", "translation", "look across: its gaps had nothing else to go by"],
+    ["the first, in which a gap sees its own line", "the second, in which it sees everything",
+     "the third, in which it had nothing else to go by"],
     answer=1,
     explain="A gap that must look across learns a dictionary too, but one that leads from rows to "
     "guesses: nothing asks that a word and its partner have rows alike.",
     key="04_multilingual/rows",
-)
+)  # fmt: skip
 
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
