@@ -69,8 +69,8 @@ LESSONS = [
            {2: "milk"}, "ERNIE-M without a translation: the model itself writes three words of "
            "French, by looking across. Then the gap is filled from both lines."),
     Lesson("recovered", [None] * 5 + FR, lines, second.expand(11, -1), dict(enumerate(EN)),
-           "Unicoder: no English word is read. Each place gets a mixture of French words, and the "
-           "whole line is to be said."),
+           "Unicoder: each English word chooses a mixture of French words, and is thrown away. From "
+           "the mixtures the whole line is to be said again."),
     Lesson("one vector", pair, lines, own, {0: "elle boit ...", 5: "she drinks ..."}, "InfoXLM, "
            "HICTL, LaBSE, mUSE: nothing is hidden. Each line becomes one vector, which must find "
            "the other line's among those of many sentences."),
@@ -93,7 +93,8 @@ two_lines(LESSONS)
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. *Look across*. (In *recovered* no English word is there to be used at all.)
+# 1. *Look across*. (In *recovered* the place of *milk* holds nothing but French words too, but the
+#    word *milk* itself has chosen them.)
 # 2. The gap looks at *boit*. If *boit* had looked at *drinks*, the gap would hear of its own line
 #    after all, by a detour of two layers.
 # 3. *Masked*: no way leads from one line to the other.
@@ -608,11 +609,11 @@ print("both answers hold")
 # can be compared with the same words and the same gaps. A lesson whose second line was never wrong
 # makes a model that believes any second line.
 #
-# So from which lesson does a model learn that *milk* and *lait* belong together? To fill one by the
-# other it learns from each lesson in which the gap can see the other line: from *look across*, with
-# nothing else to go by, it fills gaps nearly as well as from the neighbours. To give both words rows
-# that lie together it needed the lesson in which everything may look at everything, and even there
-# four words in five did not.
+# So from which lesson does a model learn that *milk* and *lait* belong together? To fill the gap of
+# the one by the other it learns from each lesson in which the gap can see the other line: from
+# *look across*, with nothing else to go by, nearly as well as others from the neighbours. To give
+# both words rows that lie together it needed the lesson in which everything may look at everything,
+# and even there four words in five did not.
 #
 # ## Further reading
 #
