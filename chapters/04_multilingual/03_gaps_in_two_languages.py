@@ -69,8 +69,8 @@ LESSONS = [
            {2: "milk"}, "ERNIE-M without a translation: the model itself writes three words of "
            "French, by looking across. Then the gap is filled from both lines."),
     Lesson("recovered", [None] * 5 + FR, lines, second.expand(11, -1), dict(enumerate(EN)),
-           "Unicoder: each English word chooses a mixture of French words, and is thrown away. From "
-           "the mixtures the whole line is to be said again."),
+           "Unicoder: each English word chooses a mixture of French words, and is thrown away. "
+           "From the mixtures the whole line is to be said again."),
     Lesson("one vector", pair, lines, own, {0: "elle boit ...", 5: "she drinks ..."}, "InfoXLM, "
            "HICTL, LaBSE, mUSE: nothing is hidden. Each line becomes one vector, which must find "
            "the other line's among those of many sentences."),

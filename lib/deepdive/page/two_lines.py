@@ -85,8 +85,8 @@ def two_lines(lessons: Sequence[Lesson]) -> Html:
     first = plain[0]
     said = says(first, first["pick"])
     buttons = "".join(
-        f'<button type="button" aria-pressed="{str(i == 0).lower()}">{escape(each["name"])}</button>'
-        for i, each in enumerate(plain)
+        f'<button type="button" aria-pressed="{pressed}">{escape(each["name"])}</button>'
+        for each, pressed in zip(plain, ["true", *["false"] * len(plain)], strict=False)
     )
     lines = "".join(
         f'<div class="tl-line">{"".join(_box(first, t) for t in _of(first, line))}</div>'
