@@ -31,6 +31,7 @@ ROOMS = {
     "models.bert": "BERT and its family",
     "models.efficient": "Efficient models",
     "models.text": "Writers of text",
+    "models.multilingual": "One model for many languages",
     "models.vision": "Readers of images",
     "models.speech": "Readers of sound",
     "fast": "Fast forms",

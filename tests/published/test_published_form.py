@@ -51,6 +51,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "deberta": {"max_relative_positions": 3, "type_vocab_size": 0} | DISENTANGLED,
     "splinter": {"question_token_id": 5},
     "llama": {"num_key_value_heads": 2, "rope_parameters": ROTARY},
+    "xlm-roberta": {"type_vocab_size": 1, "layer_norm_eps": 1e-5},
+    "rembert": {"input_embedding_size": 8, "output_embedding_size": 20},
 }
 DISTIL = {
     "vocab_size": 28,
@@ -241,6 +243,15 @@ LIKE_FINE_TUNED = {
     "use_shared_relative_position_bias": False,
     "use_relative_position_bias": True,
 }
+XLM = {
+    "vocab_size": 28, "emb_dim": 16, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 12,
+    "n_langs": 3, "layer_norm_eps": 1e-6,
+}  # fmt: skip
+CANINE = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
+    "num_hash_functions": 2, "num_hash_buckets": 24, "local_transformer_stride": 6,
+    "downsampling_rate": 3, "upsampling_kernel_size": 5, "type_vocab_size": 3,
+}  # fmt: skip
 GPT = {
     "vocab_size": 28, "n_embd": 16, "n_layer": 3, "n_head": 4, "n_positions": 12,
     "layer_norm_epsilon": 1e-3,
@@ -294,6 +305,12 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "mt5": [T5],
     "switch_transformers": [SWITCH, {**SWITCH, "num_experts": 1}],
     "openai-gpt": [GPT],
+    "xlm": [
+        XLM,
+        {**XLM, "n_langs": 1, "gelu_activation": False, "causal": True},
+        {**XLM, "use_lang_emb": False, "sinusoidal_embeddings": True},
+    ],
+    "canine": [CANINE],
     "gpt2": [GPT, {**GPT, "n_inner": 24, "activation_function": "relu"}],
     "gpt_neo": [GPT_NEO, {**GPT_NEO, "intermediate_size": 24}],
     "ctrl": [{**GPT, "layer_norm_epsilon": 1e-6, "dff": 24}],
@@ -321,6 +338,12 @@ FORMS = [
 ]
 
 
+def is_computed(name: str, sizes: dict[str, Any]) -> bool:
+    """Whether a table is of waves, and so no weight."""
+    waves = ("embed_positions", *["position_embeddings"] * sizes.get("sinusoidal_embeddings", 0))
+    return any(each in name for each in waves)
+
+
 def stirred(build: Any, sizes: dict[str, Any]) -> transformers.PreTrainedModel:
     """One of theirs with every weight off its special values, but for what is computed."""
     theirs = reference(build, build.config_class, **sizes)
@@ -328,7 +351,7 @@ def stirred(build: Any, sizes: dict[str, Any]) -> transformers.PreTrainedModel:
     for name, tensor in theirs.state_dict().items():
         if name == "final_logits_bias":
             tensor.normal_()
-        elif "embed_positions" in name:
+        elif is_computed(name, sizes):
             tensor.copy_(fresh.state_dict()[name])
     return theirs
 
@@ -357,7 +380,8 @@ def test_out_and_back(name: str, head: str | None, sizes: dict[str, Any], tmp_pa
         )
         again = load(tmp_path / "ours", head)
     assert not report["unexpected_keys"]
-    computed = {n for n in report["missing_keys"] if "pooler" in n or "embed_positions" in n}
+    missing = report["missing_keys"]
+    computed = {n for n in missing if "pooler" in n or is_computed(n, sizes)}
     # What I-BERT's last run made of its weights is no weight: our files leave it out.
     made = {n for n in report["missing_keys"] if name == "ibert" and n.rpartition(".")[2] in MADE}
     assert not made & dict(back.named_parameters()).keys()

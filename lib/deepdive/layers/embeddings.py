@@ -69,23 +69,23 @@ def check_tokens(tokens: Tensor, name: str = "tokens") -> None:
         )
 
 
-def check_segments(segments: Tensor, tokens: Tensor, n_segments: int) -> None:
+def check_segments(
+    segments: Tensor, tokens: Tensor, n_segments: int, name: str = "segments"
+) -> None:
     """Raise TypeError or ValueError unless `segments` are integers below `n_segments`, shaped as
-    `tokens`, and the model knows any.
+    `tokens`, and the model knows any. `name` is the argument's, for the message.
     """
     if not n_segments:
-        raise ValueError("segments were given, but this model has none: leave them out")
-    check_tokens(segments, "segments")
+        raise ValueError(f"{name} were given, but this model has none: leave them out")
+    check_tokens(segments, name)
     if segments.shape != tokens.shape:
         raise ValueError(
-            f"segments have shape {tuple(segments.shape)}, but the tokens {tuple(tokens.shape)}"
+            f"{name} have shape {tuple(segments.shape)}, but the tokens {tuple(tokens.shape)}"
         )
     low, high = int(segments.min()), int(segments.max())
     if low < 0 or high >= n_segments:
-        raise ValueError(
-            f"segments run from {low} to {high}, but the model knows {n_segments}: 0 is the first "
-            "text, 1 the second"
-        )
+        told = "" if name != "segments" else ": 0 is the first text, 1 the second"
+        raise ValueError(f"{name} run from {low} to {high}, but the model knows {n_segments}{told}")
 
 
 class TiedHead(nn.Module):

@@ -27,7 +27,7 @@ from deepdive.checks import positive
 from deepdive.inspect import HookPoint
 from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, relu
 from deepdive.layers.block import Residual
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.stacks import Stack
 from deepdive.masks import Causal, Mask, Padding, both, padding
@@ -50,10 +50,12 @@ class Encoder(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, S), True = real token."""
-        rows = self.embedded(self.embedding(tokens))
-        rows = self.dropout(
-            self.position.embed(rows, torch.arange(tokens.shape[1], device=tokens.device))
-        )
+        return self.states(self.embedding(tokens), tokens, mask)
+
+    def states(self, rows: Tensor, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return the states of `tokens`, whose embeddings are `rows` (B, S, d_model)."""
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        rows = self.dropout(self.position.embed(self.embedded(rows), places))
         return self.stack(rows, mask=padding(mask, tokens, "src_mask"))
 
 
@@ -79,10 +81,21 @@ class Decoder(nn.Module):
         cache: KVCache | None = None,
     ) -> Tensor:
         """Return the states of `tokens`, which continue what the `cache` holds."""
-        check_tokens(tokens)
+        return self.states(self.embedding(tokens), tokens, memory, mask, memory_mask, cache)
+
+    def states(
+        self,
+        rows: Tensor,
+        tokens: Tensor,
+        memory: Tensor | None = None,
+        mask: Tensor | None = None,
+        memory_mask: Mask | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Return the states of `tokens`, whose embeddings are `rows` (B, T, d_model)."""
         start = 0 if cache is None else cache.length
         positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-        rows = self.dropout(self.position.embed(self.embedded(self.embedding(tokens)), positions))
+        rows = self.dropout(self.position.embed(self.embedded(rows), positions))
         allowed = both(Causal(), padding(mask, tokens, "tgt_mask"))
         return self.stack(rows, memory, allowed, memory_mask, cache=cache)
 

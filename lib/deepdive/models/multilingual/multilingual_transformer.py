@@ -1,0 +1,130 @@
+"""A Transformer that is told which languages it reads and writes: one for all pairs of them.
+
+It is told twice. A text begins with the token of its language, which the vocabulary holds as any
+other (`ask_for` of `deepdive.models.seq2seq.multilingual_gnmt` puts it there); and each of its
+tokens has the row of that language added. Decoding, batches and the cache stay as they are: the
+first token that the decoder reads says what it writes.
+
+Long because a state that remembers the language is here beside the model and its builder.
+
+Parent: the Transformer (`deepdive.models.transformer.transformer`).
+What differs:
+- the first token of the source says what is read, the first of the target what is written
+  (`language_of`), so that one model serves each pair of its languages;
+- a row for each language is added to each token of it (`languages`), on both sides the same;
+- one vocabulary, and one matrix, for all languages (`multilingual_transformer`).
+
+Source: Johnson et al. 2017, section 3, for the token; Conneau and Lample 2019, section 3.1 and
+figure 1, for one vocabulary and the row. Book: section 4.1.1.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from deepdive.attention import DecodingState, KVCache
+from deepdive.checks import positive
+from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.masks import Padding
+from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer, transformer
+
+
+@dataclass
+class LanguageState(DecodingState):
+    """What decoding carries, and the language (B, 1) that it writes, once its token was read."""
+
+    language: Tensor | None = None
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b continue from row index[b]."""
+        super().reorder(index)
+        if self.language is not None:
+            self.language = self.language.index_select(0, index)
+
+
+class MultilingualTransformer(Transformer):
+    """rows = scale * tokens[t] + scale * languages[l], where l is the language of the text's first
+    token: `first` + l.
+    """
+
+    def __init__(
+        self, encoder: Encoder, decoder: Decoder, head: nn.Module, languages: TokenEmbedding,
+        first: int,
+    ) -> None:  # fmt: skip
+        super().__init__(encoder, decoder, head)
+        positive(first=first)
+        self.languages, self.first = languages, first
+
+    def language_of(self, tokens: Tensor, name: str) -> Tensor:
+        """Return the language (B, 1) of texts (B, T), by their first token. Raises ValueError
+        where that is no language's.
+        """
+        first, n = tokens[:, :1], self.languages.vocab_size
+        language = first - self.first
+        if bool(((language < 0) | (language >= n)).any()):
+            raise ValueError(
+                f"{name} begins with the tokens {sorted(set(first[:, 0].tolist()))}; a text begins "
+                f"with its language's, {self.first} to {self.first + n - 1}: put it there with "
+                "ask_for(language, tokens)"
+            )
+        return language
+
+    def begin(self, src: Tensor, src_mask: Tensor | None = None) -> LanguageState:
+        """Encode the source once; its first token says which language it is in."""
+        rows = self.encoder.embedding(src) + self.languages(self.language_of(src, "src"))
+        memory = self.encoder.states(rows, src, src_mask)
+        return LanguageState(KVCache(), memory, src_mask)
+
+    def decode(
+        self,
+        tokens: Tensor,
+        state: DecodingState,
+        mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Return the states (B, T, d_model) of all target tokens, or of those after the `cache`;
+        the first that a state is given say which language is written.
+        """
+        assert isinstance(state, LanguageState), "the state is one that `begin` returned"
+        if state.language is None or state.cache.length == 0:
+            state.language = self.language_of(tokens, "tgt")
+        rows = self.decoder.embedding(tokens) + self.languages(state.language)
+        real = None if state.memory_mask is None else Padding(state.memory_mask)
+        return self.decoder.states(rows, tokens, state.memory, mask, real, cache)
+
+
+def multilingual_transformer(
+    vocab_size: int,
+    n_languages: int,
+    first: int = 4,
+    *,
+    d_model: int = 512,
+    n_heads: int = 8,
+    n_layers: int = 6,
+    d_ff: int = 2048,
+    dropout: float = 0.1,
+) -> MultilingualTransformer:
+    """Build one for `n_languages` languages, whose tokens are `first`, `first` + 1, ...; the sizes
+    are those of `transformer`.
+
+    Raises ValueError where the vocabulary ends before their tokens do.
+    """
+    positive(vocab_size=vocab_size, n_languages=n_languages, first=first)
+    if first + n_languages > vocab_size:
+        raise ValueError(
+            f"first={first}, n_languages={n_languages}: the last language's token is "
+            f"{first + n_languages - 1}, but vocab_size={vocab_size}; give it more tokens"
+        )
+    plain = transformer(
+        vocab_size, d_model=d_model, n_heads=n_heads, n_layers=n_layers, d_ff=d_ff, dropout=dropout
+    )
+    words = plain.encoder.embedding
+    languages = TokenEmbedding(n_languages, words.d_model, words.scale)
+    return MultilingualTransformer(plain.encoder, plain.decoder, plain.head, languages, first)
+
+
+def tiny(vocab_size: int = 32, n_languages: int = 3) -> MultilingualTransformer:
+    """Return a model for tests and toys: 2 + 2 layers, 32 wide, 4 heads."""
+    return multilingual_transformer(
+        vocab_size, n_languages, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0
+    )

@@ -1,0 +1,152 @@
+"""XLM: an encoder that is told the language of each token, and reads translations. Conneau and
+Lample 2019, "Cross-lingual Language Model Pretraining".
+
+Three objectives train it. CLM: the next token, by `CausalXlm` and `cross_entropy`. MLM: gaps in one
+language, by `mask_tokens`. TLM: gaps in a sentence and its translation, which stand in one row, by
+`join_translations` and the same `mask_tokens`.
+
+Long because the three need as many classes: one that is told, one that reads one way, and scores.
+
+Parent: the multilingual Transformer (`deepdive.models.multilingual.multilingual_transformer`), of
+which the encoder is left, in BERT's form.
+What differs:
+- a row for each language is added to each of its tokens, of which one text may hold two
+  (`LanguageEmbeddings`, `n_languages`); the models for 17 and 100 languages have none (`HUNDRED`);
+- the places of a translation are given, since they begin again from 0 (`positions`);
+- for CLM a token sees those before it alone (`CausalXlm`);
+- the embedding itself scores the tokens, with no layer between (`for_lm`).
+
+Source: Conneau and Lample 2019, sections 3.2 to 3.4, and their released code. Book: section
+4.1.2.2. Checkpoints: XLMModel, such as xlm-mlm-tlm-xnli15-1024 (`deepdive.published.load`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from torch import Tensor, nn
+
+from deepdive.checks import positive
+from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_segments, check_tokens
+from deepdive.masks import Causal, Mask, both, padding
+from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
+from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.positions import Position, SinusoidalPosition
+
+
+class LanguageEmbeddings(BertEmbeddings):
+    """rows = dropout(norm(tokens[t] + languages[l] + position[p])), shape (B, T, d_model).
+
+    `languages` has a row for each of `n_languages`; for a single one there is none. Hook point:
+    `embedded` (B, T, d_model), after the norm. Source: Conneau and Lample 2019, figure 1.
+    """
+
+    def __init__(
+        self, tokens: TokenEmbedding, position: Position, n_languages: int, dropout: float = 0.0,
+        eps: float = 1e-12,
+    ) -> None:  # fmt: skip
+        super().__init__(tokens, position, 0, dropout, eps)
+        positive(n_languages=n_languages)
+        self.n_languages = n_languages
+        self.languages = nn.Embedding(n_languages, tokens.d_model) if n_languages > 1 else None
+
+    @classmethod
+    def of(cls, config: Any) -> Self:
+        tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        place = config.position(config)
+        return cls(tokens, place, config.n_languages, config.dropout, config.eps)
+
+    def forward(self, tokens: Tensor, languages: Tensor | None, positions: Tensor) -> Tensor:
+        """Return rows (B, T, d_model) for tokens and their languages (B, T), and positions (T,) or
+        (B, T); without languages none is told.
+        """
+        rows = self.tokens(tokens)
+        if languages is not None:
+            known = 0 if self.languages is None else self.n_languages
+            check_segments(languages, tokens, known, "languages")
+            assert self.languages is not None  # `check_segments` refuses languages without a row
+            rows = rows + self.languages(languages)
+        return self.finish(self.embedded(self.norm(self.position.embed(rows, positions))))
+
+
+class Xlm(Bert):
+    """Tokens (B, T) and their languages -> states (B, T, d_model)."""
+
+    order: ClassVar[Mask | None] = None  # who sees whom, beside padding
+
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Tensor | None = None,
+        languages: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return the states of `tokens`; `mask` bool (B, T), True = real token; `languages` int
+        (B, T), None = not told; `positions` int (B, T), None = counted over the row.
+        """
+        check_tokens(tokens)
+        if positions is None:
+            positions = self.embeddings.positions(tokens, mask)
+        rows = self.embeddings(tokens, languages, positions)
+        return self.stack(rows, mask=both(padding(mask, tokens, "mask"), self.order))
+
+
+class CausalXlm(Xlm):
+    """An `Xlm` in which a token sees itself and those before it, for CLM."""
+
+    order = Causal()
+
+
+class XlmWithLM(nn.Module):
+    """logits = encoder(tokens) @ tokens.weight.T + bias, (B, T, V): which token stands here (MLM,
+    TLM), or comes next (CLM).
+    """
+
+    def __init__(self, bert: Bert, scores: TiedHead) -> None:
+        super().__init__()
+        self.bert, self.scores = bert, scores
+
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Tensor | None = None,
+        languages: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return the logits of all tokens; the arguments are those of `Xlm`."""
+        return self.scores(self.bert(tokens, mask, languages, positions))
+
+
+def waves(config: XlmConfig) -> SinusoidalPosition:
+    """Return positions that are computed, not learned."""
+    return SinusoidalPosition(config.d_model)
+
+
+@dataclass(frozen=True)
+class XlmConfig(EncoderConfig):
+    """`n_languages`: how many there are; `embeddings` says whether each has a row."""
+
+    n_languages: int = 15
+    n_segments: int = 0
+    embeddings: type[BertEmbeddings] = LanguageEmbeddings
+    model: type[Bert] = Xlm
+    family: str = "xlm"
+
+
+BASE = XlmConfig(vocab_size=95_000, d_model=1024, n_heads=8, d_ff=4096)  # xnli15
+HUNDRED = BASE.but(
+    vocab_size=200_000, d_model=1280, n_heads=16, n_layers=16, d_ff=5120, n_languages=100,
+    embeddings=BertEmbeddings,
+)  # fmt: skip
+TINY = BASE.but(**TOY | {"n_languages": 3, "d_ff": 128})
+
+
+def xlm(config: XlmConfig = BASE, **changes: Any) -> Bert:
+    """Build an encoder; defaults are the model of 15 languages."""
+    return bert(config, **changes)
+
+
+def for_lm(encoder: Bert) -> XlmWithLM:
+    """Put what scores the vocabulary on an encoder."""
+    return XlmWithLM(encoder, TiedHead(encoder.embeddings.tokens, bias=True))
