@@ -3,14 +3,15 @@
 
     loss = masked language modelling + 1 - agreement + contrast of sentences
 
-Parent: mBERT (`deepdive.models.bert.bert.MULTILINGUAL`).
+System: amber
+Parent: mbert
 What differs:
 - what a word attends to in the translation must attend back to it: the two directions of attention
   agree (`word_agreement`, of `across`)
 - the mean of a sentence's states must find that of its translation among the sentences of the
   batch, in whatever language (`sentence_alignment`)
-
-Source: Hu et al. 2021, sections 2.2 and 2.3. Book: section 4.1.2.7.
+Source: Hu et al. 2021, sections 2.2 and 2.3.
+Book: 4.1.2.7
 """
 
 import torch

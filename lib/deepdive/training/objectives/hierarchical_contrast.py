@@ -3,14 +3,15 @@ Universal Representations Across Languages".
 
     loss = masked language modelling + contrast of sentences + contrast with words
 
-Parent: XLM-R (RoBERTa with 250,002 pieces for a hundred languages).
+System: hictl
+Parent: xlmr
 What differs:
 - a sentence must find its translation among wrong ones that are made harder: each is pulled towards
   the sentence, the more the better the model has become (`harder`, `sentence_contrast`)
 - a pair's vector must find the words of both its sentences among other words of the vocabulary, of
   which the nearest are taken (`word_contrast`, `nearest_words`)
-
-Source: Wei et al. 2021, sections 3.1 and 3.2. Book: section 4.1.2.9.
+Source: Wei et al. 2021, sections 3.1 and 3.2.
+Book: 4.1.2.9
 """
 
 import torch
