@@ -78,7 +78,8 @@ def code_switch(
 
     Raises ValueError for a ratio outside 0 to 1 or a phrase that is empty or outside a sentence.
 
-    Source: Yang et al. 2020, section "Constructing code-switched data": at most 30 in 100 words.
+    Source: Yang et al. 2020. The section was not at hand: that a share is bounded, by 0.3, is given
+    as remembered.
     """
     if not 0 <= ratio <= 1:
         raise ValueError(f"ratio: came as {ratio}, expected a share from 0 to 1")

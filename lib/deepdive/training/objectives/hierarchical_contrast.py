@@ -33,8 +33,8 @@ def harder(query: Tensor, positive: Tensor, negatives: Tensor, confidence: float
     as far from the query as the right one. query, positive (B, d); negatives (B, K, d). Returns
     (B, K, d). Raises ValueError for shapes that do not fit, or numbers that are not from 0 to 1.
 
-    Source: Wei et al. 2021, section 3.1, "hard negatives by smoothed linear interpolation", with
-    smoothing 0.9.
+    Source: Wei et al. 2021, section 3.1, "smoothed linear interpolation". The section itself was
+    not at hand: the exponent, and its 0.9, are given as remembered.
     """
     _alike(query, positive, "query", "positive")
     if negatives.ndim != 3 or negatives[:, 0].shape != query.shape:
