@@ -85,9 +85,8 @@ def two_lines(lessons: Sequence[Lesson]) -> Html:
     first = plain[0]
     said = says(first, first["pick"])
     buttons = "".join(
-        f'<button type="button" aria-pressed="{str(i == 0).lower()}">'
-        f"{escape(each['name'])}</button>"
-        for i, each in enumerate(plain)
+        f'<button type="button" aria-pressed="{pressed}">{escape(each["name"])}</button>'
+        for each, pressed in zip(plain, ["true", *["false"] * len(plain)], strict=False)
     )
     lines = "".join(
         f'<div class="tl-line">{"".join(_box(first, t) for t in _of(first, line))}</div>'
@@ -137,7 +136,8 @@ _PAGE = """\
 .tl-line {{ display: flex; flex-wrap: wrap; gap: .3em; min-height: 3.9em; }}
 .tl-word {{ display: inline-flex; flex-direction: column; align-items: center; font: inherit;
   min-width: 2.6rem; background: none; border: 0; padding: 0; color: inherit; opacity: .55; }}
-button.tl-word {{ cursor: pointer; }}
+.tl .tl-line button.tl-word {{ cursor: pointer; background: none; border: 0; padding: 0;
+  border-radius: 4px; }}
 .tl-word > span {{ padding: .25em .5em; border: 1px dashed {grey}; border-radius: 4px;
   min-height: 1.9rem; box-sizing: border-box; }}
 .tl-word > i {{ font-size: .95rem; min-height: 1.4em; font-weight: 600; }}

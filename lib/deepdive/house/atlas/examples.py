@@ -62,11 +62,13 @@ from deepdive.models.efficient import (
     set_transformer,
 )
 from deepdive.models.multilingual import (
+    ernie_m,
     mbert,
     multilingual_transformer,
     rembert,
     xlm,
     xlmr,
+    unicoder,
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.speech import (
@@ -394,6 +396,12 @@ EXAMPLES: dict[str, Example] = {
         32,
     ),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
+    "unicoder": Example(
+        lambda: unicoder.WordRecovery(for_masked_lm(bert.bert(bert.TINY))),
+        lambda model, x: model(x, x.flip(1)),
+        32,
+    ),
+    "ernie_m": _tokens(lambda: ernie_m.ernie_m(ernie_m.TINY)),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),
     "adaptive_span": _mechanism(lambda: attention.AdaptiveSpanAttention(4, 64, ramp=8)),

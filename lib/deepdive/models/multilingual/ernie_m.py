@@ -5,15 +5,15 @@ First the model learns from translations to fill a gap of one language by lookin
 Then it writes some words of another language behind texts that have no translation, and fills
 gaps of the text with both before it.
 
-Parent: XLM-R (RoBERTa with 250,002 pieces for a hundred languages).
+System: ernie_m
+Parent: xlmr
 What differs:
 - in a pair of translations a gap sees the other language and not its own (`look_across`)
 - for text in one language it writes a piece of the other itself (`write_across`), and learns from
   both as from a pair
 - places are counted over all tokens, padding too, and there is no table of segments (`BASE`)
-
-Source: Ouyang et al. 2021, section 3. Book: section 4.1.2.8. Checkpoints: ErnieMModel of
-transformers until 4.57, such as susnato/ernie-m-base_pytorch (`deepdive.published.load`).
+Source: Ouyang et al. 2021, section 3.
+Book: 4.1.2.8
 """
 
 from typing import Any

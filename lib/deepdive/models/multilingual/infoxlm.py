@@ -4,7 +4,8 @@ Cross-Lingual Language Model Pre-Training".
 
     loss = masked language modelling + the same on joined translations + contrast
 
-Parent: XLM-R (RoBERTa with 250,002 pieces for a hundred languages).
+System: infoxlm
+Parent: xlmr
 What differs:
 - beside gaps it has whole sentences to tell apart: each finds its translation among those of the
   batch and of a queue (`translation_contrast`, `KeyQueue`)
@@ -13,9 +14,8 @@ What differs:
 - the state is that of the first token in a layer below the last: 8 of 12 (`sentence_state`)
 - pairs are joined with other pairs, so that where a sentence ends is not given away
   (`mix_translations`)
-
-Source: Chi et al. 2021, sections 3.3 and 3.4, and their released code. Book: section 4.1.2.6.
-Checkpoints: those of XLM-R's form, such as microsoft/infoxlm-base.
+Source: Chi et al. 2021, sections 3.3 and 3.4, and their released code.
+Book: 4.1.2.6
 """
 
 from torch import Tensor

@@ -104,7 +104,7 @@ def muse(
     vocab_size: int = 128_000, *, d_model: int = 512, n_heads: int = 8, n_layers: int = 6,
     d_ff: int = 2048, dropout: float = 0.1, pooling: Pooling = root_sum,
 ) -> Muse:  # fmt: skip
-    """Build an encoder with the parts of all tasks; defaults are the size of the paper's."""
+    """Build an encoder with the parts of all tasks; defaults: the Transformer's base size."""
 
     def block(_layer: int) -> Block:
         return Block(

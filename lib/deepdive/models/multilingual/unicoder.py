@@ -3,15 +3,16 @@ Language Encoder by Pre-training with Multiple Cross-lingual Tasks".
 
     a_ij = w . [x_i ; y_j ; x_i * y_j],   x'_i = sum over j of softmax_j(a_i)_j y_j,   say x from x'
 
-Parent: XLM, with its two ways to fill gaps.
+System: unicoder
+Parent: xlm
 What differs:
 - word recovery: a sentence's rows are made of its translation's rows, and the model says the
   sentence again; so words must find their translations (`Recovered`, `WordRecovery`)
 - paraphrase classification: is the second sentence the first one's translation, or that of one
   which is much like it (`hard_paraphrases`, `paraphrase_pairs`)
 - gaps are filled in texts whose sentences alternate between two languages (`alternate_sentences`)
-
-Source: Huang et al. 2019, section 3.2. Book: section 4.1.2.5.
+Source: Huang et al. 2019, section 3.2.
+Book: 4.1.2.5
 """
 
 import torch

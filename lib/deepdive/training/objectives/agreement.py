@@ -3,14 +3,15 @@
 
     loss = masked language modelling + 1 - agreement + contrast of sentences
 
-Parent: mBERT (`deepdive.models.bert.bert.MULTILINGUAL`).
+System: amber
+Parent: mbert
 What differs:
 - what a word attends to in the translation must attend back to it: the two directions of attention
   agree (`word_agreement`, of `across`)
 - the mean of a sentence's states must find that of its translation among the sentences of the
   batch, in whatever language (`sentence_alignment`)
-
-Source: Hu et al. 2021, sections 2.2 and 2.3. Book: section 4.1.2.7.
+Source: Hu et al. 2021, sections 2.2 and 2.3.
+Book: 4.1.2.7
 """
 
 import torch
@@ -26,7 +27,8 @@ def across(weights: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tens
         forward[i, j]  = weights[i, j] / sum over j in second of weights[i, j]    for i in first
         backward[j, i] = weights[j, i] / sum over i in first of weights[j, i]     for j in second
 
-    Each row sums to one again: it is the softmax over the other sentence alone. weights
+    Each row sums to one again: it is the softmax over the other sentence alone, as if the own one
+    had been masked in this layer. weights
     (B, H, T, T), rows that attend; first, second bool (B, T), real tokens of each. Returns both as
     (B, H, T, T), 0 elsewhere. Raises ValueError where a token is of both sentences, or a sentence
     has none.
@@ -52,6 +54,7 @@ def word_agreement(weights: Tensor, first: Tensor, second: Tensor) -> Tensor:
     `across`; the paper takes the weights of the last layer.
 
     Source: Hu et al. 2021, section 2.2, who write tr(A_yx^T A_xy) with both matrices as |y| x |x|.
+    The section was not at hand: that rows are taken over the other sentence alone is our reading.
     """
     forward, backward = across(weights, first, second)
     met = torch.einsum("bhij,bhji->b", forward, backward) / weights.shape[1]

@@ -3,14 +3,15 @@ Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training"
 
     every | cat | sleeps   and   chaque | chat | dort    become    every | chat | sleeps
 
-Parent: XLM, whose translation language modelling puts both sentences one after the other.
+System: alm
+Parent: xlm
 What differs:
 - a translation is not put behind the sentence: phrase by phrase one stands where the other stood,
   so that words of both languages are neighbours (`code_switch`)
 - which phrases are translations of each other is read from a word alignment (`phrase_pairs`)
 - gaps are drawn in the mixed sentence as in any other (`deepdive.training.objectives.mask_tokens`)
-
-Source: Yang et al. 2020, section "Alternating Language Modeling". Book: section 4.1.2.4.
+Source: Yang et al. 2020, section "Alternating Language Modeling".
+Book: 4.1.2.4
 """
 
 from collections.abc import Iterable, Sequence
@@ -77,7 +78,8 @@ def code_switch(
 
     Raises ValueError for a ratio outside 0 to 1 or a phrase that is empty or outside a sentence.
 
-    Source: Yang et al. 2020, section "Constructing code-switched data": at most 30 in 100 words.
+    Source: Yang et al. 2020. The section was not at hand: that a share is bounded, by 0.3, is given
+    as remembered.
     """
     if not 0 <= ratio <= 1:
         raise ValueError(f"ratio: came as {ratio}, expected a share from 0 to 1")

@@ -3,14 +3,15 @@ Universal Representations Across Languages".
 
     loss = masked language modelling + contrast of sentences + contrast with words
 
-Parent: XLM-R (RoBERTa with 250,002 pieces for a hundred languages).
+System: hictl
+Parent: xlmr
 What differs:
 - a sentence must find its translation among wrong ones that are made harder: each is pulled towards
   the sentence, the more the better the model has become (`harder`, `sentence_contrast`)
 - a pair's vector must find the words of both its sentences among other words of the vocabulary, of
   which the nearest are taken (`word_contrast`, `nearest_words`)
-
-Source: Wei et al. 2021, sections 3.1 and 3.2. Book: section 4.1.2.9.
+Source: Wei et al. 2021, sections 3.1 and 3.2.
+Book: 4.1.2.9
 """
 
 import torch
@@ -32,8 +33,8 @@ def harder(query: Tensor, positive: Tensor, negatives: Tensor, confidence: float
     as far from the query as the right one. query, positive (B, d); negatives (B, K, d). Returns
     (B, K, d). Raises ValueError for shapes that do not fit, or numbers that are not from 0 to 1.
 
-    Source: Wei et al. 2021, section 3.1, "hard negatives by smoothed linear interpolation", with
-    smoothing 0.9.
+    Source: Wei et al. 2021, section 3.1, "smoothed linear interpolation". The section itself was
+    not at hand: the exponent, and its 0.9, are given as remembered.
     """
     _alike(query, positive, "query", "positive")
     if negatives.ndim != 3 or negatives[:, 0].shape != query.shape:

@@ -42,7 +42,7 @@ def translation_contrast(
 
     No gradient reaches a key: the teacher that made it follows by itself. With an empty queue the
     batch alone is there. The released code leaves out the batch's other keys, which its queue gets
-    a step later; with its queue of 131,072 that changes next to nothing.
+    a step later; with a long queue that changes next to nothing.
     queries, keys: (B, d). Raises ValueError where shapes differ, the temperature is not above 0,
     or there is one key only.
 
