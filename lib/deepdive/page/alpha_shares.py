@@ -89,7 +89,7 @@ def _drawing(sizes: Mapping[str, int], drawn: int, alpha: float) -> str:
     for i, name in enumerate(sizes):
         y = TOP + ROW * i
         for x in (LEFT + HALF * by_size[name] / largest, once):
-            marks.append(f'<path d="M{x:.1f} {y - 2}v{ROW - 4}" stroke="currentColor" '
+            marks.append(f'<path d="M{x:.1f} {y - 3}v20" stroke="currentColor" '
                          'stroke-dasharray="3 3"/>')  # fmt: skip
     bars = _bars(sizes, drawn, alpha)
     return (
