@@ -1,8 +1,18 @@
 """How often each language is drawn, where some have a thousand times the text of others.
 
-shares({"en": 900, "sw": 100}, alpha=0.5)      # {"en": 0.75, "sw": 0.25}
-mixture = Mixture({"en": english, "sw": swahili}, alpha=0.3)
-batch = mixture.take(32)                       # [("en", text), ...]
+    shares({"en": 900, "sw": 100}, alpha=0.5)      # {"en": 0.75, "sw": 0.25}
+    mixture = Mixture({"en": english, "sw": swahili}, alpha=0.3)
+    batch = mixture.take(32)                       # [("en", text), ...]
+
+System: multilingual_sampling
+Parent: mbert
+What differs:
+- nothing is added to a model: which language the next text is of is drawn, by size to a power of
+  `alpha` (`shares`), so that small ones are read more often (`repeats`)
+- the draws can be stopped and taken up again, each text of a language once before any comes twice
+  (`Mixture`)
+Source: Conneau and Lample 2019, section 3.1; Conneau et al. 2020; Xue et al. 2021, section 3.2.
+Book: 4.2.1
 """
 
 from __future__ import annotations
@@ -30,7 +40,7 @@ def shares(sizes: Mapping[str, float], alpha: float) -> dict[str, float]:
 
     Raises DataError for no language, a size that is not above 0, and an alpha below 0 (above 1 is
     allowed: it helps the large ones).
-    Source: Lample and Conneau 2019, section 3.1; Xue et al. 2021, section 3.2.
+    Source: Conneau and Lample 2019, section 3.1; Xue et al. 2021, section 3.2.
     """
     if not sizes or not all(0 < n < float("inf") for n in sizes.values()):
         raise DataError(f"sizes: {dict(sizes)!r}, expected some languages, each above 0")
