@@ -411,6 +411,21 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 # what a user pays (Petrov et al. 2023).
 
 # %% [markdown] tags=["aside"]
+# ## What differs
+#
+# From a model of one language, nothing in the network. What its data and its vocabulary add:
+#
+# | | one language | many |
+# |---|---|---|
+# | the next text is | any of the corpus | of language $i$ with share $p_i$, then any of its own |
+# | a text is read | once a lap | $N p_i / n_i$ times in $N$ draws |
+# | the vocabulary is cut from | the corpus | the same draws |
+# | what must be counted | pieces | pieces and blots, language by language |
+#
+# In the library: `shares`, `repeats` and `Mixture` (`deepdive.data.mixture`), `unigram_training`,
+# `fertility` and `premium` (`deepdive.tokenizers.fertility`).
+
+# %% [markdown] tags=["aside"]
 # ## In practice
 #
 # | model | alpha | pieces | made by |
