@@ -424,6 +424,10 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #
 # In the library: `shares`, `repeats` and `Mixture` (`deepdive.data.mixture`), `unigram_training`,
 # `fertility` and `premium` (`deepdive.tokenizers.fertility`).
+#
+# ```sh
+# deepdive show multilingual_sampling
+# ```
 
 # %% [markdown] tags=["aside"]
 # ## In practice
