@@ -30,6 +30,7 @@ ROOMS = {
     "models.transformer": "The Transformer",
     "models.bert": "BERT and its family",
     "models.efficient": "Efficient models",
+    "models.multilingual": "Models of many languages",
     "models.text": "Writers of text",
     "models.vision": "Readers of images",
     "models.speech": "Readers of sound",
