@@ -32,10 +32,12 @@ from deepdive.page.profile import setup
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% Who is read how often tags=["fold"]
+from deepdive.data.mixture import Mixture, repeats, shares
 from deepdive.page.alpha_shares import alpha_shares
 
 CUSTOMERS = {"Finnish": 704, "Hindi": 352, "English": 176, "Greek": 88, "Thai": 44, "Basque": 22}
 assert sum(CUSTOMERS.values()) == 1386
+assert repeats(CUSTOMERS, 0, 1386)["Basque"] == 10.5
 alpha_shares(CUSTOMERS, drawn=1386)
 
 # %% [markdown]
@@ -46,6 +48,13 @@ alpha_shares(CUSTOMERS, drawn=1386)
 # 1. At alpha = 1 each sentence is read once. Who gains first as you move to the left, and who pays?
 # 2. Where is Basque read as often as Finnish? How many times does the shop then read the same 22
 #    sentences?
+#
+# <details><summary>Answers to the two tasks</summary>
+#
+# 1. All but Finnish gain at once, and Finnish pays for all. From 0.9 on Hindi pays too.
+# 2. At alpha = 0, where all are read alike: 10.5 times.
+#
+# </details>
 #
 # The slider is the exponent $\alpha$ of **temperature sampling**. A customer with $n_i$ sentences
 # gets the share
@@ -70,8 +79,6 @@ alpha_shares(CUSTOMERS, drawn=1386)
 # The last customer had 1 sentence of 46 and has 1 reading of 10. But it is one sentence, six times.
 
 # %% The same from the library tags=["nbval-check-output"]
-from deepdive.data.mixture import Mixture, repeats, shares
-
 sizes = {"first": 36, "second": 9, "third": 1}
 print({name: round(60 * share) for name, share in shares(sizes, 0.5).items()})
 print({name: round(times, 2) for name, times in repeats(sizes, 0.5, 60).items()})
@@ -97,7 +104,7 @@ print({name: round(times, 2) for name, times in repeats(sizes, 0.5, 60).items()}
 # until 8,000 are left. Single letters stay, whatever they are worth. A letter that stood in no
 # sample has no stamp at all: where it is needed, a blot is printed, `<unk>`.
 
-# %% The counts from the library tags=["nbval-check-output"]
+# %% The counts from the library tags=["nbval-check-output", "fold"]
 from math import exp, log
 
 from deepdive.tokenizers.unigram_training import expect
