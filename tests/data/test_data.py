@@ -70,7 +70,7 @@ PUBLISHED_AS_FILES = {"librispeech"}
 
 
 def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> None:
-    assert len(registry()) == 30
+    assert len(registry()) == 33
     for name, data in registry().items():
         assert data.name == name
         for field in ("title", "licence", "licence_evidence", "citation", "columns", "made"):
