@@ -30,6 +30,7 @@ ROOMS = {
     "models.transformer": "The Transformer",
     "models.bert": "BERT and its family",
     "models.efficient": "Efficient models",
+    "models.multilingual": "Models of many languages",
     "models.text": "Writers of text",
     "models.multilingual": "One model for many languages",
     "models.vision": "Readers of images",

@@ -4,7 +4,15 @@
     mixture = Mixture({"en": english, "sw": swahili}, alpha=0.3)
     batch = mixture.take(32)                       # [("en", text), ...]
 
+System: multilingual_sampling
+Parent: mbert
+What differs:
+- nothing is added to a model: which language the next text is of is drawn, by size to a power of
+  `alpha` (`shares`), so that small ones are read more often (`repeats`)
+- the draws can be stopped and taken up again, each text of a language once before any comes twice
+  (`Mixture`)
 Source: Conneau and Lample 2019, section 3.1; Conneau et al. 2020; Xue et al. 2021, section 3.2.
+Book: 4.2.1
 """
 
 from __future__ import annotations

@@ -17,7 +17,9 @@ from transformers import RobertaConfig, RobertaModel
 from deepdive.attention import KVCache
 from deepdive.masks import Causal, Padding
 from deepdive.models.multilingual import veco as module
-from deepdive.models.multilingual.veco import TINY, PluggedBlock, Veco, VecoDecoder, veco
+from deepdive.models.multilingual import veco_writer
+from deepdive.models.multilingual.veco import TINY, PluggedBlock, Veco, veco
+from deepdive.models.multilingual.veco_writer import VecoDecoder
 from deepdive.published.families.encoders import EMBEDDINGS, LAYERS
 from deepdive.published.names import Names
 from deepdive.published.weights import adopt
@@ -102,7 +104,7 @@ def its_own_rows(self: Any, x: Tensor, memory: Tensor | None = None, *more: Any)
     [
         (beside_agrees, mock.patch.object(PluggedBlock, "forward", its_own_rows)),
         (beside_agrees, mock.patch.object(module, "padding", return_value=Causal())),
-        (decoder_agrees, mock.patch.object(module, "Causal", return_value=None)),
+        (decoder_agrees, mock.patch.object(veco_writer, "Causal", return_value=None)),
     ],
 )
 def test_a_fault_is_seen(proof: Callable[[], None], fault: Any) -> None:

@@ -4,37 +4,34 @@
     alone    h = ff(self(x)), layer by layer
     beside   s = ff(cross(self(x), other)), layer by layer; other: the last h of another sentence
 
-Plugged out it is an encoder; plugged in, with a mask that hides what follows, a decoder: `writer`
-makes a translator of the same weights. Its objective is
+Plugged out it is an encoder; plugged in, with a mask that hides what follows, a decoder
+(`deepdive.models.multilingual.veco_writer`). Its objective is
 `deepdive.training.objectives.plugged_loss`.
 
-Long because the same weights are an encoder and a decoder, and both are here.
+Long because a layer's call is written out again, without its second attention.
 
 Parent: RoBERTa, as XLM-R (`deepdive.models.bert.roberta`).
 What differs:
 - each layer has an attention to the rows of another sentence, which is passed over where there is
   none (`PluggedBlock`);
-- a sentence can be read beside another (`Veco.beside`);
-- an encoder and a decoder are made of it (`writer`).
+- a sentence can be read beside another (`Veco.beside`).
 
-Source: Luo et al. 2021, sections 2.1 to 2.3. Book: section 4.1.4. Checkpoints: none in a form that
+Source: Luo et al. 2021, sections 2.1 and 2.2. Book: section 4.1.4. Checkpoints: none in a form that
 transformers reads.
 """
 
-import copy
 from functools import partial
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.attention.cache import KVCache, Slot
+from deepdive.attention.cache import Slot
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm
-from deepdive.layers.embeddings import TiedHead, check_tokens
-from deepdive.masks import Causal, Mask, both, padding
+from deepdive.layers.embeddings import check_tokens
+from deepdive.masks import Mask, padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.models.transformer.transformer import Transformer
 
 
 class PluggedBlock(Block):
@@ -76,31 +73,6 @@ class Veco(Bert):
         return states
 
 
-class VecoDecoder(nn.Module):
-    """A `Veco` plugged in, in which a token sees itself and those before it."""
-
-    def __init__(self, model: Veco) -> None:
-        super().__init__()
-        self.embeddings, self.stack = model.embeddings, model.stack
-
-    def forward(
-        self,
-        tokens: Tensor,
-        memory: Tensor | None = None,
-        mask: Tensor | None = None,
-        memory_mask: Mask | None = None,
-        cache: KVCache | None = None,
-    ) -> Tensor:
-        """Return the states of `tokens`, which continue what the `cache` holds."""
-        check_tokens(tokens)
-        start = 0 if cache is None else cache.length
-        places = self.embeddings.positions(tokens, mask) + start
-        rows = self.embeddings(tokens, None, places)
-        seen = both(Causal(), padding(mask, tokens, "tgt_mask"))
-        states: Tensor = self.stack(rows, memory, seen, memory_mask, cache=cache)
-        return states
-
-
 def plugged(config: EncoderConfig, layer: int) -> PluggedBlock:
     """Return one layer: as BERT's, with a second attention."""
     norm = partial(LayerNorm, eps=config.eps)
@@ -119,11 +91,3 @@ TINY = LARGE.but(**TOY)
 def veco(config: EncoderConfig = LARGE, **changes: Any) -> Bert:
     """Build an encoder; defaults are the paper's large model."""
     return bert(config, **changes)
-
-
-def writer(model: Veco) -> Transformer:
-    """Return a translator that begins as `model`: plugged out it reads, and a copy, plugged in,
-    writes; the copy's embedding scores the tokens.
-    """
-    decoder = VecoDecoder(copy.deepcopy(model))
-    return Transformer(model, decoder, TiedHead(decoder.embeddings.tokens))

@@ -10,14 +10,8 @@ from torch import Tensor
 from deepdive.attention import KVCache, MultiHeadAttention
 from deepdive.layers import Block, FeedForward
 from deepdive.models.bert import roberta
-from deepdive.models.multilingual.veco import (
-    TINY,
-    PluggedBlock,
-    Veco,
-    VecoDecoder,
-    veco,
-    writer,
-)
+from deepdive.models.multilingual.veco import TINY, PluggedBlock, Veco, veco
+from deepdive.models.multilingual.veco_writer import VecoDecoder, writer
 from laws import ORDERED, TWO_SIDED, Case, Refuses, case, padding_of, random_rows
 from laws.models.bert.bert import ROW, encoder
 from laws.models.transformer.transformer import ORDER, SOURCE

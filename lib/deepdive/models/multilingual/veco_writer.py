@@ -1,0 +1,46 @@
+"""VECO that writes: an encoder and a decoder that begin with the same weights. Luo et al. 2021,
+section 2.3.
+"""
+
+import copy
+
+from torch import Tensor, nn
+
+from deepdive.attention.cache import KVCache
+from deepdive.layers.embeddings import TiedHead, check_tokens
+from deepdive.masks import Causal, Mask, both, padding
+from deepdive.models.multilingual.veco import Veco
+from deepdive.models.transformer.transformer import Transformer
+
+
+class VecoDecoder(nn.Module):
+    """A `Veco` plugged in, in which a token sees itself and those before it."""
+
+    def __init__(self, model: Veco) -> None:
+        super().__init__()
+        self.embeddings, self.stack = model.embeddings, model.stack
+
+    def forward(
+        self,
+        tokens: Tensor,
+        memory: Tensor | None = None,
+        mask: Tensor | None = None,
+        memory_mask: Mask | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Return the states of `tokens`, which continue what the `cache` holds."""
+        check_tokens(tokens)
+        start = 0 if cache is None else cache.length
+        places = self.embeddings.positions(tokens, mask) + start
+        rows = self.embeddings(tokens, None, places)
+        seen = both(Causal(), padding(mask, tokens, "tgt_mask"))
+        states: Tensor = self.stack(rows, memory, seen, memory_mask, cache=cache)
+        return states
+
+
+def writer(model: Veco) -> Transformer:
+    """Return a translator that begins as `model`: plugged out it reads, and a copy, plugged in,
+    writes; the copy's embedding scores the tokens.
+    """
+    decoder = VecoDecoder(copy.deepcopy(model))
+    return Transformer(model, decoder, TiedHead(decoder.embeddings.tokens))
