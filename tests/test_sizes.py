@@ -85,6 +85,7 @@ SMALL: dict[str, Any] = {
 ALSO = {"vocab_size": "src_vocab", "max_written": "max_length"}
 # What is given for arguments that are no number.
 GIVEN: dict[str, Callable[[], Any]] = {
+    "n_languages": lambda: 3,
     "dbn": lambda: boltzmann.DBN((16, 8)),
     "model": lambda: yoso.yoso(yoso.TINY),
     "vectors": lambda: random_rows(64, 16).float(),

@@ -6,6 +6,8 @@ for [CLS] and [SEP], 0 for padding. A text has as many of them as characters, so
 reads one row for four. As released, the first of its rows is [CLS]'s alone, the last four
 characters have none, and a row counts as real where the four characters after its own are.
 
+Long because it holds the record of its three stacks.
+
 Its two trainings (gaps that name word pieces, or characters in turn) are not published as heads.
 
 Parent: mBERT (`deepdive.models.multilingual.mbert`).

@@ -5,6 +5,8 @@ other (`ask_for` of `deepdive.models.seq2seq.multilingual_gnmt` puts it there); 
 tokens has the row of that language added. Decoding, batches and the cache stay as they are: the
 first token that the decoder reads says what it writes.
 
+Long because a state that remembers the language is here beside the model and its builder.
+
 Parent: the Transformer (`deepdive.models.transformer.transformer`).
 What differs:
 - the first token of the source says what is read, the first of the target what is written
@@ -17,7 +19,6 @@ figure 1, for one vocabulary and the row. Book: section 4.1.1.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor, nn
 
@@ -51,6 +52,7 @@ class MultilingualTransformer(Transformer):
         first: int,
     ) -> None:  # fmt: skip
         super().__init__(encoder, decoder, head)
+        positive(first=first)
         self.languages, self.first = languages, first
 
     def language_of(self, tokens: Tensor, name: str) -> Tensor:
@@ -92,20 +94,30 @@ class MultilingualTransformer(Transformer):
 
 
 def multilingual_transformer(
-    vocab_size: int, n_languages: int, first: int = 4, **sizes: Any
+    vocab_size: int,
+    n_languages: int,
+    first: int = 4,
+    *,
+    d_model: int = 512,
+    n_heads: int = 8,
+    n_layers: int = 6,
+    d_ff: int = 2048,
+    dropout: float = 0.1,
 ) -> MultilingualTransformer:
-    """Build one for `n_languages` languages, whose tokens are `first`, `first` + 1, ...; `sizes`
-    are those of `transformer`, such as d_model=64.
+    """Build one for `n_languages` languages, whose tokens are `first`, `first` + 1, ...; the sizes
+    are those of `transformer`.
 
     Raises ValueError where the vocabulary ends before their tokens do.
     """
-    positive(vocab_size=vocab_size, n_languages=n_languages)
+    positive(vocab_size=vocab_size, n_languages=n_languages, first=first)
     if first + n_languages > vocab_size:
         raise ValueError(
             f"first={first}, n_languages={n_languages}: the last language's token is "
             f"{first + n_languages - 1}, but vocab_size={vocab_size}; give it more tokens"
         )
-    plain = transformer(vocab_size, **sizes)
+    plain = transformer(
+        vocab_size, d_model=d_model, n_heads=n_heads, n_layers=n_layers, d_ff=d_ff, dropout=dropout
+    )
     words = plain.encoder.embedding
     languages = TokenEmbedding(n_languages, words.d_model, words.scale)
     return MultilingualTransformer(plain.encoder, plain.decoder, plain.head, languages, first)
@@ -113,5 +125,6 @@ def multilingual_transformer(
 
 def tiny(vocab_size: int = 32, n_languages: int = 3) -> MultilingualTransformer:
     """Return a model for tests and toys: 2 + 2 layers, 32 wide, 4 heads."""
-    sizes: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0}
-    return multilingual_transformer(vocab_size, n_languages, **sizes)
+    return multilingual_transformer(
+        vocab_size, n_languages, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0
+    )

@@ -5,6 +5,8 @@ Three objectives train it. CLM: the next token, by `CausalXlm` and `cross_entrop
 language, by `mask_tokens`. TLM: gaps in a sentence and its translation, which stand in one row, by
 `join_translations` and the same `mask_tokens`.
 
+Long because the three need as many classes: one that is told, one that reads one way, and scores.
+
 Parent: the multilingual Transformer (`deepdive.models.multilingual.multilingual_transformer`), of
 which the encoder is left, in BERT's form.
 What differs:
@@ -25,6 +27,7 @@ from typing import Any, ClassVar, Self
 
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_segments, check_tokens
 from deepdive.masks import Causal, Mask, both, padding
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
@@ -44,6 +47,7 @@ class LanguageEmbeddings(BertEmbeddings):
         eps: float = 1e-12,
     ) -> None:  # fmt: skip
         super().__init__(tokens, position, 0, dropout, eps)
+        positive(n_languages=n_languages)
         self.n_languages = n_languages
         self.languages = nn.Embedding(n_languages, tokens.d_model) if n_languages > 1 else None
 

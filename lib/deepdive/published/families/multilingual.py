@@ -24,7 +24,7 @@ from deepdive.published.families.encoders import (
     masked,
 )
 from deepdive.published.form import Family, Head, Setting
-from deepdive.published.names import Names
+from deepdive.published.names import Names, Pairs
 
 XLMR = like(
     ROBERTA,
@@ -88,15 +88,14 @@ PLACES = "position_embeddings.weight"
 
 
 def _xlm_names(config: xlm.XlmConfig) -> Names:
-    table = (
-        {} if config.position is xlm.waves else {"position_embeddings": "embeddings.position.table"}
-    )
+    """Return the names of an XLM: waves are computed here, a learned table is not."""
+    table: Pairs = {"position_embeddings": "embeddings.position.table"}
     return Names(
         {
             "embeddings": "embeddings.tokens",
             "lang_embeddings": "embeddings.languages",
             "layer_norm_emb": "embeddings.norm",
-            **table,
+            **({} if config.position is xlm.waves else table),
             "attentions.{}.q_lin": "stack.blocks.{}.attn.q",
             ("attentions.{}.k_lin", "attentions.{}.v_lin"): "stack.blocks.{}.attn.kv",
             "attentions.{}.out_lin": "stack.blocks.{}.attn.out",

@@ -1,0 +1,565 @@
+# %% [markdown] tags=["slide"]
+# # One model for many languages
+#
+# A front desk gets slips with appointments, in English, Spanish, Swedish, Turkish and Catalan. One
+# says *April 3*, one *3 de abril*, one *4/3*. The last is April 3 if an English hand wrote it, and
+# 4 March in the other languages. One clerk sorts them all by month. Must the clerk be told which
+# language each slip is in?
+#
+# <small>Before this page: [BERT](../03_bert/02_architecture.ipynb),
+# [one network, many languages](../02_transformer/17_gnmt.ipynb) · 15 min to read · a laptop is
+# enough</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+# %% Write the slips tags=["fold"]
+import datetime
+import random
+import re
+
+import torch
+from babel.dates import format_skeleton
+
+LANGUAGES = {"English": "en", "Spanish": "es", "Swedish": "sv", "Turkish": "tr", "Catalan": "ca"}
+FORMS = {"in words": "MMMMd", "in digits": "Md"}
+SHORT = list(LANGUAGES.values())
+DAYS = [datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(366)]
+
+
+def text(language, form, day):
+    """How people of a language write this day, as the Unicode consortium keeps it (CLDR)."""
+    return format_skeleton(FORMS[form], day, locale=language)
+
+
+def pieces(slip):
+    return re.findall(r"\w+|[^\w\s]", text(*slip).lower())
+
+
+every = [(language, form, day) for language in SHORT for form in FORMS for day in DAYS]
+vocabulary = {"[PAD]": 0, "[CLS]": 1, **{f"<{each}>": 2 + i for i, each in enumerate(SHORT)}}
+for slip in every:
+    for piece in pieces(slip):
+        vocabulary.setdefault(piece, len(vocabulary))
+
+# %% Keep some days apart tags=["fold"]
+# 3 April and 4 March go together, since 4/3 is both. Swedish digits are never learned from.
+both_ways = sorted({tuple(sorted((day.month, day.day))) for day in DAYS})
+kept_apart = set(random.Random(0).sample(both_ways, len(both_ways) // 5))
+
+
+def apart(slip):
+    return tuple(sorted((slip[2].month, slip[2].day))) in kept_apart
+
+
+def either_way(slip):
+    """In digits, and both numbers could be the month."""
+    return slip[1] == "in digits" and slip[2].day <= 12 and slip[2].day != slip[2].month
+
+
+seen = [slip for slip in every if not apart(slip) and slip[:2] != ("sv", "in digits")]
+new = [slip for slip in every if apart(slip)]
+
+
+# %% Three readers, told in three ways tags=["fold"]
+from deepdive.layers.heads import Classifier, initialise
+from deepdive.models.multilingual import mbert, xlm
+
+SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_length": 12}
+SIZES["vocab_size"] = len(vocabulary)
+
+
+def build(way, seed):
+    torch.manual_seed(seed)
+    if way == "row":
+        encoder = xlm.xlm(xlm.TINY, n_languages=len(SHORT), **SIZES)
+    else:
+        encoder = mbert.mbert(mbert.TINY, **SIZES)
+    model = Classifier(encoder, SIZES["d_model"], 12)  # a month for each slip
+    initialise(model, 0.1)
+    return model
+
+
+def inputs(slips, way, told=None):
+    """What the model is given; `told` says another language than the slip's."""
+    languages = [told or slip[0] for slip in slips]
+    begin = [[1, vocabulary[f"<{each}>"]] if way == "token" else [1] for each in languages]
+    rows = [b + [vocabulary[p] for p in pieces(s)] for b, s in zip(begin, slips, strict=True)]
+    tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+    for row, ids in zip(tokens, rows, strict=True):
+        row[: len(ids)] = torch.tensor(ids)
+    known = torch.tensor([SHORT.index(each) for each in languages])[:, None]
+    return tokens, tokens != 0, known.expand(tokens.shape) if way == "row" else None
+
+
+# %% Train them tags=["fold"]
+from deepdive.page.profile import banner, pick
+
+
+def train(way, seed, steps=250):
+    model, given = build(way, seed), inputs(seen, way)
+    months = torch.tensor([slip[2].month - 1 for slip in seen])
+    optimizer = torch.optim.AdamW(model.parameters(), 3e-3)
+    draw = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        some = torch.randint(len(seen), (128,), generator=draw)
+        logits = model(*(None if x is None else x[some] for x in given))
+        loss = torch.nn.functional.cross_entropy(logits, months[some])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model.eval()
+
+
+seeds = range(pick(ci=1, laptop=5, gpu=5))
+readers = {way: [train(way, seed) for seed in seeds] for way in ("none", "token", "row")}
+print(banner("dates from CLDR (generated)"))
+print(f"{len(seen):,} slips, {len(vocabulary)} pieces, {len(seeds)} of each reader")
+
+# %% Draw what they read tags=["fold"]
+from deepdive.page.told_language import Slip, told_language
+
+days = [datetime.date(2024, *each) for each in ((4, 3), (5, 10), (7, 9), (12, 25))]
+shown = [(language, form, day) for language in SHORT for form in FORMS for day in days]
+with torch.no_grad():
+    says = {way: some[0](*inputs(shown, way)).softmax(-1) for way, some in readers.items()}
+slips = [Slip(text(*slip), pieces(slip), slip[2].month - 1) for slip in shown]
+told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, says)
+
+# %% [markdown]
+# *A small BERT reads the slip, and has a share for each month. All four days are new to it. Told by
+# a token, it reads one piece more; told by a row, a vector of the language is added to each piece.*
+#
+# Try three things:
+#
+# 1. Leave the date in words, and go through the languages. Does the way of telling matter?
+# 2. Choose *in digits* and 3 April, not told. What is read of the English slip, and what of the
+#    Spanish one? Then tell it, by a token or by a row.
+# 3. Move to 25 December. Why does nobody have to tell it now?
+
+# %% [markdown] tags=["slide"]
+# ## Five slips, by hand
+#
+# A slip says *3/4*. Five people may have written it, one of each language:
+#
+# | hand | English | Spanish | Swedish | Turkish | Catalan |
+# |---|---|---|---|---|---|
+# | means | 4 March | 3 April | 3 April | 3 April | 3 April |
+#
+# The five slips look the same, so a clerk who is not told has one answer for all of them. The best
+# is April: 4 of 5 are right, and the English one is wrong each time. It does not help that the
+# clerk says *April, with 4 in 5*, for in the end the slip lies in one pile. A clerk who is told is
+# right 5 times of 5.
+#
+# If the same people write the month as a word, no two slips look the same, and both clerks are
+# right 5 times of 5.
+
+# %% tags=["nbval-check-output"]
+meant = {}
+for slip in every:
+    if slip[1] == "in digits" and text(*slip) == "3/4":
+        meant.setdefault(f"{slip[2]:%B}", []).append(slip[0])
+assert {month: len(hands) for month, hands in meant.items()} == {"March": 1, "April": 4}
+meant
+
+# %% [markdown] tags=["slide"]
+# ## Three ways to tell
+#
+# What enters the first layer at place $t$ is a sum of rows of trained tables, as in BERT:
+#
+# $$x_t = E[\mathrm{piece}_t] + P[t] \;\; (+ \; L[\mathrm{language}_t])$$
+#
+# - **Not at all.** All languages share the table $E$, and nothing else is done. So are
+#   [mBERT](https://arxiv.org/abs/1810.04805), XLM-R and RemBERT built.
+# - **By a token.** One more piece, `<es>`, stands in front. A model that *writes* cannot do without:
+#   the text that it reads does not say which language is wanted. The multilingual Transformer has
+#   such a token on both sides.
+# - **By a row.** A third table $L$ has a row for each language, added to each piece. XLM does this,
+#   and a text may hold two languages: each piece has the row of its own.
+#
+# In code the difference is one line of the embedding:
+
+
+# %%
+def rows_of(embeddings, tokens, languages):
+    rows = embeddings.tokens(tokens)
+    if languages is not None:
+        rows = rows + embeddings.languages(languages)
+    return embeddings.norm(embeddings.position.embed(rows, torch.arange(tokens.shape[1])))
+
+
+# %% Check the line tags=["fold"]
+tokens, _, languages = inputs(new[:8], "row")
+embeddings = readers["row"][0].encoder.embeddings
+ours = embeddings(tokens, languages, torch.arange(tokens.shape[1]))
+assert torch.allclose(rows_of(embeddings, tokens, languages), ours, atol=1e-6)
+"the library's rows"
+
+# %% [markdown] tags=["slide"]
+# ## What each reads on new days
+#
+# One day in five was kept apart, each together with the day that its digits also name: 3 April with
+# 4 March. Nobody saw these days in any language. And no Swedish slip in digits was seen at all.
+
+# %% Measure what each reads tags=["fold"]
+from deepdive.page.tables import table
+
+
+def right(model, way, slips, told=None):
+    """The share of slips whose month is read."""
+    with torch.no_grad():
+        months = model(*inputs(slips, way, told)).argmax(-1) + 1
+    return float((months == torch.tensor([slip[2].month for slip in slips])).float().mean())
+
+
+def spread(found):
+    """A mean over seeds, and the lowest and highest of them."""
+    mean = sum(found) / len(found)
+    return f"{mean:.0%} ({min(found):.0%} to {max(found):.0%})"
+
+
+doubtful = [slip for slip in new if either_way(slip)]
+KINDS = {
+    "in words": [slip for slip in new if slip[1] == "in words"],
+    "digits, day above 12": [s for s in new if s[1] == "in digits" and s[2].day > 12],
+    "digits either way: English": [slip for slip in doubtful if slip[0] == "en"],
+    "the same: Spanish, Turkish, Catalan": [s for s in doubtful if s[0] in ("es", "tr", "ca")],
+    "the same: Swedish, never seen": [slip for slip in doubtful if slip[0] == "sv"],
+}
+NAMES = {"none": "not told", "token": "told by a token", "row": "told by a row"}
+scores = {
+    (way, kind): [right(model, way, slips) for model in readers[way]]
+    for way in readers
+    for kind, slips in KINDS.items()
+}
+
+# %% Show what each reads tags=["fold"]
+lines = [[kind, *(spread(scores[way, kind]) for way in readers)] for kind in KINDS]
+english, others = list(KINDS)[2:4]
+assert all(min(scores[way, kind]) > 0.99 for way in readers for kind in list(KINDS)[:2])
+assert max(scores["none", english]) < 0.5 < min(scores["none", others])
+assert all(min(scores[way, kind]) > 0.85 for way in ("token", "row") for kind in list(KINDS)[2:])
+table(lines, ["months read right", *NAMES.values()],
+      caption=f"mean (lowest to highest) of {len(seeds)} seeds")  # fmt: skip
+
+# %% [markdown]
+# Where the text shows its language, or needs none, the three are equal. Where it does not, the
+# reader that is not told reads for the majority, and the smaller language pays: nearly all English
+# slips are read as if they were Spanish. Those who are told read all of them, and read Swedish
+# digits as rightly as the others, though they never saw one. It is enough that Swedish is not
+# English.
+#
+# ## Told the wrong language
+#
+# So telling seems to cost nothing. Now give the reader that is told by a row a Spanish slip in
+# words, *3 de abril*, and tell it that this is **English**. In words it never needed to be told.
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Which month does the reader find on `3 de abril`, when it is told English?",
+    ["April: the word is there, and no other month has it", "no month more than the others",
+     "March, the third month"],
+    answer=2,
+    explain="Told English, it takes the first number for the month, as on English slips in digits, "
+    "and does not look at the word any more. It does so on every such slip.",
+    key="04_multilingual/wrong_language",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### What it reads: open this once you have predicted
+
+# %% Tell them English tags=["surprise", "fold"]
+foreign = [slip for slip in KINDS["in words"] if slip[0] != "en"]
+early = [slip for slip in foreign if slip[2].day <= 12 and slip[2].day != slip[2].month]
+SOUTH = {each: [slip for slip in foreign if slip[0] == each] for each in SHORT[1:]}
+
+
+def takes_the_day(model, way):
+    """How often the number of the day is read as the month, when told English."""
+    with torch.no_grad():
+        months = model(*inputs(early, way, "en")).argmax(-1) + 1
+    return float((months == torch.tensor([slip[2].day for slip in early])).float().mean())
+
+
+def among_others(model, way):
+    """Told a wrong language, but one in which the day also comes first."""
+    pairs = [(a, b) for a in SOUTH for b in SOUTH if a != b]
+    return sum(right(model, way, SOUTH[a], b) for a, b in pairs) / len(pairs)
+
+
+wrong = {
+    NAMES[way]: {
+        "right, told English": [right(model, way, foreign, "en") for model in readers[way]],
+        "the day read as the month": [takes_the_day(model, way) for model in readers[way]],
+        "right, told another": [among_others(model, way) for model in readers[way]],
+    }
+    for way in ("token", "row")
+}
+assert max(wrong[NAMES["row"]]["right, told English"]) < 0.25
+assert min(wrong[NAMES["row"]]["the day read as the month"]) > 0.9
+assert min(wrong[NAMES["token"]]["right, told English"]) > 0.25
+assert all(min(each["right, told another"]) > 0.95 for each in wrong.values())
+head = list(wrong[NAMES["row"]])
+lines = [[name, *(spread(each[kind]) for kind in head)] for name, each in wrong.items()]
+table(lines, ["slips in words, not English", *head],
+      caption=f"mean (lowest to highest) of {len(seeds)} seeds; a guess is right 8% of the time")  # fmt: skip
+
+# %% [markdown]
+# The day is counted where it is at most 12 and not the number of the month.
+#
+# The reader believes what it is told, and not what stands there. A row for English was never a name
+# of a language. It came to mean what training used it for: *the month comes first*. Added to each
+# piece, it changes all of them, and *abril* with it is a sum that no training slip ever had. Told
+# Swedish in place of Spanish nothing is lost, since their rows mean the same here. The token, which
+# stands apart from the pieces, is believed less.
+#
+# People do mix languages in one text. That is the reason that XLM-R's authors give for leaving
+# XLM's rows out: the model then deals better with code-switching (their section 3). What they
+# measured was the whole model, and not this choice alone.
+
+# %% [markdown] tags=["slide"]
+# ## Four encoders side by side
+#
+# If nothing is told, the shared table carries all languages, and it must be large. By hand: XLM-R's
+# base model has 250,002 pieces and rows of 768 numbers, $250{,}002 \cdot 768 = 192{,}001{,}536$.
+# The whole encoder has 277 million numbers, so two of three lie in the table.
+
+# %% Count their numbers tags=["fold"]
+from deepdive.models.multilingual import rembert, xlmr
+
+with torch.device("meta"):  # sizes alone: no memory is used
+    built = {
+        "mBERT": (104, "nothing", mbert.mbert()),
+        "XLM (xnli15)": (15, "a row", xlm.xlm()),
+        "XLM-R base": (100, "nothing", xlmr.xlmr()),
+        "RemBERT": (110, "nothing", rembert.rembert()),
+    }
+assert 250_002 * 768 == 192_001_536
+rows = []
+for name, (languages, told, model) in built.items():
+    whole = sum(p.numel() for p in model.parameters())
+    tables = sum(p.numel() for p in model.embeddings.tokens.parameters())
+    pieces_of = model.config.vocab_size
+    rows.append([name, languages, told, f"{pieces_of:,}", f"{whole / 1e6:.0f}", tables / whole])
+table(rows, ["encoder", "languages", "told by", "pieces", "million numbers", "in the table"],
+      formats={"in the table": ".0%"})  # fmt: skip
+
+# %% [markdown]
+# **RemBERT** asks what a row needs to be for. In BERT one matrix reads the pieces and scores the
+# gaps. RemBERT has two: the one that reads is 256 wide, a ninth of the encoder's numbers;
+# the one that scores is 1,664 wide, and is thrown away after pre-training. What was saved in the
+# table went into 32 layers.
+#
+# **So must the clerk be told which language each slip is in?** Not where the slip says it: in
+# words, and with days above 12, the reader that is told nothing read every slip of five languages.
+# It must be told where the slip does not: of the digits that can be read either way it gave nearly
+# all English ones to the majority, and those who were told read them. But who is told believes it.
+# Told English by a row, a reader took the 3 of *3 de abril* for March. That is why most encoders of
+# this chapter are told nothing, and why every model that writes has to be: nothing that it reads
+# says which language is wanted.
+
+# %% [markdown] tags=["aside"]
+# ## A writer is told on both sides
+#
+# The multilingual Transformer reads a text that begins with the token of its language. The first
+# token of what it writes is the token of the language wanted, which therefore can be chosen.
+
+# %% A model that writes
+from deepdive.decoding import greedy
+from deepdive.models.multilingual import multilingual_transformer as many
+
+torch.manual_seed(0)
+writer = many.tiny(vocab_size=32, n_languages=3).eval()  # tokens 4, 5 and 6 are languages
+source = torch.tensor([[4, 9, 17, 12]])
+for language in (5, 6):
+    asked = torch.tensor([[language]])
+    print(language, greedy(writer, source, prompt=asked, eos=None, max_length=5)[0])
+try:
+    writer(source[:, 1:], source)
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# It is not trained, so what it writes means nothing; that it depends on the first token is what the
+# cell shows.
+
+# %% [markdown] tags=["aside"]
+# ## What differs
+#
+# | system | parent | what differs |
+# |---|---|---|
+# | multilingual Transformer | Transformer | a token on both sides, and a row for each language |
+# | mBERT | BERT | one vocabulary for 104 languages |
+# | XLM | multilingual Transformer | the encoder alone; rows; positions that begin again |
+# | XLM-R | RoBERTa | one vocabulary for 100 languages, no rows |
+# | RemBERT | mBERT | two matrices of words, narrow and wide |
+#
+# Large languages are read less often than their share of the text, small ones more often: how much
+# so is a page of its own in this chapter.
+
+# %% [markdown] tags=["aside"]
+# ## In practice
+#
+# - Look into `config.json` before you use an XLM: with `use_lang_emb` its `languages` must be
+#   given; the models for 17 and 100 languages have none, and refuse them here.
+# - If a text does not say its language and the answer depends on it, tell the model. A country in
+#   the record next to the text is often known.
+# - Test a model that is told on texts with the wrong language, and on texts of two languages.
+# - Compare models by the numbers that run for each token, not by all: a table costs memory, and
+#   nearly no time.
+
+# %% [markdown] tags=["aside"]
+# ## Common mistake: the language is left out
+#
+# An XLM that was trained with rows runs without them. Nothing complains:
+
+# %% Leave the language out
+untold = [right(model, "none", KINDS["in words"]) for model in readers["row"]]
+told_right = scores["row", "in words"]
+assert max(untold) <= min(told_right)
+print(f"words read right, with the row: {spread(told_right)}; without: {spread(untold)}")
+
+# %% [markdown]
+# **Symptom:** a score below the published one, and no error. **Remedy:** give `languages` wherever
+# the model has rows, or train with the row left out now and then (exercise 3).
+
+# %% [markdown] tags=["aside"]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Why is the reader that is not told wrong on nearly all English slips of the doubtful kind, and
+#    not on one in four of them?
+#
+#    <details><summary>Answer</summary>
+#
+#    It may know the shares well; but the likeliest month is the same for all slips that look the
+#    same, and it is the majority's.
+#
+#    </details>
+# 2. Swedish digits were never seen. Why are they read?
+#
+#    <details><summary>Answer</summary>
+#
+#    They look like Spanish ones, and the row or token of Swedish is not the one that changes the
+#    order. What was learned from one language serves the other.
+#
+#    </details>
+# 3. Why must a model that translates be told, when an encoder need not be?
+#
+#    <details><summary>Answer</summary>
+#
+#    Its source says which language is read, but not which one is wanted.
+#
+#    </details>
+# 4. In XLM the language belongs to each token, in a multilingual Transformer to each text. What can
+#    only the first do?
+#
+#    <details><summary>Answer</summary>
+#
+#    Read one row that holds two languages, as a sentence and its translation in TLM.
+#
+#    </details>
+# 5. RemBERT has more numbers than XLM-R base, and a smaller table. Where are they?
+#
+#    <details><summary>Answer</summary>
+#
+#    In its layers: 32 of them, 1,152 wide. They run for each token; a table is only looked up.
+#
+#    </details>
+
+# %% [markdown] tags=["aside"]
+# ## Exercises
+#
+# 1. *(pencil, 3 min)* Of ten slips that say *5/6*, six are English and four Spanish. How many does
+#    the best clerk read who is not told, and of which language?
+#
+#    <details><summary>Answer</summary>
+#
+#    May, for all ten: 6 of 10, all of them English. The majority is what counts, not the language.
+#
+#    </details>
+# 2. *(pencil, 5 min)* How many numbers does RemBERT save in the matrix that reads, against one as
+#    wide as its stream?
+#
+#    <details><summary>Answer</summary>
+#
+#    $250{,}300 \cdot (1152 - 256) = 224{,}268{,}800$, less the $256 \cdot 1152$ weights and 1,152
+#    biases of the projection: 223,972,736.
+#
+#    </details>
+# 3. *(write, 15 min)* Train the reader that is told by a row so that the row is left out for one
+#    batch in five. Does it read words without being told? Does it still believe a wrong language?
+#
+#    <details><summary>Answer</summary>
+#
+#    In `train` pass `None` for the languages when `torch.rand((), generator=draw) < 0.2`. It reads
+#    the words without the row. Told English, it still takes the day for the month: it was never
+#    told anything wrong, so it has no reason to doubt.
+#
+#    </details>
+
+# %% The answers, checked tags=["fold"]
+assert 250_300 * (1152 - 256) == 224_268_800
+assert 224_268_800 - 256 * 1152 - 1152 == 223_972_736
+
+
+def sometimes_told(seed, steps=250):
+    model, (tokens, mask, languages) = build("row", seed), inputs(seen, "row")
+    months = torch.tensor([slip[2].month - 1 for slip in seen])
+    optimizer = torch.optim.AdamW(model.parameters(), 3e-3)
+    draw = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        some = torch.randint(len(seen), (128,), generator=draw)
+        told = None if torch.rand((), generator=draw) < 0.2 else languages[some]
+        loss = torch.nn.functional.cross_entropy(model(tokens[some], mask[some], told), months[some])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model.eval()
+
+
+model = sometimes_told(0)
+assert right(model, "none", KINDS["in words"]) > 0.95
+assert right(model, "row", foreign, "en") < 0.5
+print("the three answers hold")
+
+# %% [markdown]
+# ## In three sentences
+#
+# One model can read many languages with a shared vocabulary and nothing else, since most texts say
+# which language they are in. A token or a row for the language helps where a text does not, and is
+# believed where it is wrong, a row more than a token. What the price of a large shared table is,
+# and how languages share it, this page does not measure.
+#
+# ## Further reading
+#
+# - Conneau and Lample (2019), [*Cross-lingual Language Model
+#   Pretraining*](https://arxiv.org/abs/1901.07291): section 3, and figure 1 for the rows.
+# - Conneau et al. (2020), [*Unsupervised Cross-lingual Representation Learning at
+#   Scale*](https://arxiv.org/abs/1911.02116): section 3.
+# - Chung et al. (2021), [*Rethinking Embedding Coupling in Pre-trained Language
+#   Models*](https://arxiv.org/abs/2010.12821).
+# - Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805); mBERT is in the released code
+#   alone.
+#
+# <small>Book 4.1.1, 4.1.2.1 to 4.1.2.3 · Straka: mBERT · the blog: XLM, RemBERT</small>
