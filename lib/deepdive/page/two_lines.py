@@ -85,7 +85,8 @@ def two_lines(lessons: Sequence[Lesson]) -> Html:
     first = plain[0]
     said = says(first, first["pick"])
     buttons = "".join(
-        f'<button type="button" aria-pressed="{str(i == 0).lower()}">{escape(each["name"])}</button>'
+        f'<button type="button" aria-pressed="{str(i == 0).lower()}">'
+        f"{escape(each['name'])}</button>"
         for i, each in enumerate(plain)
     )
     lines = "".join(

@@ -80,8 +80,8 @@ class Batches:
     def __next__(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Return inputs, real, places (B, T), and of the gaps: where they are, what stood there."""
         if self.pairs and self.draw.random() < 0.5:  # half of the batches are of pairs
-            first, second = zip(*self.draw.choices(self.pairs, k=self.size // 2), strict=True)
-            joined = join_translations(first, second, (0, 1), self.vocabulary.pad)
+            ones, others = zip(*self.draw.choices(self.pairs, k=self.size // 2), strict=True)
+            joined = join_translations(ones, others, (0, 1), self.vocabulary.pad)
             tokens, real, places = joined.tokens, joined.real, joined.positions
         else:
             share = self.size // len(self.rows)
