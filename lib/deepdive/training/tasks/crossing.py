@@ -104,13 +104,13 @@ def learn(
     size: int = 128,
     apart: int = 0,
     seed: int = 0,
-    progress: bool = True,
+    **more: Any,
 ) -> History:
     """Train `net` to fill gaps: as many sentences of each language in a batch, `size` in all.
 
     pairs: where given, half of the batches are pairs of translations in one row, gaps in both, so
     that a gap can be filled from the other language. apart: how many rows of the table of positions
-    are each language's own; 0: all languages begin at the same.
+    are each language's own; 0: all languages begin at the same. more: for `fit`.
     """
     return fit(
         net,
@@ -120,7 +120,7 @@ def learn(
         optimizer=adam(net, lr, betas=(0.9, 0.98), weight_decay=0.01),
         schedule=linear(lr, min(200, steps // 5), steps + 1),
         seed=seed,
-        progress=progress,
+        **more,
     )
 
 
