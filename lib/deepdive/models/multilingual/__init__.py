@@ -14,7 +14,7 @@
 `ernie_m`   an encoder whose gaps are filled by looking at the other language alone
 `veco`      an encoder with an attention to another sentence that is plugged in, or out
 `veco_writer`
-            VECO that writes: the same rows, read from left to right
+            the same weights, as an encoder and a decoder
 
 Start with `mbert`, which adds nothing to BERT but its vocabulary. mBART, which writes, is
 `deepdive.models.text.mbart`. What these are trained for stands in

@@ -1,0 +1,59 @@
+# %% [markdown] tags=["slide"]
+# # Chapter 4: One model, a hundred languages
+#
+# *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: four names, hardly a letter in common, one country. Nobody
+# can label reviews, questions and news in seven thousand languages. What if one model read a
+# hundred of them, were taught a task in one, and did it in the others? What must it be told, who
+# pays for whom, and what is it that crosses?
+#
+# <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read · all
+# its pages together: 1 hour and a quarter</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %% One country tags=["fold", "nbval-check-output"]
+from babel import Locale
+
+from deepdive.page.tables import table
+
+LOCALES = ("de", "fr", "fi", "pl", "es", "tr", "ru", "el", "hi", "zh", "ja", "ar", "sw")
+table([{"language": Locale(name).get_display_name("en"), "its name": Locale(name).territories["DE"]}
+       for name in LOCALES], caption="one country in thirteen languages (CLDR's names)")  # fmt: skip
+
+# %% [markdown]
+# 4.1 asks what a model must be told about the language that it reads. 4.2 shares one vocabulary out
+# among twenty-four languages. 4.3 makes lessons of a sentence and its translation, and asks which
+# of them joins *milk* and *lait*. 4.9 writes English in other letters, and so can say what it is
+# that crosses from one language to another.
+#
+# Real text is sentences in twenty-four languages (sib200), pairs of translations (Tatoeba), and
+# tagged sentences (ud_english_ewt). Where a page has no network and no data, it works on generated
+# text, and says so.
+#
+# ## The map
+#
+# | page | about | question | minutes to read |
+# |---|---|---|---|
+# | 4.1 | [One model for many languages](01_one_model.ipynb) | What must it be told? | 15 |
+# | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Who pays for whom? | 15 |
+# | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins two words? | 20 |
+# | 4.9 | [What crosses?](09_factors.ipynb) | What makes zero-shot work? | 20 |
