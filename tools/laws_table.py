@@ -32,7 +32,6 @@ ROOMS = {
     "models.efficient": "Efficient models",
     "models.multilingual": "Models of many languages",
     "models.text": "Writers of text",
-    "models.multilingual": "One model for many languages",
     "models.vision": "Readers of images",
     "models.speech": "Readers of sound",
     "fast": "Fast forms",

@@ -1,8 +1,8 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 4: One model, a hundred languages
 #
-# *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: four names, hardly a letter in common, one country. Nobody
-# can label reviews, questions and news in seven thousand languages. What if one model read a
+# *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: four names, hardly a letter in common, one country.
+# Nobody can label reviews, questions and news in seven thousand languages. What if one model read a
 # hundred of them, were taught a task in one, and did it in the others? What must it be told, who
 # pays for whom, and what is it that crosses?
 #
@@ -36,8 +36,9 @@ from babel import Locale
 from deepdive.page.tables import table
 
 LOCALES = ("de", "fr", "fi", "pl", "es", "tr", "ru", "el", "hi", "zh", "ja", "ar", "sw")
-table([{"language": Locale(name).get_display_name("en"), "its name": Locale(name).territories["DE"]}
-       for name in LOCALES], caption="one country in thirteen languages (CLDR's names)")  # fmt: skip
+locales = [Locale(name) for name in LOCALES]
+table([{"language": one.get_display_name("en"), "its name": one.territories["DE"]}
+       for one in locales], caption="one country in thirteen languages (CLDR's names)")  # fmt: skip
 
 # %% [markdown]
 # 4.1 asks what a model must be told about the language that it reads. 4.2 shares one vocabulary out
@@ -55,5 +56,5 @@ table([{"language": Locale(name).get_display_name("en"), "its name": Locale(name
 # |---|---|---|---|
 # | 4.1 | [One model for many languages](01_one_model.ipynb) | What must it be told? | 15 |
 # | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Who pays for whom? | 15 |
-# | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins two words? | 20 |
+# | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins words? | 20 |
 # | 4.9 | [What crosses?](09_factors.ipynb) | What makes zero-shot work? | 20 |

@@ -50,9 +50,9 @@ for sentence in ("the cat sleeps .", "where is the station ?"):
 # A net gives each sentence a vector, the mean of its words' states. Let three English sentences
 # have $(4, 1)$, $(1, 4)$ and $(1, 1)$, their translations $(4, -3)$, $(1, 0)$ and $(1, -3)$. The
 # cosine of $(4, 1)$ with its own translation is $13 / (\sqrt{17} \cdot 5) \approx 0.63$, but with
-# $(1, 0)$ it is $4 / \sqrt{17} \approx 0.97$: wrong. Now take each language's mean off, $(2, 2)$ here
-# and $(2, -2)$ there. Both sides become $(2, -1)$, $(-1, 2)$, $(-1, -1)$, and all three are found.
-# The second language stood in another place, in the same shape.
+# $(1, 0)$ it is $4 / \sqrt{17} \approx 0.97$: wrong. Now take each language's mean off, $(2, 2)$
+# here and $(2, -2)$ there. Both sides become $(2, -1)$, $(-1, 2)$, $(-1, -1)$, and all three are
+# found. The second language stood in another place, in the same shape.
 
 # %% Check it tags=["fold", "nbval-check-output"]
 import torch

@@ -66,9 +66,9 @@ from deepdive.models.multilingual import (
     mbert,
     multilingual_transformer,
     rembert,
+    unicoder,
     xlm,
     xlmr,
-    unicoder,
 )
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.speech import (
