@@ -109,7 +109,7 @@ print(f"{len(rest):,} sentences to learn from, {len(test):,} for the test, "
 def tagged(trees):
     """Runs of at most 11 words with their parts of speech, three quarters of the words known."""
     for tree in trees:
-        words = [plain(word) or word for word in tree.words]
+        words = [plain(word).replace(" ", "") or "_" for word in tree.words]
         for start in range(0, len(words), 11):
             run = words[start : start + 11], list(tree.tags[start : start + 11])
             if sum(word in known for word in run[0]) >= 0.75 * len(run[0]) >= 3:
