@@ -57,4 +57,4 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.1 | [One model for many languages](01_one_model.ipynb) | What must it be told? | 15 |
 # | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Who pays for whom? | 15 |
 # | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins words? | 20 |
-# | 4.9 | [What crosses?](09_factors.ipynb) | What makes zero-shot work? | 20 |
+# | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | Why does it work? | 20 |

@@ -384,7 +384,7 @@ predict(
 # #### Twenty-two changes: open this once you have predicted
 
 # %% Which change matters? tags=["surprise", "fold"]
-import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 from deepdive.page.palette import ROLES
 from deepdive.page.plotting import show
@@ -392,7 +392,8 @@ from deepdive.page.plotting import show
 measured = {row["change"] for row in rows} - {"nothing"}
 there = [change for change in CHANGES if change in measured]
 there.sort(key=lambda change: apart(change, "found")[0])
-figure, panels = plt.subplots(1, 2, figsize=(7.4, 0.32 * len(there) + 1.2), sharey=True)
+figure = Figure(figsize=(7.4, 0.32 * len(there) + 1.2))
+panels = figure.subplots(1, 2, sharey=True)
 for panel, name, role in zip(panels, ("found", "other"), ("key", "value"), strict=True):
     colour = ROLES[role]
     for i, change in enumerate(there):
