@@ -6,8 +6,8 @@
 # hundred of them, were taught a task in one, and did it in the others? What must it be told, who
 # pays for whom, and what is it that crosses?
 #
-# <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read · all
-# its pages together: 1 hour and a quarter</small>
+# <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
+# all its pages together: 1 hour</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
