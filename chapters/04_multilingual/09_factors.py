@@ -297,8 +297,9 @@ print(f"loss: {history.losses[0]:.2f} at first, {history.losses[-1]:.2f} after {
 print(f"translations found before the first step, means off: {untaught:.1f} %")
 
 # %% [markdown]
-# That net has 4 layers, each 64 wide. It fills gaps in both languages, 64 sentences of each in a step, and nothing says which is which. No sentence that it reads in
-# English is one that it reads in Greek letters.
+# That net has 4 layers, each 64 wide. It fills gaps in both languages, 64 sentences of each in a
+# step, and nothing says which is which. No sentence that it reads in English is one that it reads
+# in Greek letters.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -498,7 +499,7 @@ if lines:
 # | shared words | text, order, net | K et al. 2020: overlap hardly matters |
 # | order of the words | the words of each sentence | K et al. 2020: order matters |
 # | layers, heads, width | text | K et al. 2020: depth matters, heads do not |
-# | text of the second language | English text, net | Wu and Dredze 2019: less text, less transfer |
+# | text of the second language | English text, net | asked here |
 # | number of languages | net, text of each | Conneau et al. 2020: the curse of multilinguality |
 # | places of their own | all else | Dufter and Schütze 2020: shared places are needed |
 # | the same sentences, unpaired | amount of text | Dufter and Schütze 2020: it helps |
