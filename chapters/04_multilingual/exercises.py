@@ -153,9 +153,12 @@ def predicted_shares():  # at 0 nothing is read of the small one
 # A sentence and its translation stand in one row. `second` and `hidden` are lists of truth values,
 # one a token: does it belong to the second sentence, is it a gap? A gap sees the **words** of the
 # other sentence and the **gaps** of its own. A word sees the words of its own sentence. Return a
-# list of lists, `sees[t][s]`: may token `t` look at token `s`?
+# list of lists, `sees[t][s]`: may token `t` look at token `s`? The check's sentences have {{FIRST}}
+# and {{SECOND}} tokens.
 
 # %% tags=["variant"] exercise="across"
+FIRST = choose(3, 4, 5)
+SECOND = choose(3, 4, 5, 6)
 rename("across", "looks_across", "who_sees_whom")
 
 
@@ -183,17 +186,17 @@ def right_sees(second, hidden):
     return look_across(torch.tensor([second]), torch.tensor([hidden]), tokens)[0].tolist()
 
 
-second = [False, False, False, True, True, True]
-for gaps in ("010000", "000001", "010100", "110010"):
-    hidden = [gap == "1" for gap in gaps]
+second, last = [False] * FIRST + [True] * SECOND, FIRST + SECOND - 1
+for gaps in ({1}, {last}, {1, FIRST}, {0, 1, last}):
+    hidden = [t in gaps for t in range(last + 1)]
     answer = [[bool(s) for s in row] for row in returned("across", across(second, hidden))]
-    assert [len(row) for row in answer] == [6] * 6, "six lists of six truth values"
+    assert [len(row) for row in answer] == [last + 1] * (last + 1), "T lists of T truth values"
     right = right_sees(second, hidden)
-    for t in range(6):
+    for t in range(last + 1):
         assert answer[t] == right[t], (
-            f"three words and three, gaps {gaps}: token {t}, a {'gap' if hidden[t] else 'word'}, "
-            f"may look at {[s for s in range(6) if right[t][s]]}, yours at "
-            f"{[s for s in range(6) if answer[t][s]]}"
+            f"gaps at {sorted(gaps)}: token {t}, a {'gap' if hidden[t] else 'word'}, may look at "
+            f"{[s for s in range(last + 1) if right[t][s]]}, yours at "
+            f"{[s for s in range(last + 1) if answer[t][s]]}"
         )
 ### BEGIN HIDDEN TESTS
 g = torch.Generator().manual_seed(7)
@@ -337,7 +340,7 @@ PAD = choose(9, 0, 99, 50)
 rename("mended_pair", "sound_pair", "joined_pair")
 
 
-# %% tags=["bug"] exercise="pair" bug="places run on in the second sentence" caught="uneven:"
+# %% tags=["bug"] exercise="pair" bug="places run on in the second sentence" caught="single:"
 def broken_pair(first, second, length, pad):
     """Return (tokens, places, languages), three lists of `length` numbers."""
     more = length - len(first) - len(second)
@@ -500,9 +503,9 @@ assert isinstance(shares_found, dict), "return a dictionary: `return {...}`"
 wanted = {"as they are", "means off", "turned"}
 assert set(shares_found) == wanted, f"the names are {sorted(wanted)}, yours {sorted(shares_found)}"
 assert all(0 <= share <= 1 for share in shares_found.values()), f"shares: {shares_found}"
-one, other = two_spaces(SEED)
+english, greek = two_spaces(SEED)
 right = {
-    name: float(found_in(one, other, centred)[0].double().mean())
+    name: float(found_in(english, greek, centred)[0].double().mean())
     for name, centred in (("as they are", False), ("means off", True))
 }
 assert abs(shares_found["as they are"] - right["as they are"]) < 1e-9, (
@@ -514,7 +517,7 @@ assert abs(shares_found["means off"] - right["means off"]) < 1e-9, (
     "language loses its own mean"
 )
 ### BEGIN HIDDEN TESTS
-x, y = one - one.mean(0), other - other.mean(0)
+x, y = english - english.mean(0), greek - greek.mean(0)
 left, _, far = torch.linalg.svd(x[:KNOWN].T @ y[:KNOWN])
 turned = float(found_in(x @ (left @ far), y, False)[0].double().mean())
 assert abs(shares_found["turned"] - turned) < 1e-9, (
