@@ -136,7 +136,7 @@ print(f"alone {alone} bits, with a translation of which a quarter is hidden {alo
 # Real sentences now: English and French from Tatoeba, short, of the 300 commonest words of each. A
 # row of a batch holds a pair, first the English line, then the French (`join_translations`). Places
 # count from 0 in each line, and BERT's table of segments says which line it is. One in seven words
-# is hidden. Hardly a pair of the test is trained on too, but many share a line with a training pair,
+# is hidden. Hardly a pair of the test is trained on too, but many share a line with one that is,
 # since Tatoeba gives a sentence several translations. This is so for each lesson.
 
 # %% The pairs tags=["fold"]
