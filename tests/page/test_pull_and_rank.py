@@ -15,10 +15,11 @@ from torch import Tensor
 from deepdive.page.pull_and_rank import angles, pull_and_rank
 from deepdive.training.objectives import translation_ranking
 
-PAIRS = [("she <drinks> tea", "elle boit du thé"), ("he sleeps", "il dort"), ("it rains", "il pleut"),
-         ("the train is late", "le train est en retard")]  # fmt: skip
+PAIRS = [("she <drinks> tea", "elle boit du thé"), ("he sleeps", "il dort"),
+         ("it rains", "il pleut"), ("the train is late", "le train est en retard")]  # fmt: skip
 WORDS = re.compile(
-    r"Step (\d+)\. Ranking costs ([\d.]+) bits\. (\d) of (\d) .* nearest, (\d) of \d .*: ([-−\d.]+)\."
+    r"Step (\d+)\. Ranking costs ([\d.]+) bits\. (\d) of (\d) .* nearest, (\d) of \d .*: "
+    r"([-−\d.]+)\."
 )
 
 
