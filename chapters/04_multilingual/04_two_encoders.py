@@ -1,8 +1,8 @@
 # %% [markdown] tags=["slide"]
 # # Two encoders, one place
 #
-# *Il pleut des cordes.* Somewhere among a thousand English sentences stands its translation, and
-# no word of it says *rope*. Reading the pair together, a thousand times over, would find it. But a
+# *Ouais, allons-y !* Word by word: yeah, go we there. Somewhere among a thousand English sentences
+# stands its translation. Who reads the two together, a thousand times over, will find it. But a
 # heap has millions of sentences on both sides. **How can a sentence and its translation be made to
 # lie at one place, and how do you then find translations in a heap?**
 #
@@ -35,7 +35,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 from deepdive.page.pull_and_rank import pull_and_rank
 
 PAIRS = [("she drinks tea", "elle boit du thé"), ("she drinks milk", "elle boit du lait"),
-         ("he is asleep", "il dort"), ("it's raining cats and dogs", "il pleut des cordes"),
+         ("he is asleep", "il dort"), ("yeah, let's go!", "ouais, allons-y !"),
          ("where is the station?", "où est la gare ?"),
          ("the train is late", "le train est en retard")]  # fmt: skip
 pull_and_rank(PAIRS, seed=7)
@@ -337,8 +337,8 @@ predict(
     ["about 60: what matters are the right pairs, and these are the same",
      "between 20 and 40", "fewer than 5, hardly more than by pulling alone"],
     answer=1,
-    explain="One wrong answer is enough to forbid the same vector for all. But a random wrong answer "
-    "is an easy one, and is soon told apart. Among 127 there is nearly always one that is hard.",
+    explain="One wrong answer is enough to forbid the same vector for all. But a random wrong "
+    "answer is an easy one, soon told apart. Among 127 there is nearly always one that is hard.",
     key="04_multilingual/wrong_answers",
 )  # fmt: skip
 
@@ -386,9 +386,9 @@ table([["none: pulled", *found("squared")], ["1", *found("1 wrong")], ["15", *fo
       caption="% found among 1,000; 95% intervals over sentences")  # fmt: skip
 
 # %% [markdown]
-# In each seed each row finds more than the one above it. A single wrong answer is enough to keep the
-# encoder from collapsing; but drawn at random it is easy, and soon tells the encoder nothing new.
-# Among 127 there is nearly always a hard one, and nobody had to look for it.
+# In each seed each row finds more than the one above it. A single wrong answer is enough to keep
+# the encoder from collapsing; but drawn at random it is easy, and soon tells the encoder nothing
+# new. Among 127 there is nearly always a hard one, and nobody had to look for it.
 #
 # ## Margin, both ways, scale
 
@@ -416,9 +416,9 @@ table(rows_of_gains, ["change", "more found of 100"],
       caption="both ways, the seeds together; paired 95% intervals over sentences")  # fmt: skip
 
 # %% [markdown]
-# The margin brings between three and six more of a hundred. A lower scale, the other way to ask for
-# more than being barely right, brings less, and perhaps nothing: its interval reaches below 0. By
-# rows alone a little is lost, in both directions, hubs or not.
+# The margin brings about five more of a hundred. A lower scale, another way to go on asking of pairs
+# that are barely right, brings about one, and the interval reaches below 0. By rows alone about two
+# are lost, and not only in the direction that was never asked for.
 #
 # ## A heap
 #
@@ -468,6 +468,7 @@ heaps = [[share(x) for x in of(kind, f"heap{by}")]
          for kind in ("rank", "margin") for by in ("", " by ratio")]  # fmt: skip
 if file is not None and file.is_file():  # in each seed: the ratio above the margin, both above all
     assert all(a < c < b < d for a, b, c, d in zip(*heaps, strict=False))
+    assert all(hub(kind, " by ratio") < hub(kind) for kind in ("rank", "margin"))
 table([[f"{name}, {score}", *heap(kind, by), hub(kind, by)]
        for name, kind in (("no margin", "rank"), ("margin 0.3", "margin"))
        for score, by in (("cosine", ""), ("ratio", " by ratio"))],
@@ -477,7 +478,7 @@ table([[f"{name}, {score}", *heap(kind, by), hub(kind, by)]
 # %% [markdown]
 # In each seed the ratio brings more than the margin did, and both together bring most. The encoder
 # is the same: what was wanting was not knowledge of French, but a measure that is the same for all
-# sentences. And the hubs are smaller.
+# sentences. The largest hubs become smaller.
 
 # %% [markdown] tags=["aside"]
 # ## When the batch is small
@@ -501,8 +502,8 @@ table([["16 pairs, 15 wrong answers", *found("rank", 16)],
 # row has as many wrong answers as the first, and finds twice as many. A large batch is two things,
 # more wrong answers and more pairs, and here, after 400 steps, the pairs are the larger part.
 #
-# HICTL, which stands between the two, makes wrong answers harder instead of more: each is pulled
-# towards the sentence, until it is as near as the right one (`harder`). With $d^+$ the distance to
+# HICTL makes wrong answers harder instead of more: each is pulled towards the sentence, until it is
+# as near as the right one (`harder`). With $d^+$ the distance to
 # the right answer and $d^-$ to a wrong one, the wrong one's is multiplied by
 # $(d^+ / d^-)^{0.9\,c}$, where $c$, from 0 to 1, says how sure the model has become. By hand: right
 # at 1, wrong at 4. A fresh model ($c = 0$) leaves it at 4; with an exponent of $\frac12$ it comes
@@ -545,7 +546,7 @@ table([[name, loss.item()] for name, loss in tasks.items()], ["task", "loss, unt
 # %% [markdown] tags=["aside"]
 # ### Common mistake: the same sentence twice in a batch
 #
-# Tatoeba has *it's raining cats and dogs* five times, with five French lines. Two of them in one
+# Tatoeba has *it's raining cats and dogs* several times, with other French lines each time. Two of them in one
 # batch stand among each other's wrong answers. Here are four pairs with perfect vectors, and then
 # the same with one pair twice:
 
@@ -691,26 +692,20 @@ assert (round(hub_score, 2), round(own_score, 2)) == (1.14, 1.2)
 print("both answers hold")
 
 # %% [markdown]
-# ## Il pleut des cordes
+# ## Ouais, allons-y !
 #
-# The pair of the first screen is not among those learned from (its English side is, with other
-# French lines). Does the encoder that was trained here find *it's raining cats and dogs* among a
-# thousand other English sentences?
+# Does the encoder that was trained above, for 200 steps, find the pair of the first screen? It is one
+# of the thousand of the test.
 
 # %% Ask for the opening's sentence tags=["fold"]
-if real:
-    asked, own = "il pleut des cordes .", "it' s raining cats and dogs ."
-    english = [*(a for a, _ in test), own]
-    assert asked not in [b for _, b in cut]
-else:
-    own, asked = test[0]
-    english = [a for a, _ in test]
+own, asked = next((pair for pair in test if pair[1].startswith("ouais , allons")), test[0])
+english = [a for a, _ in test]
 both = [[vocabulary.encode(a)[:32], vocabulary.encode(asked)] for a in english]
 for kind in ("squared", "margin"):
     with torch.no_grad():
         u, v = vectors(live[kind][0], both)
     order = cosines(v[:1], u)[0].argsort(descending=True).tolist()
-    print(f"{kind}: its own translation is number {order.index(english.index(own)) + 1}; first",
+    print(f"{kind}: {own!r} is number {order.index(english.index(own)) + 1}; the nearest are",
           *(f"   {english[i]}" for i in order[:3]), sep="\n")  # fmt: skip
 
 # %% [markdown]
@@ -722,7 +717,11 @@ for kind in ("squared", "margin"):
 # question harder and the vectors better. In a heap a score must mean the same for every sentence,
 # and the ratio to the neighbours sees to that without any training.
 #
-# PLACEHOLDER final
+# So a sentence and its translation are made to lie at one place by asking each for the other among
+# many, both ways; the wrong answers see to it that the place is not the same for all. In a heap one
+# then asks whether two sentences are nearer to each other than either usually is to others. *Ouais,
+# allons-y !* has *yeah, let's go!* as its nearest of a thousand after 200 steps of ranking, and not
+# after 200 steps of pulling.
 #
 # ## Further reading
 #
