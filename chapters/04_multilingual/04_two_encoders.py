@@ -1,10 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # Two encoders, one place
 #
-# *Ouais, allons-y !* Word by word: yeah, go we there. Somewhere among a thousand English sentences
-# stands its translation. Who reads the two together, a thousand times over, will find it. But a
-# heap has millions of sentences on both sides. **How can a sentence and its translation be made to
-# lie at one place, and how do you then find translations in a heap?**
+# *Tu es veinarde.* Somewhere among a thousand English sentences stands its translation, *You're in
+# luck*, and a *veine* is a vein. Who reads the two lines together, a thousand times over, will find
+# it. But a heap has millions of sentences on both sides. **How can a sentence and its translation
+# be made to lie at one place, and how do you then find translations in a heap?**
 #
 # <small>Book 4.1.3 · before this page: [one vector for a sentence](../03_bert/11_sentences.ipynb),
 # [gaps in two languages](03_gaps_in_two_languages.ipynb) · 20 min to read · a laptop is enough; the
@@ -35,7 +35,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 from deepdive.page.pull_and_rank import pull_and_rank
 
 PAIRS = [("she drinks tea", "elle boit du thé"), ("she drinks milk", "elle boit du lait"),
-         ("he is asleep", "il dort"), ("yeah, let's go!", "ouais, allons-y !"),
+         ("he is asleep", "il dort"), ("you're in luck", "tu es veinarde"),
          ("where is the station?", "où est la gare ?"),
          ("the train is late", "le train est en retard")]  # fmt: skip
 pull_and_rank(PAIRS, seed=7)
@@ -416,9 +416,9 @@ table(rows_of_gains, ["change", "more found of 100"],
       caption="both ways, the seeds together; paired 95% intervals over sentences")  # fmt: skip
 
 # %% [markdown]
-# The margin brings about five more of a hundred. A lower scale, another way to go on asking of pairs
-# that are barely right, brings about one, and the interval reaches below 0. By rows alone about two
-# are lost, and not only in the direction that was never asked for.
+# The margin brings about five more of a hundred. A lower scale, another way to go on asking of
+# pairs that are barely right, brings about one, and the interval reaches below 0. By rows alone
+# about two are lost, and not only in the direction that was never asked for.
 #
 # ## A heap
 #
@@ -546,9 +546,9 @@ table([[name, loss.item()] for name, loss in tasks.items()], ["task", "loss, unt
 # %% [markdown] tags=["aside"]
 # ### Common mistake: the same sentence twice in a batch
 #
-# Tatoeba has *it's raining cats and dogs* several times, with other French lines each time. Two of them in one
-# batch stand among each other's wrong answers. Here are four pairs with perfect vectors, and then
-# the same with one pair twice:
+# Tatoeba has *it's raining cats and dogs* several times, each with another French line. Two of
+# them in one batch stand among each other's wrong answers. Here are four pairs with perfect
+# vectors, and then the same with one pair twice:
 
 
 # %% A wrong answer that is right
@@ -692,13 +692,13 @@ assert (round(hub_score, 2), round(own_score, 2)) == (1.14, 1.2)
 print("both answers hold")
 
 # %% [markdown]
-# ## Ouais, allons-y !
+# ## Tu es veinarde
 #
-# Does the encoder that was trained above, for 200 steps, find the pair of the first screen? It is one
-# of the thousand of the test.
+# Does the encoder that was trained above, for 200 steps, find the pair of the first screen? It is
+# one of the thousand of the test.
 
 # %% Ask for the opening's sentence tags=["fold"]
-own, asked = next((pair for pair in test if pair[1].startswith("ouais , allons")), test[0])
+own, asked = next((pair for pair in test if pair[1].startswith("tu es veinarde")), test[0])
 english = [a for a, _ in test]
 both = [[vocabulary.encode(a)[:32], vocabulary.encode(asked)] for a in english]
 for kind in ("squared", "margin"):
@@ -719,9 +719,9 @@ for kind in ("squared", "margin"):
 #
 # So a sentence and its translation are made to lie at one place by asking each for the other among
 # many, both ways; the wrong answers see to it that the place is not the same for all. In a heap one
-# then asks whether two sentences are nearer to each other than either usually is to others. *Ouais,
-# allons-y !* has *yeah, let's go!* as its nearest of a thousand after 200 steps of ranking, and not
-# after 200 steps of pulling.
+# then asks whether two sentences are nearer to each other than either usually is to others. After
+# 200 steps of ranking *tu es veinarde* has *you're in luck* as the nearest of a thousand; after 200
+# steps of pulling it has not.
 #
 # ## Further reading
 #

@@ -1,4 +1,4 @@
-"""The map between two languages' vectors: a turn is found again, and nothing orthogonal is nearer."""
+"""The map between two languages' vectors: a turn is found, and nothing orthogonal is nearer."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Sentences of several languages in one heap: what lies nearest to one of them, with each language's
+"""Sentences of several languages in one heap: what is nearest to one, with each language's
 mean left on or taken off, and each language turned onto the first, or not.
 
     one_heap(["English", "French"], [texts, textes], {"": [u, v], "means": [...], "turned": [...]})
@@ -93,12 +93,9 @@ def _shown(spec: Mapping[str, Any], way: int, language: int, chosen: int) -> str
         if m != language
     ]
     of, at = found["heap"][language][chosen]
-    first = (
-        f'<p class="oh-asked">{escape(spec["texts"][language][chosen])}{_gloss(spec, language, chosen)}'
-        "</p>"
-    )
+    asked = escape(spec["texts"][language][chosen]) + _gloss(spec, language, chosen)
     whole = _line(spec, f"of the whole heap ({names[of]})", of, at, chosen)
-    return f"{first}<dl>{''.join(rows)}{whole}</dl>"
+    return f'<p class="oh-asked">{asked}</p><dl>{"".join(rows)}{whole}</dl>'
 
 
 def _line(spec: Mapping[str, Any], head: str, language: int, at: int, chosen: int) -> str:
