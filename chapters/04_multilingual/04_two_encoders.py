@@ -104,8 +104,8 @@ assert bits(tenths) == [1, 1, 1]
 # vectors of sentences and translations in a batch of $n$ pairs, a margin $m = 0.3$ and a scale $s$:
 #
 # $$s_{ij} = s \cdot (\cos(u_i, v_j) - m\,[i = j]), \qquad
-# \text{loss} = \frac1n \sum_i \Big( -\log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}}
-# - \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}} \Big)$$
+# \text{loss} = -\frac1n \sum_i \Big( \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
+# \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}} \Big)$$
 #
 # The wrong answers cost nothing: they are the batch's other translations. Each sentence is read
 # once, alone, and compared with all.
@@ -389,7 +389,8 @@ table([["none: pulled", *found("squared")], ["1", *found("1 wrong")], ["15", *fo
 # In each seed each row finds more than the one above it. A single wrong answer is enough to keep
 # the encoder from collapsing; but drawn at random it is easy, and soon tells the encoder nothing
 # new. Among 127 there is nearly always a hard one, and nobody had to look for it.
-#
+
+# %% [markdown]
 # ## Margin, both ways, scale
 
 # %% Three changes to the loss tags=["fold"]
@@ -432,8 +433,8 @@ table(rows_of_gains, ["change", "more found of 100"],
 # cosine over the mean cosine that the two sentences have with their four nearest neighbours.
 #
 # $$\text{score}_{ij} = \frac{c_{ij}}
-# {\frac12 \big(\frac14 \sum_{k \in \text{near}(i)} c_{ik}
-# + \frac14 \sum_{k \in \text{near}(j)} c_{kj}\big)}$$
+# {\frac12 \big(\frac14 \sum_{k \in \text{near}(i)} c_{ik} +
+# \frac14 \sum_{k \in \text{near}(j)} c_{kj}\big)}$$
 #
 # In words: is this one nearer than others usually are? (`ratio_scores`; no training, four lines.)
 
