@@ -226,7 +226,34 @@ table(lines, ["language", "characters", "groups on one row", "the most frequent"
 # CANINE reads 120 letters, and its twelve deep layers read 30 rows. A first layer lets letters see
 # their neighbours. Then a **convolution** makes one row of each four letters. After the deep layers
 # another one gives each letter the row of its four beside its own, and a last layer works on
-# letters again:
+# letters again.
+
+# %% The way of twelve letters tags=["slide", "fold"]
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
+
+STEP, said = 23, "She wrote it"
+levels = {20: "letters", 78: "first layer", 138: "12 deep layers", 198: "last layer"}
+drawn = []
+for y, name in levels.items():
+    many = 3 if "deep" in name else 12
+    wide = 12 * STEP / many
+    role = "key" if "deep" in name else "query"
+    drawn += [f'<rect x="{4 + k * wide:g}" y="{y - 14}" width="{wide - 3:g}" height="28" '
+              f'fill="{ROLES[role]}" fill-opacity="0.2" stroke="{ROLES[role]}"/>'
+              for k in range(many)]  # fmt: skip
+    drawn.append(text(340, y, name, 15))
+drawn += [text(4 + (k + 0.43) * STEP, 20, letter, 15) for k, letter in enumerate(said)]
+for k in range(12):  # letter to letter, four letters to their row, the row to its four letters
+    x, middle = 4 + (k + 0.43) * STEP, 4 + (k // 4 + 0.48) * 4 * STEP
+    for y, (a, b) in {34: (x, x), 92: (x, middle), 152: (middle, x)}.items():
+        drawn.append(f'<path d="M{a:g} {y}L{b:g} {y + 32}" stroke="currentColor" fill="none"/>')
+show(svg(400, 220, drawn), "Twelve letters, a layer of twelve rows, three rows in the deep layers, "
+     "each made of four, and a last layer of twelve rows.")  # fmt: skip
+
+# %% [markdown]
+# *(Left out: the lines from each letter around the deep layers to its own row in the last one, and
+# a row for the mark with which a text begins.)*
 #
 # | CANINE | rows | layers | work |
 # |---|---|---|---|
@@ -383,12 +410,11 @@ print("languages that pay a quarter more than English or worse, intervals includ
 # words or more, which one row has to hold. Whether it can, a count does not say.
 
 # %% [markdown]
-# **So must a model have a vocabulary, what does it cost to have none, and what does one lose?** It
-# must not: hashes give every letter of every script a row, and nobody has to bring text so that
-# pieces are cut. It costs work: 690 units in the place of 360 for an English sentence, though the
-# deep layers read no more rows than with pieces. And what CANINE loses is not due to having no
-# vocabulary. 中 and อ are one to it because eight tables have one length. With eight lengths they
-# would be two.
+# **So must a model have a vocabulary, what does it cost to have none, and what does one lose?** No:
+# hashes give every letter of every script a row, and nobody has to bring text so that pieces are
+# cut. It costs work: 690 units in the place of 360 for an English sentence, though the deep layers
+# read no more rows than with pieces. And what CANINE loses is not due to having no vocabulary.
+# 中 and อ are one to it because eight tables have one length. With eight lengths they would be two.
 
 
 # %% [markdown] tags=["aside"]
