@@ -1,8 +1,9 @@
 """Question answering across languages, over a frozen encoder: learned in English, asked in others.
 
     read = read_all(encoder, xquad("en", None), levels=(6, 12))
-    net = learned(read, chosen, seed=0, epochs=8)          # from some articles' questions
-    answers(net, read, others)                             # the words that it marks
+    data = narrowed(read, basis(read))
+    net = learned(data, chosen, seed=0)                    # from some articles' questions
+    answers(net, data, others)                             # the words that it marks
 
 The encoder reads a question and a paragraph each for itself, so that every paragraph is read once.
 Only a small head sees both: for each piece of the paragraph it takes the pieces of the question
@@ -32,7 +33,7 @@ from deepdive.training.optim import adam, linear
 
 LEVELS = (6, 12)
 LONGEST = 480  # pieces of a paragraph; the rest is not read
-WIDTH, NEAR = 128, 21  # of the head, and pieces that count as near
+WIDTH, NEAR = 96, 21  # of the head, and pieces that count as near
 SPAN = 20  # pieces of the longest answer that is said
 Extent = tuple[int, int]
 
@@ -104,33 +105,93 @@ def read_all(encoder: Encoder, rows: Sequence[Question], levels: Sequence[int] =
     )  # fmt: skip
 
 
+class Basis(NamedTuple):
+    """A linear map that narrows states, found without labels: (x - mean) @ axes."""
+
+    mean: Tensor
+    axes: Tensor
+
+
+def basis(data: Read, width: int = WIDTH) -> Basis:
+    """Return the directions in which the paragraphs' pieces spread most, each of spread 1."""
+    x = torch.cat([_flat(states) for states in data.paragraphs])
+    mean = x.mean(0)
+    values, vectors = torch.linalg.eigh((x - mean).T @ (x - mean) / len(x))
+    return Basis(mean, vectors[:, -width:] / values[-width:].sqrt())
+
+
+def _flat(states: Tensor) -> Tensor:
+    """(L, T, d) -> (T, L d)."""
+    return states.float().transpose(0, 1).flatten(1)
+
+
+class Narrow(NamedTuple):
+    """Questions as the head reads them: narrow states (T, width), and how alike (T, 3 L)."""
+
+    rows: Sequence[Question]
+    asked: Sequence[Tensor]
+    paragraphs: Sequence[Tensor]
+    alike: Sequence[Tensor]
+    extents: Sequence[Sequence[Extent]]
+    which: Sequence[int]
+
+
+def narrowed(data: Read, found: Basis) -> Narrow:
+    """Return the questions narrowed; the same `Basis` for all languages."""
+    mean, axes = found
+    asked, paragraphs = (
+        [(_flat(states) - mean) @ axes for states in some] for some in (data.asked, data.paragraphs)
+    )
+    alike = [likeness(data.paragraphs[k].float(), q.float())
+             for k, q in zip(data.which, data.asked, strict=True)]  # fmt: skip
+    return Narrow(data.rows, asked, paragraphs, alike, data.extents, data.which)
+
+
+def likeness(context: Tensor, asked: Tensor) -> Tensor:
+    """Cosines of a paragraph (L, T, d) with a question (L, S, d), (T, 3 L): of each piece with the
+    most alike of the question, the mean of these around it, and of the mean state around it with
+    the question's. Each column has mean 0 and spread 1.
+    """
+    c, q = F.normalize(context, dim=-1), F.normalize(asked, dim=-1)
+    best = (c @ q.mT).amax(-1)  # (L, T)
+    around = {"kernel_size": NEAR, "stride": 1, "padding": NEAR // 2}
+    near = F.avg_pool1d(best, **around, count_include_pad=False)
+    means = F.normalize(F.avg_pool1d(c.mT, **around), dim=1)  # (L, d, T)
+    whole = F.normalize(q.mean(1), dim=-1)
+    found = torch.cat([best, near, (means * whole[..., None]).sum(1)])
+    return ((found - found.mean(1, keepdim=True)) / (found.std(1, keepdim=True) + 1e-6)).T
+
+
 class SpanHead(nn.Module):
-    """Where an answer begins and ends, from states of a paragraph and of a question.
+    """Where an answer begins and ends, from a paragraph C (T, width) and a question Q (S, width).
 
-        likeness[t] = max over s of cos(c[t], q[s]), at each level
-        found[t]    = sum over s of softmax_s(C[t] . Q[s] / sqrt(width)) Q[s]
-        wanted      = sum over s of softmax_s(ask(Q[s])) Q[s]
-        logits      = ends(conv(conv([C, found, C * found, C * wanted, likeness])))
+        found[t] = sum over s of softmax_s(C[t] . Q[s] / sqrt(width)) Q[s]
+        wanted   = sum over s of softmax_s(ask(Q[s])) Q[s]
+        logits   = ends(conv(conv([C, found, C * found, C * wanted, alike])))
 
-    C and Q are the states through one linear map. Nothing in it knows a word or a language.
+    C and Q come from one linear map. Nothing here knows a word or a language.
     """
 
-    def __init__(self, d_model: int, n_levels: int, width: int = WIDTH, dropout: float = 0.2):
+    def __init__(self, n_alike: int, width: int = WIDTH, dropout: float = 0.2) -> None:
         super().__init__()
-        self.narrow = nn.Sequential(nn.Linear(n_levels * d_model, width), nn.LayerNorm(width))
+        self.same = nn.Linear(width, width)
         self.ask, self.dropout = nn.Linear(width, 1), nn.Dropout(dropout)
-        self.join = nn.Linear(4 * width + 3 * n_levels, width)
+        self.join = nn.Linear(4 * width + n_alike, width)
         self.near = nn.ModuleList(
             nn.Conv1d(width, width, 5, padding=2 * step, dilation=step) for step in (1, 3)
         )
         self.ends = nn.Linear(width, 2)
 
-    def forward(self, context: Tensor, real: Tensor, asked: Tensor, there: Tensor) -> Tensor:
-        """context (B, L, T, d), asked (B, L, S, d), real and there: no padding; (B, T, 2)."""
-        alike = _likeness(context, real, asked, there)
-        c, q = (self.dropout(self.narrow(x.transpose(1, 2).flatten(2))) for x in (context, asked))
-        gone = ~there[:, None]
-        looks = (c @ q.mT / c.shape[-1] ** 0.5).masked_fill(gone, -torch.inf).softmax(-1)
+    def forward(
+        self, context: Tensor, real: Tensor, asked: Tensor, there: Tensor, alike: Tensor
+    ) -> Tensor:
+        """context (B, T, width), asked (B, S, width), alike (B, T, n); logits (B, T, 2).
+
+        real (B, T) and there (B, S): True where there is no padding.
+        """
+        c, q = (self.same(self.dropout(x)) for x in (context, asked))
+        looks = c @ q.mT / c.shape[-1] ** 0.5
+        looks = looks.masked_fill(~there[:, None], -torch.inf).softmax(-1)
         weights = self.ask(q)[..., 0].masked_fill(~there, -torch.inf).softmax(-1)
         found, wanted = looks @ q, weights[:, None] @ q
         x = F.relu(self.join(torch.cat([c, found, c * found, c * wanted, alike], -1)))
@@ -140,49 +201,34 @@ class SpanHead(nn.Module):
         return logits.masked_fill(~real[..., None], -torch.inf)
 
 
-def _likeness(context: Tensor, real: Tensor, asked: Tensor, there: Tensor) -> Tensor:
-    """Cosines with the question: of each piece, of its neighbourhood by the mean of these, and of
-    the neighbourhood's mean state with the question's; (B, T, 3 L), each row of mean 0, spread 1.
-    """
-    c, q = F.normalize(context, dim=-1), F.normalize(asked, dim=-1)
-    best = (c @ q.mT).masked_fill(~there[:, None, None], -1).amax(-1)  # (B, L, T)
-    best = best.masked_fill(~real[:, None], 0)
-    pool = {"kernel_size": NEAR, "stride": 1, "padding": NEAR // 2, "count_include_pad": False}
-    around = F.avg_pool1d(best, **pool)
-    whole = (q * there[:, None, :, None]).sum(2, keepdim=True)
-    near = F.avg_pool1d(c.flatten(0, 1).mT, **pool).mT.unflatten(0, c.shape[:2])
-    means = (F.normalize(near, dim=-1) * F.normalize(whole, dim=-1)).sum(-1)
-    found = torch.cat([best, around, means], 1).mT  # (B, T, 3 L)
-    weight = real[..., None] / real.sum(1)[:, None, None]
-    middle = (found * weight).sum(1, keepdim=True)
-    spread = ((found - middle).square() * weight).sum(1, keepdim=True).sqrt()
-    return (found - middle) / (spread + 1e-6)
-
-
-def batch(data: Read, some: Sequence[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def batch(data: Narrow, some: Sequence[int]) -> tuple[Tensor, ...]:
     """Return what `SpanHead` reads of some questions."""
-    found: list[Tensor] = []
-    for states in ([data.paragraphs[data.which[i]] for i in some], [data.asked[i] for i in some]):
-        rows = nn.utils.rnn.pad_sequence([s.transpose(0, 1) for s in states], batch_first=True)
-        lengths = torch.tensor([s.shape[1] for s in states])
-        found += [rows.transpose(1, 2).float(), torch.arange(rows.shape[1]) < lengths[:, None]]
-    return tuple(found)  # type: ignore[return-value]
+    context, asked, alike = (
+        nn.utils.rnn.pad_sequence([each[i] for i in which], batch_first=True)
+        for each, which in ((data.paragraphs, [data.which[i] for i in some]),
+                            (data.asked, some), (data.alike, some))
+    )  # fmt: skip
+    real, there = (
+        torch.arange(rows.shape[1]) < torch.tensor([len(each) for each in those])[:, None]
+        for rows, those in ((context, [data.alike[i] for i in some]),
+                            (asked, [data.asked[i] for i in some]))
+    )  # fmt: skip
+    return context, real, asked, there, alike
 
 
-def target(data: Read, i: int) -> Extent | None:
+def target(data: Read | Narrow, i: int) -> Extent | None:
     """The first and last piece of the right answer; None where it was cut off."""
     row = data.rows[i]
     return answer_pieces(data.extents[data.which[i]], row.start, row.start + len(row.answer))
 
 
 def learned(
-    data: Read, some: Sequence[int], *, seed: int = 0, epochs: int = 8, size: int = 16,
+    data: Narrow, some: Sequence[int], *, seed: int = 0, epochs: int = 8, size: int = 16,
     lr: float = 2e-3, **more: object,
 ) -> SpanHead:  # fmt: skip
     """Train a head on some of the questions; `more` is for `fit`."""
     torch.manual_seed(seed)
-    n_levels, _, d_model = data.paragraphs[0].shape
-    net = SpanHead(d_model, n_levels)
+    net = SpanHead(data.alike[0].shape[1], data.asked[0].shape[1])
     pairs = [(i, both) for i in some if (both := target(data, i))]
     draw, batches = random.Random(f"questions {seed}"), []
     for _ in range(epochs):
@@ -201,7 +247,7 @@ def learned(
 
 
 @torch.no_grad()
-def answers(net: SpanHead, data: Read, some: Sequence[int], size: int = 32) -> list[str]:
+def answers(net: SpanHead, data: Narrow, some: Sequence[int], size: int = 32) -> list[str]:
     """The answer to each question: the span with the largest sum of logits."""
     said = []
     for k in range(0, len(some), size):
