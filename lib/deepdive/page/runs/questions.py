@@ -15,15 +15,17 @@ paragraph as one text through an encoder that is trained along, is in
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.data.alignment import answer_pieces
+from deepdive.data.text import shuffled
 from deepdive.data.translated import Question
+from deepdive.evaluate.answers_in import answer_f1_in, exact_match_in
 from deepdive.explain.words import read
 from deepdive.page.runs.benchmarks import ROUNDED, Encoder
 from deepdive.published.multilingual_e5 import PASSAGE, QUERY
@@ -33,7 +35,7 @@ from deepdive.training.optim import adam, linear
 
 LEVELS = (6, 12)
 LONGEST = 480  # pieces of a paragraph; the rest is not read
-WIDTH, NEAR = 96, 21  # of the head, and pieces that count as near
+WIDTH, INNER, NEAR = 96, 48, 21  # of narrow states, of the head; pieces that count as near
 SPAN = 20  # pieces of the longest answer that is said
 Extent = tuple[int, int]
 
@@ -172,9 +174,9 @@ class SpanHead(nn.Module):
     C and Q come from one linear map. Nothing here knows a word or a language.
     """
 
-    def __init__(self, n_alike: int, width: int = WIDTH, dropout: float = 0.2) -> None:
+    def __init__(self, n_alike: int, given: int, width: int = INNER, dropout: float = 0.2) -> None:
         super().__init__()
-        self.same = nn.Linear(width, width)
+        self.same = nn.Linear(given, width)
         self.ask, self.dropout = nn.Linear(width, 1), nn.Dropout(dropout)
         self.join = nn.Linear(4 * width + n_alike, width)
         self.near = nn.ModuleList(
@@ -233,7 +235,10 @@ def learned(
     draw, batches = random.Random(f"questions {seed}"), []
     for _ in range(epochs):
         draw.shuffle(pairs)
-        batches += [pairs[k : k + size] for k in range(0, len(pairs), size)]
+        pairs.sort(key=lambda pair: len(data.alike[pair[0]]) // 50)  # of like length together
+        some_more = [pairs[k : k + size] for k in range(0, len(pairs), size)]
+        draw.shuffle(some_more)
+        batches += some_more
 
     def loss(net: nn.Module, chosen: list[tuple[int, Extent]]) -> Tensor:
         logits = net(*batch(data, [i for i, _ in chosen]))
@@ -260,3 +265,49 @@ def answers(net: SpanHead, data: Narrow, some: Sequence[int], size: int = 32) ->
             extents = data.extents[data.which[i]]
             said.append(data.rows[i].context[extents[first][0] : extents[last][1]])
     return said
+
+
+FOLDS, EPOCHS, SHOWN = 5, 8, 4
+
+
+def fold_of(rows: Sequence[Question]) -> list[int]:
+    """The fold of each question: articles are dealt to `FOLDS` folds, the same in all languages."""
+    dealt = shuffled(sorted({row.article for row in rows}), 0)
+    place = {article: i % FOLDS for i, article in enumerate(dealt)}
+    return [place[row.article] for row in rows]
+
+
+def nearby(data: Narrow, some: Sequence[int]) -> list[str]:
+    """What is said without a head: five pieces where the paragraph is most like the question."""
+    said = []
+    for i in some:
+        extents, alike = data.extents[data.which[i]], data.alike[i]
+        at = int(alike[:, alike.shape[1] // 3].argmax())  # around each piece, at the first level
+        first, last = max(0, at - 2), min(len(extents) - 1, at + 2)
+        said.append(data.rows[i].context[extents[first][0] : extents[last][1]])
+    return said
+
+
+def one_fold(
+    languages: Mapping[str, Narrow], fold: int, seed: int, source: str = "en", epochs: int = EPOCHS
+) -> dict[str, Any]:
+    """Learn from the other folds of `source`, and ask this one in all languages.
+
+    exact, f1    language -> for each question of the fold, in per cent
+    nearby       language -> F1 of `nearby`
+    said         language -> the answers to the first questions of the fold
+    """
+    place = fold_of(languages[source].rows)
+    learn, test = (
+        [i for i, f in enumerate(place) if (f == fold) == held] for held in (False, True)
+    )
+    net = learned(languages[source], learn, seed=seed, epochs=epochs, progress=False)
+    found: dict[str, Any] = {"questions": test, "exact": {}, "f1": {}, "nearby": {}, "said": {}}
+    for name, data in languages.items():
+        right, said = [data.rows[i].answer for i in test], answers(net, data, test)
+        found["said"][name] = said[:SHOWN]
+        for key, score, spoken in (("exact", exact_match_in, said), ("f1", answer_f1_in, said),
+                                   ("nearby", answer_f1_in, nearby(data, test))):  # fmt: skip
+            found[key][name] = [round(100 * score(a, b, name))
+                                for a, b in zip(spoken, right, strict=True)]  # fmt: skip
+    return found
