@@ -158,6 +158,7 @@ def plain(text):
     return " ".join(re.findall(r"[^\W\d_]+'?|\d+|[.!?,]", text.lower().replace("’", "'")))
 
 
+# %% Cut into words tags=["fold"]
 cut, test = ([(plain(a), plain(b)) for a, b in some] for some in (drawn, test))
 vocabulary = words_of([[a for a, _ in cut], [b for _, b in cut]], 4000)
 ids = [[vocabulary.encode(side)[:32] for side in both] for both in cut
@@ -345,7 +346,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Read what was kept tags=["surprise", "fold"]
+# %% Read what was kept tags=["fold"]
 import json
 
 from deepdive.evaluate import bootstrap
@@ -375,6 +376,7 @@ def found(kind, size=128, by=""):
     return [*ways, " ".join(f"{x:.1f}" for x in both)]
 
 
+# %% Wrong answers, and what is found tags=["surprise", "fold"]
 HEAD = ["to French", "to English", "both ways, each seed"]
 orders = [sum(of(kind, f"to {way}")[s].count("1") for way in ("French", "English"))
           for s in range(len(of("queue", "apart", 16)))
