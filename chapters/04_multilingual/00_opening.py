@@ -41,10 +41,10 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
        for one in locales], caption="one country in thirteen languages (CLDR's names)")  # fmt: skip
 
 # %% [markdown]
-# 4.1 asks what a model must be told about the language that it reads. 4.2 shares one vocabulary out
-# among twenty-four languages. 4.3 makes lessons of a sentence and its translation, and asks which
-# of them joins *milk* and *lait*. 4.9 writes English in other letters, and so can say what it is
-# that crosses from one language to another.
+# The first page asks what a model must be told about the language that it reads. The second shares
+# one vocabulary out among twenty-four languages. The third makes lessons of a sentence and its
+# translation, and asks which of them joins *milk* and *lait*. The last writes English in other
+# letters, and so can say what it is that crosses from one language to another.
 #
 # Real text is sentences in twenty-four languages (sib200), pairs of translations (Tatoeba), and
 # tagged sentences (ud_english_ewt). Where a page has no network and no data, it works on generated

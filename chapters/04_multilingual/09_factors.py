@@ -95,6 +95,7 @@ def plain(text):
     return " ".join(re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)*'?|[.!?,]", text))
 
 
+# %% Short sentences of frequent words tags=["fold"]
 def sentences(texts, words):
     """Distinct sentences of 4 to 11 words that are all among the most frequent; the words."""
     every = sorted({plain(text) for text in texts})
@@ -195,6 +196,7 @@ def changed(seed, steps, apart=0, n_layers=4, n_heads=4, d_model=WIDTH, **change
     return crossed(readers, (test, [*map(speak, test)]), to_tag, tag_test, moved)
 
 
+# %% The changes
 CHANGES = {
     "nothing": {},
     "a tenth of the words shared": {"share": 0.1}, "half of the words shared": {"share": 0.5},
@@ -263,6 +265,7 @@ def measure_real(language, pairs, seed, steps):
     return crossed([Reader(net, every, 2)] * 2, [*zip(*held, strict=True)], *tags)
 
 
+# %% The kept runs on real languages tags=["fold"]
 real_file = kept("04_multilingual", "real_pairs")
 if profile() == "experiment":
     points = [{"language": name, "pairs": pairs, "seed": seed, "steps": 1500}
@@ -372,7 +375,8 @@ def apart(change, name):
 # is the same vectors with each language's mean off. The two languages lie in different places, in
 # the same shape. And the tagger crosses with them: taught on English alone, it is right on two of
 # three words of the other language with the means off, and on fewer than half as they are.
-#
+
+# %% [markdown]
 # ## Which change breaks it?
 #
 # Now change one thing at a time and train anew. Each run is compared with the unchanged run of its
@@ -436,14 +440,15 @@ table([{"change": change, "found": told(change, "found"), "tags": told(change, "
 # **Order first.** With the last word first, or with each sentence in an order of its own, nearly
 # nothing is found. The words, their frequencies, the sentences are what they were; only who stands
 # on which side of whom is gone. **Then depth:** one layer loses most of what is lost, even one that
-# is twice as wide, and eight layers add to four. **Then text:** with a 64th of the sentences, about
-# 800, half is still found. **Heads hardly matter**, and neither do shared words for what is found:
+# is twice as wide, and eight layers add to four. **Then text:** with a 64th of the sentences half
+# is still found. **Heads hardly matter**, and neither do shared words for what is found:
 # one seed lost four points with half of the words shared, the other won fourteen. (For the tagger
 # they are worth much: a shared word has one row, taught in English.)
 #
 # K et al. found the same in a BERT of full size: overlap hardly matters, depth does, heads do not.
 # Our net is far smaller; the table says how many seeds stand behind each line.
-#
+
+# %% [markdown]
 # ## Two real languages
 #
 # French is not English in other letters: its words are not ours one for one, and stand elsewhere.
@@ -479,7 +484,8 @@ if lines:
 # disguise little. What K et al. call *structure* is: *chat* is not at each place where *cat* is.
 # Whether pairs help is more than one seed can say. A large model of a hundred languages has what
 # this net has not: a thousand times the text, so that even loose likeness is counted often enough.
-#
+
+# %% [markdown]
 # ### Common mistake: to see two clouds, and to call them strangers
 #
 # A tagger that was taught on English states and finds few nouns in the other language looks like a
