@@ -7,7 +7,7 @@
 # pays for whom, and what is it that crosses?
 #
 # <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
-# all its pages together: 1 hour</small>
+# all its pages together: 2 hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -41,10 +41,10 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
        for one in locales], caption="one country in thirteen languages (CLDR's names)")  # fmt: skip
 
 # %% [markdown]
-# The first page asks what a model must be told about the language that it reads. The second shares
-# one vocabulary out among twenty-four languages. The third makes lessons of a sentence and its
-# translation, and asks which of them joins *milk* and *lait*. The last writes English in other
-# letters, and so can say what it is that crosses from one language to another.
+# The first pages ask what a model must be told, who gets how many pieces of one vocabulary, and
+# which lesson joins *milk* and *lait*. Then a sentence and its translation are brought to one
+# place, a model reads letters and has no pieces at all, and an encoder is tested in twenty-four
+# languages. The last page writes English in other letters, and so can say what it is that crosses.
 #
 # Real text is sentences in twenty-four languages (sib200), pairs of translations (Tatoeba), and
 # tagged sentences (ud_english_ewt). Where a page has no network and no data, it works on generated
@@ -57,4 +57,7 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.1 | [One model for many languages](01_one_model.ipynb) | What must it be told? | 15 |
 # | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Who pays for whom? | 15 |
 # | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins words? | 20 |
+# | 4.4 | [Two encoders, one place](04_two_encoders.ipynb) | How are translations found? | 20 |
+# | 4.6 | [Letters as they come](06_letters.ipynb) | Must a model have a vocabulary? | 20 |
+# | 4.7 | [Does it serve every language?](07_benchmarks.ipynb) | How does one measure it? | 20 |
 # | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | Why does it work? | 20 |

@@ -62,6 +62,29 @@ def nearest(queries: Tensor, targets: Tensor) -> Tensor:
     return cosines(queries, targets).argmax(-1)
 
 
+def ratio_scores(table: Tensor, k: int = 4) -> Tensor:
+    """Return each cosine of table (N, M) over the mean cosine of both texts with their neighbours:
+
+        score_ij = c_ij / ((mean of row i's k largest + mean of column j's k largest) / 2)
+
+    A text that is near everything, a *hub*, is near its neighbours too, and loses its advantage.
+    So scores of different rows can be compared, and one threshold serves a whole heap. Raises
+    ValueError unless there are k rows and k columns, and those means are above 0.
+
+    Source: Artetxe and Schwenk 2019, "Margin-based Parallel Corpus Mining with Multilingual
+    Sentence Embeddings", section 3, their ratio; k = 4 is theirs.
+    """
+    if table.ndim != 2 or not 1 <= k <= min(table.shape):
+        raise ValueError(
+            f"table: came with shape {tuple(table.shape)}, expected {k} by {k} or more"
+        )
+    rows, columns = table.topk(k, 1).values.mean(1), table.topk(k, 0).values.mean(0)
+    near = (rows[:, None] + columns) / 2
+    if not (near > 0).all():
+        raise ValueError("table: a mean over neighbours is not above 0; a ratio to it says nothing")
+    return table / near
+
+
 def neighbours(
     table: Tensor, query: Tensor, n: int = 5, without: tuple[int, ...] = ()
 ) -> tuple[Tensor, Tensor]:

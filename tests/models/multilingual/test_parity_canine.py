@@ -128,6 +128,17 @@ def test_the_released_hashes_tell_no_more_apart_than_one() -> None:
     assert len(HashEmbedding(8, 8, 16_381).buckets(letters).unique(dim=0)) == 16_381
 
 
+def test_their_model_reads_two_letters_as_one_too() -> None:
+    """U+4E2D and U+0E2D, 16,384 apart, with the released number of rows."""
+    theirs = reference(CanineModel, CanineConfig, **SIZES | {"num_hash_buckets": 16_384})
+    first, second, third = (
+        of_theirs(theirs, ROWS.masked_fill(ord("z") == ROWS, ord(letter)), None, SEGMENTS)
+        for letter in ("\u4e2d", "\u0e2d", "b")
+    )
+    assert torch.equal(first, second)
+    assert not torch.equal(first, third)
+
+
 def test_the_row_of_the_deep_stack_that_each_character_reads() -> None:
     """Seven characters, a rate of 2: rows are [CLS], 0-1, 2-3; the last group has none."""
     layer = Lengthen(1, 1, lambda x: x, 1e-5).double()

@@ -62,9 +62,12 @@ from deepdive.models.efficient import (
     set_transformer,
 )
 from deepdive.models.multilingual import (
+    canine,
     ernie_m,
+    labse,
     mbert,
     multilingual_transformer,
+    muse,
     rembert,
     unicoder,
     xlm,
@@ -402,6 +405,9 @@ EXAMPLES: dict[str, Example] = {
         32,
     ),
     "ernie_m": _tokens(lambda: ernie_m.ernie_m(ernie_m.TINY)),
+    "labse": _tokens(lambda: labse.labse(labse.TINY)),
+    "muse": _tokens(muse.tiny),
+    "canine": _tokens(lambda: canine.canine(canine.TINY)),
     # attention that costs less
     "sparse_transformer": _mechanism(lambda: attention.StridedAttention(4)),
     "adaptive_span": _mechanism(lambda: attention.AdaptiveSpanAttention(4, 64, ramp=8)),

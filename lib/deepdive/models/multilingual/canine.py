@@ -10,18 +10,17 @@ Long because it holds the record of its three stacks.
 
 Its two trainings (gaps that name word pieces, or characters in turn) are not published as heads.
 
-Parent: mBERT (`deepdive.models.multilingual.mbert`).
+System: canine
+Parent: mbert
 What differs:
 - there is no table of tokens: a code point is hashed eight times, and has an eighth of its row from
-  each table (`HashEmbedding`, `n_hashes`, `n_buckets`);
-- a first layer, in which characters see their own chunk of 128 (`ChunkAttention`, `chunk`);
-- then a strided convolution makes `rate` characters one row, which the deep stack reads
-  (`Shorten`);
-- at last a row for each character again, from its own and from that of its four
-  (`Lengthen`, `kernel`), and one more layer, over the whole text.
-
-Source: Clark et al. 2022, section 3, and their released code. Book: the blog's CANINE. Checkpoints:
-CanineModel, google/canine-s and -c (`deepdive.published.load`).
+  each table (`HashEmbedding`, `n_hashes`, `n_buckets`)
+- a first layer, in which characters see their own chunk of 128 (`ChunkAttention`, `chunk`)
+- then a strided convolution makes `rate` characters one row, which the deep stack reads (`Shorten`)
+- at last a row for each character again, from its own and from that of its four (`Lengthen`,
+  `kernel`), and one more layer, over the whole text
+Source: Clark et al. 2022, section 3, and their released code.
+Book: the blog's CANINE
 """
 
 from __future__ import annotations

@@ -5,17 +5,17 @@ BERT Sentence Embedding".
 
 A sentence and its translation go through the same encoder, each for itself. What it is trained for
 stands in `deepdive.training.objectives.translation_ranking`; first it fills gaps, in one language
-and in pairs of translations.
+and in pairs of translations. Published folders are read by `deepdive.published.sentences`.
 
-Parent: mBERT (`deepdive.models.bert.bert.MULTILINGUAL`).
+System: labse
+Parent: mbert
 What differs:
 - a text is one vector, of length 1: [CLS]'s state, through BERT's pooler (`labse`, `Squashed`)
 - a pair of translations must find each other among all pairs of the batch, by a margin
   (`translation_ranking`)
 - one vocabulary of 501,153 pieces, with letter case, serves 109 languages (`BASE`)
-
-Source: Feng et al. 2022, sections 2 and 3. Book: section 4.1.3.1. Checkpoints: folders of
-sentence-transformers, such as sentence-transformers/LaBSE (`deepdive.published.sentences`).
+Source: Feng et al. 2022, sections 2 and 3.
+Book: 4.1.3.1
 """
 
 from typing import Any

@@ -9,7 +9,8 @@ published are TensorFlow's.
 
 Long because each of three tasks has a part of its own above the encoder.
 
-Parent: the Transformer's encoder (`deepdive.models.transformer.transformer`).
+System: muse
+Parent: transformer
 What differs:
 - a text is one vector: the sum of its states over the root of their number (`root_sum`), or a
   weighted mean with learned weights (`AttentionPooling`)
@@ -17,8 +18,8 @@ What differs:
   those of the batch, chosen wrong answers are candidates too (`additive_margin`, `hard`)
 - entailment is judged from both vectors, their distance and their product (`entails`)
 - a translation must be found among those of the batch, as by LaBSE (`translation_ranking`)
-
-Source: Yang et al. 2020, section 2; the pooling: Cer et al. 2018. Book: section 4.1.3.2.
+Source: Yang et al. 2020, section 2; the pooling: Cer et al. 2018.
+Book: 4.1.3.2
 """
 
 from functools import partial

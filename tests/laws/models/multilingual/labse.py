@@ -11,7 +11,7 @@ from laws import ALONE, ANY_ROWS, Case, NotApplicable, case, random_rows, set_we
 from laws.models.bert.bert import ROW, SMALL
 
 
-@case("labse/Squashed", Squashed)
+@case("labse", Squashed)
 def _() -> Case:
     def identity() -> tuple[Tensor, Tensor]:
         """The matrix 1 on small numbers: tanh leaves them, so their direction is left."""

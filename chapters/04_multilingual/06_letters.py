@@ -1,0 +1,569 @@
+# %% [markdown] tags=["slide"]
+# # Letters as they come
+#
+# Two signs: 中, *middle*, as Chinese writes it, and อ, a letter of the Thai alphabet. A published
+# model for a hundred languages reads text letter by letter and has no vocabulary. It reads these
+# two as the very same thing: put one in the place of the other, and no number of its answer
+# changes. Must a model have a vocabulary? What does it cost to have none, and what does one lose?
+#
+# <small>Before this page: [who gets how many pieces?](02_vocabulary.ipynb), [bytes in the place of
+# pieces](../05_efficient/12_bytes.ipynb) · 20 min to read · a laptop is enough; the longer runs are
+# kept beside the page</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %% Two letters, eight slices tags=["slide", "fold"]
+from deepdive.page.hashed_letters import LENGTHS, hashed_letters, slices
+
+assert slices("中") == slices("อ")
+hashed_letters([("中", "อ"), ("T", "联"), ("今", "車"), ("ス", "点"), ("a", "b")])
+
+# %% [markdown]
+# *A letter is read as a row of numbers in eight slices. Each slice is taken from a table of its
+# own; drawn is which row of the table it is. Full: the same row for both letters. Type two letters
+# of your own, or press a pair.*
+#
+# 1. Find a letter that meets `a` in all eight slices. (The line below says how far apart the
+#    letters of a pair are.)
+# 2. Find two letters that meet in one slice and not in the others. Then switch to eight lengths and
+#    try again.
+#
+# <details><summary>Answers to the two tasks</summary>
+#
+# 1. Any letter whose number is 16,384 or a multiple of that further on: `a` is 97, so 䁡, which is
+#    16,481, or 聡, which is 32,865.
+# 2. With one length there are none: two letters meet in all eight slices or in none. With eight
+#    lengths there are: `A`, which is 65, and 䀾, 16,381 further on. They meet in the first slice.
+#
+# </details>
+#
+# Computers number all signs of all scripts, from 0 to 1,114,111: their **code points**. CANINE
+# (Clark et al. 2022) reads these numbers and nothing else. A table with a row for each would be
+# larger than the rest of the model. So it has eight small tables of 16,384 rows, and a rule that
+# says which row of table $k$ belongs to the code point $c$, a **hash**:
+#
+# $$h_k(c) = (c + 1) \cdot p_k \bmod 16384$$
+#
+# The eight numbers $p_k$ are primes: 31, 43, 59, 61, 73, 97, 103, 113. Where two letters meet in
+# one table, the thought is, the other seven still tell them apart.
+
+# %% [markdown] tags=["slide"]
+# ## By hand: two tables of eight rows
+#
+# Take two tables of 8 rows, and the primes 3 and 5.
+#
+# | $c$ | $(c + 1) \cdot 3 \bmod 8$ | $(c + 1) \cdot 5 \bmod 8$ |
+# |---|---|---|
+# | 1 | 6 | 2 |
+# | 2 | 1 | 7 |
+# | 9 | 30 mod 8 = 6 | 50 mod 8 = 2 |
+#
+# The letters 1 and 9 meet twice. They must: from $c$ to $c + 8$ the first product grows by 24, the
+# second by 40, and both are multiples of 8. Two tables of 8 rows have 64 pairs of slices, and 8 of
+# them are ever used.
+#
+# Now take one row from the second table, so that it has 7. Letter 1 has the rows 6 and 10 mod 7 =
+# 3, letter 9 has 6 and 50 mod 7 = 1. They meet in one table and not in the other. A pair comes
+# again after $8 \cdot 7 = 56$ letters, and not before.
+
+# %% Check it tags=["nbval-check-output", "fold"]
+pairs = [((c + 1) * 3 % 8, (c + 1) * 5 % 8) for c in range(1000)]
+shorter = [((c + 1) * 3 % 8, (c + 1) * 5 % 7) for c in range(1000)]
+assert (pairs[1], pairs[2], pairs[9]) == ((6, 2), (1, 7), (6, 2))
+assert (shorter[1], shorter[9]) == ((6, 3), (6, 1))
+assert slices("a") == slices("䁡") == slices("聡")
+assert sum(a == b for a, b in zip(slices("A", True), slices("䀾", True), strict=True)) == 1
+print(f"8 and 8 rows: {len(set(pairs))} pairs used, 8 and 7 rows: {len(set(shorter))}")
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Eight tables of 16,384 rows. Unicode has about 140,000 letters, digits, marks and other "
+    "signs. How many of them have a row that is theirs alone?",
+    ["all: there are 16,384 to the power of 8 rows", "about 128,000, all but the first 16,384",
+     "about 16,000", "not one"],
+    answer=3,
+    explain="The eight hashes repeat together, every 16,384 letters. So there are 16,384 different "
+    "rows and no more, and each of them belongs to several signs.",
+    key="04_multilingual/hashed",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### Who has a row alone: open this once you have predicted
+
+# %% The mend, in three lines tags=["surprise"]
+import torch
+
+from deepdive.layers.hashed import PRIMES, HashEmbedding
+
+
+class EightLengths(HashEmbedding):
+    """Table k has a length of its own: 16,381, 16,369, ..., 16,319, all of them prime."""
+
+    def buckets(self, tokens):
+        return (tokens.unsqueeze(-1) + 1) * torch.tensor(PRIMES[:8]) % torch.tensor(LENGTHS)
+
+
+# %% Count the rows of all signs tags=["surprise", "fold"]
+import unicodedata
+from collections import Counter
+
+from deepdive.page.tables import table
+
+signs = torch.tensor([c for c in range(0x110000) if unicodedata.category(chr(c))[0] in "LMNPS"])
+counts = []
+for name, hashed in (("as released", HashEmbedding(8)), ("eight lengths", EightLengths(8))):
+    _, times = hashed.buckets(signs).unique(dim=0, return_counts=True)
+    counts.append([name, len(times), int((times == 1).sum()), int(times.min()), int(times.max())])
+assert [row[1:3] for row in counts] == [[16_384, 0], [len(signs)] * 2]
+table(counts, ["tables", "different rows", "signs alone with theirs", "fewest signs a row", "most"],
+      caption=f"{len(signs):,} signs of Unicode {unicodedata.unidata_version}")  # fmt: skip
+
+# %% [markdown] tags=["surprise"]
+# Not one. Eight hashes with one length do what one hash does: they tell 16,384 letters apart, and
+# each row is shared by five signs at least. Make each table a few rows shorter, each by another
+# number, and every sign has a row of its own; two letters then meet in one slice of eight at most.
+#
+# Does the model notice? A sentence with either letter:
+
+# %% Two sentences, one answer tags=["surprise"]
+from deepdive.models.multilingual import canine
+
+
+def read(text, model):
+    """The states of a text, as CANINE reads it: code points, between its two marks."""
+    with torch.no_grad():
+        return model(torch.tensor([[0xE000, *map(ord, text), 0xE001]]))
+
+
+torch.manual_seed(0)
+small = canine.canine(d_model=64, n_heads=4, n_layers=2, d_ff=128, dropout=0.0).eval()
+first, second, third = (read(f"She wrote {x} on the wall.", small) for x in "中อb")
+print("中 and อ: all states equal,", torch.equal(first, second))
+print("中 and b: all states equal,", torch.equal(first, third))
+assert torch.equal(first, second)
+assert not torch.equal(first, third)
+
+# %% [markdown] tags=["surprise"]
+# Weights cannot mend it: these are drawn by lot, and it is so for any. (A test of this project says
+# the same of the model in the library `transformers`.) Who meets whom in real text:
+
+# %% Letters that share a row, in 24 languages tags=["surprise", "fold"]
+from deepdive.data.translated import SIB200, sib200
+from deepdive.page.profile import profile
+
+real = profile() != "ci"
+if real:
+    texts = {x: [*sib200(x, "train", None).texts, *sib200(x, "test", None).texts] for x in SIB200}
+else:
+    from deepdive.page.runs.vocabularies import country_names
+
+    names = {"en": "eng_Latn", "zh": "zho_Hans", "ja": "jpn_Jpan", "th": "tha_Thai"}
+    texts = {names[code]: some for code, some in country_names([*names])[0].items()}
+seen = {x: Counter("".join(some)) for x, some in texts.items()}
+
+
+def meeting(letters):
+    """The groups of letters that share a row."""
+    groups = {}
+    for letter in sorted(letters):
+        groups.setdefault(ord(letter) % 16_384, []).append(letter)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+# %% Inside one language, and between them tags=["surprise", "fold"]
+together = sum(seen.values(), Counter())
+everywhere = meeting(together)
+print(f"{len(seen)} languages, {len(together):,} different characters; "
+      f"{sum(map(len, everywhere))} of them share a row with another")  # fmt: skip
+lines = []
+for x, letters in seen.items():
+    own = sorted(meeting(letters), key=lambda group: -min(letters[c] for c in group))
+    if own:
+        lines.append([SIB200[x], len(letters), len(own), "  ".join(map("/".join, own[:5]))])
+table(lines, ["language", "characters", "groups on one row", "the most frequent"],
+      caption="characters of one language that share a row")  # fmt: skip
+
+# %% [markdown] tags=["surprise"]
+# Most who meet are strangers: a Thai letter seldom stands where a Chinese one could, and the
+# neighbours say which of the two it was. But 今, *now*, and 車, *car*, stand in the same Japanese
+# texts, and ス, a syllable, shares its row with 点, *point*. In Chinese texts a capital T is also
+# the 联 of *union*. With these tables Clark et al. are ahead of a comparable mBERT on TyDi QA,
+# questions in eleven languages. So one can live with it. What it costs, nobody can read from that.
+
+# %% [markdown] tags=["slide"]
+# ## By hand: four letters, one row
+#
+# Letters are many. A sentence of 30 pieces has about 120 letters, and each layer works for each
+# row. Let one row that goes through one layer be one unit of work:
+#
+# | | rows | layers | work |
+# |---|---|---|---|
+# | pieces | 30 | 12 | 360 |
+# | letters | 120 | 12 | 1,440 |
+#
+# CANINE reads 120 letters, and its twelve deep layers read 30 rows. A first layer lets letters see
+# their neighbours. Then a **convolution** makes one row of each four letters. After the deep layers
+# another one gives each letter the row of its four beside its own, and a last layer works on
+# letters again.
+
+# %% The way of twelve letters tags=["slide", "fold"]
+from deepdive.page.diagrams import ROLES, svg, text
+from deepdive.page.plotting import show
+
+STEP, said = 23, "She wrote it"
+levels = {20: "letters", 78: "first layer", 138: "12 deep layers", 198: "last layer"}
+drawn = []
+for y, name in levels.items():
+    many = 3 if "deep" in name else 12
+    wide = 12 * STEP / many
+    role = "key" if "deep" in name else "query"
+    drawn += [f'<rect x="{4 + k * wide:g}" y="{y - 14}" width="{wide - 3:g}" height="28" '
+              f'fill="{ROLES[role]}" fill-opacity="0.2" stroke="{ROLES[role]}"/>'
+              for k in range(many)]  # fmt: skip
+    drawn.append(text(340, y, name, 15))
+drawn += [text(4 + (k + 0.43) * STEP, 20, letter, 15) for k, letter in enumerate(said)]
+for k in range(12):  # letter to letter, four letters to their row, the row to its four letters
+    x, middle = 4 + (k + 0.43) * STEP, 4 + (k // 4 + 0.48) * 4 * STEP
+    for y, (a, b) in {34: (x, x), 92: (x, middle), 152: (middle, x)}.items():
+        drawn.append(f'<path d="M{a:g} {y}L{b:g} {y + 32}" stroke="currentColor" fill="none"/>')
+show(svg(400, 220, drawn), "Twelve letters, a layer of twelve rows, three rows in the deep layers, "
+     "each made of four, and a last layer of twelve rows.")  # fmt: skip
+
+# %% [markdown]
+# *(Left out: the lines from each letter around the deep layers to its own row in the last one, and
+# a row for the mark with which a text begins.)*
+#
+# | CANINE | rows | layers | work |
+# |---|---|---|---|
+# | first and last layer | 120 | 2 | 240 |
+# | four letters to one row | 30 | | 10 |
+# | twelve deep layers | 30 | 12 | 360 |
+# | back to letters | 120 | | 80 |
+# | together | | | 690 |
+#
+# Twice the work of pieces, half the work of letters in every layer. And the table of pieces is
+# gone.
+
+# %% Count it tags=["fold", "nbval-check-output"]
+from deepdive.models.bert import bert
+from deepdive.page.flops import count_flops
+
+D = 64
+shape = {"d_model": D, "d_ff": 4 * D, "n_heads": 4, "n_layers": 12, "n_segments": 1}
+models = {
+    "pieces": (bert.bert(vocab_size=100, **shape), 30, 360, 12 * 30**2),
+    "letters": (bert.bert(vocab_size=100, **shape), 120, 1440, 12 * 120**2),
+    "CANINE": (canine.canine(n_buckets=128, **shape), 120, 690, 12 * 30**2 + 128**2 + 120**2),
+}
+for name, (model, rows, work, pairs) in models.items():
+    with torch.no_grad():
+        counted = count_flops(lambda m=model, n=rows: m.eval()(torch.full((1, n), 65)))
+    by_hand = 2 * 12 * D**2 * work + 4 * D * pairs  # a unit is 12 D^2 products; pairs come on top
+    assert abs(counted / by_hand - 1) < 0.01
+    print(f"{name}: {work} by hand, and the library does as many operations")
+
+# %% [markdown] tags=["slide"]
+# ## Who pays?
+#
+# Pieces are cut where text is plenty, so some languages need more of them for the same sentence. Is
+# a reader of letters fairer? The 701 sentences of [SIB-200](https://arxiv.org/abs/2309.07445) to
+# learn from stand in 24 languages, translated by people. For each we count the rows that the deep
+# layers read: pieces with XLM-R's vocabulary of 250,002, letters by fours as CANINE, bytes as
+# [ByT5](../05_efficient/12_bytes.ipynb).
+
+# %% tags=["fold"]
+predict(
+    "English is 1. What does the dearest of the other 23 languages pay, where letters are counted?",
+    ["about 1.2", "about 2", "about 3, as with bytes"],
+    answer=0,
+    explain="Alphabets of all scripts need about as many letters for a sentence. Languages that "
+    "write syllables or words with one sign need far fewer, and nobody needs many more.",
+    key="04_multilingual/letters",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### Who pays how much: open this once you have predicted
+
+# %% Count rows tags=["surprise", "fold"]
+from functools import cache
+
+import numpy as np
+
+READERS = {"pieces": "XLM-R's pieces", "letters": "letters / 4", "bytes": "bytes"}
+
+
+@cache
+def cutter_of_100_languages():
+    from deepdive.published.multilingual_e5 import e5_tokenizer  # XLM-R's vocabulary
+
+    return e5_tokenizer()
+
+
+@cache
+def rows_of(language, reader, count):
+    """How many rows each sentence is to the deep layers."""
+    some = sib200(language, "train", None).texts[:count]
+    size = {"pieces": lambda text: len(cutter_of_100_languages().encode(text)),
+            "letters": lambda text: len(text) / 4,
+            "bytes": lambda text: len(text.encode())}  # fmt: skip
+    return np.array([size[reader](text) for text in some])
+
+
+# %% Count them beside English tags=["surprise", "fold"]
+def paid(language, count, readers=tuple(READERS)):
+    """Rows a sentence, and those beside English with what 95 % of draws of sentences say."""
+    draws = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), 2000)
+    found = {"sentences": count}
+    for reader in readers:
+        own, english = (rows_of(x, reader, count) for x in (language, "eng_Latn"))
+        ratios = draws @ own / (draws @ english)
+        ends = np.quantile(ratios, (0.025, 0.975))
+        found[reader] = [round(float(x), 4) for x in (own.mean(), own.sum() / english.sum(), *ends)]
+    return found
+
+
+# %% Keep what was counted tags=["surprise", "fold"]
+import json
+
+from deepdive.page.experiments import kept, sweep
+
+file, DATA = kept("04_multilingual", "letters"), "sib200, ud_english_ewt"
+if profile() == "experiment":
+    sweep(lambda language: paid(language, 701), [{"language": x} for x in SIB200], file, data=DATA)
+rows_kept = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
+payers = {row["language"]: row for row in rows_kept if "language" in row}
+if real:  # the same code on some of the sentences, without the pieces
+    print({x: paid(x, 50, ["letters"])["letters"][1] for x in ("tha_Thai", "zho_Hans")})
+
+# %% Rows beside English tags=["surprise", "slide", "fold"]
+from matplotlib.figure import Figure
+
+from deepdive.page.plotting import with_alt
+
+figure = Figure(figsize=(5.6, 6.4))
+axes = figure.add_subplot()
+order = sorted(payers, key=lambda x: payers[x]["letters"][1])
+for reader, mark in zip(READERS, "osx", strict=True):
+    middle, low, high = (np.array([payers[x][reader][k] for x in order]) for k in (1, 2, 3))
+    axes.errorbar(middle, range(len(order)), xerr=[middle - low, high - middle], fmt=mark,
+                  label=READERS[reader], markersize=6, linewidth=1)  # fmt: skip
+axes.set_yticks(range(len(order)), [SIB200[x] for x in order])
+axes.axvline(1, color="grey", linewidth=0.8)
+axes.set(xscale="log", xlabel="rows beside English")
+axes.set_xticks([0.25, 0.5, 1, 2, 3], ["1/4", "1/2", "1", "2", "3"])
+axes.minorticks_off()
+axes.legend(loc="upper left")
+with_alt(figure, "Rows of the deep layers beside English, 24 languages, three readers. Letters "
+         "lie near 1 or far left of it, bytes reach almost 3, most pieces lie a little right of 1."
+         )  # fmt: skip
+
+# %% In numbers tags=["surprise", "fold"]
+lines = []
+for reader, name in READERS.items():
+    by = sorted(payers, key=lambda x: payers[x][reader][1])
+    for x in (by[0], by[-1]) if by else ():
+        mean_rows, ratio, low, high = payers[x][reader]
+        lines.append([name, SIB200[x], f"{mean_rows:.1f}", f"{ratio:.2f} [{low:.2f}, {high:.2f}]"])
+table(lines, ["rows are", "cheapest, then dearest", "rows a sentence", "beside English [95%]"],
+      caption="the two ends for each reader; 701 sentences drawn again")  # fmt: skip
+
+# %% tags=["surprise", "fold"]
+for x in ("eng_Latn", "zho_Hans", "tha_Thai", "yor_Latn") if payers else ():
+    print(f"{SIB200[x]:8}", *(f"{name} {payers[x][r][0]:6.1f}" for r, name in READERS.items()))
+over = {r: sum(row[r][2] > 1.25 for row in payers.values()) for r in READERS}
+print("languages that pay a quarter more than English or worse, intervals included:", over)
+
+
+# %% [markdown] tags=["surprise"]
+# *A mark is what a language's 701 sentences take beside the same ones in English. Bars, hardly
+# longer than the marks, hold 95% of the values for sentences drawn with replacement.*
+#
+# English pays about the same either way: 30.1 pieces a sentence, 32.5 rows of four letters. The
+# others part. In pieces Yoruba pays 2.29 times what English pays, in bytes Thai pays 2.79 times. In
+# letters nobody pays more than 1.20. No vocabulary had to be cut for that, so nobody had to bring
+# text for it.
+#
+# At the other end Chinese takes 11.0 rows a sentence, a third of what English takes. That is less a
+# gift than it looks. Four Latin letters are less than a word, and four Chinese characters are two
+# words or more, which one row has to hold. Whether it can, a count does not say.
+
+# %% [markdown]
+# **So must a model have a vocabulary, what does it cost to have none, and what does one lose?** No:
+# hashes give every letter of every script a row, and nobody has to bring text so that pieces are
+# cut. It costs work: 690 units in the place of 360 for an English sentence, though the deep layers
+# read no more rows than with pieces. And what CANINE loses is not due to having no vocabulary.
+# 中 and อ are one to it because eight tables have one length. With eight lengths they would be two.
+
+
+# %% [markdown] tags=["aside"]
+# ## What differs
+
+# %%
+from deepdive.house.atlas import compare
+
+compare("canine")
+
+# %% [markdown]
+# *Grey is as it was, lit is new, dashed is gone.*
+#
+# | | mBERT | CANINE |
+# |---|---|---|
+# | reads | 119,547 pieces | code points, by eight hashes (`HashEmbedding`) |
+# | before deep layers | nothing | a layer in chunks of 128; four letters to a row (`Shorten`) |
+# | after them | nothing | a row for each letter again, and one more layer (`Lengthen`) |
+# | learns by | filling gaps of pieces | filling gaps of pieces (CANINE-S) or letters (CANINE-C) |
+#
+# A trait of the released code that one has to know to get its numbers: the first of its deep rows
+# is that of its first mark alone, so that the last four letters of a text have none. They are read
+# by the last layer only.
+#
+# ```sh
+# deepdive show canine
+# ```
+
+# %% [markdown] tags=["aside"]
+# ## Common mistake: two spellings of one letter
+#
+# No tokeniser, so nothing to prepare. But Unicode writes `é` in two ways: as one code point, and as
+# an `e` with an accent behind it. They look alike, and to a reader of letters they are two texts:
+
+# %% tags=["nbval-check-output"]
+one, two = "café", "cafe\u0301"
+print(one, two, len(one), len(two), one == two)
+same = unicodedata.normalize("NFC", two)
+assert same == one
+assert not torch.equal(read(one, small)[:, 4], read(two, small)[:, 4])
+
+# %% [markdown]
+# **Symptom:** a model that was good on one corpus is worse on the same words from another source.
+# **Remedy:** `unicodedata.normalize("NFC", text)` for training and use alike. XLM-R's tokeniser
+# does such things by a table that is a part of its vocabulary.
+
+# %% [markdown] tags=["aside"]
+# ## In practice
+#
+# | you have | take |
+# |---|---|
+# | clean text in large languages, little time to learn | pieces |
+# | a language for which nobody cut pieces | letters or bytes |
+# | text to be written, not only read | bytes, as [ByT5](../05_efficient/12_bytes.ipynb) does |
+# | labels for parts of words, or for single letters | letters: each has a state of its own |
+#
+# - On TyDi QA Clark et al. report 5.7 points of F1 above a comparable mBERT.
+# - A limit of 2,048 letters, as CANINE's, is about 500 pieces of English.
+# - Hash into tables of different lengths, or mix the bits of the number first. One length and a
+#   factor are one hash, however many factors there are.
+# - Test a hash on the letters that you will read, before training: it takes a second.
+
+# %% [markdown] tags=["aside"]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Why do `T` and `联` meet in all eight tables?
+#
+#    <details><summary>Answer</summary>
+#
+#    Their numbers, 84 and 32,852, are twice 16,384 apart, so that every product grows by a multiple
+#    of 16,384.
+#
+#    </details>
+# 2. Would sixteen tables of 16,384 rows help, with sixteen primes?
+#
+#    <details><summary>Answer</summary>
+#
+#    No: each of them repeats every 16,384 letters, and so do all together.
+#
+#    </details>
+# 3. Why do the twelve deep layers of CANINE not read each letter?
+#
+#    <details><summary>Answer</summary>
+#
+#    They would do four times the work, and sixteen times as many pairs in attention.
+#
+#    </details>
+# 4. Why is there a last layer on letters again?
+#
+#    <details><summary>Answer</summary>
+#
+#    Answers are about letters and words: where a span begins, which kind a word is. A row of four
+#    letters may hold the end of one word and the beginning of the next.
+#
+#    </details>
+# 5. In letters Chinese pays a third of what English pays. Who gains from that?
+#
+#    <details><summary>Answer</summary>
+#
+#    The bill of the deep layers. Each of their rows then stands for four characters, two words or
+#    more, and has no more numbers than a row of English.
+#
+#    </details>
+
+# %% [markdown] tags=["aside"]
+# ## Exercises
+#
+# 1. *(pencil, 4 min)* Two tables of 6 and 4 rows, and the primes 5 and 7. After how many letters do
+#    both slices come again?
+#
+#    <details><summary>Answer</summary>
+#
+#    After 12, the least common multiple. 6 and 4 share a factor, so it is not 24.
+#
+#    </details>
+# 2. *(pencil, 5 min)* CANINE with eight letters a row, for the 120 letters from above. How much
+#    work is it?
+#
+#    <details><summary>Answer</summary>
+#
+#    The deep layers read 15 rows: 180. First and last layer 240 as before. To shorten, 8 letters
+#    for each of 15 rows: 10 again. Back to letters 80. Together 510.
+#
+#    </details>
+
+# %%
+# The answers to the first two exercises, checked.
+found = [((c + 1) * 5 % 6, (c + 1) * 7 % 4) for c in range(48)]
+assert len(set(found)) == 12
+assert found[12:24] == found[:12]
+assert 12 * 15 + 2 * 120 + 15 * 8 // 12 + 120 * 8 // 12 == 510
+assert (ord("联") - ord("T")) == 2 * 16_384
+print("both answers hold")
+
+# %% [markdown]
+# ## In three sentences
+#
+# A model of letters gives each code point a row by hashes into a few small tables, and makes four
+# letters one row, so that its deep layers work as little as a reader of pieces. CANINE's eight
+# tables have one length, so that its eight hashes do what one does, and every sign shares its row;
+# eight lengths would part them all. For the same 701 sentences no language of 24 pays more than
+# 1.20 times what English pays in letters, where it is up to 2.29 times in pieces and 2.79 in bytes.
+#
+# ## Further reading
+#
+# - Clark, Garrette, Turc and Wieting (2022), *CANINE: Pre-training an Efficient Tokenization-Free
+#   Encoder for Language Representation*: section 3 is the model.
+# - Xue et al. (2022), *ByT5: Towards a Token-Free Future with Pre-trained Byte-to-Byte Models*: the
+#   other way to have no vocabulary.
+#
+# <small>The blog's CANINE</small>

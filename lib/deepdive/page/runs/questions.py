@@ -1,0 +1,313 @@
+"""Question answering across languages, over a frozen encoder: learned in English, asked in others.
+
+    read = read_all(encoder, xquad("en", None), levels=(6, 12))
+    data = narrowed(read, basis(read))
+    net = learned(data, chosen, seed=0)                    # from some articles' questions
+    answers(net, data, others)                             # the words that it marks
+
+The encoder reads a question and a paragraph each for itself, so that every paragraph is read once.
+Only a small head sees both: for each piece of the paragraph it takes the pieces of the question
+that are most alike, and says where the answer begins and ends. SQuAD's usual way, question and
+paragraph as one text through an encoder that is trained along, is in
+`deepdive.training.tasks.finetuning`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.data.alignment import answer_pieces
+from deepdive.data.text import shuffled
+from deepdive.data.translated import Question
+from deepdive.evaluate.answers_in import answer_f1_in, exact_match_in
+from deepdive.explain.words import read
+from deepdive.page.runs.benchmarks import ROUNDED, Encoder
+from deepdive.published.multilingual_e5 import PASSAGE, QUERY
+from deepdive.tokenizers.xlmr import XLMRTokenizer
+from deepdive.training import fit
+from deepdive.training.optim import adam, linear
+
+LEVELS = (6, 12)
+LONGEST = 480  # pieces of a paragraph; the rest is not read
+WIDTH, INNER, NEAR = 96, 48, 21  # of narrow states, of the head; pieces that count as near
+SPAN = 20  # pieces of the longest answer that is said
+Extent = tuple[int, int]
+
+
+def pieces_of(tokenizer: XLMRTokenizer, text: str) -> tuple[list[int], list[Extent]]:
+    """Return the pieces of a text, and where each stands in it, [begin, end).
+
+    A word that has an unknown piece gives all of its pieces the extent of the word.
+    """
+    letters: list[str] = []
+    origin: list[int] = []  # of each letter, after the tokeniser's changes
+    for place, char in enumerate(text):
+        for letter in tokenizer.changes.get(char, char):
+            letters.append(letter)
+            origin.append(place)
+    ids: list[int] = []
+    extents: list[Extent] = []
+    begin = 0
+    for word in "".join(letters).split(" "):
+        found = tokenizer.encode(word) if word else []
+        strings = [tokenizer.vocab[i].replace("▁", "") for i in found]
+        whole = "".join(strings) == word
+        at = begin
+        for i, string in zip(found, strings, strict=True):
+            # a ▁ alone stands with the letter behind it
+            first, last = (at, at + max(1, len(string))) if whole else (begin, begin + len(word))
+            ids.append(i)
+            extents.append((origin[first], origin[last - 1] + 1))
+            at += len(string)
+        begin += len(word) + 1
+    return ids, extents
+
+
+class Read(NamedTuple):
+    """Questions that were read: states of their pieces, and of their paragraphs (N, L, T, d)."""
+
+    rows: Sequence[Question]
+    asked: Sequence[Tensor]
+    paragraphs: Sequence[Tensor]
+    extents: Sequence[Sequence[Extent]]  # of a paragraph's pieces
+    which: Sequence[int]  # paragraph of each question
+
+
+def states_of(
+    encoder: Encoder, texts: Sequence[list[int]], front: str, levels: Sequence[int]
+) -> list[Tensor]:
+    """Return the states of texts' pieces, without those of `front`: (L, T, d) each."""
+    tokenizer = encoder.tokenizer
+    marks = [tokenizer.bos, *tokenizer.encode(front)]
+    ids = [torch.tensor([*marks, *text, tokenizer.eos]) for text in texts]
+    found: list[Tensor] = [torch.empty(0)] * len(ids)
+    with torch.autocast("cpu", ROUNDED):
+        for i, passed in read(encoder.model.encoder, ids, "*.embedded", "*.stream"):
+            kept = torch.stack([passed[level] for level in levels])
+            found[i] = kept[:, len(marks) : -1].to(ROUNDED)
+    return found
+
+
+def read_all(encoder: Encoder, rows: Sequence[Question], levels: Sequence[int] = LEVELS) -> Read:
+    """Return the questions and their paragraphs, read; each paragraph once."""
+    contexts = list(dict.fromkeys(row.context for row in rows))
+    cut = [pieces_of(encoder.tokenizer, text) for text in contexts]
+    ids, extents = zip(*[(i[:LONGEST], e[:LONGEST]) for i, e in cut], strict=True)
+    asked = [encoder.tokenizer.encode(row.question) for row in rows]
+    place = {text: i for i, text in enumerate(contexts)}
+    return Read(
+        rows, states_of(encoder, asked, QUERY, levels),
+        states_of(encoder, ids, PASSAGE, levels), extents, [place[row.context] for row in rows],
+    )  # fmt: skip
+
+
+class Basis(NamedTuple):
+    """A linear map that narrows states, found without labels: (x - mean) @ axes."""
+
+    mean: Tensor
+    axes: Tensor
+
+
+def basis(data: Read, width: int = WIDTH) -> Basis:
+    """Return the directions in which the paragraphs' pieces spread most, each of spread 1."""
+    x = torch.cat([_flat(states) for states in data.paragraphs])
+    mean = x.mean(0)
+    values, vectors = torch.linalg.eigh((x - mean).T @ (x - mean) / len(x))
+    return Basis(mean, vectors[:, -width:] / values[-width:].sqrt())
+
+
+def _flat(states: Tensor) -> Tensor:
+    """(L, T, d) -> (T, L d)."""
+    return states.float().transpose(0, 1).flatten(1)
+
+
+class Narrow(NamedTuple):
+    """Questions as the head reads them: narrow states (T, width), and how alike (T, 3 L)."""
+
+    rows: Sequence[Question]
+    asked: Sequence[Tensor]
+    paragraphs: Sequence[Tensor]
+    alike: Sequence[Tensor]
+    extents: Sequence[Sequence[Extent]]
+    which: Sequence[int]
+
+
+def narrowed(data: Read, found: Basis) -> Narrow:
+    """Return the questions narrowed; the same `Basis` for all languages."""
+    mean, axes = found
+    asked, paragraphs = (
+        [(_flat(states) - mean) @ axes for states in some] for some in (data.asked, data.paragraphs)
+    )
+    alike = [likeness(data.paragraphs[k].float(), q.float())
+             for k, q in zip(data.which, data.asked, strict=True)]  # fmt: skip
+    return Narrow(data.rows, asked, paragraphs, alike, data.extents, data.which)
+
+
+def likeness(context: Tensor, asked: Tensor) -> Tensor:
+    """Cosines of a paragraph (L, T, d) with a question (L, S, d), (T, 3 L): of each piece with the
+    most alike of the question, the mean of these around it, and of the mean state around it with
+    the question's. Each column has mean 0 and spread 1.
+    """
+    c, q = F.normalize(context, dim=-1), F.normalize(asked, dim=-1)
+    best = (c @ q.mT).amax(-1)  # (L, T)
+    around = {"kernel_size": NEAR, "stride": 1, "padding": NEAR // 2}
+    near = F.avg_pool1d(best, **around, count_include_pad=False)
+    means = F.normalize(F.avg_pool1d(c.mT, **around), dim=1)  # (L, d, T)
+    whole = F.normalize(q.mean(1), dim=-1)
+    found = torch.cat([best, near, (means * whole[..., None]).sum(1)])
+    return ((found - found.mean(1, keepdim=True)) / (found.std(1, keepdim=True) + 1e-6)).T
+
+
+class SpanHead(nn.Module):
+    """Where an answer begins and ends, from a paragraph C (T, width) and a question Q (S, width).
+
+        found[t] = sum over s of softmax_s(C[t] . Q[s] / sqrt(width)) Q[s]
+        wanted   = sum over s of softmax_s(ask(Q[s])) Q[s]
+        logits   = ends(conv(conv([C, found, C * found, C * wanted, alike])))
+
+    C and Q come from one linear map. Nothing here knows a word or a language.
+    """
+
+    def __init__(self, n_alike: int, given: int, width: int = INNER, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.same = nn.Linear(given, width)
+        self.ask, self.dropout = nn.Linear(width, 1), nn.Dropout(dropout)
+        self.join = nn.Linear(4 * width + n_alike, width)
+        self.near = nn.ModuleList(
+            nn.Conv1d(width, width, 5, padding=2 * step, dilation=step) for step in (1, 3)
+        )
+        self.ends = nn.Linear(width, 2)
+
+    def forward(
+        self, context: Tensor, real: Tensor, asked: Tensor, there: Tensor, alike: Tensor
+    ) -> Tensor:
+        """context (B, T, width), asked (B, S, width), alike (B, T, n); logits (B, T, 2).
+
+        real (B, T) and there (B, S): True where there is no padding.
+        """
+        c, q = (self.same(self.dropout(x)) for x in (context, asked))
+        looks = c @ q.mT / c.shape[-1] ** 0.5
+        looks = looks.masked_fill(~there[:, None], -torch.inf).softmax(-1)
+        weights = self.ask(q)[..., 0].masked_fill(~there, -torch.inf).softmax(-1)
+        found, wanted = looks @ q, weights[:, None] @ q
+        x = F.relu(self.join(torch.cat([c, found, c * found, c * wanted, alike], -1)))
+        for conv in self.near:
+            x = x + F.relu(conv(self.dropout(x.masked_fill(~real[..., None], 0)).mT)).mT
+        logits: Tensor = self.ends(x)
+        return logits.masked_fill(~real[..., None], -torch.inf)
+
+
+def batch(data: Narrow, some: Sequence[int]) -> tuple[Tensor, ...]:
+    """Return what `SpanHead` reads of some questions."""
+    context, asked, alike = (
+        nn.utils.rnn.pad_sequence([each[i] for i in which], batch_first=True)
+        for each, which in ((data.paragraphs, [data.which[i] for i in some]),
+                            (data.asked, some), (data.alike, some))
+    )  # fmt: skip
+    real, there = (
+        torch.arange(rows.shape[1]) < torch.tensor([len(each) for each in those])[:, None]
+        for rows, those in ((context, [data.alike[i] for i in some]),
+                            (asked, [data.asked[i] for i in some]))
+    )  # fmt: skip
+    return context, real, asked, there, alike
+
+
+def target(data: Read | Narrow, i: int) -> Extent | None:
+    """The first and last piece of the right answer; None where it was cut off."""
+    row = data.rows[i]
+    return answer_pieces(data.extents[data.which[i]], row.start, row.start + len(row.answer))
+
+
+def learned(
+    data: Narrow, some: Sequence[int], *, seed: int = 0, epochs: int = 8, size: int = 16,
+    lr: float = 2e-3, **more: object,
+) -> SpanHead:  # fmt: skip
+    """Train a head on some of the questions; `more` is for `fit`."""
+    torch.manual_seed(seed)
+    net = SpanHead(data.alike[0].shape[1], data.asked[0].shape[1])
+    pairs = [(i, both) for i in some if (both := target(data, i))]
+    draw, batches = random.Random(f"questions {seed}"), []
+    for _ in range(epochs):
+        draw.shuffle(pairs)
+        pairs.sort(key=lambda pair: len(data.alike[pair[0]]) // 50)  # of like length together
+        some_more = [pairs[k : k + size] for k in range(0, len(pairs), size)]
+        draw.shuffle(some_more)
+        batches += some_more
+
+    def loss(net: nn.Module, chosen: list[tuple[int, Extent]]) -> Tensor:
+        logits = net(*batch(data, [i for i, _ in chosen]))
+        ends = torch.tensor([both for _, both in chosen])
+        return F.cross_entropy(logits.mT.flatten(0, 1), ends.flatten())
+
+    steps = len(batches)
+    fit(net, batches, loss, steps=steps, seed=seed, optimizer=adam(net, lr, weight_decay=0.01),
+        schedule=linear(lr, steps // 10, steps + 1), **more)  # fmt: skip
+    return net.eval()
+
+
+@torch.no_grad()
+def answers(net: SpanHead, data: Narrow, some: Sequence[int], size: int = 32) -> list[str]:
+    """The answer to each question: the span with the largest sum of logits."""
+    said = []
+    for k in range(0, len(some), size):
+        chosen = some[k : k + size]
+        for i, logits in zip(chosen, net(*batch(data, chosen)), strict=True):
+            sums = logits[:, 0, None] + logits[None, :, 1]
+            ones = torch.ones_like(sums)
+            sums = sums.masked_fill((ones.triu() * ones.tril(SPAN - 1)) == 0, -torch.inf)
+            first, last = divmod(int(sums.argmax()), len(sums))
+            extents = data.extents[data.which[i]]
+            said.append(data.rows[i].context[extents[first][0] : extents[last][1]])
+    return said
+
+
+FOLDS, EPOCHS, SHOWN = 5, 8, 4
+
+
+def fold_of(rows: Sequence[Question]) -> list[int]:
+    """The fold of each question: articles are dealt to `FOLDS` folds, the same in all languages."""
+    dealt = shuffled(sorted({row.article for row in rows}), 0)
+    place = {article: i % FOLDS for i, article in enumerate(dealt)}
+    return [place[row.article] for row in rows]
+
+
+def nearby(data: Narrow, some: Sequence[int]) -> list[str]:
+    """What is said without a head: five pieces where the paragraph is most like the question."""
+    said = []
+    for i in some:
+        extents, alike = data.extents[data.which[i]], data.alike[i]
+        at = int(alike[:, alike.shape[1] // 3].argmax())  # around each piece, at the first level
+        first, last = max(0, at - 2), min(len(extents) - 1, at + 2)
+        said.append(data.rows[i].context[extents[first][0] : extents[last][1]])
+    return said
+
+
+def one_fold(
+    languages: Mapping[str, Narrow], fold: int, seed: int, source: str = "en", epochs: int = EPOCHS
+) -> dict[str, Any]:
+    """Learn from the other folds of `source`, and ask this one in all languages.
+
+    exact, f1    language -> for each question of the fold, in per cent
+    nearby       language -> F1 of `nearby`
+    said         language -> the answers to the first questions of the fold
+    """
+    place = fold_of(languages[source].rows)
+    learn, test = (
+        [i for i, f in enumerate(place) if (f == fold) == held] for held in (False, True)
+    )
+    net = learned(languages[source], learn, seed=seed, epochs=epochs, progress=False)
+    found: dict[str, Any] = {"questions": test, "exact": {}, "f1": {}, "nearby": {}, "said": {}}
+    for name, data in languages.items():
+        right, said = [data.rows[i].answer for i in test], answers(net, data, test)
+        found["said"][name] = said[:SHOWN]
+        for key, score, spoken in (("exact", exact_match_in, said), ("f1", answer_f1_in, said),
+                                   ("nearby", answer_f1_in, nearby(data, test))):  # fmt: skip
+            found[key][name] = [round(100 * score(a, b, name))
+                                for a, b in zip(spoken, right, strict=True)]  # fmt: skip
+    return found

@@ -1,0 +1,98 @@
+"""Question answering over a frozen encoder: pieces and their places, the head, what it marks."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from deepdive.data.translated import Question
+from deepdive.page.runs import questions
+from deepdive.page.runs.questions import Narrow, Read, SpanHead
+from deepdive.tokenizers.xlmr import XLMRTokenizer
+
+VOCAB = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁a", "a", "b", "▁ab", "c"]
+SCORES = [0.0, 0, 0, 0, -3, -2, -2.5, -2.5, -1, -2.5]
+
+
+def test_pieces_know_their_places() -> None:
+    tokenizer = XLMRTokenizer(
+        VOCAB, SCORES, ["<pad>", "<s>", "</s>", "<unk>"], {"ﬁ": "ab", "\n": " ", "\x01": ""}
+    )
+    for text in ("ab  c", "a\nﬁ", " abz c", "\x01b ab"):
+        ids, extents = questions.pieces_of(tokenizer, text)
+        assert ids == tokenizer.encode(text)
+        for piece, (begin, end) in zip(ids, extents, strict=True):
+            letters = VOCAB[piece].replace("▁", "")
+            if piece != tokenizer.unk and "ﬁ" not in text and "z" not in text:
+                assert not letters or text[begin:end] == letters
+    assert questions.pieces_of(tokenizer, "a ﬁ")[1] == [(0, 1), (2, 3)]
+    unknown = questions.pieces_of(tokenizer, "c abz")[1]
+    assert set(unknown[-2:]) == {(2, 5)}  # a word with an unknown piece is one extent
+
+
+def data(n: int = 12) -> Narrow:
+    """Paragraphs of ten random states; the answer is the piece that is like the question."""
+    torch.manual_seed(1)
+    rows, asked, paragraphs, alike, extents = [], [], [], [], []
+    for i in range(n):
+        context = torch.randn(10 + i % 3, 6)
+        at = i % 9
+        question = torch.stack([context[at], context[at]])
+        rows.append(Question(str(i), "x", "?", "abcdefghijkl", "abcdefghijkl"[at], at))
+        asked.append(question)
+        paragraphs.append(context)
+        cosines = F.normalize(context, dim=-1) @ F.normalize(question[0], dim=-1)
+        alike.append(cosines[:, None])
+        extents.append([(k, k + 1) for k in range(len(context))])
+    return Narrow(rows, asked, paragraphs, alike, extents, [*range(n)])
+
+
+def test_it_learns_to_point() -> None:
+    known = data()
+    net = questions.learned(known, range(12), epochs=60, lr=5e-3, progress=False)
+    assert questions.answers(net, known, [*range(12)]) == [row.answer for row in known.rows]
+    again = questions.learned(known, range(12), epochs=2, progress=False)
+    same = questions.learned(known, range(12), epochs=2, progress=False)
+    assert torch.equal(again.ends.weight, same.ends.weight)
+
+
+def test_padding_changes_nothing() -> None:
+    known = data()
+    torch.manual_seed(0)
+    net = SpanHead(1, 6).eval()
+    alone = net(*questions.batch(known, [0]))
+    longer = net(*questions.batch(known, [0, 2]))
+    assert torch.allclose(alone[0], longer[0, :10], atol=1e-6)
+    assert (longer[0, 10:] == -torch.inf).all()
+
+
+def test_the_best_span_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = data(1)
+    logits = torch.randn(1, 10, 2)
+    monkeypatch.setattr(questions, "SPAN", 3)
+    said = questions.answers(lambda *_: logits, known, [0])[0]  # type: ignore[arg-type]
+    best = max(((logits[0, i, 0] + logits[0, j, 1]).item(), i, j)
+               for i in range(10) for j in range(i, min(10, i + 3)))  # fmt: skip
+    assert said == "abcdefghijkl"[best[1] : best[2] + 1]
+
+
+def test_likeness_by_loops() -> None:
+    context, asked = torch.randn(2, 30, 5), torch.randn(2, 4, 5)
+    found = questions.likeness(context, asked)
+    assert found.shape == (30, 6)
+    best = torch.stack([
+        torch.stack([max(F.cosine_similarity(context[k, t], asked[k, s], dim=0) for s in range(4))
+                     for t in range(30)]) for k in range(2)])  # fmt: skip
+    around = torch.stack([best[:, max(0, t - 10) : t + 11].mean(1) for t in range(30)], 1)
+    for column, wanted in zip(found.T[:4], torch.cat([best, around]), strict=True):
+        assert torch.allclose(column, (wanted - wanted.mean()) / wanted.std(), atol=1e-4)
+    assert torch.allclose(found.mean(0), torch.zeros(6), atol=1e-5)
+
+
+def test_the_basis_spreads_all_directions_alike() -> None:
+    states = [torch.randn(2, 50, 4) * torch.tensor([1.0, 2, 3, 4]) for _ in range(4)]
+    read = Read([], [torch.randn(2, 3, 4)], states, [], [])
+    found = questions.basis(read, 5)
+    x = (torch.cat([s.transpose(0, 1).flatten(1) for s in states]) - found.mean) @ found.axes
+    assert torch.allclose(x.T @ x / len(x), torch.eye(5), atol=1e-3)
