@@ -418,8 +418,8 @@ table(rows_of_gains, ["change", "more found of 100"],
 
 # %% [markdown]
 # The margin brings about five more of a hundred. A lower scale, another way to go on asking of
-# pairs that are barely right, brings about one, and the interval reaches below 0. By rows alone
-# about two are lost, and not only in the direction that was never asked for.
+# pairs that are barely right, brings about one. By rows alone about two are lost, and not only in
+# the direction that was never asked for.
 #
 # ## A heap
 #
@@ -556,7 +556,7 @@ table([[name, loss.item()] for name, loss in tasks.items()], ["task", "loss, unt
 def cost(codes):
     """Bits of ranking, both ways, where pairs with one code have one vector."""
     perfect = torch.eye(4)[codes]
-    return float(translation_ranking(perfect, perfect, margin=0.0)) / log(2)
+    return abs(float(translation_ranking(perfect, perfect, margin=0.0))) / log(2)
 
 
 assert cost([0, 1, 2, 3]) < 1e-6 < 0.9 < cost([0, 0, 2, 3]) < 1.1

@@ -454,7 +454,12 @@ for name, style, label in CURVES:
     axes.plot(range(13), shares, style, label=label, linewidth=2)
 axes.set(xlabel="layer (0: what enters)", ylabel="% right", ylim=(0, 103))
 axes.legend(loc="center left", bbox_to_anchor=(0.0, 0.42), fontsize=9)
-with_alt(figure, "PLACEHOLDER ALT")
+with_alt(
+    figure,
+    "Four curves over layers 0 to 12. The language can be named at every layer, and not "
+    "with the means off. Translations that are found rise from 36 to 96%, with the means off "
+    "from 66 to 98%.",
+)
 
 # %% The same as a table tags=["fold"]
 table([[layer, *(of("layer", layer, name).mean().item() for name, _, _ in CURVES)]
@@ -463,7 +468,11 @@ table([[layer, *(of("layer", layer, name).mean().item() for name, _, _ in CURVES
       formats={label: ".1f" for _, _, label in CURVES}, caption="% right")  # fmt: skip
 
 # %% [markdown]
-# PLACEHOLDER layers
+# A plane can tell the languages apart after every layer, hardly less after the last, where nearly
+# all translations lie together. Meaning does not take the language's place: both are there, in
+# different directions. With the means off the probe is where chance is, one in six; and after every
+# layer more translations are found than before, most after the first ones. Already among the
+# vectors that enter, 66 of 100 find their English: the vocabulary's pieces lie together too.
 #
 # ## Retrieval, before and after
 #
