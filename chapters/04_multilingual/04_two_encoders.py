@@ -43,7 +43,8 @@ pull_and_rank(PAIRS, seed=7)
 # %% [markdown]
 # *Dots: English, diamonds: French, a number for each pair. Right: the cosine of each sentence (row)
 # with each translation (column); a cell is filled by its share of the row, and the largest of a row
-# is framed, green where it is the right one. Drag a point, or choose it below and turn it.*
+# is framed, green where it is the right one. Drag a point, or choose it below and turn it. Cosines
+# are multiplied by the scale (1 over the temperature) before the softmax.*
 #
 # 1. Press *pull: 20 steps* twice. Each step brings both ends of every line nearer to each other.
 #    Where do the six pairs end?

@@ -471,8 +471,8 @@ table([[layer, *(of("layer", layer, name).mean().item() for name, _, _ in CURVES
 # A plane can tell the languages apart after every layer, hardly less after the last, where nearly
 # all translations lie together. Meaning does not take the language's place: both are there, in
 # different directions. With the means off the probe is where chance is, one in six; and after every
-# layer more translations are found than before, most after the first ones. Already among the
-# vectors that enter, 66 of 100 find their English: the vocabulary's pieces lie together too.
+# layer more translations are found than before. Already among the vectors that enter, 66 of 100
+# find their English; names and numbers, which many languages write alike, may do much of that.
 #
 # ## Retrieval, before and after
 #

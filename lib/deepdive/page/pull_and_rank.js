@@ -77,7 +77,7 @@ const drawGrid = table => {
       return `<rect x="${left + 2}" y="${top + 2}" width="${cell - 4}" height="${cell - 4}" `
         + `fill="${COLOURS.share}" fill-opacity="${(all[i][j] * 0.6).toFixed(2)}" `
         + `stroke="${frame}" stroke-width="3"/>`
-        + letter(left + cell / 2, top + cell / 2 + 5, fixed(x, 2));
+        + letter(left + cell / 2, top + cell / 2 + 5, fixed(x, 1));
     }).join("");
   }).join("");
 };

@@ -147,7 +147,7 @@ def _grid(one: Sequence[Point], other: Sequence[Point]) -> str:
                 f'<rect x="{x + 2}" y="{y + 2}" width="{cell - 4}" height="{cell - 4}" '
                 f'fill="{ROLES["residual"]}" fill-opacity="{share * 0.6:.2f}" stroke="{colour}" '
                 f'stroke-width="3"/>'
-                + _number(x + cell / 2, y + cell / 2 + 5, f"{row[j]:.2f}".replace("-", "−"))
+                + _number(x + cell / 2, y + cell / 2 + 5, f"{row[j]:.1f}".replace("-", "−"))
             )
     return "".join(marks)
 
@@ -200,7 +200,7 @@ translations">{grid}</svg></div>
 <output>{count}</output></label>
 <label>margin <input type="range" min="0" max="0.6" step="0.05" value="{margin}">
 <output>{margin:.2f}</output></label>
-<label>scale, 1 / temperature <input type="range" min="1" max="20" step="1" value="{scale}">
+<label>scale <input type="range" min="1" max="20" step="1" value="{scale}">
 <output>{scale:g}</output></label>
 <label>turn <select>{options}</select><input type="range" min="0" max="360" step="3" value="0"
  aria-label="its direction"></label></div>
