@@ -154,6 +154,7 @@ else:
     drawn, test = numbers[:700], numbers[700:]
 
 
+# %% Cut into words tags=["fold"]
 def plain(text):
     """Words in lower case, numbers and marks, set apart by spaces."""
     return " ".join(re.findall(r"[^\W\d_]+'?|\d+|[.!?,]", text.lower().replace("’", "'")))
@@ -368,6 +369,7 @@ def hits(kind, what, size=128):
     return torch.tensor([[100.0 * (c == "1") for c in one] for one in of(kind, what, size)]).mean(0)
 
 
+# %% A row of the tables tags=["surprise", "fold"]
 def found(kind, size=128, by=""):
     """The row of a table: in percent, both ways, with intervals; the seeds apart."""
     ways = [bootstrap(hits(kind, f"to {way}{by}", size)) for way in ("French", "English")]
@@ -376,6 +378,7 @@ def found(kind, size=128, by=""):
     return [*ways, " ".join(f"{x:.1f}" for x in both)]
 
 
+# %% What the number of wrong answers does tags=["surprise", "fold"]
 HEAD = ["to French", "to English", "both ways, each seed"]
 orders = [sum(of(kind, f"to {way}")[s].count("1") for way in ("French", "English"))
           for s in range(len(of("queue", "apart", 16)))

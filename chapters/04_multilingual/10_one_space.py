@@ -45,6 +45,7 @@ LEARN = pick(ci=701, laptop=250, gpu=701) if profile() != "experiment" else 701
 FOUR = ("eng_Latn", "fra_Latn", "zho_Hans", "yor_Latn")
 
 
+# %% Its vectors tags=["fold"]
 def e5(texts):
     """The vectors (N, 384) of multilingual-e5-small, of length 1; matrices with half the digits."""
     from deepdive.published.multilingual_e5 import QUERY
@@ -70,6 +71,7 @@ def pretended(language, part):
     return said + 0.5 * torch.randn(n, 24, generator=draw) + 1.2 * place
 
 
+# %% Kept, where it takes long tags=["fold"]
 def stored(name, texts):
     """Their vectors; in the profile `experiment` they are kept, so that it can go on."""
     file = workdir() / f"{name}.safetensors"
@@ -301,6 +303,7 @@ def heap_of_all(way):
     return heap(way, list(SIB200))
 
 
+# %% All of them tags=["fold"]
 file = kept("04_multilingual", "one_space")
 points = [*({"what": "heap", "of": language} for language in SIB200),
           *({"what": "tatoeba", "of": code} for code in CODES),
@@ -349,6 +352,7 @@ def of(what, which, name):
                          for c in row[name]])  # fmt: skip
 
 
+# %% The ten lowest of twenty-four tags=["surprise", "fold"]
 languages = [row["of"] for row in kept_rows if row["what"] == "heap"]
 order = sorted(languages, key=lambda one: of("heap", one, "translation ").mean().item())
 lines = [[SIB200.get(one, "all 24"), of("heap", one, "own ").mean().item(),

@@ -31,6 +31,10 @@ from deepdive.page.palette import ROLES, painted
 
 SIDE, RADIUS = 300, 112  # of each drawing; of the circle
 MARGIN, SCALE = 0.0, 5.0  # at first
+COLOURS = {
+    "dot": "key", "diamond": "weight", "right": "value", "wrong": "query", "grey": "score",
+    "share": "residual",
+}  # fmt: skip
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 Point = tuple[float, float]
 
@@ -42,7 +46,11 @@ def pull_and_rank(pairs: Sequence[tuple[str, str]], seed: int = 0) -> Html:
     """
     if not 2 <= len(pairs) <= 6:
         raise ValueError(f"pairs: came {len(pairs)}, expected 2 to 6")
-    spec = {"pairs": [list(pair) for pair in pairs], "at": angles(len(pairs), seed)}
+    spec = {
+        "pairs": [list(pair) for pair in pairs],
+        "at": angles(len(pairs), seed),
+        "colours": {name: ROLES[role] for name, role in COLOURS.items()},
+    }
     given = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
     name = f"pr{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     one, other = ([(math.cos(a), math.sin(a)) for a in side] for side in spec["at"])
