@@ -43,7 +43,8 @@ pull_and_rank(PAIRS, seed=7)
 # %% [markdown]
 # *Dots: English, diamonds: French, a number for each pair. Right: the cosine of each sentence (row)
 # with each translation (column); a cell is filled by its share of the row, and the largest of a row
-# is framed, green where it is the right one. Drag a point, or choose it below and turn it.*
+# is framed, green where it is the right one. Drag a point, or choose it below and turn it. Cosines
+# are multiplied by the scale (1 over the temperature) before the softmax.*
 #
 # 1. Press *pull: 20 steps* twice. Each step brings both ends of every line nearer to each other.
 #    Where do the six pairs end?
@@ -153,12 +154,12 @@ else:
     drawn, test = numbers[:700], numbers[700:]
 
 
+# %% Cut into words tags=["fold"]
 def plain(text):
     """Words in lower case, numbers and marks, set apart by spaces."""
     return " ".join(re.findall(r"[^\W\d_]+'?|\d+|[.!?,]", text.lower().replace("’", "'")))
 
 
-# %% Cut into words tags=["fold"]
 cut, test = ([(plain(a), plain(b)) for a, b in some] for some in (drawn, test))
 vocabulary = words_of([[a for a, _ in cut], [b for _, b in cut]], 4000)
 ids = [[vocabulary.encode(side)[:32] for side in both] for both in cut
@@ -346,7 +347,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Read what was kept tags=["fold"]
+# %% Read what was kept tags=["surprise", "fold"]
 import json
 
 from deepdive.evaluate import bootstrap
@@ -368,6 +369,7 @@ def hits(kind, what, size=128):
     return torch.tensor([[100.0 * (c == "1") for c in one] for one in of(kind, what, size)]).mean(0)
 
 
+# %% A row of the tables tags=["surprise", "fold"]
 def found(kind, size=128, by=""):
     """The row of a table: in percent, both ways, with intervals; the seeds apart."""
     ways = [bootstrap(hits(kind, f"to {way}{by}", size)) for way in ("French", "English")]
@@ -376,7 +378,7 @@ def found(kind, size=128, by=""):
     return [*ways, " ".join(f"{x:.1f}" for x in both)]
 
 
-# %% Wrong answers, and what is found tags=["surprise", "fold"]
+# %% What the number of wrong answers does tags=["surprise", "fold"]
 HEAD = ["to French", "to English", "both ways, each seed"]
 orders = [sum(of(kind, f"to {way}")[s].count("1") for way in ("French", "English"))
           for s in range(len(of("queue", "apart", 16)))
@@ -420,8 +422,8 @@ table(rows_of_gains, ["change", "more found of 100"],
 
 # %% [markdown]
 # The margin brings about five more of a hundred. A lower scale, another way to go on asking of
-# pairs that are barely right, brings about one, and the interval reaches below 0. By rows alone
-# about two are lost, and not only in the direction that was never asked for.
+# pairs that are barely right, brings about one. By rows alone about two are lost, and not only in
+# the direction that was never asked for.
 #
 # ## A heap
 #
@@ -558,7 +560,7 @@ table([[name, loss.item()] for name, loss in tasks.items()], ["task", "loss, unt
 def cost(codes):
     """Bits of ranking, both ways, where pairs with one code have one vector."""
     perfect = torch.eye(4)[codes]
-    return float(translation_ranking(perfect, perfect, margin=0.0)) / log(2)
+    return abs(float(translation_ranking(perfect, perfect, margin=0.0))) / log(2)
 
 
 assert cost([0, 1, 2, 3]) < 1e-6 < 0.9 < cost([0, 0, 2, 3]) < 1.1

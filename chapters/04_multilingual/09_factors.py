@@ -131,6 +131,7 @@ print(banner("English sides of tatoeba_eng_fra, _deu, _nld, _cmn (real)" if real
 print(f"{len(rest):,} sentences to learn from, {len(test):,} for the test, "
       f"{len(vocabulary) - 5:,} words")  # fmt: skip
 
+
 # %% Tagged words tags=["fold"]
 from collections import Counter
 

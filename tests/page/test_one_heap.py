@@ -11,7 +11,7 @@ from browser import DESK, PHONE, Reader, Size
 from deepdive.page.markup import Html
 from deepdive.page.one_heap import KINDS, one_heap
 
-TEXTS = [["a cat", "a <dog>", "it is late"], ["un chat", "un chien", "il est tard"],
+TEXTS = [["a cat", "a <dog>", "it is late"], ["un chat", "un chien", "il est tard " * 9],
          ["猫", "狗", "晚了"]]  # fmt: skip
 PLACES = torch.tensor([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [-3.0, -3.0, 0.5]])
 FAR = torch.tensor([0.0, 0.0, 20.0])

@@ -112,7 +112,7 @@ def _gloss(spec: Mapping[str, Any], language: int, at: int) -> str:
 
 _STYLE = """
 .oh { max-width: 44rem; font: 1rem/1.4 system-ui, sans-serif; margin: .4em 0; }
-.oh-controls { display: grid; gap: .4em; }
+.oh-controls { display: grid; gap: .4em; grid-template-columns: minmax(0, 1fr); }
 .oh-controls[hidden] { display: none; }
 .oh label { display: flex; flex-wrap: wrap; gap: .3em .6em; align-items: center; }
 .oh select { font: inherit; color: inherit; background: transparent; min-height: 2.4rem;

@@ -6,10 +6,6 @@ const [count, margin, scale, turn] = box.querySelectorAll("input");
 const shown = [...box.querySelectorAll("output")], choice = box.querySelector("select");
 const listed = [...box.querySelectorAll("li")];
 const SIDE = 300, RADIUS = 112, RATE = 0.1, LEAST = 0.05;
-const COLOURS = {
-  dot: "#0072B2", diamond: "#E69F00", right: "#009E73", wrong: "#D55E00", grey: "#8a8a8a",
-  share: "#56B4E9",
-};
 let own, common, steps;
 
 const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
@@ -53,14 +49,14 @@ const letter = (x, y, value, big = 15) => `<text x="${+x.toFixed(1)}" y="${+y.to
   + `font-size="${big}" text-anchor="middle" fill="currentColor">${value}</text>`;
 const mark = (k, [x, y]) => (k
   ? `<path class="pr-end" d="M${g(x, y - 9)}L${g(x + 9, y)}L${g(x, y + 9)}L${g(x - 9, y)}Z" `
-    + `fill="${COLOURS.diamond}"/>`
-  : `<circle class="pr-end" cx="${x}" cy="${y}" r="8" fill="${COLOURS.dot}"/>`);
+    + `fill="${spec.colours.diamond}"/>`
+  : `<circle class="pr-end" cx="${x}" cy="${y}" r="8" fill="${spec.colours.dot}"/>`);
 const drawCircle = at => {
   const way = circle.querySelector(".pr-way").outerHTML;
   circle.innerHTML = way + at[0].map((_, i) => {
     const ends = [0, 1].map(k => place(at[k][i]));
     const line = `<line x1="${ends[0][0]}" y1="${ends[0][1]}" x2="${ends[1][0]}" `
-      + `y2="${ends[1][1]}" stroke="${COLOURS.grey}" stroke-dasharray="4 4"/>`;
+      + `y2="${ends[1][1]}" stroke="${spec.colours.grey}" stroke-dasharray="4 4"/>`;
     return line + [0, 1].map(k => {
       const [x, y] = place(at[k][i].map(v => 1.22 * v));
       return mark(k, ends[k]) + letter(x, y + 5, i + 1, 16);
@@ -73,11 +69,11 @@ const drawGrid = table => {
     const best = row.indexOf(Math.max(...row)), middle = 30 + cell * (i + 0.5);
     return letter(16, middle + 5, i + 1) + letter(middle, 20, i + 1) + row.map((x, j) => {
       const left = 30 + cell * j, top = 30 + cell * i;
-      const frame = j !== best ? "none" : i === j ? COLOURS.right : COLOURS.wrong;
+      const frame = j !== best ? "none" : i === j ? spec.colours.right : spec.colours.wrong;
       return `<rect x="${left + 2}" y="${top + 2}" width="${cell - 4}" height="${cell - 4}" `
-        + `fill="${COLOURS.share}" fill-opacity="${(all[i][j] * 0.6).toFixed(2)}" `
+        + `fill="${spec.colours.share}" fill-opacity="${(all[i][j] * 0.6).toFixed(2)}" `
         + `stroke="${frame}" stroke-width="3"/>`
-        + letter(left + cell / 2, top + cell / 2 + 5, fixed(x, 2));
+        + letter(left + cell / 2, top + cell / 2 + 5, fixed(x, 1));
     }).join("");
   }).join("");
 };

@@ -31,6 +31,10 @@ from deepdive.page.palette import ROLES, painted
 
 SIDE, RADIUS = 300, 112  # of each drawing; of the circle
 MARGIN, SCALE = 0.0, 5.0  # at first
+COLOURS = {
+    "dot": "key", "diamond": "weight", "right": "value", "wrong": "query", "grey": "score",
+    "share": "residual",
+}  # fmt: skip
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 Point = tuple[float, float]
 
@@ -42,7 +46,11 @@ def pull_and_rank(pairs: Sequence[tuple[str, str]], seed: int = 0) -> Html:
     """
     if not 2 <= len(pairs) <= 6:
         raise ValueError(f"pairs: came {len(pairs)}, expected 2 to 6")
-    spec = {"pairs": [list(pair) for pair in pairs], "at": angles(len(pairs), seed)}
+    spec = {
+        "pairs": [list(pair) for pair in pairs],
+        "at": angles(len(pairs), seed),
+        "colours": {name: ROLES[role] for name, role in COLOURS.items()},
+    }
     given = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
     name = f"pr{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     one, other = ([(math.cos(a), math.sin(a)) for a in side] for side in spec["at"])
@@ -147,7 +155,7 @@ def _grid(one: Sequence[Point], other: Sequence[Point]) -> str:
                 f'<rect x="{x + 2}" y="{y + 2}" width="{cell - 4}" height="{cell - 4}" '
                 f'fill="{ROLES["residual"]}" fill-opacity="{share * 0.6:.2f}" stroke="{colour}" '
                 f'stroke-width="3"/>'
-                + _number(x + cell / 2, y + cell / 2 + 5, f"{row[j]:.2f}".replace("-", "−"))
+                + _number(x + cell / 2, y + cell / 2 + 5, f"{row[j]:.1f}".replace("-", "−"))
             )
     return "".join(marks)
 
@@ -200,7 +208,7 @@ translations">{grid}</svg></div>
 <output>{count}</output></label>
 <label>margin <input type="range" min="0" max="0.6" step="0.05" value="{margin}">
 <output>{margin:.2f}</output></label>
-<label>scale, 1 / temperature <input type="range" min="1" max="20" step="1" value="{scale}">
+<label>scale <input type="range" min="1" max="20" step="1" value="{scale}">
 <output>{scale:g}</output></label>
 <label>turn <select>{options}</select><input type="range" min="0" max="360" step="3" value="0"
  aria-label="its direction"></label></div>
