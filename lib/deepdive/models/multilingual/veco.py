@@ -16,8 +16,7 @@ What differs:
   none (`PluggedBlock`);
 - a sentence can be read beside another (`Veco.beside`).
 
-Source: Luo et al. 2021, sections 2.1 and 2.2. Book: section 4.1.4. Checkpoints: none in a form that
-transformers reads.
+Source: Luo et al. 2021. Book: section 4.1.4. Checkpoints: none in a form that transformers reads.
 """
 
 from functools import partial

@@ -17,7 +17,7 @@ def hide_run(
     lengths: int64 (B,), at least 1 each. Raises ValueError for others, and for a share that is no
     probability.
 
-    Source: Song et al. 2019, sections 3.2 and 4.1 (half of the sentence).
+    Source: Song et al. 2019 (half of the sentence).
     """
     check_rate(share)
     if lengths.ndim != 1 or not len(lengths) or lengths.min() < 1:
@@ -39,7 +39,7 @@ def split_run(
 
     What the encoder sees the decoder does not: it must ask. With a run of one token the decoder
     reads masks alone, and fills a gap as BERT does; with all tokens the encoder reads masks alone,
-    and the decoder is a language model (the paper's table 1).
+    and the decoder is a language model (as the paper says).
 
     tokens: int64 (B, T), padded. hidden: bool (B, T), one run a row. Raises TypeError or ValueError
     for what does not fit, and for a row without a run or with two.
@@ -48,7 +48,7 @@ def split_run(
     >>> [x.tolist() for x in split_run(row, run, mask=1)]
     [[[5, 1, 1, 1, 9]], [[1, 1, 6, 7, 1]], [[0, 6, 7, 8, 0]]]
 
-    Source: Song et al. 2019, section 3.2. Their released code lets a tenth of the hidden tokens
+    Source: Song et al. 2019. Their released code lets a tenth of the hidden tokens
     stand and draws a tenth anew, as BERT does, and leaves the decoder's masks out, keeping places.
     """
     if tokens.dtype != torch.int64 or tokens.ndim != 2:

@@ -38,7 +38,7 @@ def plugged_loss(
     each the mean over its gaps. p(. | x') reads x' alone; p(. | x', y') also looks, in every layer,
     at the last states of y', read alone. score: states (B, T, d) -> logits (B, T, V).
 
-    Without translations y is the sentence that follows x. Source: Luo et al. 2021, section 2.2.
+    Without translations y is the sentence that follows x. Source: Luo et al. 2021.
     """
     x, y = (model(side.tokens, side.real) for side in (first, second))
     x_beside = model.beside(first.tokens, first.real, y, second.real)

@@ -37,8 +37,8 @@ def damage(
 ) -> list[int]:
     """**Shuffled** (`shuffle_near`), each token then **dropped** or **blanked** with its rate.
 
-    At reach, drop and blank 0 it is the sentence. Source: Chi et al. 2020, section 3.1.3 (0.1 and
-    0.1, blanks of padding).
+    At reach, drop and blank 0 it is the sentence. Source: Chi et al. 2020 (0.1 and 0.1,
+    blanks of padding).
     """
     return mask_each(
         delete_each(shuffle_near(tokens, reach, draws), drop, draws), mask, blank, draws
@@ -86,7 +86,7 @@ def xnlg_loss(model: nn.Module, first: Side, second: Side, pad: int = 0) -> Tens
     `model.encoder.requires_grad_(False)`; for a task in English alone it stays so, and for one
     whose answers are to be in other languages the decoder is held instead, so that it forgets none.
 
-    Source: Chi et al. 2020, sections 3.1 and 3.2.
+    Source: Chi et al. 2020.
     """
     own = rewriting_loss(model, first.damaged, first, pad)
     own = own + rewriting_loss(model, second.damaged, second, pad)
