@@ -1,4 +1,4 @@
-"""Questions and paragraphs, read by a frozen encoder: states of their pieces, and how alike they are.
+"""Questions and paragraphs, read by a frozen encoder: states of pieces, and how alike they are.
 
     read = read_all(encoder, xquad("en", None), levels=(4, 8, 12))
     data = narrowed(read, basis(read))               # 96 numbers a piece, for `questions.SpanHead`
@@ -19,6 +19,7 @@ from deepdive.data.translated import Question
 from deepdive.explain.words import read
 from deepdive.page.runs.benchmarks import ROUNDED, Encoder
 from deepdive.published.multilingual_e5 import PASSAGE, QUERY
+from deepdive.tokenizers import Tokenizer
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 
 LEVELS = (4, 8, 12)
@@ -27,15 +28,16 @@ WIDTH, NEAR = 96, 21  # of narrow states; pieces that count as near
 Extent = tuple[int, int]
 
 
-def pieces_of(tokenizer: XLMRTokenizer, text: str) -> tuple[list[int], list[Extent]]:
+def pieces_of(tokenizer: Tokenizer, text: str) -> tuple[list[int], list[Extent]]:
     """Return the pieces of a text, and where each stands in it, [begin, end).
 
     A word that has an unknown piece gives all of its pieces the extent of the word.
     """
     letters: list[str] = []
     origin: list[int] = []  # of each letter, after the tokeniser's changes
+    changes = tokenizer.changes if isinstance(tokenizer, XLMRTokenizer) else {}
     for place, char in enumerate(text):
-        for letter in tokenizer.changes.get(char, char):
+        for letter in changes.get(char, char):
             letters.append(letter)
             origin.append(place)
     ids: list[int] = []
@@ -143,9 +145,8 @@ def likeness(context: Tensor, asked: Tensor) -> Tensor:
     """
     c, q = F.normalize(context, dim=-1), F.normalize(asked, dim=-1)
     best = (c @ q.mT).amax(-1)  # (L, T)
-    around = {"kernel_size": NEAR, "stride": 1, "padding": NEAR // 2}
-    near = F.avg_pool1d(best, **around, count_include_pad=False)
-    means = F.normalize(F.avg_pool1d(c.mT, **around), dim=1)  # (L, d, T)
+    near = F.avg_pool1d(best, NEAR, 1, NEAR // 2, count_include_pad=False)
+    means = F.normalize(F.avg_pool1d(c.mT, NEAR, 1, NEAR // 2), dim=1)  # (L, d, T)
     whole = F.normalize(q.mean(1), dim=-1)
     found = torch.cat([best, near, (means * whole[..., None]).sum(1)])
     return ((found - found.mean(1, keepdim=True)) / (found.std(1, keepdim=True) + 1e-6)).T
