@@ -53,6 +53,7 @@ def pieces(slip):
     return re.findall(r"\w+|[^\w\s]", text(*slip).lower())
 
 
+# %% Every slip, in pieces tags=["fold"]
 every = [(language, form, day) for language in SHORT for form in FORMS for day in DAYS]
 vocabulary = {"[PAD]": 0, "[CLS]": 1, **{f"<{each}>": 2 + i for i, each in enumerate(SHORT)}}
 for slip in every:
@@ -98,6 +99,7 @@ def build(way, seed):
     return model
 
 
+# %% What they are given tags=["fold"]
 def inputs(slips, way, told=None):
     """What the model is given; `told` says another language than the slip's."""
     languages = [told or slip[0] for slip in slips]
@@ -302,7 +304,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What it reads: open this once you have predicted
 
-# %% Tell them English tags=["surprise", "fold"]
+# %% Slips that are told wrongly tags=["fold"]
 foreign = [slip for slip in KINDS["in words"] if slip[0] != "en"]
 early = [slip for slip in foreign if slip[2].day <= 12 and slip[2].day != slip[2].month]
 SOUTH = {each: [slip for slip in foreign if slip[0] == each] for each in SHORT[1:]}
@@ -314,6 +316,7 @@ def among_others(model, way):
     return sum(right(model, way, SOUTH[a], b) for a, b in pairs) / len(pairs)
 
 
+# %% Tell them English tags=["surprise", "fold"]
 wrong = {
     NAMES[way]: {
         "right, told English": [right(model, way, foreign, "en") for model in readers[way]],

@@ -175,6 +175,7 @@ def spread(values, digits=1):
     return f"{shown[0]} ({shown[1]} to {shown[2]})"
 
 
+# %% By thirds tags=["fold"]
 lines = []
 for alpha in ALPHAS if rows else ():
     by_third = [[paid(alpha, turn, third(turn, k)) for turn in TURNS] for k in range(3)]
@@ -264,7 +265,7 @@ for x in ("zho_Hans", "jpn_Jpan", "kor_Hang", "rus_Cyrl", "fra_Latn") if rows el
 head = ["", "large, alpha 1", "small, alpha 1", "small, alpha 0.3", "small, alpha 0"]
 table(lines, head, caption="stamps a sentence, and characters that are blots: mean of two worlds")
 
-# %% One world, drawn tags=["surprise", "fold"]
+# %% A bar of the drawing tags=["fold"]
 from deepdive.page.diagrams import ROLES, svg, text
 from deepdive.page.panels import panels
 
@@ -283,6 +284,7 @@ def bar(place, x, now, by_size):
     )
 
 
+# %% One world, drawn tags=["surprise", "fold"]
 def drawn(alpha, world):
     """All languages of a world, the largest customer at the top."""
     alpha, turn = float(alpha), WORLDS[world]

@@ -410,8 +410,10 @@ doubts = of("doubt", "bits") or of("translation", "bits")  # away from the check
 others = of("doubt", "another's") or of("translation", "another's")
 if of("doubt", "bits"):
     assert all(a < b for a, b in zip(of("translation", "bits"), doubts, strict=True))
-    worse, better = ((sum(a) - sum(b)) / 3 for a, b in (
-        (doubts, of("translation", "bits")), (of("translation", "another's"), others)))
+    worse, better = (
+        (sum(a) - sum(b)) / 3
+        for a, b in ((doubts, of("translation", "bits")), (of("translation", "another's"), others))
+    )
     assert 0.4 < worse < 0.7  # half a bit
     assert 3.3 < better < 3.8  # three and a half
 table([["only true ones", *(spread(of("translation", what)) for what in ("bits", "another's"))],
@@ -491,6 +493,7 @@ table([*rows, ["by chance", f"{100 / 300:.1f}"]], ["lesson", "% of words that fi
 #
 # To let a gap look across, forbid its row its own line, and let everything else be as it was. That
 # is one line of code, and wrong. Here is what has reached the gap of *milk* after each layer:
+
 
 # %% Count what a gap has heard
 def heard(mask, gap, layers):
