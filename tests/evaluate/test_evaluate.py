@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 from deepdive.evaluate import (
     accuracy,
     bootstrap,
+    clustered,
     confusion,
     macro_f1,
     mcnemar,
@@ -147,3 +148,21 @@ def test_what_does_not_fit_is_refused() -> None:
         bootstrap([1.0])
     with pytest.raises(ValueError, match="right"):
         mcnemar([2, 1], [0, 1])
+
+
+def test_an_interval_over_groups() -> None:
+    """Groups of one are `bootstrap`'s samples; values that repeat in a group add no sureness."""
+    values = np.random.default_rng(1).normal(size=60)
+    alone, plain = clustered(values, np.arange(60)), bootstrap(values)
+    assert alone.value == pytest.approx(plain.value)
+    assert (alone.low, alone.high) == pytest.approx((plain.low, plain.high), abs=0.03)
+    many = clustered(np.repeat(values, 9), np.repeat(np.arange(60), 9))
+    assert many == pytest.approx(alone)
+    naive = bootstrap(np.repeat(values, 9))
+    assert many.high - many.low > 2 * (naive.high - naive.low)
+    sizes = clustered(
+        [1, 1, 1, 0], ["a", "a", "a", "b"]
+    )  # a group counts as often as it has values
+    assert sizes == (0.75, 0, 1)
+    with pytest.raises(ValueError, match="two groups or more"):
+        clustered([1, 2], ["a", "a"])

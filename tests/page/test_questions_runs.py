@@ -7,9 +7,12 @@ import torch
 import torch.nn.functional as F
 
 from deepdive.data.translated import Question
-from deepdive.page.runs import questions
-from deepdive.page.runs.questions import Narrow, Read, SpanHead
+from deepdive.models.bert import bert
+from deepdive.page.runs import question_states, questions
+from deepdive.page.runs.question_states import Narrow, Read
+from deepdive.page.runs.questions import SpanHead
 from deepdive.tokenizers.xlmr import XLMRTokenizer
+from deepdive.training.tasks.finetuning import finetune
 
 VOCAB = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁a", "a", "b", "▁ab", "c"]
 SCORES = [0.0, 0, 0, 0, -3, -2, -2.5, -2.5, -1, -2.5]
@@ -20,14 +23,14 @@ def test_pieces_know_their_places() -> None:
         VOCAB, SCORES, ["<pad>", "<s>", "</s>", "<unk>"], {"ﬁ": "ab", "\n": " ", "\x01": ""}
     )
     for text in ("ab  c", "a\nﬁ", " abz c", "\x01b ab"):
-        ids, extents = questions.pieces_of(tokenizer, text)
+        ids, extents = question_states.pieces_of(tokenizer, text)
         assert ids == tokenizer.encode(text)
         for piece, (begin, end) in zip(ids, extents, strict=True):
             letters = VOCAB[piece].replace("▁", "")
             if piece != tokenizer.unk and "ﬁ" not in text and "z" not in text:
                 assert not letters or text[begin:end] == letters
-    assert questions.pieces_of(tokenizer, "a ﬁ")[1] == [(0, 1), (2, 3)]
-    unknown = questions.pieces_of(tokenizer, "c abz")[1]
+    assert question_states.pieces_of(tokenizer, "a ﬁ")[1] == [(0, 1), (2, 3)]
+    unknown = question_states.pieces_of(tokenizer, "c abz")[1]
     assert set(unknown[-2:]) == {(2, 5)}  # a word with an unknown piece is one extent
 
 
@@ -79,7 +82,7 @@ def test_the_best_span_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_likeness_by_loops() -> None:
     context, asked = torch.randn(2, 30, 5), torch.randn(2, 4, 5)
-    found = questions.likeness(context, asked)
+    found = question_states.likeness(context, asked)
     assert found.shape == (30, 6)
     best = torch.stack([
         torch.stack([max(F.cosine_similarity(context[k, t], asked[k, s], dim=0) for s in range(4))
@@ -93,6 +96,36 @@ def test_likeness_by_loops() -> None:
 def test_the_basis_spreads_all_directions_alike() -> None:
     states = [torch.randn(2, 50, 4) * torch.tensor([1.0, 2, 3, 4]) for _ in range(4)]
     read = Read([], [torch.randn(2, 3, 4)], states, [], [])
-    found = questions.basis(read, 5)
+    found = question_states.basis(read, 5)
     x = (torch.cat([s.transpose(0, 1).flatten(1) for s in states]) - found.mean) @ found.axes
     assert torch.allclose(x.T @ x / len(x), torch.eye(5), atol=1e-3)
+
+
+def test_one_fold_leaves_its_articles_out() -> None:
+    known = data(20)
+    rows = [row._replace(article=str(i // 2)) for i, row in enumerate(known.rows)]
+    known = known._replace(rows=rows)
+    place = questions.fold_of(rows)
+    assert all(place[i] == place[i + 1] for i in range(0, 20, 2))
+    assert sorted(map(place.count, range(questions.FOLDS))) == [4] * 5
+    row = questions.one_fold({"en": known, "zh": known}, fold=1, seed=0, epochs=2)
+    assert row["questions"] == [i for i, fold in enumerate(place) if fold == 1]
+    for what in ("exact", "f1", "nearby"):
+        assert all(len(some) == 4 for some in row[what].values())
+    assert row["said"]["en"] == row["said"]["zh"]
+
+
+def test_the_usual_reader_learns_from_items() -> None:
+    tokenizer = XLMRTokenizer(VOCAB, SCORES, ["<pad>", "<s>", "</s>", "<unk>"])
+    row = Question("1", "x", "a", "c ab a", "ab", 2)
+    item = questions.joint_item(tokenizer, row)
+    ids, segments = item.sequences[0]
+    begin, end = item.target  # type: ignore[misc]
+    assert tokenizer.decode(ids[begin : end + 1]).strip() == "ab"
+    assert ids.count(tokenizer.eos) == 3
+    assert set(segments) == {0}
+    assert questions.joint_item(tokenizer, row, longest=len(ids) - 4).target == [0, 0]
+    torch.manual_seed(0)
+    net = questions.JointReader(bert.bert(bert.TINY, vocab_size=len(VOCAB)), bert.TINY.d_model)
+    history = finetune(net, [item] * 8, lr=5e-3, epochs=15, size=4, progress=False)
+    assert history.losses[-1] < 0.5 < history.losses[0]

@@ -40,6 +40,33 @@ def bootstrap(values: Any, draws: int = 2000, seed: int = 0, level: float = 0.95
     return Interval(float(found.mean()), float(low), float(high))
 
 
+def clustered(
+    values: Any, groups: Any, draws: int = 2000, seed: int = 0, level: float = 0.95
+) -> Interval:
+    """The mean of `values` (N,), with its interval over samples of whole groups.
+
+    groups: for each value the article, sentence or speaker that it is from. What comes from one
+    group is alike, so a sample of values by themselves would look surer than it is:
+
+        mean of a draw = sum over drawn groups of their values / how many those are
+
+    Source: Davison and Hinkley 1997, section 3.8. Raises ValueError for fewer than two groups, or
+    where values and groups are not as many.
+    """
+    found = np.asarray(values, dtype=np.float64)
+    names, place = np.unique(np.asarray(groups), return_inverse=True)
+    if found.ndim != 1 or place.shape != found.shape or len(names) < 2:
+        raise ValueError(
+            f"values, groups: came with shapes {found.shape} and {place.shape} and {len(names)} "
+            "groups, expected as many, and two groups or more"
+        )
+    sums, sizes = np.bincount(place, found), np.bincount(place)
+    drawn = np.random.default_rng(seed).integers(len(names), size=(draws, len(names)))
+    means = sums[drawn].sum(1) / sizes[drawn].sum(1)
+    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
+    return Interval(float(found.mean()), float(low), float(high))
+
+
 def macro_f1_interval(
     said: Any, true: Any, n_classes: int, *, less: Any = None, draws: int = 1000, seed: int = 0
 ) -> Interval:

@@ -81,7 +81,8 @@ def language_scores(
         told=escape(told(scores[chosen])), wrong=_wrong(scores[chosen].wrong),
         script=script(_SCRIPT, id=name, values=given, chosen=chosen),
     )  # fmt: skip
-    return Html(html, f"[scores of {len(scores)} languages: {said}]")
+    every = ", ".join(f"{score.name} {100 * score.share:.1f} %" for score in scores)
+    return Html(html, f"[scores of {len(scores)} languages: {said} {every}]")
 
 
 def averaged(scores: Sequence[Score]) -> str:

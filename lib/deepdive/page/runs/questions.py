@@ -16,152 +16,25 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.checks import positive
 from deepdive.data.alignment import answer_pieces
 from deepdive.data.text import shuffled
 from deepdive.data.translated import Question
 from deepdive.evaluate.answers_in import answer_f1_in, exact_match_in
-from deepdive.explain.words import read
-from deepdive.page.runs.benchmarks import ROUNDED, Encoder
-from deepdive.published.multilingual_e5 import PASSAGE, QUERY
+from deepdive.page.runs.question_states import Extent, Narrow, Read, pieces_of
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
+from deepdive.training.tasks.finetuning import Item
 
-LEVELS = (6, 12)
-LONGEST = 480  # pieces of a paragraph; the rest is not read
-WIDTH, INNER, NEAR = 96, 48, 21  # of narrow states, of the head; pieces that count as near
+INNER, DROPOUT = 48, 0.2  # of the head
 SPAN = 20  # pieces of the longest answer that is said
-Extent = tuple[int, int]
-
-
-def pieces_of(tokenizer: XLMRTokenizer, text: str) -> tuple[list[int], list[Extent]]:
-    """Return the pieces of a text, and where each stands in it, [begin, end).
-
-    A word that has an unknown piece gives all of its pieces the extent of the word.
-    """
-    letters: list[str] = []
-    origin: list[int] = []  # of each letter, after the tokeniser's changes
-    for place, char in enumerate(text):
-        for letter in tokenizer.changes.get(char, char):
-            letters.append(letter)
-            origin.append(place)
-    ids: list[int] = []
-    extents: list[Extent] = []
-    begin = 0
-    for word in "".join(letters).split(" "):
-        found = tokenizer.encode(word) if word else []
-        strings = [tokenizer.vocab[i].replace("▁", "") for i in found]
-        whole = "".join(strings) == word
-        at = begin
-        for i, string in zip(found, strings, strict=True):
-            # a ▁ alone stands with the letter behind it
-            first, last = (at, at + max(1, len(string))) if whole else (begin, begin + len(word))
-            ids.append(i)
-            extents.append((origin[first], origin[last - 1] + 1))
-            at += len(string)
-        begin += len(word) + 1
-    return ids, extents
-
-
-class Read(NamedTuple):
-    """Questions that were read: states of their pieces, and of their paragraphs (N, L, T, d)."""
-
-    rows: Sequence[Question]
-    asked: Sequence[Tensor]
-    paragraphs: Sequence[Tensor]
-    extents: Sequence[Sequence[Extent]]  # of a paragraph's pieces
-    which: Sequence[int]  # paragraph of each question
-
-
-def states_of(
-    encoder: Encoder, texts: Sequence[list[int]], front: str, levels: Sequence[int]
-) -> list[Tensor]:
-    """Return the states of texts' pieces, without those of `front`: (L, T, d) each."""
-    tokenizer = encoder.tokenizer
-    marks = [tokenizer.bos, *tokenizer.encode(front)]
-    ids = [torch.tensor([*marks, *text, tokenizer.eos]) for text in texts]
-    found: list[Tensor] = [torch.empty(0)] * len(ids)
-    with torch.autocast("cpu", ROUNDED):
-        for i, passed in read(encoder.model.encoder, ids, "*.embedded", "*.stream"):
-            kept = torch.stack([passed[level] for level in levels])
-            found[i] = kept[:, len(marks) : -1].to(ROUNDED)
-    return found
-
-
-def read_all(encoder: Encoder, rows: Sequence[Question], levels: Sequence[int] = LEVELS) -> Read:
-    """Return the questions and their paragraphs, read; each paragraph once."""
-    contexts = list(dict.fromkeys(row.context for row in rows))
-    cut = [pieces_of(encoder.tokenizer, text) for text in contexts]
-    ids, extents = zip(*[(i[:LONGEST], e[:LONGEST]) for i, e in cut], strict=True)
-    asked = [encoder.tokenizer.encode(row.question) for row in rows]
-    place = {text: i for i, text in enumerate(contexts)}
-    return Read(
-        rows, states_of(encoder, asked, QUERY, levels),
-        states_of(encoder, ids, PASSAGE, levels), extents, [place[row.context] for row in rows],
-    )  # fmt: skip
-
-
-class Basis(NamedTuple):
-    """A linear map that narrows states, found without labels: (x - mean) @ axes."""
-
-    mean: Tensor
-    axes: Tensor
-
-
-def basis(data: Read, width: int = WIDTH) -> Basis:
-    """Return the directions in which the paragraphs' pieces spread most, each of spread 1."""
-    x = torch.cat([_flat(states) for states in data.paragraphs])
-    mean = x.mean(0)
-    values, vectors = torch.linalg.eigh((x - mean).T @ (x - mean) / len(x))
-    return Basis(mean, vectors[:, -width:] / values[-width:].sqrt())
-
-
-def _flat(states: Tensor) -> Tensor:
-    """(L, T, d) -> (T, L d)."""
-    return states.float().transpose(0, 1).flatten(1)
-
-
-class Narrow(NamedTuple):
-    """Questions as the head reads them: narrow states (T, width), and how alike (T, 3 L)."""
-
-    rows: Sequence[Question]
-    asked: Sequence[Tensor]
-    paragraphs: Sequence[Tensor]
-    alike: Sequence[Tensor]
-    extents: Sequence[Sequence[Extent]]
-    which: Sequence[int]
-
-
-def narrowed(data: Read, found: Basis) -> Narrow:
-    """Return the questions narrowed; the same `Basis` for all languages."""
-    mean, axes = found
-    asked, paragraphs = (
-        [(_flat(states) - mean) @ axes for states in some] for some in (data.asked, data.paragraphs)
-    )
-    alike = [likeness(data.paragraphs[k].float(), q.float())
-             for k, q in zip(data.which, data.asked, strict=True)]  # fmt: skip
-    return Narrow(data.rows, asked, paragraphs, alike, data.extents, data.which)
-
-
-def likeness(context: Tensor, asked: Tensor) -> Tensor:
-    """Cosines of a paragraph (L, T, d) with a question (L, S, d), (T, 3 L): of each piece with the
-    most alike of the question, the mean of these around it, and of the mean state around it with
-    the question's. Each column has mean 0 and spread 1.
-    """
-    c, q = F.normalize(context, dim=-1), F.normalize(asked, dim=-1)
-    best = (c @ q.mT).amax(-1)  # (L, T)
-    around = {"kernel_size": NEAR, "stride": 1, "padding": NEAR // 2}
-    near = F.avg_pool1d(best, **around, count_include_pad=False)
-    means = F.normalize(F.avg_pool1d(c.mT, **around), dim=1)  # (L, d, T)
-    whole = F.normalize(q.mean(1), dim=-1)
-    found = torch.cat([best, near, (means * whole[..., None]).sum(1)])
-    return ((found - found.mean(1, keepdim=True)) / (found.std(1, keepdim=True) + 1e-6)).T
 
 
 class SpanHead(nn.Module):
@@ -174,10 +47,11 @@ class SpanHead(nn.Module):
     C and Q come from one linear map. Nothing here knows a word or a language.
     """
 
-    def __init__(self, n_alike: int, given: int, width: int = INNER, dropout: float = 0.2) -> None:
+    def __init__(self, n_alike: int, d_input: int, width: int = INNER) -> None:
         super().__init__()
-        self.same = nn.Linear(given, width)
-        self.ask, self.dropout = nn.Linear(width, 1), nn.Dropout(dropout)
+        positive(n_alike=n_alike, d_input=d_input, width=width)
+        self.same = nn.Linear(d_input, width)
+        self.ask, self.dropout = nn.Linear(width, 1), nn.Dropout(DROPOUT)
         self.join = nn.Linear(4 * width + n_alike, width)
         self.near = nn.ModuleList(
             nn.Conv1d(width, width, 5, padding=2 * step, dilation=step) for step in (1, 3)
@@ -226,7 +100,7 @@ def target(data: Read | Narrow, i: int) -> Extent | None:
 
 def learned(
     data: Narrow, some: Sequence[int], *, seed: int = 0, epochs: int = 8, size: int = 16,
-    lr: float = 2e-3, **more: object,
+    lr: float = 2e-3, **more: Any,
 ) -> SpanHead:  # fmt: skip
     """Train a head on some of the questions; `more` is for `fit`."""
     torch.manual_seed(seed)
@@ -311,3 +185,34 @@ def one_fold(
             found[key][name] = [round(100 * score(a, b, name))
                                 for a, b in zip(spoken, right, strict=True)]  # fmt: skip
     return found
+
+
+class JointReader(nn.Module):
+    """SQuAD's usual reader: question and paragraph as one text, and a line on each state.
+
+    logits = ends(encoder(tokens)), (B, T, 2). All weights are trained.
+    Source: Devlin et al. 2019, section 4.2.
+    """
+
+    def __init__(self, encoder: nn.Module, d_model: int) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.encoder, self.ends = encoder, nn.Linear(d_model, 2)
+
+    def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor) -> Tensor:
+        logits: Tensor = self.ends(self.encoder(tokens, mask, segments))
+        return logits
+
+
+def joint_item(tokenizer: XLMRTokenizer, row: Question, longest: int = 384) -> Item:
+    """Return `<s> question </s> </s> paragraph </s>` and the places where the answer begins and
+    ends, 0 and 0 where it was cut off; for `deepdive.training.tasks.finetuning.finetune`.
+    """
+    end = tokenizer.eos
+    front = [tokenizer.bos, *tokenizer.encode(row.question), end, end]
+    ids, extents = pieces_of(tokenizer, row.context)
+    room = longest - len(front) - 1
+    both = answer_pieces(extents[:room], row.start, row.start + len(row.answer))
+    tokens = [*front, *ids[:room], end]
+    target = [len(front) + place for place in both] if both else [0, 0]
+    return Item([(tokens, [0] * len(tokens))], target)
