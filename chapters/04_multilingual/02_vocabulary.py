@@ -135,7 +135,7 @@ import json
 from deepdive.data.translated import SIB200, script, sib200
 from deepdive.page.experiments import kept, sweep
 from deepdive.page.profile import pick, profile
-from deepdive.page.runs.vocabularies import country_names, order, served
+from deepdive.page.runs.unequal import country_names, order, served
 
 ALPHAS, TURNS, TEST = (1.0, 0.7, 0.5, 0.3, 0.0), range(6), 204
 
@@ -376,7 +376,7 @@ table(lines, ["language", "owns", *columns], formats=dict.fromkeys(columns, ".1f
 # losses are counted, so the vocabularies differ; here what they cost is nearly the same.
 
 # %% Ours beside the library's tags=["fold"]
-from deepdive.page.runs.vocabularies import unigram
+from deepdive.page.runs.unequal import unigram
 from deepdive.tokenizers.unigram import UnigramTokenizer
 
 if profile() == "ci":

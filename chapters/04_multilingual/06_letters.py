@@ -176,7 +176,7 @@ real = profile() != "ci"
 if real:
     texts = {x: [*sib200(x, "train", None).texts, *sib200(x, "test", None).texts] for x in SIB200}
 else:
-    from deepdive.page.runs.vocabularies import country_names
+    from deepdive.page.runs.unequal import country_names
 
     names = {"en": "eng_Latn", "zh": "zho_Hans", "ja": "jpn_Jpan", "th": "tha_Thai"}
     texts = {names[code]: some for code, some in country_names([*names])[0].items()}

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from deepdive.data.translated import SIB200
-from deepdive.page.runs.vocabularies import (
+from deepdive.page.runs.unequal import (
     RATIO,
     TURNS,
     country_names,
