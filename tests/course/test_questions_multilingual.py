@@ -17,9 +17,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_20_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [20, 12, 12]
-    assert len(ITEMS) == 44
+def test_there_are_26_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [26, 12, 12]
+    assert len(ITEMS) == 50
 
 
 # -- the numbers
@@ -66,6 +66,18 @@ NUMBERS: Numbers = {
         "(2, 1) and (5, 2)": (*off((3, 4), (1, 3)), *off((6, 1), (1, 3))),
         "(4, 7) and (10, 1)": (3 + 1, 4 + 3, 6 + 4, 1 + 0),
         "both (0.5, 2.5)": off((3, 4), (2.5, 1.5)),
+    },
+    "half-of-the-row": {
+        "50 %": (100 * 2**5 / (2**5 + 2**4 + 2 * 2**3),), "33 %": (100 * 5 / 15,),
+        "57 %": (100 * 2**5 / (2**5 + 2**4 + 2**3),), "25 %": (100 / 4,),
+    },
+    "nothing-is-wrong": {
+        "near 1, as any two sentences": (1,), "near 0, as nothing joins them": (0,),
+        "near -1, since they were pushed apart": (1,),
+    },
+    "numbers-of-a-turn": {
+        "190 and 20": (20 * 19 / 2, 20), "400 and 20": (20 * 20, 20), "380 and 40": (20 * 19, 40),
+        "20 and 1": (20, 1),
     },
     "before-told": {"7": (7,), "10": (7 + 3,), "5": (10 / 2,), "3": (3,)},
     "before-shares": {"2": (COUNCIL,), "5": (10 / 2,), "4": (4,)},

@@ -56,7 +56,7 @@ const drawCircle = at => {
   circle.innerHTML = way + at[0].map((_, i) => {
     const ends = [0, 1].map(k => place(at[k][i]));
     const line = `<line x1="${ends[0][0]}" y1="${ends[0][1]}" x2="${ends[1][0]}" `
-      + `y2="${ends[1][1]}" stroke="${spec.colours.grey}" stroke-dasharray="4 4"/>`;
+      + `y2="${ends[1][1]}" stroke="${spec.colours.thread}" stroke-dasharray="4 4"/>`;
     return line + [0, 1].map(k => {
       const [x, y] = place(at[k][i].map(v => 1.22 * v));
       return mark(k, ends[k]) + letter(x, y + 5, i + 1, 16);

@@ -32,7 +32,7 @@ from deepdive.page.palette import ROLES, painted
 SIDE, RADIUS = 300, 112  # of each drawing; of the circle
 MARGIN, SCALE = 0.0, 5.0  # at first
 COLOURS = {
-    "dot": "key", "diamond": "weight", "right": "value", "wrong": "query", "grey": "score",
+    "dot": "key", "diamond": "weight", "right": "value", "wrong": "query", "thread": "score",
     "share": "residual",
 }  # fmt: skip
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
