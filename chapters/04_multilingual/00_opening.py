@@ -6,8 +6,8 @@
 # hundred of them, were taught a task in one, and did it in the others? What must it be told, who
 # pays for whom, and what is it that crosses?
 #
-# <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read · all
-# its pages together: 1 hour and a quarter</small>
+# <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
+# all its pages together: 1 hour</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -41,10 +41,10 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
        for one in locales], caption="one country in thirteen languages (CLDR's names)")  # fmt: skip
 
 # %% [markdown]
-# 4.1 asks what a model must be told about the language that it reads. 4.2 shares one vocabulary out
-# among twenty-four languages. 4.3 makes lessons of a sentence and its translation, and asks which
-# of them joins *milk* and *lait*. 4.9 writes English in other letters, and so can say what it is
-# that crosses from one language to another.
+# The first page asks what a model must be told about the language that it reads. The second shares
+# one vocabulary out among twenty-four languages. The third makes lessons of a sentence and its
+# translation, and asks which of them joins *milk* and *lait*. The last writes English in other
+# letters, and so can say what it is that crosses from one language to another.
 #
 # Real text is sentences in twenty-four languages (sib200), pairs of translations (Tatoeba), and
 # tagged sentences (ud_english_ewt). Where a page has no network and no data, it works on generated
@@ -57,4 +57,4 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.1 | [One model for many languages](01_one_model.ipynb) | What must it be told? | 15 |
 # | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Who pays for whom? | 15 |
 # | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins words? | 20 |
-# | 4.9 | [What crosses?](09_factors.ipynb) | What makes zero-shot work? | 20 |
+# | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | Why does it work? | 20 |

@@ -53,6 +53,7 @@ def pieces(slip):
     return re.findall(r"\w+|[^\w\s]", text(*slip).lower())
 
 
+# %% Every slip, in pieces tags=["fold"]
 every = [(language, form, day) for language in SHORT for form in FORMS for day in DAYS]
 vocabulary = {"[PAD]": 0, "[CLS]": 1, **{f"<{each}>": 2 + i for i, each in enumerate(SHORT)}}
 for slip in every:
@@ -98,6 +99,7 @@ def build(way, seed):
     return model
 
 
+# %% What they are given tags=["fold"]
 def inputs(slips, way, told=None):
     """What the model is given; `told` says another language than the slip's."""
     languages = [told or slip[0] for slip in slips]
@@ -154,6 +156,15 @@ told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, 
 #    the model the language, by a token or by a row.
 # 2. Choose *in words*, and go through the languages. Does the way of telling matter?
 # 3. Back in digits, move to 25 December. Why does nobody have to tell it now?
+#
+# <details><summary>Answers to the three tasks</summary>
+#
+# 1. Not told, it reads *4/3* as March, which is wrong, and the Spanish *3/4* as April, which is
+#    right. Told, either way, it reads both right.
+# 2. No. Each slip in words is read right, told or not.
+# 3. There is no month 25.
+#
+# </details>
 
 # %% [markdown] tags=["slide"]
 # ## Five slips, by hand
@@ -165,9 +176,9 @@ told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, 
 # | means | 4 March | 3 April | 3 April | 3 April | 3 April |
 #
 # The five slips look the same, so a clerk who is not told has one answer for all of them. The best
-# is April: 4 of 5 are right, and the English one is wrong each time. It does not help that the
-# clerk says *April, with 4 in 5*, for in the end the slip lies in one pile. A clerk who is told is
-# right 5 times of 5.
+# is April: 4 of 5 are right, and the English one is wrong each time. To say *April, with 4 in 5*
+# does not help, for in the end the slip lies on one pile. A clerk who is told is right 5 times of
+# 5.
 #
 # If the same people write the month as a word, no two slips look the same, and both clerks are
 # right 5 times of 5.
@@ -189,11 +200,11 @@ meant
 #
 # - **Not at all.** All languages share the table $E$, and nothing else is done. So are
 #   [mBERT](https://arxiv.org/abs/1810.04805), XLM-R and RemBERT built.
-# - **By a token.** One more piece, `<es>`, stands in front. A model that *writes* cannot do
-#   without: the text that it reads does not say which language is wanted. The multilingual
-#   Transformer has such a token on both sides.
-# - **By a row.** A third table $L$ has a row for each language, added to each piece. XLM does this,
-#   and a text may hold two languages: each piece has the row of its own.
+# - **By a token.** One more piece, `<es>`, stands in front. The multilingual Transformer, which
+#   translates, has such a token on both sides, and a row as well: a model that *writes* must be
+#   told somehow, since the text that it reads does not say which language is wanted.
+# - **By a row.** A third table $L$ has a row for each language, added to each piece. XLM does this.
+#   Its text may hold two languages, since each piece has the row of its own.
 #
 # In code the difference is one line of the embedding:
 
@@ -217,7 +228,7 @@ assert torch.allclose(rows_of(embeddings, tokens, languages), ours, atol=1e-6)
 # ## What each reads on new days
 #
 # About one day in five was kept apart, each together with the day that its digits also name:
-# 3 April with 4 March. Nobody saw these days in any language. And no Swedish slip in digits was
+# 3 April with 4 March. No reader saw these days in any language. And no Swedish slip in digits was
 # seen at all.
 
 # %% Measure what each reads tags=["fold"]
@@ -278,8 +289,9 @@ table(lines, ["months read right", *NAMES.values()],
 # %% [markdown]
 # Where the text shows its language, or needs none, the three are equal. Where it does not, the
 # reader that is not told reads for the majority, and the smaller language pays: most English slips
-# are read as if they were Spanish. Those who are told read them, and Swedish digits too, though
-# they never saw one. It is enough that Swedish is not English.
+# are read as if they were Spanish. (By hand the majority was read right each time. Here it is 79%,
+# for these pairs of numbers are new.) Those who are told read all of them, and Swedish digits too,
+# though they never saw one. It is enough that Swedish is not English.
 #
 # ## Told the wrong language
 #
@@ -302,7 +314,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What it reads: open this once you have predicted
 
-# %% Tell them English tags=["surprise", "fold"]
+# %% Slips that are told wrongly tags=["fold"]
 foreign = [slip for slip in KINDS["in words"] if slip[0] != "en"]
 early = [slip for slip in foreign if slip[2].day <= 12 and slip[2].day != slip[2].month]
 SOUTH = {each: [slip for slip in foreign if slip[0] == each] for each in SHORT[1:]}
@@ -314,6 +326,7 @@ def among_others(model, way):
     return sum(right(model, way, SOUTH[a], b) for a, b in pairs) / len(pairs)
 
 
+# %% Tell them English tags=["surprise", "fold"]
 wrong = {
     NAMES[way]: {
         "right, told English": [right(model, way, foreign, "en") for model in readers[way]],
@@ -336,22 +349,23 @@ table(lines, ["slips in words, not English", *head], caption=by)
 # %% [markdown]
 # The day is counted where it is at most 12 and not the number of the month.
 #
-# The reader believes what it is told, and not what stands there. A row for English was never a name
-# of a language. It came to mean what training used it for: *the month comes first*. Added to each
-# piece, it changes all of them, and *abril* with it is a sum that no training slip ever had. Told
-# Swedish in place of Spanish nothing is lost, since their rows mean the same here. The token, which
-# stands apart from the pieces, is believed less.
+# Told by a row, the reader believes what it is told, and not what stands there. Told a wrong
+# language in which the day comes first too, it loses nothing. So the row for English seems to mean
+# what training used it for: not a name, but *the month comes first*. It is added to each piece, and
+# *abril* with it is a sum that no training slip ever had. The token is believed less, in each of
+# the three seeds; it stands apart from the pieces, which may be why.
 #
 # People do mix languages in one text. That is the reason that XLM-R's authors give for leaving
-# XLM's rows out: the model then deals better with code-switching (their section 3). What they
-# measured was the whole model, and not this choice alone.
+# XLM's rows out: the model then deals better with such code-switching (their section 3). They
+# do not measure this choice alone there.
 
 # %% [markdown] tags=["slide"]
 # ## Four encoders side by side
 #
-# If nothing is told, the shared table carries all languages, and it must be large. By hand: XLM-R's
-# base model has 250,002 pieces and rows of 768 numbers, $250{,}002 \cdot 768 = 192{,}001{,}536$.
-# The whole encoder has 277 million numbers, so two of three lie in the table.
+# Told or not, one shared table holds the pieces of all languages, and so it is large. By hand:
+# XLM-R's base model has 250,002 pieces and rows of 768 numbers,
+# $250{,}002 \cdot 768 = 192{,}001{,}536$. The whole encoder has 277 million numbers, so about two
+# of three lie in the table.
 
 # %% Count their numbers tags=["fold"]
 from deepdive.models.multilingual import rembert, xlmr
@@ -378,16 +392,15 @@ table(rows, ["encoder", "languages", "told by", "pieces", "million numbers", "in
 
 # %% [markdown]
 # **RemBERT** parts what BERT joins. In BERT one matrix reads the pieces and scores the gaps. Here
-# the one that reads is 256 wide, a ninth of the encoder's numbers. The one that scores is 1,664
-# wide, and is thrown away after pre-training. What was saved went into 32 layers.
+# the one that reads is 256 wide, and holds a ninth of the encoder's numbers. The one that scores is
+# 1,664 wide, and is thrown away after pre-training. What was saved went into 32 layers.
 #
 # **So must the clerk be told which language each slip is in?** Not where the slip says it: in
 # words, and with days above 12, the reader that is told nothing read every slip of five languages.
-# It must be told where the slip does not: of the digits that can be read either way it gave most
-# English ones to the majority, and those who were told read them. But who is told believes it. Told
-# English by a row, a reader took the 3 of *3 de abril* for March. Three of the four encoders above
-# are told nothing. A model that writes must be told: nothing that it reads says which language is
-# wanted.
+# Yes where the slip does not say it. Of the digits that can be read either way, this reader took
+# most English ones for what the majority means, and the readers that were told took none. But a
+# reader that is told may believe it too well: told English by a row, it took the 3 of *3 de abril*
+# for March. Three of the four encoders above are told nothing.
 
 # %% [markdown] tags=["aside"]
 # ## A writer is told on both sides
@@ -419,14 +432,14 @@ except ValueError as error:
 #
 # | system | parent | what differs |
 # |---|---|---|
-# | multilingual Transformer | Transformer | a token on both sides, and a row for each language |
+# | multilingual Transformer | Transformer | a token and a row for each language, on both sides |
 # | mBERT | BERT | one vocabulary for 104 languages |
 # | XLM | multilingual Transformer | the encoder alone; rows; positions that begin again |
 # | XLM-R | RoBERTa | one vocabulary for 100 languages, no rows |
 # | RemBERT | mBERT | two matrices of words, narrow and wide |
 #
 # Large languages are read less often than their share of the text, small ones more often: how much
-# so is a page of its own in this chapter.
+# so, [the next page](02_vocabulary.ipynb) measures.
 
 # %%
 from deepdive.house.atlas import compare
@@ -519,8 +532,8 @@ print(f"words read right, with the row: {spread(told_right)}; without: {spread(u
 #    May, for all ten: 6 of 10, all of them English. The majority is what counts, not the language.
 #
 #    </details>
-# 2. *(pencil, 5 min)* How many numbers does RemBERT save in the matrix that reads, against one as
-#    wide as its stream?
+# 2. *(pencil, 5 min)* RemBERT's layers are 1,152 wide, its matrix that reads 256, with a
+#    projection between. How many numbers are saved against a matrix as wide as the layers?
 #
 #    <details><summary>Answer</summary>
 #
@@ -534,8 +547,8 @@ print(f"words read right, with the row: {spread(told_right)}; without: {spread(u
 #    <details><summary>Answer</summary>
 #
 #    In `train` pass `None` for the languages when `torch.rand((), generator=draw) < 0.2`. It reads
-#    the words without the row. Told English, it still takes the day for the month: it was never
-#    told anything wrong, so it has no reason to doubt.
+#    the words without the row. Told English, it still reads fewer than half of the others' slips
+#    right: it was never told anything wrong, so it has no reason to doubt.
 #
 #    </details>
 
@@ -568,19 +581,19 @@ print("the three answers hold")
 # %% [markdown]
 # ## In three sentences
 #
-# One model can read many languages with a shared vocabulary and nothing else, since most texts say
-# which language they are in. A token or a row for the language helps where a text does not, and is
-# believed where it is wrong, a row more than a token. What the price of a large shared table is,
-# and how languages share it, this page does not measure.
+# One model can read many languages with a shared vocabulary and nothing else, where the text says
+# which language it is in. A token or a row for the language helps where the text does not, and is
+# believed where it is wrong, here a row more than a token. What the price of a large shared table
+# is, this page does not measure; how languages share it, [the next one](02_vocabulary.ipynb) does.
 #
 # ## Further reading
 #
 # - Conneau and Lample (2019), [*Cross-lingual Language Model
 #   Pretraining*](https://arxiv.org/abs/1901.07291): section 3, and figure 1 for the rows.
 # - Conneau et al. (2020), [*Unsupervised Cross-lingual Representation Learning at
-#   Scale*](https://arxiv.org/abs/1911.02116): section 3.
+#   Scale*](https://arxiv.org/abs/1911.02116): section 3, for no rows.
 # - Chung et al. (2021), [*Rethinking Embedding Coupling in Pre-trained Language
-#   Models*](https://arxiv.org/abs/2010.12821).
+#   Models*](https://arxiv.org/abs/2010.12821): RemBERT.
 # - Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805); mBERT is in the released code
 #   alone.
 #

@@ -4,8 +4,8 @@
 # A print shop sets texts in twenty-four languages. It may cut 8,000 stamps and no more. A stamp
 # prints one letter or several, and each time that one is pressed it costs a coin. To choose its
 # stamps, the shop reads samples that the customers bring. The largest customer brings 701
-# sentences, the smallest 22. Who gets how many stamps? And is it enough to read the small
-# customer's sentences more often?
+# sentences, the smallest 22. Who gets how many stamps? And if the small customer is to pay no more
+# than others, is it enough to read its sentences more often?
 #
 # <small>Before this page: [word pieces](../02_transformer/17_gnmt.ipynb) · 15 min to read · a
 # laptop is enough; the long measurements are kept beside the page</small>
@@ -41,9 +41,9 @@ assert repeats(CUSTOMERS, 0, 1386)["Basque"] == 10.5
 alpha_shares(CUSTOMERS, drawn=1386)
 
 # %% [markdown]
-# *Six customers, and 1,386 sentences that the shop reads in all. On the left the share of them that
-# comes from each customer, on the right how many times each of a customer's own sentences is read.
-# Move the slider: at some stops stands which published models were trained so.*
+# *Six customers to begin with, and 1,386 sentences that the shop reads in all. On the left the
+# share of them that comes from each customer, on the right how many times each of a customer's own
+# sentences is read. Move the slider: some stops name the published models that were trained so.*
 #
 # 1. At alpha = 1 each sentence is read once. Who gains first as you move to the left, and who pays?
 # 2. Where is Basque read as often as Finnish? How many times does the shop then read the same 22
@@ -61,8 +61,9 @@ alpha_shares(CUSTOMERS, drawn=1386)
 #
 # $$p_i = \frac{n_i^{\alpha}}{\sum_j n_j^{\alpha}}$$
 #
-# At 1 the shares go by size. At 0 all are alike. The same draws choose the texts that a
-# multilingual model is trained on, so the sentences of a small language are repeated there too.
+# At 1 the shares go by size. At 0 all are alike. (As a temperature it is written $T = 1 / \alpha$.)
+# Such draws also choose the texts that a multilingual model is trained on, so the sentences of a
+# small language are repeated there too.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: three customers
@@ -86,19 +87,19 @@ print({name: round(times, 2) for name, times in repeats(sizes, 0.5, 60).items()}
 # %% [markdown] tags=["slide"]
 # ## Which stamps?
 #
-# A **unigram vocabulary** gives each stamp a probability. A word can be set in many ways, and each
-# way is as probable as the product of its stamps. Say that h and t have one part of 8 each, a has
-# two, and there is a stamp for "at", with one:
+# A **unigram vocabulary** gives each stamp a probability. A word can be set in many ways, and the
+# probability of a way is the product of its stamps' probabilities. Say that h and t have 1/8 each,
+# a has 2/8, and there is a stamp "at" with 1/8. (Other stamps have the rest.)
 #
-# | "hat" | product | parts of 512 |
+# | "hat" | product | in parts of 512 |
 # |---|---|---|
 # | h · a · t | 1/8 · 2/8 · 1/8 | 2 |
 # | h · at | 1/8 · 1/8 | 8 |
 #
 # Of ten parts, eight go through "at". So in this word "at" is used 0.8 times, a and t 0.2 times
-# each, and h once. Such counts, over all words that were read, are the next probabilities of the
-# stamps; the new probabilities give new counts. Without "at" the word would have 2 parts instead of
-# 10. That is what the stamp is worth.
+# each, and h once. Such counts are added up over all words that were read. Divided by their sum
+# they are the next probabilities of the stamps, which give new counts, and so on. Without "at" the
+# word would have 2 parts instead of 10. That is what the stamp is worth.
 #
 # The shop begins with far too many stamps, counts, and throws away those that are missed least,
 # until 8,000 are left. Single letters stay, whatever they are worth. A letter that stood in no
@@ -175,6 +176,7 @@ def spread(values, digits=1):
     return f"{shown[0]} ({shown[1]} to {shown[2]})"
 
 
+# %% By thirds tags=["fold"]
 lines = []
 for alpha in ALPHAS if rows else ():
     by_third = [[paid(alpha, turn, third(turn, k)) for turn in TURNS] for k in range(3)]
@@ -194,8 +196,8 @@ print("in each of the six worlds: as alpha falls, the largest pay more, the smal
 # %% [markdown]
 # By size, the smallest eight pay 74.9 coins a sentence and the largest 55.7. At $\alpha = 0.3$ it
 # is 67.1 and 59.2: the small ones gain more than twice what the large ones lose, and the mean of
-# all falls from 65.3 to 63.0. Between 0.3 and 0 that mean hardly moves. It is a second look at the
-# same few sentences that is added then.
+# all falls from 65.3 to 63.0. Between 0.3 and 0 that mean hardly moves. What is added then is yet
+# another look at sentences that were read several times before.
 
 # %% [markdown] tags=["slide"]
 # ## Alone in a script
@@ -230,9 +232,10 @@ table(lines, ["alpha", f"{len(LATIN)} in Latin letters", f"{len(ALONE)} alone in
 # *The brackets hold 95% of the means of languages drawn with replacement.*
 #
 # By size, a language in Latin letters pays 28% more for being small, one that is alone 53% more.
-# Nobody else brings Greek letters. A French word, though, can be set with stamps that were cut for
-# Spanish or English. So a small language is helped twice: by being read more often, and by
-# neighbours. At $\alpha = 0.3$ the two prices are 11% and 19%.
+# Nobody else brings Greek letters, whereas a French word can be set with stamps that were cut for
+# Spanish or English. So a small language seems to be helped twice: by being read more often, and by
+# neighbours. (The seven may differ from the fifteen in more than that; no language was measured
+# both with neighbours and without.) At $\alpha = 0.3$ the two prices are 11% and 19%.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -264,7 +267,7 @@ for x in ("zho_Hans", "jpn_Jpan", "kor_Hang", "rus_Cyrl", "fra_Latn") if rows el
 head = ["", "large, alpha 1", "small, alpha 1", "small, alpha 0.3", "small, alpha 0"]
 table(lines, head, caption="stamps a sentence, and characters that are blots: mean of two worlds")
 
-# %% One world, drawn tags=["surprise", "fold"]
+# %% A bar of the drawing tags=["fold"]
 from deepdive.page.diagrams import ROLES, svg, text
 from deepdive.page.panels import panels
 
@@ -283,6 +286,7 @@ def bar(place, x, now, by_size):
     )
 
 
+# %% One world, drawn tags=["surprise", "fold"]
 def drawn(alpha, world):
     """All languages of a world, the largest customer at the top."""
     alpha, turn = float(alpha), WORLDS[world]
@@ -306,10 +310,13 @@ panels("Stamps a sentence in one world", choices, drawn) if rows else "no kept r
 #
 # Small Chinese takes 40 stamps a sentence, as large Chinese does, and every fifth of its characters
 # is a blot. Reading its sentences more often changes that from 20.2% to 18.4%, and no further: the
-# characters that are missing stand in none of them.
+# characters that are missing stand in none of them. Korean has such blots too, 11.1% where it is
+# small, so that its price among those that are alone looks lower than it is.
 
 # %% [markdown] tags=["slide"]
 # ## Who owns the stamps
+#
+# Now the stamps themselves are counted, by the script of their letters.
 
 # %% Stamps by script tags=["fold"]
 shared = {"Latin": 15, "Han": 2, "Kana": 1, "Korean": 1, "Cyrillic": 1, "Greek": 1, "Arabic": 1,
@@ -323,16 +330,17 @@ table(lines, ["script", "languages", "alpha 1", "alpha 0.3", "alpha 0"],
 
 # %% [markdown]
 # Fifteen languages live on 3,198 stamps with Latin letters by size, and on 3,273 where all are read
-# alike. Greek alone has 410 by size, on average over the worlds: 123 where it is among the
-# smallest, 895 where it is large. At $\alpha = 0.3$ it is 319 to 562.
+# alike. Greek has 410 for itself by size, on average over the worlds: from 123 in the world that
+# gives it fewest to 895. At $\alpha = 0.3$ it is 319 to 562. That is about twice as many as there
+# are Latin stamps for each of the fifteen, but each of the fifteen may use them all.
 #
 # **So who gets how many pieces, and is it enough to read the small customer more often?** Pieces go
 # to whoever is read, and $\alpha$ decides who is. With 0.3 in place of 1 the price of being small
-# falls from 28% to 11% in Latin letters, and from 53% to 19% for those that are alone, and the
-# largest eight pay 59.2 coins instead of 55.7. That is the part that reading again can mend. It
-# does not make neighbours, and it does not bring letters that nobody brought: 18.4% of the
-# characters of small Chinese stay blots at $\alpha = 0$. For these only more text helps, or [pieces
-# that are single bytes](../05_efficient/12_bytes.ipynb).
+# falls from 28% to 11% in Latin letters, and from 53% to 19% for those that are alone, while the
+# largest eight pay 59.2 coins instead of 55.7. That is the part that reading again can mend, and it
+# is not enough. It does not make neighbours, and it does not bring letters that nobody brought:
+# 18.4% of the characters of small Chinese stay blots at $\alpha = 0$. For these only more text
+# helps, or [pieces that are single bytes](../05_efficient/12_bytes.ipynb).
 
 # %% [markdown] tags=["aside"]
 # ## Cut a vocabulary yourself
@@ -365,7 +373,7 @@ table(lines, ["language", "owns", *columns], formats=dict.fromkeys(columns, ".1f
 # `deepdive.tokenizers.unigram_training` is Kudo's algorithm in some hundred lines: counts over all
 # cuts by one pass from the left and one from the right, then the loss of each piece. On one text,
 # for one size, it is put beside the library. They differ in how rare pieces are punished and how
-# losses are counted, so the vocabularies differ; what they cost is nearly the same.
+# losses are counted, so the vocabularies differ; here what they cost is nearly the same.
 
 # %% Ours beside the library's tags=["fold"]
 from deepdive.page.runs.vocabularies import unigram
@@ -402,8 +410,8 @@ print(begun.state_dict()["drawn"])
 # %% [markdown] tags=["aside"]
 # ## Common mistake: pieces a word
 #
-# The usual measure of a vocabulary is its **fertility**: pieces a word. Words are what blanks part.
-# It runs for every language:
+# The usual measure of a vocabulary is its **fertility**: pieces a word, where a word is what stands
+# between two blanks. It can be computed for every language:
 
 # %% Fertility of five languages
 row = rows.get((0.3, 0))
@@ -412,7 +420,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
     print(f"{SIB200[x]:10} {a_word:5.1f} pieces a word, {a_sentence:5.1f} a sentence")
 
 # %% [markdown]
-# **Symptom:** Chinese looks seven times as dear as English, and it takes fewer pieces for the same
+# **Symptom:** Chinese looks seven times as dear as English, but takes fewer pieces for the same
 # sentence. Vietnamese, which parts its syllables by blanks, looks cheap, and is not. **Remedy:**
 # compare texts that say the same, as this page does. The ratio to English for the same sentences is
 # what a user pays (Petrov et al. 2023).
@@ -439,7 +447,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 # %% [markdown] tags=["aside"]
 # ## In practice
 #
-# | model | alpha | pieces | made by |
+# | model | alpha | rows of its table | pieces made by |
 # |---|---|---|---|
 # | mBERT | 0.7 | 119,547 | WordPiece |
 # | XLM | 0.5 | 95,000 | byte-pair encoding |
@@ -448,11 +456,12 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #
 # - Cut the vocabulary from a sample that is drawn with the alpha of the training, and look at each
 #   script by itself. A mean over languages hides those that are alone.
-# - Count the repeats before a training (`repeats`). A text that is read a hundred times is learned
-#   by heart.
-# - Count the blots on new text, in each language. No alpha mends them; more text does, or a
-#   vocabulary that ends in bytes, as mT5's and [ByT5's](../05_efficient/12_bytes.ipynb) do.
-# - A temperature $T$, as translators write it, is $1 / \alpha$: $T = 5$ is $\alpha = 0.2$.
+# - Count the repeats before a training (`repeats`). A text that is read a hundred times may be
+#   learned by heart.
+# - Count the blots on new text, in each language. No alpha brings a character that stands in no
+#   text. More text does, or a vocabulary that ends in bytes, as mT5's and
+#   [ByT5's](../05_efficient/12_bytes.ipynb) do.
+# - Translators write a temperature: $T = 5$ is $\alpha = 0.2$.
 
 # %% [markdown] tags=["aside"]
 # ## Five questions
@@ -489,12 +498,12 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #    No: unknown characters are few pieces too. Count them.
 #
 #    </details>
-# 5. Why does French pay less for being small than Greek?
+# 5. Why may French pay less for being small than Russian?
 #
 #    <details><summary>Answer</summary>
 #
 #    Other languages in Latin letters bring samples in which pieces of French words stand. Nobody
-#    else brings Greek letters.
+#    else here brings Cyrillic letters.
 #
 #    </details>
 
@@ -509,8 +518,8 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #    Roots 8, 4, 2, 1 add up to 15: 16, 8, 4, 2 readings, so 1/4, 1/2, 1 and 2 times.
 #
 #    </details>
-# 2. *(pencil, 5 min)* Add a stamp "ha" with one part of 8 to those for "hat". How often is each
-#    stamp used now?
+# 2. *(pencil, 5 min)* Add a stamp "ha" with 1/8 to those for "hat". How often is each stamp used
+#    now?
 #
 #    <details><summary>Answer</summary>
 #
@@ -518,14 +527,14 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #    each, a 2/18, h 10/18, t 10/18.
 #
 #    </details>
-# 3. *(write, 15 min)* XLM-R's authors found that with a fixed vocabulary more languages make each
-#    worse. Repeat the small world above with two, four and six languages, the largest always the
-#    same. What does the largest pay?
+# 3. *(write, 15 min)* XLM-R's authors found that in a model of fixed size more languages help the
+#    small ones at first, and in the end make each worse. Repeat the small world above with two,
+#    four and six languages, the largest always the same. What does the largest pay?
 #
 #    <details><summary>Answer</summary>
 #
-#    Its sentences need more pieces with each language that is added, more so at alpha 0 than at 1:
-#    the stamps are the same 3,000. Report the worlds, not one of them.
+#    Expect more pieces with each language that is added, more so at alpha 0 than at 1: the stamps
+#    are the same 3,000. Report the worlds, not one of them.
 #
 #    </details>
 
@@ -561,6 +570,6 @@ print(round(log(3) / log(100), 2))
 # - Rust, Pfeiffer, Vulić, Ruder, Gurevych (2021), *How Good is Your Tokenizer? On the Monolingual
 #   Performance of Multilingual Language Models*: fertility, and what it costs in tasks.
 # - Petrov, La Malfa, Torr, Bibi (2023), *Language Model Tokenizers Introduce Unfairness Between
-#   Languages*: what users pay, measured on the sentences of this page.
+#   Languages*: what users pay, measured on FLORES-200, from which SIB-200 has its sentences.
 #
 # <small>Book 4.2.1</small>

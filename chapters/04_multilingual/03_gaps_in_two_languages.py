@@ -6,9 +6,9 @@
 # words in one line or in both, mix the lines, let a gap look here and not there. From which lesson
 # does a model learn that *milk* and *lait* belong together?
 #
-# <small>Book 4.1.2.2 and 4.1.2.4 to 4.1.3.2 · before this page: [hide a word, and guess
-# it](../03_bert/03_masking.ipynb), [masks](../02_transformer/07_masks.ipynb) · 20 min to read · a
-# laptop is enough; the longer runs are kept beside the page</small>
+# <small>Before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
+# [masks](../02_transformer/07_masks.ipynb) · 20 min to read · a laptop is enough; the longer runs
+# are kept beside the page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -84,12 +84,12 @@ LESSONS.append(
 two_lines(LESSONS)
 
 # %% [markdown]
-# *Blue: English, green: French; full boxes are what the framed word may look at, bold below a box
-# is what has to be said there. Choose a lesson, then press words, or go along with the arrow keys.*
+# *Blue is English, green is French. Full boxes are what the framed word may look at; what has to be
+# said at a box stands below it, in bold. Choose a lesson, then press words, or use the arrow keys.*
 #
-# 1. In which lesson can the gap of *milk* be filled by *lait*, and by nothing else of its own line?
+# 1. In which lesson can the gap of *milk* be filled by *lait*, and by no word of its own line?
 # 2. Take *look across*. Why may the word *boit* not look at *drinks*?
-# 3. In which of the eight is nothing gained by knowing French?
+# 3. In which of the eight does French not help with the English line at all?
 #
 # <details><summary>Answers to the three tasks</summary>
 #
@@ -102,7 +102,7 @@ two_lines(LESSONS)
 # </details>
 #
 # The first three lessons have the same words and the same gaps. Only one thing differs: who may
-# look at whom. That can be compared.
+# look at whom. So these three can be compared. The other five are not measured here.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: what a translation is worth
@@ -114,10 +114,10 @@ two_lines(LESSONS)
 # $$\tfrac{4}{8} \cdot 1 + \tfrac{2}{8} \cdot 2 + \tfrac{1}{8} \cdot 3 + \tfrac{1}{8} \cdot 3 =
 # \tfrac{14}{8} = 1.75 \text{ bits.}$$
 #
-# With *lait* in sight it costs 0 bits. But the translation lesson hides words in both lines. Say it
-# hides one word in four: then *lait* is gone one time in four, and a gap costs
+# With its translation in sight the gap costs 0 bits. But the translation lesson hides words in both
+# lines. Say it hides one word in four: then *lait* is gone one time in four, and a gap costs
 #
-# $$\tfrac14 \cdot 1.75 + \tfrac34 \cdot 0 = 0.44 \text{ bits.}$$
+# $$\tfrac14 \cdot 1.75 + \tfrac34 \cdot 0 \approx 0.44 \text{ bits.}$$
 #
 # To get from 1.75 to 0.44 there is one way: to find *lait*, and to know what it means.
 
@@ -133,9 +133,11 @@ print(f"alone {alone} bits, with a translation of which a quarter is hidden {alo
 # %% [markdown]
 # ## One batch, three masks
 #
-# Real sentences now: English and French from Tatoeba, short, of frequent words. A batch holds pairs
-# in rows, first the one, then the other (`join_translations`); places count from 0 in each line,
-# and a row of the table of segments says which language it is. One in seven words is hidden.
+# Real sentences now: English and French from Tatoeba, short, of the 300 commonest words of each. A
+# row of a batch holds a pair, first the English line, then the French (`join_translations`). Places
+# count from 0 in each line, and BERT's table of segments says which line it is. One in seven words
+# is hidden. Hardly a pair of the test is trained on too, but many share a line with one that is,
+# since Tatoeba gives a sentence several translations. This is so for each lesson.
 
 # %% The pairs tags=["fold"]
 import re
@@ -289,9 +291,9 @@ table([[lesson, *(bits_of[lesson, s] for s in SEEDS)] for lesson in ("masked", "
 #
 # ## A wrong translation
 #
-# After five times as many steps the lessons are further apart. Three seeds of each lesson were kept
-# at 1,500 steps. Now take a model that has learned with translations, and put the French line of
-# *another* pair beside each English sentence.
+# After five times as many steps, 1,500, the lessons are further apart. Those runs, three seeds of
+# each lesson, are kept beside the page. Now take a model that has learned with translations, and
+# put the French line of *another* pair beside each English sentence.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -396,11 +398,11 @@ table(told, head, caption="bits for a gap: mean (lowest to highest of three seed
 # %% [markdown]
 # *A row is a lesson. "Its line alone": each gap sees its own line, whatever the lesson was.*
 #
-# Three things. The lesson with translations costs least, in each of the three seeds, and only the
-# French line can have paid for it: taken away, the same model does worse than one that never had
-# it. Beside another's translation it pays more than twice what the model of one line pays. It reads
-# the line, and believes it. And the gap that may look at nothing *but* the translation fills nearly
-# as well as one that sees its own line.
+# The lesson with translations costs least, in each of the three seeds. Nothing but the mask
+# differs, so it is the other line that helps. Beside another's translation the same model pays more
+# than twice what the model of one line pays. For it a wrong line is worse than none: it reads the
+# line, and believes it. And a gap that may look at nothing *but* the translation costs nearly as
+# little as one that sees its own line.
 #
 # Can doubt be taught? Put another pair's line behind one in five sentences, in training, without
 # saying where:
@@ -410,8 +412,10 @@ doubts = of("doubt", "bits") or of("translation", "bits")  # away from the check
 others = of("doubt", "another's") or of("translation", "another's")
 if of("doubt", "bits"):
     assert all(a < b for a, b in zip(of("translation", "bits"), doubts, strict=True))
-    worse, better = ((sum(a) - sum(b)) / 3 for a, b in (
-        (doubts, of("translation", "bits")), (of("translation", "another's"), others)))
+    worse, better = (
+        (sum(a) - sum(b)) / 3
+        for a, b in ((doubts, of("translation", "bits")), (of("translation", "another's"), others))
+    )
     assert 0.4 < worse < 0.7  # half a bit
     assert 3.3 < better < 3.8  # three and a half
 table([["only true ones", *(spread(of("translation", what)) for what in ("bits", "another's"))],
@@ -420,9 +424,9 @@ table([["only true ones", *(spread(of("translation", what)) for what in ("bits",
       caption="bits for a gap: mean (lowest to highest of three seeds)")  # fmt: skip
 
 # %% [markdown]
-# Half a bit more beside a true line, three and a half less beside a wrong one. Nothing tells the
-# model which line is wrong: it has learned to see whether the two fit. (Beside a wrong one it still
-# pays more than the model of one line.)
+# Over half a bit more beside a true line, three and a half less beside a wrong one, where it still
+# pays more than the model of one line. Nothing tells it which line is wrong. It may look whether
+# the two fit; how it does it was not measured.
 
 # %% Draw the losses on the way tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
@@ -443,16 +447,16 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
 
 # %% [markdown]
 # *Lines are means over three seeds, bands go from the lowest to the highest.* For the first hundred
-# steps the lessons hardly differ: they teach which words are frequent. A translation is worth
-# nothing to a model that does not know a word of it. Then the curves part.
+# steps the lessons hardly differ: a translation is worth nothing to a model that does not know a
+# word of it. Then the lesson of both lines pulls away. The other two stay together to the end.
 
 # %% [markdown] tags=["slide"]
 # ## Milk and lait
 #
 # Every word has a row in the table of embeddings, whatever its language. Is the row of *milk* near
-# the row of *lait*? The lessons never say so. We take the pairs of words that nearly always stand
-# in translations of each other, found by counting, and ask for the nearest row of the other
-# language.
+# the row of *lait*? No lesson asks for that. These two are too rare here, so others stand in for
+# them: pairs of words that are each other's best partner, by a count of how often both stand in a
+# pair of sentences. For each word we ask for the nearest row of the other language.
 
 # %% tags=["fold"]
 predict(
@@ -479,18 +483,19 @@ table([*rows, ["by chance", f"{100 / 300:.1f}"]], ["lesson", "% of words that fi
 # %% [markdown]
 # *Asked from both sides: the nearest French row for the English word, and the other way round.*
 #
-# Where both lines were read as one text, about one word in five lies beside its partner. From the
-# other two lessons it is about one in twenty, and by chance one in three hundred. In each of the
-# three seeds the lesson of both lines is first. A reading of it, which these numbers do not prove:
-# there every word looks at words of both languages through the same matrices, so that it pays to be
-# like one's partner. In *look across* only gaps cross over. They can learn that the row of *lait*
-# leads to the guess *milk*, whatever the two rows look like: a dictionary with two unlike sides.
+# Where both lines were read as one text, about one word in five has its partner's row as the
+# nearest. From the other two lessons it is about one in twenty, by chance one in three hundred. In
+# each of the three seeds the lesson of both lines is first. A reading of it, which these numbers do
+# not prove: there every word looks at words of both languages through the same matrices, so that it
+# pays to be like one's partner. In *look across* only gaps cross over. They can learn that the row
+# of *lait* leads to the guess *milk*, whatever the two rows look like.
 
 # %% [markdown] tags=["aside"]
-# ### Common mistake: words that look everywhere
+# ## Common mistake: words that look everywhere
 #
 # To let a gap look across, forbid its row its own line, and let everything else be as it was. That
 # is one line of code, and wrong. Here is what has reached the gap of *milk* after each layer:
+
 
 # %% Count what a gap has heard
 def heard(mask, gap, layers):
@@ -507,7 +512,7 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
       caption="words of its own line that a gap has heard of")  # fmt: skip
 
 # %% [markdown]
-# With one layer nobody notices. With two the French words have read the English ones, and tell. So
+# With one layer nothing gets by. With two the French words have read the English ones, and tell. So
 # in `look_across` no word looks across, and gaps of the two lines do not see each other.
 
 # %% [markdown] tags=["aside"]
@@ -533,10 +538,10 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 #
 # - Mix lessons: most of these models also fill gaps in one line, so that text without a translation
 #   is read too. There is far more of it.
-# - A model that has only seen true translations believes any second line. Where yours may be wrong,
-#   show it some wrong ones in training, or ask which are wrong (Unicoder's second task).
-# - Compare losses only under one mask and with the same gaps. A loss that fell because more may be
-#   looked at is no better model.
+# - Our model that had only seen true translations believed a wrong one. Where yours may be wrong,
+#   show it some wrong ones in training, or ask which are wrong (*is it one?* in the table).
+# - Compare losses only with the same gaps, and say who may look at whom. A loss that fell because
+#   more may be looked at is no better model.
 # - For vectors of whole sentences take a lesson that asks for them: a gap asks for words.
 
 # %% [markdown] tags=["aside"]
@@ -613,9 +618,9 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 #
 #    <details><summary>Answer</summary>
 #
-#    *Translation* falls, since no partner is ever hidden: by hand from 0.44 to 0. But these are
-#    other gaps. Two numbers can be compared where the same words are asked for, and the same are
-#    hidden.
+#    No partner is ever hidden, so by hand *translation* falls from 0.44 to 0, and *masked* stays.
+#    But these are other gaps. Two numbers can be compared where the same words are asked for, and
+#    the same are hidden.
 #
 #    </details>
 
@@ -634,25 +639,31 @@ print("both answers hold")
 # %% [markdown]
 # ## In three sentences
 #
-# A translation beside a sentence is a second way to fill its gaps, and a model takes it as soon as
-# it knows some words. What a lesson is worth is decided by who may look at whom, so that lessons
-# can be compared with the same words and the same gaps. A model whose second lines were never wrong
-# believes any second line, and some wrong ones cure it.
+# A translation beside a sentence is a second way to fill its gaps, which our models took once they
+# knew some words. The same words and gaps make three lessons, by who may look at whom, so these can
+# be compared. A model whose second lines were never wrong believes a wrong one, and some wrong
+# ones in training take most of the harm away.
 #
-# So from which lesson does a model learn that *milk* and *lait* belong together? To fill the gap of
-# the one by the other it learns from each lesson in which the gap can see the other line: from
-# *look across*, with nothing else to go by, nearly as well as others from the neighbours. To give
-# both words rows that lie together it needed the lesson in which everything may look at everything,
-# and even there four words in five did not.
+# So from which lesson does a model learn that words like *milk* and *lait* belong together? Of the
+# eight, three were measured. Both that let a gap see the other line teach it to fill the gap of the
+# one by the other: in *look across*, with nothing else to go by, nearly as cheaply as by its
+# neighbours. Rows that lie together came above all from the lesson in which everything may look at
+# everything, and even there not for four words in five.
 #
 # ## Further reading
 #
-# - Conneau and Lample (2019), *Cross-lingual Language Model Pretraining*: figure 1 is our second
-#   lesson.
-# - Ouyang et al. (2021), *ERNIE-M: Enhanced Multilingual Representation by Aligning Cross-lingual
-#   Semantics with Monolingual Corpora*: looking across, and writing across.
-# - Chi et al. (2021), *InfoXLM: An Information-Theoretic Framework for Cross-Lingual Language Model
-#   Pre-Training*: why filling gaps and finding translations are one thing.
-# - Hu et al. (2021), *Explicit Alignment Objectives for Multilingual Bidirectional Encoders*.
+# - Conneau and Lample (2019), [*Cross-lingual Language Model
+#   Pretraining*](https://arxiv.org/abs/1901.07291): figure 1 is our second lesson.
+# - Ouyang et al. (2021), [*ERNIE-M: Enhanced Multilingual Representation by Aligning Cross-lingual
+#   Semantics with Monolingual Corpora*](https://arxiv.org/abs/2012.15674): looking across, and
+#   writing across.
+# - Chi et al. (2021), [*InfoXLM: An Information-Theoretic Framework for Cross-Lingual Language
+#   Model Pre-Training*](https://arxiv.org/abs/2007.07834): why filling gaps and finding
+#   translations are one thing.
+# - Hu et al. (2021), [*Explicit Alignment Objectives for Multilingual Bidirectional
+#   Encoders*](https://arxiv.org/abs/2010.07972): AMBER.
+# - The others of the picture: [ALM](https://doi.org/10.1609/aaai.v34i05.6480),
+#   [Unicoder](https://arxiv.org/abs/1909.00964), [HICTL](https://arxiv.org/abs/2007.15960),
+#   [LaBSE](https://arxiv.org/abs/2007.01852), [mUSE](https://arxiv.org/abs/1907.04307).
 #
 # <small>Book 4.1.2.2 and 4.1.2.4 to 4.1.3.2</small>

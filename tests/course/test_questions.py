@@ -521,7 +521,10 @@ def test_what_has_no_questions_is_wrong_use_and_says_what_has(word: str) -> None
     done = run("ask", word)
     assert done.exit_code == 2
     said = " ".join(done.output.split())
-    having = "02_transformer, 03_bert, 06a_text, 06b_vision, 06c_speech and 07_explain have one"
+    having = (
+        "02_transformer, 03_bert, 04_multilingual, 06a_text, 06b_vision, 06c_speech and 07_explain "
+        "have one"
+    )
     assert having in said
 
 

@@ -20,7 +20,7 @@ from deepdive.house.atlas.headers import Header, headers
 from deepdive.house.atlas.rows import read_csv, rows
 
 NUMBERS = (
-    "xlmr",
+    "deebert",
     "--parent",
     "roberta",
     "--page",
@@ -65,16 +65,16 @@ def contents(root: Path) -> Mapping[Path, bytes]:
 def test_a_system_of_other_numbers_is_its_parent_s_builder_and_sizes(root: Path) -> None:
     done = new(*NUMBERS)
     assert done.exit_code == 0, done.output
-    text = (root / "lib/deepdive/models/bert/xlmr.py").read_text("utf-8")
+    text = (root / "lib/deepdive/models/bert/deebert.py").read_text("utf-8")
     kinds = {type(node) for node in ast.parse(text).body}
     assert ast.ClassDef not in kinds
     assert "return roberta.roberta(config, **changes)" in text
     assert "BASE = roberta.BASE" in text
     assert "TINY = roberta.TINY" in text
-    assert "Conneau et al. 2020" in text
-    head = found(root, "xlmr")
-    assert (head.parent, head.module, head.part) == ("roberta", "deepdive.models.bert.xlmr", "")
-    assert '"xlmr": _tokens(lambda: for_masked_lm(xlmr.xlmr(xlmr.TINY)))' in (
+    assert "Xin et al. 2020" in text
+    head = found(root, "deebert")
+    assert (head.parent, head.module, head.part) == ("roberta", "deepdive.models.bert.deebert", "")
+    assert '"deebert": _tokens(lambda: for_masked_lm(deebert.deebert(deebert.TINY)))' in (
         root / new_system.EXAMPLES
     ).read_text("utf-8")
 
@@ -83,27 +83,27 @@ def test_its_row_changes_and_no_other(root: Path) -> None:
     before = (root / new_system.TABLE).read_text("utf-8").splitlines()
     new(*NUMBERS)
     after = (root / new_system.TABLE).read_text("utf-8").splitlines()
-    assert [a.split(",")[0] for a, b in zip(after, before, strict=True) if a != b] == ["xlmr"]
-    new_row = row(root, "xlmr")
+    assert [a.split(",")[0] for a, b in zip(after, before, strict=True) if a != b] == ["deebert"]
+    new_row = row(root, "deebert")
     assert (new_row["parent"], new_row["oracle"]) == ("", "transformers XLMRobertaModel")
     headers.cache_clear()
-    (now,) = (one for one in rows(root, root / "lib" / "deepdive") if one.id == "xlmr")
+    (now,) = (one for one in rows(root, root / "lib" / "deepdive") if one.id == "deebert")
     assert now.built
     assert now.year == "2020"
 
 
 def test_the_proof_is_red_until_it_proves_something(root: Path) -> None:
     new(*NUMBERS)
-    text = (root / "tests/models/bert/test_parity_xlmr.py").read_text("utf-8")
+    text = (root / "tests/models/bert/test_parity_deebert.py").read_text("utf-8")
     names: dict[str, object] = {}
-    exec(compile(text, "test_parity_xlmr.py", "exec"), names)
-    proof = names["xlmr_agrees"]
+    exec(compile(text, "test_parity_deebert.py", "exec"), names)
+    proof = names["deebert_agrees"]
     assert callable(proof)
-    with pytest.raises(AssertionError, match=r"xlmr computes what its oracle does"):
+    with pytest.raises(AssertionError, match=r"deebert computes what its oracle does"):
         proof()
     from parity_registry import ORACLES
 
-    del ORACLES["xlmr"]
+    del ORACLES["deebert"]
 
 
 def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -> None:
@@ -137,30 +137,30 @@ def test_a_model_with_another_part_is_a_class_and_a_builder(root: Path) -> None:
     done = new(*NUMBERS, "--override", "Block.forward")
     assert done.exit_code == 0, done.output
     names: dict[str, Any] = {}
-    exec((root / "lib/deepdive/models/bert/xlmr.py").read_text("utf-8"), names)
-    assert issubclass(names["XlmrBlock"], names["Block"])
-    assert isinstance(names["xlmr"](names["TINY"]), names["Bert"])
+    exec((root / "lib/deepdive/models/bert/deebert.py").read_text("utf-8"), names)
+    assert issubclass(names["DeebertBlock"], names["Block"])
+    assert isinstance(names["deebert"](names["TINY"]), names["Bert"])
 
 
 def test_a_dry_run_prints_and_writes_nothing(root: Path) -> None:
     before = contents(root)
     done = new(*NUMBERS, "--dry-run")
-    assert "def xlmr(" in done.output
+    assert "def deebert(" in done.output
     assert contents(root) == before
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("xlmr", "--parent", "rober"), "did you mean roberta"),
+        (("deebert", "--parent", "rober"), "did you mean roberta"),
         (("XLM-R", "--parent", "roberta"), "cannot name a file"),
         (("gnmt", "--parent", "roberta"), "is built already"),
         (("gated_heads", "--parent", "talking_heads"), "give --name, --kind, --chapter, --tier"),
-        (("xlmr", "--parent", "roberta"), "say --page none"),
+        (("dpr", "--parent", "roberta"), "say --page none"),
         ((*NUMBERS[:3], "--page", "chapters/03_bert/09_roberta#nowhere"), "no heading"),
         ((*NUMBERS, "--folder", "models/none"), "no folder lib/deepdive/models/none"),
         ((*NUMBERS, "--override", "BertEmbeddings.fly"), "no method BertEmbeddings.fly"),
-        (("xlmr", "--parent", "wordpiece", "--page", "none"), "belongs in models"),
+        (("deebert", "--parent", "wordpiece", "--page", "none"), "belongs in models"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(
@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(
 
 
 def test_nothing_is_overwritten(root: Path) -> None:
-    (root / "tests/laws/models/bert/xlmr.py").write_text("mine", encoding="utf-8")
+    (root / "tests/laws/models/bert/deebert.py").write_text("mine", encoding="utf-8")
     before = contents(root)
     assert "is there already" in new(*NUMBERS).output
     assert contents(root) == before

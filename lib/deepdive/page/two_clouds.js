@@ -4,7 +4,6 @@ const drawing = box.querySelector("svg"), said = box.querySelector("[role=status
 const [step, off] = box.querySelectorAll("input"), choice = box.querySelector("select");
 const [line] = drawing.querySelectorAll("line"), circles = [...drawing.querySelectorAll("circle")];
 const ring = circles.pop(), marks = [...drawing.querySelectorAll("path")];
-const colours = { right: "#009E73", wrong: "#D55E00" };
 const draw = () => {
   const s = +step.value, frame = spec.frames[s][+off.checked], chosen = +choice.value;
   const [one, other] = frame.at, found = frame.near[0][chosen], right = found === chosen;
@@ -18,7 +17,7 @@ const draw = () => {
   });
   const ends = { x1: one[chosen][0], y1: one[chosen][1], x2: other[found][0], y2: other[found][1] };
   for (const [name, value] of Object.entries(ends)) line.setAttribute(name, value);
-  line.setAttribute("stroke", right ? colours.right : colours.wrong);
+  line.setAttribute("stroke", right ? spec.colours.right : spec.colours.wrong);
   ring.setAttribute("cx", ends.x1);
   ring.setAttribute("cy", ends.y1);
   const count = spec.steps[s].toLocaleString("en-US");

@@ -52,6 +52,7 @@ def two_clouds(
     spec = {
         "one": list(one), "other": list(other), "names": list(names), "steps": list(steps),
         "frames": _frames(list(steps.values())), "side": SIDE, "edge": EDGE,
+        "colours": {"right": ROLES["value"], "wrong": ROLES["query"]},
     }  # fmt: skip
     given = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
     name = f"tc{hashlib.sha256(given.encode()).hexdigest()[:10]}"
