@@ -17,9 +17,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_20_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [20, 12, 12]
-    assert len(ITEMS) == 44
+def test_there_are_24_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [24, 12, 12]
+    assert len(ITEMS) == 48
 
 
 # -- the numbers
@@ -66,6 +66,13 @@ NUMBERS: Numbers = {
         "(2, 1) and (5, 2)": (*off((3, 4), (1, 3)), *off((6, 1), (1, 3))),
         "(4, 7) and (10, 1)": (3 + 1, 4 + 3, 6 + 4, 1 + 0),
         "both (0.5, 2.5)": off((3, 4), (2.5, 1.5)),
+    },
+    "two-hashes-together": {
+        "18": (len({((c + 1) * 5 % 6, (c + 1) * 7 % 9) for c in range(1000)}),), "54": (6 * 9,),
+        "9": (9,), "15": (6 + 9,),
+    },
+    "work-of-letters": {
+        "280": (2 * 80 + 6 * 80 / 4,), "640": (8 * 80,), "120": (6 * 80 / 4,), "160": (2 * 80,),
     },
     "before-told": {"7": (7,), "10": (7 + 3,), "5": (10 / 2,), "3": (3,)},
     "before-shares": {"2": (COUNCIL,), "5": (10 / 2,), "4": (4,)},
