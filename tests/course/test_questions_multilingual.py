@@ -17,9 +17,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_26_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [26, 12, 12]
-    assert len(ITEMS) == 50
+def test_there_are_30_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [30, 12, 12]
+    assert len(ITEMS) == 54
 
 
 # -- the numbers
@@ -78,6 +78,13 @@ NUMBERS: Numbers = {
     "numbers-of-a-turn": {
         "190 and 20": (20 * 19 / 2, 20), "400 and 20": (20 * 20, 20), "380 and 40": (20 * 19, 40),
         "20 and 1": (20, 1),
+    },
+    "two-hashes-together": {
+        "18": (len({((c + 1) * 5 % 6, (c + 1) * 7 % 9) for c in range(1000)}),), "54": (6 * 9,),
+        "9": (9,), "15": (6 + 9,),
+    },
+    "work-of-letters": {
+        "280": (2 * 80 + 6 * 80 / 4,), "640": (8 * 80,), "120": (6 * 80 / 4,), "160": (2 * 80,),
     },
     "before-told": {"7": (7,), "10": (7 + 3,), "5": (10 / 2,), "3": (3,)},
     "before-shares": {"2": (COUNCIL,), "5": (10 / 2,), "4": (4,)},
