@@ -55,7 +55,6 @@ def measure(test, language):
     return getattr(benchmarks, test)(encoder, language)
 
 
-# %% The kept measurements tags=["fold"]
 file = kept("04_multilingual", "benchmarks")
 FRONTED = ("spa_Latn", "por_Latn", "yor_Latn", "swh_Latn", "tha_Thai")
 asked = {"subjects": SIB200, "tags": PUD, "retrieval": TATOEBA, "passage": FRONTED}
@@ -194,7 +193,8 @@ print({name: str(share) for name, share in shares.items()}, "average", every)
 # Four kinds of test are in use, and each asks something else of a model. The first is
 # **classification**. Its measure is the share that is right, and it says little without three
 # rivals: the most frequent class; a head that knows only letters; and the same head learned *in the
-# language*, the **ceiling** of these vectors. Here is the whole test, smaller:
+# language*, the **ceiling** of these vectors. Learned in English, asked in a language of which no
+# label was seen: that is **zero-shot transfer**. Here is the whole test, smaller:
 
 # %% Texts to sort tags=["fold"]
 from babel import Locale
@@ -202,7 +202,7 @@ from babel import Locale
 from deepdive.page.profile import banner
 
 
-def names(code, of=("territories", "languages", "currencies"), n=70):
+def names(code, of=("territories", "languages", "currencies"), n=30):
     """Names of countries, languages and currencies, and which of the three each is (CLDR)."""
     own = [(kind, getattr(Locale(code), kind)) for kind in of]
     keys = [sorted(k for k in known if k in getattr(Locale("en"), kind) and not k.isdigit())[:n]
@@ -221,8 +221,7 @@ def some(language, part, n):
     return words[begin::2], kinds[begin::2]
 
 
-# %% How many of each tags=["fold"]
-LESSONS, TESTS = pick(ci=105, laptop=250, gpu=701), pick(ci=105, laptop=80, gpu=204)
+LESSONS, TESTS = pick(ci=45, laptop=160, gpu=701), pick(ci=45, laptop=60, gpu=204)
 TRY = ("eng_Latn", "fra_Latn", "por_Latn") if real else ("en", "fr", "pt")
 print(banner("sib200 (real)" if real else "names of countries, languages, currencies (CLDR)"))
 for language in TRY:
@@ -282,7 +281,7 @@ from deepdive.explain.probes import tag_accuracy
 from deepdive.page.runs.benchmarks import rows_of
 
 LEVEL = rows["tags", "en"]["level"] if ("tags", "en") in rows else 6
-learn, test = trees["en"][:100], slice(-40, None)
+learn, test = trees["en"][:60], slice(-40, None)
 states, tags = rows_of(learn, encoder.words(learn), LEVEL)
 scale = states.std()
 lines = []
@@ -290,7 +289,9 @@ for language, those in trees.items():
     new, wanted = rows_of(those[test], encoder.words(those[test]), LEVEL)
     hits = tag_accuracy((states / scale, tags), (new / scale, wanted), penalty=10.0)
     lines.append([language, len(hits), float(hits.double().mean())])
-table(lines, ["language", "words", "right"], caption=f"100 English sentences, level {LEVEL}")
+table(
+    lines, ["language", "words", "right"], caption=f"{len(learn)} English sentences, level {LEVEL}"
+)
 
 # %% [markdown]
 # Words of a sentence are not drawn one by one, so an interval is made by drawing sentences. The
@@ -358,14 +359,14 @@ table(lines, ["language", "said", "exact match", "F1"], caption="the first one s
 from deepdive.data.text import retrieval_pairs
 from deepdive.evaluate.similarity import nearest
 
-PAIRS = pick(ci=60, laptop=150, gpu=1000)
+PAIRS = pick(ci=45, laptop=100, gpu=1000)
 
 
 def pairs_of(code):
     if real:
         return retrieval_pairs(code)[:PAIRS]
     kinds = ("territories", "languages", "currencies")
-    return [*zip(names("en", kinds, 20)[0], names(code[:2], kinds, 20)[0], strict=True)]
+    return [*zip(names("en", kinds, 15)[0], names(code[:2], kinds, 15)[0], strict=True)]
 
 
 lines = []

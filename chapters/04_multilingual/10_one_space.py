@@ -326,7 +326,7 @@ predict(
     "one as the nearest. Now each has 23 translations in the heap for 3. How many of 100?",
     ["about 50, as before", "about 34", "fewer than 5: one of 23 is nearer"], answer=1,
     explain="Chinese has a corner. Two Chinese sentences with nothing in common have a high "
-    "cosine, and of 203 there is often one that comes nearer than the best of 23 translations.",
+    "cosine, and of so many there is often one that comes nearer than the best translation.",
     key="04_multilingual/corner",
 )  # fmt: skip
 
@@ -464,8 +464,8 @@ axes.legend(loc="center left", bbox_to_anchor=(0.0, 0.42), fontsize=9)
 with_alt(
     figure,
     "Four curves over layers 0 to 12. The language can be named at every layer, and not "
-    "with the means off. Translations that are found rise from 36 to 96%, with the means off "
-    "from 66 to 98%.",
+    "with the means off. Translations that are found rise from a third to nearly all, with the "
+    "means off from two thirds.",
 )
 
 # %% The same as a table tags=["fold"]
