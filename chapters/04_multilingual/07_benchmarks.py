@@ -55,6 +55,7 @@ def measure(test, language):
     return getattr(benchmarks, test)(encoder, language)
 
 
+# %% The kept measurements tags=["fold"]
 file = kept("04_multilingual", "benchmarks")
 FRONTED = ("spa_Latn", "por_Latn", "yor_Latn", "swh_Latn", "tha_Thai")
 asked = {"subjects": SIB200, "tags": PUD, "retrieval": TATOEBA, "passage": FRONTED}
@@ -221,6 +222,7 @@ def some(language, part, n):
     return words[begin::2], kinds[begin::2]
 
 
+# %% How many of each tags=["fold"]
 LESSONS, TESTS = pick(ci=45, laptop=160, gpu=701), pick(ci=45, laptop=60, gpu=204)
 TRY = ("eng_Latn", "fra_Latn", "por_Latn") if real else ("en", "fr", "pt")
 print(banner("sib200 (real)" if real else "names of countries, languages, currencies (CLDR)"))

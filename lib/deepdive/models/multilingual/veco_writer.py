@@ -1,5 +1,4 @@
-"""VECO that writes: an encoder and a decoder that begin with the same weights. Luo et al. 2021.
-"""
+"""VECO that writes: an encoder and a decoder that begin with the same weights. Luo et al. 2021."""
 
 import copy
 
