@@ -42,7 +42,7 @@ WITHIN = {
     "SteadyBlock": "a Conformer block with other norms; tests/models/speech/test_recognisers.py",
     "SpokenDigits": "the live page's recogniser; tests/page/test_speaking.py",
     "Listening": "an encoder, and which of its states are real",
-    "SpanHead": "the head of page 4.8, over states that are kept; tests/page/test_questions_runs.py",
+    "SpanHead": "the head of page 4.8, over kept states; tests/page/test_questions_runs.py",
     "JointReader": "an encoder, two texts in a row, and the head of page 4.8: the same tests",
     "Speller": "an encoder and a matrix; tests/training/tasks/test_speech.py",
     "Writer": "a Speech2Text and a matrix beside it; tests/decoding/test_writing.py",
