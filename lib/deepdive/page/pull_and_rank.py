@@ -46,14 +46,15 @@ def pull_and_rank(pairs: Sequence[tuple[str, str]], seed: int = 0) -> Html:
     """
     if not 2 <= len(pairs) <= 6:
         raise ValueError(f"pairs: came {len(pairs)}, expected 2 to 6")
+    begin = angles(len(pairs), seed)
     spec = {
         "pairs": [list(pair) for pair in pairs],
-        "at": angles(len(pairs), seed),
+        "at": begin,
         "colours": {name: ROLES[role] for name, role in COLOURS.items()},
     }
     given = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
     name = f"pr{hashlib.sha256(given.encode()).hexdigest()[:10]}"
-    one, other = ([(math.cos(a), math.sin(a)) for a in side] for side in spec["at"])
+    one, other = ([(math.cos(a), math.sin(a)) for a in side] for side in begin)
     said = told(one, other)
     circle, grid = _circle(one, other), _grid(one, other)
     options = "".join(
