@@ -425,7 +425,7 @@ from random import Random
 from deepdive.data.task_toys import generated_parts_of_speech
 from deepdive.data.tasks import parts_of_speech
 from deepdive.page.profile import banner
-from deepdive.page.runs.vocabularies import unigram
+from deepdive.page.runs.unequal import unigram
 
 if real:
     learn, test = parts_of_speech()

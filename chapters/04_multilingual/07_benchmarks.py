@@ -348,8 +348,7 @@ for language, one in zip(("English", "German"), (some_rows[row] for some_rows in
 table(lines, ["language", "said", "exact match", "F1"], caption="the first one said is right")
 
 # %% [markdown]
-# What is a word in Chinese, and is *der* one that counts? [The next page](08_questions.ipynb) has
-# this test in twelve languages.
+# What is a word in Chinese, and is *der* one that counts? XQuAD has this test in twelve languages.
 #
 # ## Fourth test: find the translation
 #
@@ -532,10 +531,10 @@ table([["in English, by five folds", fair, tried[fair]],
        ["on the test itself", best, tried[best]]], ["chosen", "strength", "right"])  # fmt: skip
 
 # %% [markdown]
-# In this one choice it buys next to nothing. The mistake is in the promise: nobody with a new
-# language could have chosen so. **Symptom:** a score that cannot be had where there are no labels.
-# **Mend:** choose everything in English, before the first sentence of another language is read. The
-# kept runs do, the probe's level too.
+# Here it buys three texts of 60, which may be luck. The mistake is in the promise: nobody with a
+# new language could have chosen so. **Symptom:** a score that cannot be had where there are no
+# labels. **Mend:** choose everything in English, before the first sentence of another language is
+# read. The kept runs do, the probe's level too.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
