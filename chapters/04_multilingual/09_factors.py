@@ -661,10 +661,6 @@ print("both answers hold")
 #   other numbers, and which changes matter.
 # - Dufter and Schütze (2020), *Identifying Elements Essential for BERT's Multilinguality*: shared
 #   places, few numbers, comparable text.
-# - Wu, Conneau, Li, Zettlemoyer, Stoyanov (2020), *Emerging Cross-lingual Structure in Pretrained
-#   Language Models*: no shared vocabulary, but some shared layers.
-# - Liu, Hsu, Chuang, Lee (2020), *What makes multilingual BERT multilingual?*: amount of text and
-#   length of context.
 # - Conneau, Khandelwal, Goyal and others (2020), *Unsupervised Cross-lingual Representation
 #   Learning at Scale*: more languages in a net of one size.
 # - Conneau and Lample (2019), *Cross-lingual Language Model Pretraining*: pairs in one row.
