@@ -657,9 +657,10 @@ print("both answers hold; the third, in small:", TRY[2], "from",
 # its own labels. The average is a statement about the list of languages as much as about the model.
 #
 # So is the program right as often as it says for *us*? The average is 82 %, and none of the four
-# desks has it: Thai has more, Basque a little less, Swahili and Portuguese far less. Of the four, Portuguese
-# and Swahili would gain by labels of their own, as far as 204 sentences can tell. And the test of
-# translations, in which Portuguese does as well as French, would not have warned its desk.
+# desks has it: Thai has more, Basque a little less, Swahili and Portuguese far less. Of the four,
+# Portuguese and Swahili would gain by labels of their own, as far as 204 sentences can tell. And
+# the test of translations, in which Portuguese does as well as French, would not have warned its
+# desk.
 #
 # ## Further reading
 #
