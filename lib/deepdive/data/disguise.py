@@ -7,9 +7,9 @@ is then what we leave in common: their words (`shared`), and their order (`order
     greek = Disguise("Greek")
     greek("where is the station ?")          # "ωηερε ισ τηε στατιον ?"
 
-Source: K et al. 2020, "Cross-Lingual Ability of Multilingual BERT", section 3.1, who move each letter
-to a far place in Unicode ("Fake-English"); Dufter and Schütze 2020, section 2.1, who move the
-numbers of the tokens.
+Source: K et al. 2020, "Cross-Lingual Ability of Multilingual BERT", section 3.1, who move each
+letter to a far place in Unicode ("Fake-English"); Dufter and Schütze 2020, section 2.1, who move
+the numbers of the tokens.
 """
 
 from __future__ import annotations
