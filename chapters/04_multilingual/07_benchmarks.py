@@ -530,9 +530,9 @@ table([["in English, by five folds", fair, tried[fair]],
        ["on the test itself", best, tried[best]]], ["chosen", "strength", "right"])  # fmt: skip
 
 # %% [markdown]
-# In this one choice it buys next to nothing. The mistake is in the promise: nobody with a new
-# language could have chosen so. **Symptom:** a score that cannot be had where there are no labels.
-# **Mend:** choose everything in English, before the first sentence of another language is read. The
+# Here it buys three texts of 60, which may be luck. The mistake is in the promise: nobody with a
+# new language could have chosen so. **Symptom:** a score that cannot be had where there are no
+# labels. **Mend:** choose everything in English, before the first sentence of another language is read. The
 # kept runs do, the probe's level too.
 
 # %% [markdown] tags=["aside"]
