@@ -532,8 +532,8 @@ table([["in English, by five folds", fair, tried[fair]],
 # %% [markdown]
 # Here it buys three texts of 60, which may be luck. The mistake is in the promise: nobody with a
 # new language could have chosen so. **Symptom:** a score that cannot be had where there are no
-# labels. **Mend:** choose everything in English, before the first sentence of another language is read. The
-# kept runs do, the probe's level too.
+# labels. **Mend:** choose everything in English, before the first sentence of another language is
+# read. The kept runs do, the probe's level too.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
