@@ -137,6 +137,7 @@ def made(language, n=20):
             for k, (whole, word) in enumerate(zip(texts, words, strict=True))]  # fmt: skip
 
 
+# %% The questions, counted tags=["fold"]
 LANGUAGES = [*XQUAD] if real else ["en", "de"]
 rows = {x: xquad(x, None) if real else made(x) for x in LANGUAGES}
 print(banner("xquad (real)" if real else "dates (generated)"))
@@ -238,7 +239,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Twelve languages: open this once you have predicted
 
-# %% All questions, by language tags=["surprise", "fold"]
+# %% One score a question tags=["fold"]
 import numpy as np
 
 from deepdive.evaluate import bootstrap, clustered
@@ -253,6 +254,7 @@ def scored(source, language, what, seed=0):
     return np.array([values[i] for i in sorted(values)])
 
 
+# %% Which folds, and which seeds tags=["fold"]
 folds = sorted({run["fold"] for run in runs if run["source"] == "en"})
 full = [s for s in range(3) if sum(run["seed"] == s for run in runs) >= len(folds)]
 seeds = [s for s in full if {run["fold"] for run in runs if run["seed"] == s} == {*folds}]
@@ -269,6 +271,7 @@ print(f"{len(folds)} folds, {len(covered):,} questions, {len(set(from_article))}
       f"{len(seeds)} trainings of each fold")  # fmt: skip
 
 
+# %% All questions, by language tags=["surprise", "fold"]
 lines = []
 for x in XQUAD if runs else ():
     means = [scored("en", x, "f1", s).mean() for s in seeds]
@@ -389,6 +392,7 @@ def note(tensor):
     return tensor
 
 
+# %% Forward once, and count tags=["fold"]
 net = JointReader(encoder.model.encoder, 384).train()
 for weight in net.parameters():
     kept_bytes[weight.untyped_storage().data_ptr()] = 0
