@@ -417,7 +417,7 @@ rows_of_gains = [["margin 0.3 against none", gain("margin", "rank")],
                  ["rows only against both", gain("one way", "rank")],
                  ["scale 10 against 20", gain("scale 10", "rank")],
                  ["margin 0.3 against scale 10", gain("margin", "scale 10")]]  # fmt: skip
-table(rows_of_gains, ["change", "more found of 100"],
+table(rows_of_gains, ["change", "more found of 100"], formats={"more found of 100": ".1f"},
       caption="both ways, the seeds together; paired 95% intervals over sentences")  # fmt: skip
 
 # %% [markdown]

@@ -69,14 +69,29 @@ print("as they are:", found(one, other, centred=False)[0].tolist())
 print("means off:  ", found(one, other)[0].tolist())
 
 # %% The three sentences, drawn tags=["fold"]
-from deepdive.page.two_clouds import two_clouds
+from matplotlib.figure import Figure
 
-three = ["the cat sleeps .", "the dog barks .", "the child reads ."]
-two_clouds(three, [*map(greek, three)], {0: (one, other)})
+from deepdive.page.palette import ROLES
+from deepdive.page.plotting import show
+
+figure = Figure(figsize=(6.4, 3.4))
+panels = figure.subplots(1, 2, sharex=True, sharey=True)
+for panel, title, off in zip(panels, ("as they are", "each mean off"), (0, 1), strict=True):
+    for side, role, mark, size in ((one, "key", "o", 12), (other, "weight", "D", 6)):
+        for number, (x, y) in enumerate((side - off * side.mean(0)).tolist(), start=1):
+            panel.plot([0, x], [0, y], color=ROLES[role], linewidth=1)
+            panel.plot([x], [y], mark, color=ROLES[role], markersize=size)
+            panel.annotate(str(number), (x, y), (6, 6), textcoords="offset points")
+    panel.set_title(title)
+    panel.set_aspect("equal")
+    panel.margins(0.15)
+show(figure, "Three dots and three diamonds, with a line from 0 to each. As they are, dot 1 points "
+     "nearly where diamond 2 does; with each mean off, dots and diamonds of one number "
+     "coincide.")  # fmt: skip
 
 # %% [markdown]
-# *Dots are English, diamonds the same sentences in Greek letters; a line leads from the chosen
-# sentence to the nearest of the other language. Choose each of the three, then take the means off.*
+# *Dots are the English sentences, diamonds their translations, a number for each pair. The cosine
+# compares where the lines from 0 point: on the left 1 points as the diamond of 2 does.*
 #
 # ## One net, two languages
 #
@@ -336,9 +351,14 @@ predict(
 # #### Two clouds: open this once you have predicted
 
 # %% Go through the training tags=["surprise", "fold"]
+from deepdive.page.two_clouds import two_clouds
+
 two_clouds(shown, [*map(greek, shown)], seen, chosen=1)
 
 # %% [markdown] tags=["aside"]
+# *Dots are English, diamonds the same sentences in Greek letters; a line leads from the chosen
+# sentence to the nearest of the other language, by all numbers of the vectors.*
+#
 # 1. Go back to step 0. Which sentences does a net that knows nothing connect?
 # 2. Take the means off and go forward. When do most lines become short?
 # 3. At the last step, put the means back. How many sentences lose their translation?
@@ -418,11 +438,6 @@ predict(
 # #### What each change does: open this once you have predicted
 
 # %% Which change matters? tags=["surprise", "fold"]
-from matplotlib.figure import Figure
-
-from deepdive.page.palette import ROLES
-from deepdive.page.plotting import show
-
 measured = {row["change"] for row in rows} - {"nothing"}
 there = [change for change in CHANGES if change in measured]
 there.sort(key=lambda change: apart(change, "found")[0])

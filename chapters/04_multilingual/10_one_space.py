@@ -124,8 +124,8 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
          language=2, chosen=40)  # fmt: skip
 
 # %% [markdown]
-# *The sentence in bold is asked with; below it what is nearest in each other language, and in the
-# whole heap of four. A translation has a green edge, anything else a red one.*
+# *The sentence at the top is asked with; below it what is nearest in each other language, and in
+# the whole heap of four. A translation has a green edge, anything else a red one.*
 #
 # 1. Go through some Chinese sentences, with everything as it is. In each other language, is the
 #    nearest a translation? And in the whole heap?
