@@ -7,7 +7,7 @@
 # pays for whom, and what is it that crosses?
 #
 # <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
-# all its pages together: 2 and a half hours</small>
+# all its pages together: 3 hours</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -44,8 +44,9 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # The first pages ask what a model must be told, who gets how many pieces of one vocabulary, and
 # which lesson joins *milk* and *lait*. Then a sentence and its translation are brought to one
 # place, a model reads letters and has no pieces at all, and an encoder is tested in twenty-four
-# languages. The last two pages ask what it is that crosses from one language to another, in English
-# that was written in other letters, and where in one space each language lies.
+# languages, and asked questions in twelve. The last two pages ask what it is that crosses from one
+# language to another, in English that was written in other letters, and where in one space each
+# language lies.
 #
 # Real text is sentences in twenty-four languages (sib200), pairs of translations (Tatoeba), and
 # tagged sentences (ud_english_ewt). Where a page has no network and no data, it works on generated
@@ -61,5 +62,6 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.4 | [Two encoders, one place](04_two_encoders.ipynb) | How are translations found? | 20 |
 # | 4.6 | [Letters as they come](06_letters.ipynb) | Must a model have a vocabulary? | 20 |
 # | 4.7 | [Does it serve every language?](07_benchmarks.ipynb) | How does one measure it? | 20 |
+# | 4.8 | [Asked in one language, learned in another](08_questions.ipynb) | What is right? | 20 |
 # | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | Why does it work? | 20 |
 # | 4.10 | [One space for all languages?](10_one_space.ipynb) | Where does each language lie? | 20 |

@@ -348,7 +348,8 @@ for language, one in zip(("English", "German"), (some_rows[row] for some_rows in
 table(lines, ["language", "said", "exact match", "F1"], caption="the first one said is right")
 
 # %% [markdown]
-# What is a word in Chinese, and is *der* one that counts? XQuAD has this test in twelve languages.
+# What is a word in Chinese, and is *der* one that counts? [The next page](08_questions.ipynb) has
+# this test in twelve languages.
 #
 # ## Fourth test: find the translation
 #
