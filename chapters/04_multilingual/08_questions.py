@@ -593,9 +593,9 @@ print("both answers hold")
 #
 # So how many of the visitor's answers are right? By this small head, of a hundred Vietnamese
 # questions about articles that it has never seen, 22 are right to the word, where 32 are in
-# English; of the F1 nearly nine tenths are kept. What a right answer is in a language without blanks is a
-# rule: by characters in Chinese and Thai, and then its F1 tells only beside others that were
-# counted so.
+# English; of the F1 nearly nine tenths are kept. What a right answer is in a language without
+# blanks is a rule: by characters in Chinese and Thai, and then its F1 tells only beside others that
+# were counted so.
 #
 # ## Further reading
 #
