@@ -125,7 +125,7 @@ _STYLE = """\
 .tl-pieces .tl-told { background: @weight55; border-color: @weight; }
 .tl-months { display: grid; grid-template-columns: repeat(12, 1fr); align-items: end;
   min-height: 6.6rem; }
-.tl-months span { text-align: center; font-size: .82rem; border-top: 1px solid @score44; }
+.tl-months span { text-align: center; font-size: .875rem; border-top: 1px solid @score44; }
 .tl-months i { display: block; width: 70%; margin: 0 auto; background: @key; }
 .tl-months .tl-right { font-weight: bold; border-top: 3px solid @value; }
 @media print { .tl-choose { display: none; } .tl p { min-height: 0; } }
