@@ -34,11 +34,10 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 from functools import cache
 
 import torch
-from safetensors.torch import load_file, save_file
 
 from deepdive.data.translated import SIB200, sib200
 from deepdive.models.bert.sbert import encode
-from deepdive.page.profile import banner, pick, profile, workdir
+from deepdive.page.profile import banner, pick, profile
 
 real = profile() != "ci"
 LEARN = pick(ci=701, laptop=250, gpu=701) if profile() != "experiment" else 701
@@ -71,15 +70,8 @@ def pretended(language, part):
     return said + 0.5 * torch.randn(n, 24, generator=draw) + 1.2 * place
 
 
-# %% Kept, where it takes long tags=["fold"]
-def stored(name, texts):
-    """Their vectors; in the profile `experiment` they are kept, so that it can go on."""
-    file = workdir() / f"{name}.safetensors"
-    if profile() != "experiment":
-        return e5(texts)
-    if not file.is_file():
-        save_file({"vectors": e5(texts)}, file)
-    return load_file(file)["vectors"]
+# %% The same sentences in each language tags=["fold"]
+from deepdive.page.kept_vectors import kept_vectors
 
 
 @cache
@@ -87,7 +79,7 @@ def vectors(language, part):
     """Vectors of sib200's sentences, (LEARN, d) of "train", (204, d) of "test", in one order."""
     if not real:
         return pretended(language, part)
-    return stored(f"sib-{language}-{part}", sib200(language, part, seed=None).texts[:LEARN])
+    return kept_vectors(e5, sib200(language, part, seed=None).texts[:LEARN], "e5")
 
 
 print(banner("sib200 (real), multilingual-e5-small" if real else "vectors (generated)"))
@@ -209,8 +201,7 @@ from deepdive.data.text import retrieval_pairs
 def retrieved(code):
     """Of tatoeba's pairs every second one is tested; the others say what means and turn are."""
     sides = zip(*retrieval_pairs(code, seed=None), strict=True)
-    english, other = (stored(f"tat-{code}{end}", side)
-                      for end, side in zip(("-eng", ""), sides, strict=True))  # fmt: skip
+    english, other = (kept_vectors(e5, side, "e5") for side in sides)
     means, found = [side[::2].mean(0) for side in (english, other)], {}
     turn = rotation(other[::2] - means[1], english[::2] - means[0])
     for way in WAYS:
