@@ -67,7 +67,8 @@ class SmallReader(nn.Module):
     def __init__(self, n_pieces: int, d: int) -> None:
         super().__init__()
         positive(n_pieces=n_pieces, d=d)
-        encoder = bert(vocab_size=n_pieces, d_model=128, n_layers=2, n_heads=4, d_ff=512, dropout=0)
+        encoder = bert(vocab_size=n_pieces, d_model=128, n_layers=2, n_heads=4, d_ff=512,
+                       dropout=0.0)  # fmt: skip
         self.encoder, self.out = SentenceEncoder(encoder, mean), nn.Linear(128, d)
 
     def forward(self, tokens: Tensor, real: Tensor) -> Tensor:
