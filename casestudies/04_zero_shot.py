@@ -7,7 +7,7 @@
 # than a guess, as much as an English one, as much as labels of the language itself would have
 # brought?
 #
-# <small>Book 4.5 · before this page:
+# <small>Book 4.4 · before this page:
 # [two encoders](../chapters/04_multilingual/04_two_encoders.ipynb) and
 # [tests in 24 languages](../chapters/04_multilingual/07_benchmarks.ipynb) · 20 min to read ·
 # about five minutes to run on one core, half a minute in `ci`; the long runs are kept</small>
@@ -923,6 +923,6 @@ card
 #   (`deepdive.page.runs.zero_shot`), and translation as a rival
 #   (`deepdive.page.runs.translate_test`)
 # - lines whose source is among the English lessons are left out (`deepdive.data.subtitles.xed`)
-# Source: Kamath, Graham and Emara 2022, section 4.5.
-# Book: 4.5
+# Source: Kamath, Graham and Emara 2022, section 4.4.
+# Book: 4.4
 # -->

@@ -319,9 +319,10 @@ table([[kind, live[kind][1][0], live[kind][1][-1], results[kind]["pairs"], resul
 # %% [markdown]
 # The squared distance falls to nearly nothing, and nearly nothing is found. The loss has a solution
 # that needs no knowledge of either language: the same vector for every sentence. The encoder is
-# said to have **collapsed**. Squared error is not to blame where one side cannot move: a student
-# that imitates a fixed teacher has no such way out. Two encoders that both learn need something
-# that keeps sentences apart, and in ranking that is what the wrong answers are for.
+# said to have **collapsed**. A student that imitates a fixed teacher has no such way out: one
+# vector for all costs it something, though [so little](../../casestudies/04_zero_shot.ipynb) that
+# it may stay near it for long. Two encoders that both learn need something that keeps sentences
+# apart, and in ranking that is what the wrong answers are for.
 #
 # ## How many wrong answers?
 #
