@@ -258,7 +258,8 @@ curves = kept_rows("zero_shot_losses")
 AT = {"350": -4, "500": -1}  # of the ten looks at a student
 ends = [[row["loss"], row["seed"],
          *(row["steps_seen"][AT["350"]][x] for x in ("loss", "alike")),
-         *(row["steps_seen"][look]["found"] for look in AT.values())] for row in curves]  # fmt: skip
+         *(row["steps_seen"][look]["found"] for look in AT.values())]
+        for row in curves]  # fmt: skip
 table(sorted(ends) or [["none kept here", 0, 0, 0, 0, 0]],
       ["loss", "seed", "its value", "cosine of any two", "found, %", "after 500 steps"],
       formats={"its value": ".4f", "cosine of any two": ".2f", "found, %": ".1f",
@@ -293,12 +294,12 @@ show(figure, "Two panels over the steps of training, three seeds of each loss. W
 # %% [markdown] tags=["surprise"]
 # *Squares: cosine. Dots: squared distance. Three seeds each.* With the squared distance the student
 # says the mean of all sentences, whatever it reads: for 350 steps, in each of three seeds, it finds
-# no more than one or two in a hundred, while its loss looks excellent. It is not a fault of the loss
-# in the limit, for the mean is not its lowest point, and near step 400 the students come loose. By
-# then the others have found four in ten. Users of a library have met this with a teacher whose
-# vectors have length 1, and reported that *every sentence similarity is 1.0* after twelve hours
-# (sentence-transformers, issue 1164). The cosine says 0 for a right direction and 1 for a useless
-# one, so one sees how much is left to do.
+# no more than one or two in a hundred, while its loss looks excellent. It is not a fault of the
+# loss in the limit, for the mean is not its lowest point, and near step 400 the students come
+# loose. By then the others have found four in ten. Users of a library have met this with a teacher
+# whose vectors have length 1, and reported that *every sentence similarity is 1.0* after twelve
+# hours (sentence-transformers, issue 1164). The cosine says 0 for a right direction and 1 for a
+# useless one, so one sees how much is left to do.
 #
 # From here on the loss is the cosine, and the student the small one, without layers.
 
