@@ -627,56 +627,53 @@ def languages_of(first, second, one, other):  # 0 and 1, whatever they are
 #
 # *Fix · 6 min · medium · Feng et al. 2022, section 2*
 #
-# `cosines` (B, B) are those of B lines (down) with B translations (across); right ones stand on
-# the diagonal. A right answer is to count only if it leads by `margin`; `scale` makes small
-# differences large. The softmax is taken of what is returned.
+# `count` lines (down) have their cosines with as many translations (across); the right ones stand
+# on the diagonal. A right answer is to count only if it leads by `margin`. What is returned is
+# taken off the cosines, before they are multiplied and the softmax is taken.
 
 # %% tags=["variant"] exercise="mend-margin"
 OWN_MARGIN = choose(0.3, 0.2, 0.25, 0.4)
-OWN_SCALE = choose(20, 10, 15)
-rename("with_margin", "margin_scores", "scores_by_margin")
+OWN_COUNT = choose(3, 4, 5)
+rename("taken_off", "margins_of", "off_cosines")
 
 
 # %% tags=["bug"] exercise="mend-margin" bug="a present to the right ones" caught="right one"
-def found_scores(cosines, margin, scale):
-    return scale * (cosines + margin * torch.eye(len(cosines)))
+def found_off(count, margin):
+    return -margin * torch.eye(count)
 
 
 # %% tags=["bug"] exercise="mend-margin" bug="taken off everywhere" caught="wrong one"
-def found_scores(cosines, margin, scale):
-    return scale * (cosines - margin)
+def found_off(count, margin):
+    return torch.full((count, count), margin)
 
 
-# %% tags=["bug"] exercise="mend-margin" bug="taken off behind the scale" caught="right one"
-def found_scores(cosines, margin, scale):
-    return scale * cosines - margin * torch.eye(len(cosines))
+# %% tags=["bug"] exercise="mend-margin" bug="taken off the wrong ones" caught="wrong one"
+def found_off(count, margin):
+    return margin * (1 - torch.eye(count))
 
 
 # %% nbgrader={"grade_id": "mend-margin", "solution": true}
-def with_margin(cosines, margin, scale):
-    """Return scores (B, B)."""
+def taken_off(count, margin):
+    """Return (count, count)."""
     ### BEGIN SOLUTION
-    return scale * (cosines - margin * torch.eye(len(cosines)))
+    return margin * torch.eye(count)
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "mend-margin-check", "grade": true, "points": 3}
-table = torch.tensor([[0.6, 0.5], [0.1, 0.8]])
-given = with_margin(table, OWN_MARGIN, OWN_SCALE)
-assert given.shape == (2, 2), f"as many scores as cosines, (2, 2); yours are {tuple(given.shape)}"
-right, wrong = OWN_SCALE * (0.6 - OWN_MARGIN), OWN_SCALE * 0.5
-assert abs(float(given[0, 1]) - wrong) < 1e-4, (
-    f"wrong one: a cosine of 0.5 scores {wrong:.1f}; yours {float(given[0, 1]):.1f}"
+given = taken_off(OWN_COUNT, OWN_MARGIN)
+assert given.shape == (OWN_COUNT, OWN_COUNT), f"as many as cosines; yours are {tuple(given.shape)}"
+assert abs(float(given[0, 1])) < 1e-6, (
+    f"wrong one: nothing is taken off its cosine, 0; yours {float(given[0, 1]):.2f}"
 )
-assert abs(float(given[0, 0]) - right) < 1e-4, (
-    f"right one: a cosine of 0.6 scores {right:.1f}; yours {float(given[0, 0]):.1f}"
+assert abs(float(given[1, 1]) - OWN_MARGIN) < 1e-6, (
+    f"right one: its cosine loses {OWN_MARGIN}; with yours it loses {float(given[1, 1]):.2f}"
 )
-cured = operate("margin", with_margin)
+cured = operate("margin", taken_off)
 assert cured.shares["by 0.3"] > admit("A").shares["by 0.3"] + 30, "few lead by 0.3, as before"
 ### BEGIN HIDDEN TESTS
-many = torch.rand(5, 5, generator=torch.Generator().manual_seed(2)) * 2 - 1
-off = many / 0.1 - with_margin(many, 0.1, 10)
-assert torch.allclose(off, torch.eye(5), atol=1e-5), "five pairs are off"
+seven = taken_off(7, 0.1)
+assert torch.allclose(seven, 0.1 * (torch.arange(7)[:, None] == torch.arange(7))), "seven are off"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="mend-margin"
@@ -684,13 +681,15 @@ assert torch.allclose(off, torch.eye(5), atol=1e-5), "five pairs are off"
 
 
 # %% tags=["wrong-answer"] exercise="mend-margin"
-def with_margin(cosines, margin, scale):  # the wrong ones are made harder
-    return scale * (cosines - margin * (1 - torch.eye(len(cosines))))
+def taken_off(count, margin):  # from the first pair only
+    off = torch.zeros(count, count)
+    off[0, 0] = margin
+    return off
 
 
 # %% tags=["wrong-answer"] exercise="mend-margin"
-def with_margin(cosines, margin, scale):  # none
-    return scale * cosines
+def taken_off(count, margin):  # none
+    return torch.zeros(count, count)
 
 
 # %% [markdown]

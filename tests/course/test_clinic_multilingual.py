@@ -86,7 +86,7 @@ def test_healthy_parts_say_what_the_library_says() -> None:
     wanted = [*mixture.shares(SIZES, ALPHA).values()]
     torch.testing.assert_close(HEALTHY["drawn"](sizes, ALPHA), torch.tensor(wanted))
     u, v = torch.randn(2, 5, 8)
-    scores = HEALTHY["margin"](normalize(u, dim=-1) @ normalize(v, dim=-1).T, 0.3, 20.0)
+    scores = 20 * (normalize(u, dim=-1) @ normalize(v, dim=-1).T - HEALTHY["margin"](5, 0.3))
     torch.testing.assert_close(
         torch.nn.functional.cross_entropy(scores, torch.arange(5)), additive_margin(u, v)
     )
@@ -95,7 +95,7 @@ def test_healthy_parts_say_what_the_library_says() -> None:
 def test_broken_parts_are_not_the_healthy_ones() -> None:
     draw, gap = torch.rand(3, 3), torch.tensor([[False, True, True]])
     given: dict[str, tuple[Any, ...]] = {
-        "margin": (draw, 0.3, 20.0), "leak": (torch.tensor([[1, 2, 3]]), gap, gap.roll(1), MASK),
+        "margin": (4, 0.3), "leak": (torch.tensor([[1, 2, 3]]), gap, gap.roll(1), MASK),
         "places": (3, 2), "language": (3, 2, 0, 1), "drawn": (torch.tensor([9.0, 1]), 0.3),
         "means": (draw, torch.tensor([0, 1, 1]), draw[:2] + 1),
     }  # fmt: skip

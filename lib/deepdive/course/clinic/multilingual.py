@@ -64,11 +64,11 @@ def pairs(count: int, language: str = "German", seed: int = 99) -> list[tuple[st
     return found
 
 
-def with_margin(cosines: Tensor, margin: float, scale: float) -> Tensor:
-    """Return scores (B, B) for the cosines of B sentences (down) and their translations (across):
-    the right ones are made harder by the margin, before all are multiplied.
+def taken_off(count: int, margin: float) -> Tensor:
+    """Return (B, B), what is taken off the cosines of B lines (down) with B translations (across)
+    before they are multiplied: the right ones, on the diagonal, are made harder.
     """
-    return scale * (cosines - margin * torch.eye(len(cosines)))
+    return margin * torch.eye(count)
 
 
 def shown(tokens: Tensor, gaps: Tensor, second: Tensor, mask: int) -> Tensor:
@@ -100,11 +100,11 @@ def centred(vectors: Tensor, of: Tensor, means: Tensor) -> Tensor:
 
 
 HEALTHY: Mapping[str, Part] = {
-    "margin": with_margin, "leak": shown, "places": places, "language": languages,
+    "margin": taken_off, "leak": shown, "places": places, "language": languages,
     "drawn": shares, "means": centred,
 }  # fmt: skip
 BROKEN: Mapping[str, Part] = {
-    "margin": lambda cosines, margin, scale: with_margin(cosines, -margin, scale),
+    "margin": lambda count, margin: -taken_off(count, margin),
     "leak": lambda tokens, gaps, second, mask: shown(tokens, gaps & ~second, second, mask),
     "places": lambda first, second: torch.arange(first + second),
     "language": lambda first, second, one, other: languages(first, second, other, one),
@@ -131,6 +131,7 @@ class Reader(nn.Module):
     def __init__(self, parts: Mapping[str, Part]) -> None:
         super().__init__()
         self.parts = dict(parts)
+        self.known: dict[tuple[str, tuple[float, ...]], Tensor] = {}
         self.word = nn.Embedding(len(WORDS) + 2, WIDTH)
         self.place = nn.Embedding(2 * LONGEST, WIDTH)
         self.language = nn.Embedding(len(LANGUAGES), WIDTH)
@@ -152,12 +153,24 @@ class Reader(nn.Module):
         for i, (a, b) in enumerate(each):
             n, one, other = len(a) + len(b), a[0] // 10, (b or a)[0] // 10
             tokens[i, :n], second[i, len(a) : n] = torch.tensor(a + b), 1
-            where[i, :n] = self.parts["places"](len(a), len(b))
-            which[i, :n] = self.parts["language"](len(a), len(b), one, other)
+            where[i, :n] = self._asked("places", len(a), len(b))
+            which[i, :n] = self._asked("language", len(a), len(b), one, other)
         side, real = second.bool(), tokens != PAD
-        hidden = torch.zeros_like(real) if gaps is None else gaps
-        read = self.parts["leak"](tokens, hidden, side, MASK)
-        return Rows(tokens, read, hidden, side, real, where, which)
+        if gaps is None:
+            return Rows(tokens, tokens, torch.zeros_like(real), side, real, where, which)
+        read = self.parts["leak"](tokens, gaps, side, MASK)
+        return Rows(tokens, read, gaps, side, real, where, which)
+
+    def exchange(self, parts: Mapping[str, Part]) -> None:
+        """Work with these parts from now on."""
+        self.parts = dict(parts)
+        self.known.clear()
+
+    def _asked(self, name: str, *numbers: float) -> Tensor:
+        """What a part says to these numbers; it is asked once, as a student's may be slow."""
+        if (name, numbers) not in self.known:
+            self.known[name, numbers] = self.parts[name](*numbers)
+        return self.known[name, numbers]
 
     def enters(self, rows: Rows) -> Tensor:
         """Return the sums (B, T, d) of the rows for word, place and language."""
@@ -190,8 +203,8 @@ class Reader(nn.Module):
 
     def scores(self, u: Tensor, v: Tensor) -> Tensor:
         """Return what each row's softmax is of, (B, B), for what is compared of both sides."""
-        found: Tensor = self.parts["margin"](_cosines(u, v), MARGIN, SCALE)
-        return found
+        found: Tensor = _cosines(u, v) - self._asked("margin", len(u), MARGIN)
+        return SCALE * found
 
     def loss(self, some: Sequence[Pair], gaps: Tensor) -> Tensor:
         """Both lessons: what a gap costs, and what it costs to find translations, both ways."""
@@ -236,13 +249,17 @@ def gaps_of(some: Sequence[Pair], seed: int = 0) -> Tensor:
     return found
 
 
-def drawn(parts: Mapping[str, Part], count: int, seed: int) -> list[tuple[str, int]]:
-    """Return `count` draws, each a language and which of its pairs."""
+def drawn(by: Tensor, count: int, seed: int) -> list[tuple[str, int]]:
+    """Return `count` draws by the shares (2,), each a language and which of its pairs."""
     draw = torch.Generator().manual_seed(seed)
-    sizes = torch.tensor([float(n) for n in SIZES.values()])
-    which = torch.multinomial(parts["drawn"](sizes, ALPHA), count, True, generator=draw).tolist()
+    which = torch.multinomial(by, count, True, generator=draw).tolist()
     names = [[*SIZES][i] for i in which]
     return [(name, int(torch.randint(SIZES[name], (), generator=draw))) for name in names]
+
+
+def _shares(parts: Mapping[str, Part]) -> Tensor:
+    found: Tensor = parts["drawn"](torch.tensor([float(n) for n in SIZES.values()]), ALPHA)
+    return found
 
 
 class Patient:
@@ -261,7 +278,8 @@ class Patient:
     ) -> None:  # fmt: skip
         well = before is HEALTHY
         self.model, self.curve = _healthily(seed, steps) if well else _trained(before, seed, steps)
-        self.parts = self.model.parts = dict(parts)
+        self.parts = dict(parts)
+        self.model.exchange(parts)
         self.means = self._means()
         new = {name: pairs(64, name) for name in SIZES}
         seen, swahili = self.look(new["German"]), self.look(new["Swahili"])
@@ -294,7 +312,7 @@ class Patient:
         sides = [a for a, _ in some], [b or a for a, b in some]
         lonely = not all(b for _, b in some)
         compared = [net.centred(side, self.means) for side in sides]
-        names = [name for name, _ in drawn(self.parts, 1000, 5)]
+        names = [name for name, _ in drawn(_shares(self.parts), 1000, 5)]
         return {
             "tokens": rows.tokens, "gaps": rows.gaps, "second": rows.second,
             "shown": [_text(*row) for row in zip(rows.shown, rows.second, strict=True)],
@@ -360,10 +378,10 @@ def _text(shown: Tensor, second: Tensor) -> str:
 def _trained(parts: Mapping[str, Part], seed: int, steps: int) -> tuple[Reader, list[float]]:
     """An encoder after `steps` steps of training, and its losses on the way."""
     learn = {name: pairs(size, name, seed=1) for name, size in SIZES.items()}
-    test = pairs(64, "German", 77)
+    test, by = pairs(64, "German", 77), _shares(parts)
 
     def lesson(model: Reader, i: int) -> Tensor:
-        some = [learn[name][k] for name, k in drawn(parts, BATCH, 1000 * seed + i)]
+        some = [learn[name][k] for name, k in drawn(by, BATCH, 1000 * seed + i)]
         return model.loss(some, gaps_of(some, 1000 * seed + i))
 
     return taught(
