@@ -31,7 +31,7 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% Six pairs on a circle tags=["slide", "fold"]
+# %% Six pairs on a circle tags=["fold"]
 from deepdive.page.pull_and_rank import pull_and_rank
 
 PAIRS = [("she drinks tea", "elle boit du thé"), ("she drinks milk", "elle boit du lait"),
@@ -62,7 +62,8 @@ pull_and_rank(PAIRS, seed=7)
 # 3. The two alone. What is not in the batch pushes nobody.
 #
 # </details>
-#
+
+# %% [markdown] tags=["slide"]
 # ## By hand: nine cosines
 #
 # Three sentences *A*, *B*, *C* with their translations *a*, *b*, *c*. In tenths the cosines are
@@ -100,7 +101,7 @@ for name, scores in (("rows", tenths), ("columns", tenths.T), ("margin", tenths 
     print(f"{name:8}", *(f"{b:.2f}" for b in bits(scores)))
 assert bits(tenths) == [1, 1, 1]
 
-# %% [markdown]
+# %% LaBSE's loss [markdown] tags=["slide"]
 # This is LaBSE's loss, the *translation ranking* of Feng et al. (2022). With $u_i$ and $v_j$ the
 # vectors of sentences and translations in a batch of $n$ pairs, a margin $m = 0.3$ and a scale $s$:
 #
@@ -378,7 +379,7 @@ def found(kind, size=128, by=""):
     return [*ways, " ".join(f"{x:.1f}" for x in both)]
 
 
-# %% What the number of wrong answers does tags=["surprise", "fold"]
+# %% What wrong answers are worth tags=["surprise", "slide", "fold"]
 HEAD = ["to French", "to English", "both ways, each seed"]
 orders = [sum(of(kind, f"to {way}")[s].count("1") for way in ("French", "English"))
           for s in range(len(of("queue", "apart", 16)))
@@ -458,7 +459,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 
-# %% Look into the heap tags=["surprise", "fold"]
+# %% Look into the heap tags=["surprise", "slide", "fold"]
 def heap(kind, by=""):
     """Translations among the first 500 proposals, in percent: mean, and the seeds."""
     each = [share(one) for one in of(kind, f"heap{by}")]

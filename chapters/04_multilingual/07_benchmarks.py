@@ -188,7 +188,7 @@ easy = [(*some[:3], 1) for some in answers.values()]
 assert sum(map(sum, easy)) == 9
 print({name: str(share) for name, share in shares.items()}, "average", every)
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## First test: sort a text
 #
 # Four kinds of test are in use, and each asks something else of a model. The first is
@@ -248,7 +248,7 @@ table(lines, ["language", "right"], caption=f"{LESSONS} English lessons, {TESTS}
 # test. What the rivals reach there:
 
 
-# %% Eight of the languages, with their rivals tags=["fold"]
+# %% First test: eight of 24 languages tags=["slide", "fold"]
 def shares_of(language):
     row = rows["subjects", language]
     gap = [a - b for a, b in zip(right(row, "own"), right(row, "zero"), strict=True)]
@@ -262,7 +262,7 @@ eight = [shares_of(x) for x in EIGHT if ("subjects", x) in rows]
 table(eight, ["language", "learned in English", "in the language", "more", "letters, from English"],
       caption="204 sentences; 95 % over sentences, the difference paired")  # fmt: skip
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Second test: which part of speech?
 #
 # In **structured prediction** every word gets an answer. The sentences are Parallel Universal
@@ -299,7 +299,7 @@ table(
 # Words of a sentence are not drawn one by one, so an interval is made by drawing sentences. The
 # test's sentences are translations of others than the probe has learned from:
 
-# %% The kept run tags=["fold"]
+# %% Second test: parts of speech tags=["slide", "fold"]
 import numpy as np
 
 from deepdive.evaluate import Interval, clustered
@@ -322,7 +322,7 @@ table(lines, ["language", "probe from English", "in the language", "a list of En
 # seven in German, where the sorting of sentences lost nothing that could be seen. A list of English
 # words is right in a third of the words, not in none: signs, figures and names are the same.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Third test: where is the answer?
 #
 # In **question answering** the answer is some words of a paragraph. Two numbers measure it: *exact
@@ -417,7 +417,7 @@ print("answers gained by centring, less those lost:", net)
 # languages here.* Centring gains more answers than it loses in each of the 22: more than 110 of
 # 2,000 in Finnish, Japanese, Hungarian and Basque, next to none in Bengali.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## One language, four answers
 #
 # <!--
@@ -432,7 +432,7 @@ print("answers gained by centring, less those lost:", net)
 #
 # Put the tests side by side, and ask again: does it serve Portuguese?
 
-# %% The tests side by side tags=["fold"]
+# %% The tests side by side tags=["slide", "fold"]
 CODES = {"fra_Latn": ("fra", "fr"), "deu_Latn": ("deu", "de"), "tha_Thai": ("tha", None),
          "swh_Latn": ("swh", None), "por_Latn": ("por", None),
          "yor_Latn": (None, None)}  # fmt: skip
@@ -483,7 +483,7 @@ table(lines, ["language", "query:", "passage:", "difference"],
 # seen. Why, we do not know: the package has rounded the weights to 4 bits, and the model
 # before that was not at hand. What can be said is that only a test in Portuguese could tell.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## What the average hides
 #
 # - **Who is low.** Three of the 24 have 59 to 69 %. Without them the average is 85.2 %, with them

@@ -54,7 +54,7 @@ RIVER = [
           "阿勒河发源于伯尔尼阿尔卑斯山，流入莱茵河。", (6, 13), (9, 13)),
 ]  # fmt: skip
 
-# %% Move the ends of the answer tags=["slide", "fold"]
+# %% Move the ends of the answer tags=["fold"]
 answer_ends(RIVER)
 
 # %% [markdown]
@@ -99,7 +99,7 @@ assert answer_f1_in("Die Aare entspringt in den Berner Alpen und mündet in den 
                     "de") == 4 / 11  # fmt: skip
 print(words_in("Die Aare, in den Alpen!", "de"), words_in("在伯尔尼 1848年", "zh"))
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## The questions, dealt by article
 #
 # XQuAD (Artetxe et al. 2020) is 1,190 questions of SQuAD with their 240 paragraphs from 48 articles
@@ -272,7 +272,7 @@ print(f"{len(folds)} folds, {len(covered):,} questions, {len(set(from_article))}
       f"{len(seeds)} trainings of each fold")  # fmt: skip
 
 
-# %% All questions, by language tags=["surprise", "fold"]
+# %% Twelve languages tags=["surprise", "slide", "fold"]
 lines = []
 for x in XQUAD if runs else ():
     means = [scored("en", x, "f1", s).mean() for s in seeds]
@@ -327,14 +327,14 @@ table(lines, ["language", "right here too", "%", "right here, not in English"],
 # are translations of each other, so it is not the question that is hard: which piece is taken as
 # the end of an answer depends on how it happens to be worded.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Beside a table that is known
 #
 # Straka's lectures show table 5 of the MLQA paper (Lewis et al. 2020): F1 / exact match of models
 # that were trained on all of SQuAD, with all their weights, and asked in seven languages. Three
 # rows of it, and ours:
 
-# %% MLQA's numbers, and how much of English is kept tags=["fold"]
+# %% How much of English is kept tags=["slide", "fold"]
 SEVEN = ("en", "es", "de", "ar", "hi", "vi", "zh")
 MLQA = {
     "mBERT": ("77.7/65.2", "64.3/46.6", "57.9/44.3", "45.7/29.8", "43.8/29.7", "57.1/38.6",

@@ -68,7 +68,7 @@ other = torch.tensor([[4.0, -3.0], [1.0, 0.0], [1.0, -3.0]])
 print("as they are:", found(one, other, centred=False)[0].tolist())
 print("means off:  ", found(one, other)[0].tolist())
 
-# %% The three sentences, drawn tags=["fold"]
+# %% By hand: three sentences tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.palette import ROLES
@@ -437,7 +437,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What each change does: open this once you have predicted
 
-# %% Which change matters? tags=["surprise", "fold"]
+# %% Which change matters? tags=["surprise", "slide", "fold"]
 measured = {row["change"] for row in rows} - {"nothing"}
 there = [change for change in CHANGES if change in measured]
 there.sort(key=lambda change: apart(change, "found")[0])
@@ -502,7 +502,7 @@ table([{"change": change, "found": told(change, "found"), "tags": told(change, "
 # (ud_english_ewt); English, French and German are tested on the same sentences (ud_pud).
 
 
-# %% French and German tags=["fold"]
+# %% French and German tags=["slide", "fold"]
 def spread(values):
     middle = mean(values)
     return f"{middle:.0f} ({min(values):.0f} to {max(values):.0f})"

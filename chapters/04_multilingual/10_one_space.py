@@ -109,7 +109,7 @@ def moved(language, way, part="test", onto="eng_Latn"):
 
 WAYS = {"": "as they are", "means": "means off", "turned": "means off, turned"}
 
-# %% Four languages in one heap tags=["slide", "fold"]
+# %% Four languages in one heap tags=["fold"]
 from deepdive.page.one_heap import one_heap
 
 
@@ -146,7 +146,8 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
 # The encoder is multilingual-e5-small, in this library's own code: twelve layers, trained on about
 # a billion pairs of texts, with other texts of the batch as wrong answers. The sentences are
 # sib200's, which people translated from English.
-#
+
+# %% [markdown] tags=["slide"]
 # ## By hand: a mean, and a quarter turn
 #
 # Three English sentences lie at $(4, 1)$, $(1, 4)$, $(1, 1)$. Another language has their
@@ -352,7 +353,7 @@ def of(what, which, name):
                          for c in row[name]])  # fmt: skip
 
 
-# %% The ten lowest of twenty-four tags=["surprise", "fold"]
+# %% The lowest of 24 languages tags=["surprise", "slide", "fold"]
 languages = [row["of"] for row in kept_rows if row["what"] == "heap"]
 order = sorted(languages, key=lambda one: of("heap", one, "translation ").mean().item())
 lines = [[SIB200.get(one, "all 24"), of("heap", one, "own ").mean().item(),
@@ -413,7 +414,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Means off, and turned tags=["surprise", "fold"]
+# %% Means off, and turned tags=["surprise", "slide", "fold"]
 less = of("heap", "all", "translation turned") - of("heap", "all", "translation means")
 value, low, high = bootstrap(less)
 print(f"turned, against means off: {value:.1f} [{low:.1f}, {high:.1f}] of 100 sentences")
@@ -444,7 +445,7 @@ table([[SIB200[one], *(pair_cosine(one, way, part) for part in ("train", "test")
 # after each layer; a linear probe that names the language, learned from other sentences; and how
 # many sentences of the other five find their English translation among 204.
 
-# %% Draw the layers tags=["slide", "fold"]
+# %% Layer by layer tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
