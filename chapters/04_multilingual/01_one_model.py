@@ -347,13 +347,12 @@ by = f"mean (lowest to highest) of {len(seeds)} seeds; a guess is right 8% of th
 table(lines, ["slips in words, not English", *head], caption=by)
 
 # %% [markdown] tags=["slide"]
-# The day is counted where it is at most 12 and not the number of the month.
-#
 # Told by a row, the reader believes what it is told, and not what stands there. Told a wrong
 # language in which the day comes first too, it loses nothing. So the row for English seems to mean
 # what training used it for: not a name, but *the month comes first*. It is added to each piece, and
 # *abril* with it is a sum that no training slip ever had. The token is believed less, in each of
-# the three seeds; it stands apart from the pieces, which may be why.
+# the three seeds; it stands apart from the pieces, which may be why. (In the third column the day
+# is counted where it is at most 12 and not the number of the month.)
 #
 # People do mix languages in one text. That is the reason that XLM-R's authors give for leaving
 # XLM's rows out: the model then deals better with such code-switching (their section 3). They

@@ -105,8 +105,9 @@ assert bits(tenths) == [1, 1, 1]
 # This is LaBSE's loss, the *translation ranking* of Feng et al. (2022). With $u_i$ and $v_j$ the
 # vectors of sentences and translations in a batch of $n$ pairs, a margin $m = 0.3$ and a scale $s$:
 #
-# $$s_{ij} = s \cdot (\cos(u_i, v_j) - m\,[i = j]), \qquad
-# \text{loss} = -\frac1n \sum_i \Big( \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
+# $$s_{ij} = s \cdot (\cos(u_i, v_j) - m\,[i = j])$$
+#
+# $$\text{loss} = -\frac1n \sum_i \Big( \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
 # \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}} \Big)$$
 #
 # The wrong answers cost nothing: they are the batch's other translations. Each sentence is read
@@ -390,7 +391,7 @@ table([["none: pulled", *found("squared")], ["1", *found("1 wrong")], ["15", *fo
        ["127", *found("rank")]], ["wrong answers", *HEAD],
       caption="% found among 1,000; 95% intervals over sentences")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # In each seed each row finds more than the one above it. A single wrong answer is enough to keep
 # the encoder from collapsing; but drawn at random it is easy, and soon tells the encoder nothing
 # new. Among 127 there is nearly always a hard one, and nobody had to look for it.
@@ -481,7 +482,7 @@ table([[f"{name}, {score}", *heap(kind, by), hub(kind, by)]
       ["training, score", "% right", "each seed", "largest hub"], formats={"% right": ".1f"},
       caption="the first 500 proposals; hub: how many propose one and the same")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # In each seed the ratio brings more than the margin did, and both together bring most. The encoder
 # is the same: what was wanting was not knowledge of French, but a measure that is the same for all
 # sentences. The largest hubs become smaller.

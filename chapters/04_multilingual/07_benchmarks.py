@@ -188,7 +188,7 @@ easy = [(*some[:3], 1) for some in answers.values()]
 assert sum(map(sum, easy)) == 9
 print({name: str(share) for name, share in shares.items()}, "average", every)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## First test: sort a text
 #
 # Four kinds of test are in use, and each asks something else of a model. The first is
@@ -230,7 +230,7 @@ for language in TRY:
     (text, *_), (kind, *_) = some(language, "test", 1)
     print(kind, text)
 
-# %% Learn in English, ask in three languages
+# %% tags=["slide"]
 from deepdive.page.tables import table
 
 lessons, kinds = some(TRY[0], "train", LESSONS)
@@ -248,7 +248,7 @@ table(lines, ["language", "right"], caption=f"{LESSONS} English lessons, {TESTS}
 # test. What the rivals reach there:
 
 
-# %% First test: eight of 24 languages tags=["slide", "fold"]
+# %% Eight of the languages, with their rivals tags=["fold"]
 def shares_of(language):
     row = rows["subjects", language]
     gap = [a - b for a, b in zip(right(row, "own"), right(row, "zero"), strict=True)]
@@ -317,7 +317,7 @@ table(lines, ["language", "probe from English", "in the language", "a list of En
       caption=f"right words; {benchmarks.LEARN} sentences to learn from, 300 others to test, "
       "95 % over sentences")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # Between a probe from English and one of the language's own words lie nine points in French and
 # seven in German, where the sorting of sentences lost nothing that could be seen. A list of English
 # words is right in a third of the words, not in none: signs, figures and names are the same.
@@ -449,10 +449,12 @@ lines = [[SIB200[x], cell("subjects", x, lambda row: bootstrap(right(row, "zero"
 table(lines, ["language", "subjects", "translations", "parts of speech"],
       caption="learned in English or, for translations, not at all")  # fmt: skip
 
-# %% [markdown]
-# It finds its translations as well as French does, and of the six only Yoruba is sorted worse. Both
-# are true, for they ask different things. To be found, a sentence must be nearer to its
-# partner than all others are. To be sorted, it must lie on the right side of lines that were drawn
+# %% [markdown] tags=["slide"]
+# Portuguese finds its translations as well as French does, and of the six only Yoruba is sorted
+# worse. Both are true, for they ask different things.
+#
+# To be found, a sentence must be nearer to its partner than all others are. To be sorted, it must
+# lie on the right side of lines that were drawn
 # among English sentences. A cloud that is squeezed, or has moved, keeps its neighbours and crosses
 # the lines: two Portuguese sentences have a larger cosine than two English ones.
 

@@ -272,7 +272,7 @@ print(f"{len(folds)} folds, {len(covered):,} questions, {len(set(from_article))}
       f"{len(seeds)} trainings of each fold")  # fmt: skip
 
 
-# %% Twelve languages tags=["surprise", "slide", "fold"]
+# %% All questions, by language tags=["surprise", "fold"]
 lines = []
 for x in XQUAD if runs else ():
     means = [scored("en", x, "f1", s).mean() for s in seeds]
@@ -334,7 +334,7 @@ table(lines, ["language", "right here too", "%", "right here, not in English"],
 # that were trained on all of SQuAD, with all their weights, and asked in seven languages. Three
 # rows of it, and ours:
 
-# %% How much of English is kept tags=["slide", "fold"]
+# %% MLQA's numbers, and how much of English is kept tags=["fold"]
 SEVEN = ("en", "es", "de", "ar", "hi", "vi", "zh")
 MLQA = {
     "mBERT": ("77.7/65.2", "64.3/46.6", "57.9/44.3", "45.7/29.8", "43.8/29.7", "57.1/38.6",
@@ -351,14 +351,14 @@ if runs:
     lines.append(["the small head (XQuAD)", *(f"{f1:.1f}/{exact:.1f}" for f1, exact in both)])
 table(lines, ["F1 / exact match", *SEVEN])
 
-# %% What is kept of English's F1 tags=["fold"]
+# %% What is kept of English's F1 tags=["slide", "fold"]
 f1_of = {name: [float(cell.split("/")[0]) for cell in cells] for name, cells in MLQA.items()}
 if runs:
     f1_of["the small head (XQuAD)"] = [f1 for f1, _ in both]
 table([[name, *(100 * f1 / some[0] for f1 in some)] for name, some in f1_of.items()],
       ["% of English's F1", *SEVEN], formats=dict.fromkeys(SEVEN, ".0f"))  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # What may be compared? Not the levels: ours come from a hundredth of the lessons. What is kept of
 # English may be, with three grains of salt. MLQA has other paragraphs in each language, XQuAD the
 # same ones translated. Who has little has less to lose. And mBERT never saw a translation, while

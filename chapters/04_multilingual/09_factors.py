@@ -372,7 +372,7 @@ two_clouds(shown, [*map(greek, shown)], seen, chosen=1)
 #
 # </details>
 
-# %% What the kept runs found tags=["fold"]
+# %% With nothing changed tags=["slide", "fold"]
 import json
 
 from deepdive.page.tables import table
@@ -502,7 +502,7 @@ table([{"change": change, "found": told(change, "found"), "tags": told(change, "
 # (ud_english_ewt); English, French and German are tested on the same sentences (ud_pud).
 
 
-# %% French and German tags=["slide", "fold"]
+# %% French and German tags=["fold"]
 def spread(values):
     middle = mean(values)
     return f"{middle:.0f} ({min(values):.0f} to {max(values):.0f})"

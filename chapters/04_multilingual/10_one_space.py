@@ -353,7 +353,7 @@ def of(what, which, name):
                          for c in row[name]])  # fmt: skip
 
 
-# %% The lowest of 24 languages tags=["surprise", "slide", "fold"]
+# %% The ten lowest of twenty-four tags=["surprise", "fold"]
 languages = [row["of"] for row in kept_rows if row["what"] == "heap"]
 order = sorted(languages, key=lambda one: of("heap", one, "translation ").mean().item())
 lines = [[SIB200.get(one, "all 24"), of("heap", one, "own ").mean().item(),
@@ -367,7 +367,7 @@ table(lines, ["language", "own language nearest", *WAYS.values()],
       "as they are, another sentence of the same language is nearest")  # fmt: skip
 
 
-# %% Why it is so near tags=["surprise", "fold"]
+# %% Why it is so near tags=["surprise", "slide", "fold"]
 def mean_cosines(language, way):
     """Of two sentences of the language; with its English translation; with other English ones;
     and how many of 100 find their translation among the English ones alone.
@@ -386,7 +386,7 @@ table([[SIB200[one], WAYS[way], *mean_cosines(one, way)]
        "its English": ".2f", "other English": ".2f"},
       caption="mean cosines, and what is found among the English ones alone; here")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # One in three Chinese sentences, and more than one in four Yoruba ones, have another sentence of
 # their own language as the nearest. The second table shows how. Two Chinese sentences that have
 # nothing in common have a cosine nearly as high as a sentence and its translation, and far higher
@@ -431,7 +431,7 @@ table([[SIB200[one], *(pair_cosine(one, way, part) for part in ("train", "test")
        "new, turned"],
       caption=f"mean cosine of translations; the turn was made by {LEARN} pairs, here")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # Worse than the means alone, and the interval says so; if still better than leaving all as it was.
 # The pairs that made the turn come nearer to each other by it, new pairs go apart. The means are
 # 384 numbers a language and 701 sentences to take them from; the turn has 73,536. And e5 needs
@@ -475,7 +475,7 @@ table([[layer, *(of("layer", layer, name).mean().item() for name, _, _ in CURVES
       ["layer", *(label for _, _, label in CURVES)],
       formats={label: ".1f" for _, _, label in CURVES}, caption="% right")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # A plane can tell the languages apart after every layer, hardly less after the last, where nearly
 # all translations lie together. Meaning does not take the language's place: both are there, in
 # different directions. With the means off the probe is where chance is, one in six; and after every
