@@ -546,6 +546,17 @@ if lines:
 # %% [markdown] tags=["aside"]
 # ## What differs
 #
+# <!--
+# System: zero_shot_factors
+# Parent: mbert
+# What differs:
+# - the second language is English in other letters; words and order are shared or not: `Disguise`
+# - a small net fills gaps in both, with one thing changed at a time: `gap_filler`, `learn`
+# - counted is what crossed: translations found, and tags by a tagger of English: `found`, `Reader`
+# Source: Pires et al. 2019; Wu and Dredze 2019; K et al. 2020; Dufter and Schütze 2020.
+# Book: 4.3.1
+# -->
+#
 # | what is changed | what stays | who asked it before |
 # |---|---|---|
 # | shared words | text, order, net | K et al. 2020; Wu, Conneau et al. 2020: hardly needed |

@@ -535,6 +535,17 @@ table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test
 # %% [markdown] tags=["aside"]
 # ## What differs
 #
+# <!--
+# System: language_agnostic
+# Parent: mbert
+# What differs:
+# - from each language's vectors their mean is taken off, by sentences that are not tested: `moved`
+# - one language's space is turned onto another's, and nothing stretched: `rotation`
+# - counted is whose translation is the nearest of all languages at once: `heap`
+# Source: Libovický et al. 2020; Zhao et al. 2021.
+# Book: 4.3.2
+# -->
+#
 # | way | numbers a language | what it needs | what it changes |
 # |---|---|---|---|
 # | as they are | 0 | nothing | nothing |
