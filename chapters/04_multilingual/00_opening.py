@@ -65,3 +65,5 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.8 | [Asked in one language, learned in another](08_questions.ipynb) | What is right? | 20 |
 # | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | Why does it work? | 20 |
 # | 4.10 | [One space for all languages?](10_one_space.ipynb) | Where does each language lie? | 20 |
+#
+# After the pages come [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).

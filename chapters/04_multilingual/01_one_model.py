@@ -224,7 +224,7 @@ ours = embeddings(tokens, languages, torch.arange(tokens.shape[1]))
 assert torch.allclose(rows_of(embeddings, tokens, languages), ours, atol=1e-6)
 "the library's rows"
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## What each reads on new days
 #
 # About one day in five was kept apart, each together with the day that its digits also name:
@@ -275,7 +275,7 @@ scores = {
     for kind, slips in KINDS.items()
 }
 
-# %% Show what each reads tags=["fold"]
+# %% What each reads on new days tags=["slide", "fold"]
 lines = [[kind, *(spread(scores[way, kind]) for way in readers)] for kind in KINDS]
 english, others = list(KINDS)[2:4]
 assert all(min(scores[way, kind]) > 0.99 for way in readers for kind in list(KINDS)[:2])
@@ -286,7 +286,7 @@ print("not told, English digits either way: the day is read as the month of", sw
 table(lines, ["months read right", *NAMES.values()],
       caption=f"mean (lowest to highest) of {len(seeds)} seeds")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # Where the text shows its language, or needs none, the three are equal. Where it does not, the
 # reader that is not told reads for the majority, and the smaller language pays: most English slips
 # are read as if they were Spanish. (By hand the majority was read right each time. Here it is 79%,
@@ -326,7 +326,7 @@ def among_others(model, way):
     return sum(right(model, way, SOUTH[a], b) for a, b in pairs) / len(pairs)
 
 
-# %% Tell them English tags=["surprise", "fold"]
+# %% Told that all are English tags=["surprise", "slide", "fold"]
 wrong = {
     NAMES[way]: {
         "right, told English": [right(model, way, foreign, "en") for model in readers[way]],
@@ -346,20 +346,19 @@ lines = [[name, *(spread(each[kind]) for kind in head)] for name, each in wrong.
 by = f"mean (lowest to highest) of {len(seeds)} seeds; a guess is right 8% of the time"
 table(lines, ["slips in words, not English", *head], caption=by)
 
-# %% [markdown]
-# The day is counted where it is at most 12 and not the number of the month.
-#
+# %% [markdown] tags=["slide"]
 # Told by a row, the reader believes what it is told, and not what stands there. Told a wrong
 # language in which the day comes first too, it loses nothing. So the row for English seems to mean
 # what training used it for: not a name, but *the month comes first*. It is added to each piece, and
 # *abril* with it is a sum that no training slip ever had. The token is believed less, in each of
-# the three seeds; it stands apart from the pieces, which may be why.
+# the three seeds; it stands apart from the pieces, which may be why. (In the third column the day
+# is counted where it is at most 12 and not the number of the month.)
 #
 # People do mix languages in one text. That is the reason that XLM-R's authors give for leaving
 # XLM's rows out: the model then deals better with such code-switching (their section 3). They
 # do not measure this choice alone there.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Four encoders side by side
 #
 # Told or not, one shared table holds the pieces of all languages, and so it is large. By hand:

@@ -115,7 +115,7 @@ uses, log_likelihood = expect({"hat": 1}, scores)
 print({stamp: round(n, 3) for stamp, n in sorted(uses.items())})
 print("parts of 512:", round(512 * exp(log_likelihood)))
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Six worlds
 #
 # Who pays, and how much? The sentences of [SIB-200](https://arxiv.org/abs/2309.07445) are the same
@@ -176,7 +176,7 @@ def spread(values, digits=1):
     return f"{shown[0]} ({shown[1]} to {shown[2]})"
 
 
-# %% By thirds tags=["fold"]
+# %% Who pays, by thirds tags=["slide", "fold"]
 lines = []
 for alpha in ALPHAS if rows else ():
     by_third = [[paid(alpha, turn, third(turn, k)) for turn in TURNS] for k in range(3)]
@@ -193,13 +193,13 @@ for turn in TURNS if rows else ():  # a ranking holds in every world, or it is n
     assert paid(0.3, turn, SIB200) < paid(1.0, turn, SIB200)
 print("in each of the six worlds: as alpha falls, the largest pay more, the smallest less")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # By size, the smallest eight pay 74.9 coins a sentence and the largest 55.7. At $\alpha = 0.3$ it
 # is 67.1 and 59.2: the small ones gain more than twice what the large ones lose, and the mean of
 # all falls from 65.3 to 63.0. Between 0.3 and 0 that mean hardly moves. What is added then is yet
 # another look at sentences that were read several times before.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Alone in a script
 #
 # Fifteen of the languages are written in Latin letters. Seven are alone with theirs: Russian,
@@ -207,7 +207,7 @@ print("in each of the six worlds: as alpha falls, the largest pay more, the smal
 # it pay in the smallest third, where it owns 22 to 63 sentences, than in the largest, where it owns
 # 244 to 701?
 
-# %% What it costs to be small tags=["fold"]
+# %% What it costs to be small tags=["slide", "fold"]
 from deepdive.evaluate import bootstrap
 
 LATIN = [x for x in SIB200 if script(x) == "Latin"]
@@ -313,7 +313,7 @@ panels("Stamps a sentence in one world", choices, drawn) if rows else "no kept r
 # characters that are missing stand in none of them. Korean has such blots too, 11.1% where it is
 # small, so that its price among those that are alone looks lower than it is.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Who owns the stamps
 #
 # Now the stamps themselves are counted, by the script of their letters.

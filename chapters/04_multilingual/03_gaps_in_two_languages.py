@@ -76,7 +76,7 @@ LESSONS = [
            "the other line's among those of many sentences."),
 ]  # fmt: skip
 
-# %% Draw them tags=["slide", "fold"]
+# %% Who may look at whom tags=["fold"]
 LESSONS.append(
     Lesson("aligned", pair, lines, ~own, {}, "AMBER: nothing is hidden. Where a word looks in the "
            "other line, the word there has to look back.", pick=2)
@@ -368,7 +368,7 @@ points = [{"lesson": lesson, "seed": seed, "steps": 1500}
 if profile() == "experiment":
     sweep(measure, points, file, data="tatoeba_eng_fra")
 
-# %% Read what was kept tags=["surprise", "fold"]
+# %% Three lessons, measured tags=["surprise", "slide", "fold"]
 import json
 
 if file is not None and file.is_file():
@@ -428,7 +428,7 @@ table([["only true ones", *(spread(of("translation", what)) for what in ("bits",
 # pays more than the model of one line. Nothing tells it which line is wrong. It may look whether
 # the two fit; how it does it was not measured.
 
-# %% Draw the losses on the way tags=["surprise", "slide", "fold"]
+# %% Losses on the way tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
@@ -450,7 +450,7 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
 # steps the lessons hardly differ: a translation is worth nothing to a model that does not know a
 # word of it. Then the lesson of both lines pulls away. The other two stay together to the end.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Milk and lait
 #
 # Every word has a row in the table of embeddings, whatever its language. Is the row of *milk* near
@@ -472,7 +472,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Count words that find their partners tags=["surprise", "fold"]
+# %% Words that find their partners tags=["surprise", "slide", "fold"]
 for a, *others in zip(*(of(kind, "words") for kind in ("translation", "masked", "look across")),
                       strict=True):  # fmt: skip
     assert len(rows_kept) < 9 or a > max(others)

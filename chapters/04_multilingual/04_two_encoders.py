@@ -31,7 +31,7 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% Six pairs on a circle tags=["slide", "fold"]
+# %% Six pairs on a circle tags=["fold"]
 from deepdive.page.pull_and_rank import pull_and_rank
 
 PAIRS = [("she drinks tea", "elle boit du thé"), ("she drinks milk", "elle boit du lait"),
@@ -62,7 +62,8 @@ pull_and_rank(PAIRS, seed=7)
 # 3. The two alone. What is not in the batch pushes nobody.
 #
 # </details>
-#
+
+# %% [markdown] tags=["slide"]
 # ## By hand: nine cosines
 #
 # Three sentences *A*, *B*, *C* with their translations *a*, *b*, *c*. In tenths the cosines are
@@ -100,12 +101,13 @@ for name, scores in (("rows", tenths), ("columns", tenths.T), ("margin", tenths 
     print(f"{name:8}", *(f"{b:.2f}" for b in bits(scores)))
 assert bits(tenths) == [1, 1, 1]
 
-# %% [markdown]
+# %% LaBSE's loss [markdown] tags=["slide"]
 # This is LaBSE's loss, the *translation ranking* of Feng et al. (2022). With $u_i$ and $v_j$ the
 # vectors of sentences and translations in a batch of $n$ pairs, a margin $m = 0.3$ and a scale $s$:
 #
-# $$s_{ij} = s \cdot (\cos(u_i, v_j) - m\,[i = j]), \qquad
-# \text{loss} = -\frac1n \sum_i \Big( \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
+# $$s_{ij} = s \cdot (\cos(u_i, v_j) - m\,[i = j])$$
+#
+# $$\text{loss} = -\frac1n \sum_i \Big( \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
 # \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}} \Big)$$
 #
 # The wrong answers cost nothing: they are the batch's other translations. Each sentence is read
@@ -379,7 +381,7 @@ def found(kind, size=128, by=""):
     return [*ways, " ".join(f"{x:.1f}" for x in both)]
 
 
-# %% What the number of wrong answers does tags=["surprise", "fold"]
+# %% What wrong answers are worth tags=["surprise", "slide", "fold"]
 HEAD = ["to French", "to English", "both ways, each seed"]
 orders = [sum(of(kind, f"to {way}")[s].count("1") for way in ("French", "English"))
           for s in range(len(of("queue", "apart", 16)))
@@ -390,7 +392,7 @@ table([["none: pulled", *found("squared")], ["1", *found("1 wrong")], ["15", *fo
        ["127", *found("rank")]], ["wrong answers", *HEAD],
       caption="% found among 1,000; 95% intervals over sentences")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # In each seed each row finds more than the one above it. A single wrong answer is enough to keep
 # the encoder from collapsing; but drawn at random it is easy, and soon tells the encoder nothing
 # new. Among 127 there is nearly always a hard one, and nobody had to look for it.
@@ -459,7 +461,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 
-# %% Look into the heap tags=["surprise", "fold"]
+# %% Look into the heap tags=["surprise", "slide", "fold"]
 def heap(kind, by=""):
     """Translations among the first 500 proposals, in percent: mean, and the seeds."""
     each = [share(one) for one in of(kind, f"heap{by}")]
@@ -481,7 +483,7 @@ table([[f"{name}, {score}", *heap(kind, by), hub(kind, by)]
       ["training, score", "% right", "each seed", "largest hub"], formats={"% right": ".1f"},
       caption="the first 500 proposals; hub: how many propose one and the same")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # In each seed the ratio brings more than the margin did, and both together bring most. The encoder
 # is the same: what was wanting was not knowledge of French, but a measure that is the same for all
 # sentences. The largest hubs become smaller.

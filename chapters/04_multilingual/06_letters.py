@@ -31,7 +31,7 @@ from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
-# %% Two letters, eight slices tags=["slide", "fold"]
+# %% Two letters, eight slices tags=["fold"]
 from deepdive.page.hashed_letters import LENGTHS, hashed_letters, slices
 
 assert slices("中") == slices("อ")
@@ -283,7 +283,7 @@ for name, (model, rows, work, pairs) in models.items():
     assert abs(counted / by_hand - 1) < 0.01
     print(f"{name}: {work} by hand, and the library does as many operations")
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Who pays?
 #
 # Pieces are cut where text is plenty, so some languages need more of them for the same sentence. Is
@@ -408,7 +408,7 @@ print("languages that pay a quarter more than English or worse, intervals includ
 # gift than it looks. Four Latin letters are less than a word, and four Chinese characters are two
 # words or more, which one row has to hold. Whether it can, a count does not say.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Words never seen, letters exchanged
 #
 # What is gained by reading letters, and what is lost? Two readers learn from nothing to say what

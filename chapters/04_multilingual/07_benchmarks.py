@@ -230,7 +230,7 @@ for language in TRY:
     (text, *_), (kind, *_) = some(language, "test", 1)
     print(kind, text)
 
-# %% Learn in English, ask in three languages
+# %% tags=["slide"]
 from deepdive.page.tables import table
 
 lessons, kinds = some(TRY[0], "train", LESSONS)
@@ -262,7 +262,7 @@ eight = [shares_of(x) for x in EIGHT if ("subjects", x) in rows]
 table(eight, ["language", "learned in English", "in the language", "more", "letters, from English"],
       caption="204 sentences; 95 % over sentences, the difference paired")  # fmt: skip
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Second test: which part of speech?
 #
 # In **structured prediction** every word gets an answer. The sentences are Parallel Universal
@@ -299,7 +299,7 @@ table(
 # Words of a sentence are not drawn one by one, so an interval is made by drawing sentences. The
 # test's sentences are translations of others than the probe has learned from:
 
-# %% The kept run tags=["fold"]
+# %% Second test: parts of speech tags=["slide", "fold"]
 import numpy as np
 
 from deepdive.evaluate import Interval, clustered
@@ -317,12 +317,12 @@ table(lines, ["language", "probe from English", "in the language", "a list of En
       caption=f"right words; {benchmarks.LEARN} sentences to learn from, 300 others to test, "
       "95 % over sentences")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # Between a probe from English and one of the language's own words lie nine points in French and
 # seven in German, where the sorting of sentences lost nothing that could be seen. A list of English
 # words is right in a third of the words, not in none: signs, figures and names are the same.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Third test: where is the answer?
 #
 # In **question answering** the answer is some words of a paragraph. Two numbers measure it: *exact
@@ -417,7 +417,7 @@ print("answers gained by centring, less those lost:", net)
 # languages here.* Centring gains more answers than it loses in each of the 22: more than 110 of
 # 2,000 in Finnish, Japanese, Hungarian and Basque, next to none in Bengali.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## One language, four answers
 #
 # <!--
@@ -432,7 +432,7 @@ print("answers gained by centring, less those lost:", net)
 #
 # Put the tests side by side, and ask again: does it serve Portuguese?
 
-# %% The tests side by side tags=["fold"]
+# %% The tests side by side tags=["slide", "fold"]
 CODES = {"fra_Latn": ("fra", "fr"), "deu_Latn": ("deu", "de"), "tha_Thai": ("tha", None),
          "swh_Latn": ("swh", None), "por_Latn": ("por", None),
          "yor_Latn": (None, None)}  # fmt: skip
@@ -449,10 +449,12 @@ lines = [[SIB200[x], cell("subjects", x, lambda row: bootstrap(right(row, "zero"
 table(lines, ["language", "subjects", "translations", "parts of speech"],
       caption="learned in English or, for translations, not at all")  # fmt: skip
 
-# %% [markdown]
-# It finds its translations as well as French does, and of the six only Yoruba is sorted worse. Both
-# are true, for they ask different things. To be found, a sentence must be nearer to its
-# partner than all others are. To be sorted, it must lie on the right side of lines that were drawn
+# %% [markdown] tags=["slide"]
+# Portuguese finds its translations as well as French does, and of the six only Yoruba is sorted
+# worse. Both are true, for they ask different things.
+#
+# To be found, a sentence must be nearer to its partner than all others are. To be sorted, it must
+# lie on the right side of lines that were drawn
 # among English sentences. A cloud that is squeezed, or has moved, keeps its neighbours and crosses
 # the lines: two Portuguese sentences have a larger cosine than two English ones.
 
@@ -483,7 +485,7 @@ table(lines, ["language", "query:", "passage:", "difference"],
 # seen. Why, we do not know: the package has rounded the weights to 4 bits, and the model
 # before that was not at hand. What can be said is that only a test in Portuguese could tell.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## What the average hides
 #
 # - **Who is low.** Three of the 24 have 59 to 69 %. Without them the average is 85.2 %, with them

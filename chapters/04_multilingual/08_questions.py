@@ -54,7 +54,7 @@ RIVER = [
           "阿勒河发源于伯尔尼阿尔卑斯山，流入莱茵河。", (6, 13), (9, 13)),
 ]  # fmt: skip
 
-# %% Move the ends of the answer tags=["slide", "fold"]
+# %% Move the ends of the answer tags=["fold"]
 answer_ends(RIVER)
 
 # %% [markdown]
@@ -99,7 +99,7 @@ assert answer_f1_in("Die Aare entspringt in den Berner Alpen und mündet in den 
                     "de") == 4 / 11  # fmt: skip
 print(words_in("Die Aare, in den Alpen!", "de"), words_in("在伯尔尼 1848年", "zh"))
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## The questions, dealt by article
 #
 # XQuAD (Artetxe et al. 2020) is 1,190 questions of SQuAD with their 240 paragraphs from 48 articles
@@ -327,7 +327,7 @@ table(lines, ["language", "right here too", "%", "right here, not in English"],
 # are translations of each other, so it is not the question that is hard: which piece is taken as
 # the end of an answer depends on how it happens to be worded.
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # ## Beside a table that is known
 #
 # Straka's lectures show table 5 of the MLQA paper (Lewis et al. 2020): F1 / exact match of models
@@ -351,14 +351,14 @@ if runs:
     lines.append(["the small head (XQuAD)", *(f"{f1:.1f}/{exact:.1f}" for f1, exact in both)])
 table(lines, ["F1 / exact match", *SEVEN])
 
-# %% What is kept of English's F1 tags=["fold"]
+# %% What is kept of English's F1 tags=["slide", "fold"]
 f1_of = {name: [float(cell.split("/")[0]) for cell in cells] for name, cells in MLQA.items()}
 if runs:
     f1_of["the small head (XQuAD)"] = [f1 for f1, _ in both]
 table([[name, *(100 * f1 / some[0] for f1 in some)] for name, some in f1_of.items()],
       ["% of English's F1", *SEVEN], formats=dict.fromkeys(SEVEN, ".0f"))  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # What may be compared? Not the levels: ours come from a hundredth of the lessons. What is kept of
 # English may be, with three grains of salt. MLQA has other paragraphs in each language, XQuAD the
 # same ones translated. Who has little has less to lose. And mBERT never saw a translation, while

@@ -68,7 +68,7 @@ other = torch.tensor([[4.0, -3.0], [1.0, 0.0], [1.0, -3.0]])
 print("as they are:", found(one, other, centred=False)[0].tolist())
 print("means off:  ", found(one, other)[0].tolist())
 
-# %% The three sentences, drawn tags=["fold"]
+# %% By hand: three sentences tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.palette import ROLES
@@ -372,7 +372,7 @@ two_clouds(shown, [*map(greek, shown)], seen, chosen=1)
 #
 # </details>
 
-# %% What the kept runs found tags=["fold"]
+# %% With nothing changed tags=["slide", "fold"]
 import json
 
 from deepdive.page.tables import table
@@ -437,7 +437,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What each change does: open this once you have predicted
 
-# %% Which change matters? tags=["surprise", "fold"]
+# %% Which change matters? tags=["surprise", "slide", "fold"]
 measured = {row["change"] for row in rows} - {"nothing"}
 there = [change for change in CHANGES if change in measured]
 there.sort(key=lambda change: apart(change, "found")[0])
@@ -545,6 +545,17 @@ if lines:
 
 # %% [markdown] tags=["aside"]
 # ## What differs
+#
+# <!--
+# System: zero_shot_factors
+# Parent: mbert
+# What differs:
+# - the second language is English in other letters; words and order are shared or not: `Disguise`
+# - a small net fills gaps in both, with one thing changed at a time: `gap_filler`, `learn`
+# - counted is what crossed: translations found, and tags by a tagger of English: `found`, `Reader`
+# Source: Pires et al. 2019; Wu and Dredze 2019; K et al. 2020; Dufter and Schütze 2020.
+# Book: 4.3.1
+# -->
 #
 # | what is changed | what stays | who asked it before |
 # |---|---|---|

@@ -101,7 +101,7 @@ def moved(language, way, part="test", onto="eng_Latn"):
 
 WAYS = {"": "as they are", "means": "means off", "turned": "means off, turned"}
 
-# %% Four languages in one heap tags=["slide", "fold"]
+# %% Four languages in one heap tags=["fold"]
 from deepdive.page.one_heap import one_heap
 
 
@@ -138,7 +138,8 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
 # The encoder is multilingual-e5-small, in this library's own code: twelve layers, trained on about
 # a billion pairs of texts, with other texts of the batch as wrong answers. The sentences are
 # sib200's, which people translated from English.
-#
+
+# %% [markdown] tags=["slide"]
 # ## By hand: a mean, and a quarter turn
 #
 # Three English sentences lie at $(4, 1)$, $(1, 4)$, $(1, 1)$. Another language has their
@@ -357,7 +358,7 @@ table(lines, ["language", "own language nearest", *WAYS.values()],
       "as they are, another sentence of the same language is nearest")  # fmt: skip
 
 
-# %% Why it is so near tags=["surprise", "fold"]
+# %% Why it is so near tags=["surprise", "slide", "fold"]
 def mean_cosines(language, way):
     """Of two sentences of the language; with its English translation; with other English ones;
     and how many of 100 find their translation among the English ones alone.
@@ -376,7 +377,7 @@ table([[SIB200[one], WAYS[way], *mean_cosines(one, way)]
        "its English": ".2f", "other English": ".2f"},
       caption="mean cosines, and what is found among the English ones alone; here")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # One in three Chinese sentences, and more than one in four Yoruba ones, have another sentence of
 # their own language as the nearest. The second table shows how. Two Chinese sentences that have
 # nothing in common have a cosine nearly as high as a sentence and its translation, and far higher
@@ -404,7 +405,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Means off, and turned tags=["surprise", "fold"]
+# %% Means off, and turned tags=["surprise", "slide", "fold"]
 less = of("heap", "all", "translation turned") - of("heap", "all", "translation means")
 value, low, high = bootstrap(less)
 print(f"turned, against means off: {value:.1f} [{low:.1f}, {high:.1f}] of 100 sentences")
@@ -421,7 +422,7 @@ table([[SIB200[one], *(pair_cosine(one, way, part) for part in ("train", "test")
        "new, turned"],
       caption=f"mean cosine of translations; the turn was made by {LEARN} pairs, here")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # Worse than the means alone, and the interval says so; if still better than leaving all as it was.
 # The pairs that made the turn come nearer to each other by it, new pairs go apart. The means are
 # 384 numbers a language and 701 sentences to take them from; the turn has 73,536. And e5 needs
@@ -435,7 +436,7 @@ table([[SIB200[one], *(pair_cosine(one, way, part) for part in ("train", "test")
 # after each layer; a linear probe that names the language, learned from other sentences; and how
 # many sentences of the other five find their English translation among 204.
 
-# %% Draw the layers tags=["slide", "fold"]
+# %% Layer by layer tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
@@ -465,7 +466,7 @@ table([[layer, *(of("layer", layer, name).mean().item() for name, _, _ in CURVES
       ["layer", *(label for _, _, label in CURVES)],
       formats={label: ".1f" for _, _, label in CURVES}, caption="% right")  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # A plane can tell the languages apart after every layer, hardly less after the last, where nearly
 # all translations lie together. Meaning does not take the language's place: both are there, in
 # different directions. With the means off the probe is where chance is, one in six; and after every
@@ -524,6 +525,17 @@ table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test
 
 # %% [markdown] tags=["aside"]
 # ## What differs
+#
+# <!--
+# System: language_agnostic
+# Parent: mbert
+# What differs:
+# - from each language's vectors their mean is taken off, by sentences that are not tested: `moved`
+# - one language's space is turned onto another's, and nothing stretched: `rotation`
+# - counted is whose translation is the nearest of all languages at once: `heap`
+# Source: Libovický et al. 2020; Zhao et al. 2021.
+# Book: 4.3.2
+# -->
 #
 # | way | numbers a language | what it needs | what it changes |
 # |---|---|---|---|

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import mean
+
 import torch
 from checkout import ROOT
 from question_numbers import Numbers, check_numbers, check_shares, with_a_number
@@ -9,6 +11,8 @@ from torch import Tensor
 
 from deepdive.course.questions import FILES, load
 from deepdive.data.mixture import repeats, shares
+from deepdive.evaluate.answers import answer_f1
+from deepdive.evaluate.answers_in import answer_f1_in
 from deepdive.page.runs.crossing import found
 from deepdive.training.objectives import look_across
 
@@ -17,9 +21,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_30_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [30, 12, 12]
-    assert len(ITEMS) == 54
+def test_there_are_36_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [36, 12, 12]
+    assert len(ITEMS) == 60
 
 
 # -- the numbers
@@ -27,6 +31,9 @@ def test_there_are_30_items_and_two_forms_of_12() -> None:
 THREE = {"first": 49, "second": 9, "last": 4}
 COUNCIL = 10 * shares({"large": 64, "small": 4}, 0.5)["small"]
 DRAWN = {alpha: 400 * shares({"large": 81, "small": 9}, alpha)["small"] for alpha in (0, 0.5, 1)}
+
+
+LISTED, CHARACTERS = [92, 86, 80, 30], "伯尔尼阿尔卑"
 
 
 def table(pieces: float, width: float, rest: float) -> float:
@@ -86,6 +93,19 @@ NUMBERS: Numbers = {
     "work-of-letters": {
         "280": (2 * 80 + 6 * 80 / 4,), "640": (8 * 80,), "120": (6 * 80 / 4,), "160": (2 * 80,),
     },
+    "left-off-the-list": {
+        "14 points": (mean(LISTED[:3]) - mean(LISTED),),
+        "19 points": ((mean(LISTED[:3]) - LISTED[3]) / 3,),
+        "42 points": (mean(LISTED) - LISTED[3],), "56 points": (mean(LISTED[:3]) - LISTED[3],),
+    },
+    "between-two-blanks": {
+        "0.00, as though nothing had been found": (answer_f1(CHARACTERS[:5], CHARACTERS),),
+        "0.91, as five of the characters are shared": (
+            answer_f1_in(CHARACTERS[:5], CHARACTERS, "zh"),
+        ),
+        "0.83, the share of the right characters": (5 / 6,),
+        "1.00, since it begins at the right place and ends just before it": (1,),
+    },
     "before-told": {"7": (7,), "10": (7 + 3,), "5": (10 / 2,), "3": (3,)},
     "before-shares": {"2": (COUNCIL,), "5": (10 / 2,), "4": (4,)},
     "after-shares": {
@@ -96,6 +116,7 @@ NUMBERS: Numbers = {
 }  # fmt: skip
 SHARES = {
     "two-ways-of-setting": (1 / 8) / (1 / 8 + 1 / 4 * 1 / 4),
+    "said-four-right-two": answer_f1_in("near the old mill", "the mill", "en"),
     "after-told": 4 / (4 + 1),
     "before-table": table(4000, 5, 20_000),
     "after-table": table(0.1, 300, 90),

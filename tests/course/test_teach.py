@@ -79,6 +79,7 @@ def test_the_guide_names_every_flag(root: Path) -> None:
 @pytest.mark.parametrize(
     ("folder", "number", "seminar", "weeks"),
     [
+        ("04_multilingual", "4", "**Many languages for themselves.**", 4),
         ("06a_text", "6a", "**Text for itself.**", 3),
         ("06b_vision", "6b", "**Vision for itself.**", 4),
         ("06c_speech", "6c", "**Speech for itself.**", 3),
