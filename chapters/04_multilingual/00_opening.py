@@ -43,10 +43,10 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # %% [markdown]
 # The first pages ask what a model must be told, who gets how many pieces of one vocabulary, and
 # which lesson joins *milk* and *lait*. Then a sentence and its translation are brought to one
-# place, a model reads letters and has no pieces at all, and an encoder is tested in twenty-four
-# languages, and asked questions in twelve. The last two pages ask what it is that crosses from one
-# language to another, in English that was written in other letters, and where in one space each
-# language lies.
+# place, a writer that has only mended sentences is asked to translate, a model reads letters and
+# has no pieces at all, and an encoder is tested in twenty-four languages, and asked questions in
+# twelve. The last two pages ask what it is that crosses from one language to another, in English
+# that was written in other letters, and where in one space each language lies.
 #
 # Real text is sentences in twenty-four languages (sib200), pairs of translations (Tatoeba), and
 # tagged sentences (ud_english_ewt). Where a page has no network and no data, it works on generated
@@ -60,6 +60,7 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Who pays for whom? | 15 |
 # | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins words? | 20 |
 # | 4.4 | [Two encoders, one place](04_two_encoders.ipynb) | How are translations found? | 20 |
+# | 4.5 | [Taught to mend, asked to translate](05_writers.ipynb) | What is mending worth? | 20 |
 # | 4.6 | [Letters as they come](06_letters.ipynb) | Must a model have a vocabulary? | 20 |
 # | 4.7 | [Does it serve every language?](07_benchmarks.ipynb) | How does one measure it? | 20 |
 # | 4.8 | [Asked in one language, learned in another](08_questions.ipynb) | What is right? | 20 |

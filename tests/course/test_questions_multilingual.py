@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import factorial
 from statistics import mean
 
 import torch
@@ -21,9 +22,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_36_items_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [36, 12, 12]
-    assert len(ITEMS) == 60
+def test_there_are_39_items_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [39, 12, 12]
+    assert len(ITEMS) == 63
 
 
 # -- the numbers
@@ -85,6 +86,11 @@ NUMBERS: Numbers = {
     "numbers-of-a-turn": {
         "190 and 20": (20 * 19 / 2, 20), "400 and 20": (20 * 20, 20), "380 and 40": (20 * 19, 40),
         "20 and 1": (20, 1),
+    },
+    "shelves-then-a-pair": {
+        "4": (factorial(2) * factorial(3 - 1) * factorial(1),),
+        "12": (factorial(2) * factorial(3) * factorial(1),), "720": (factorial(6),),
+        "3": (2 + 1,),
     },
     "two-hashes-together": {
         "18": (len({((c + 1) * 5 % 6, (c + 1) * 7 % 9) for c in range(1000)}),), "54": (6 * 9,),

@@ -1,17 +1,17 @@
 """mBART: one BART for 25 languages. Liu et al. 2020, "Multilingual Denoising Pre-training for
 Neural Machine Translation".
 
-Parent: BART (`deepdive.models.text.bart`).
+System: mbart
+Parent: bart
 What differs:
 - the norms stand inside the branches, and once more behind each stack (`residual`, `PreNorm`):
-  the authors' half-precision training needed it;
+  the authors' half-precision training needed it
 - one vocabulary of 250,000 pieces serves all languages (`BASE`); a text's last token says which,
-  and the same token is the first that the decoder reads (`start`);
-- embeddings are multiplied by sqrt(d_model) (`scale`);
-- its noise: spans infilled and sentences permuted (`deepdive.training.objectives.noises`).
-
-Source: Liu et al. 2020, sections 2.1 and 2.2. Book: section 4.1.4. Checkpoints:
-MBartForConditionalGeneration (`deepdive.published.load`).
+  and the same token is the first that the decoder reads (`start`)
+- embeddings are multiplied by sqrt(d_model) (`scale`)
+- its noise: spans infilled and sentences permuted (`deepdive.training.objectives.noises`)
+Source: Liu et al. 2020, sections 2.1 and 2.2.
+Book: 4.1.4
 """
 
 from typing import Any
