@@ -402,9 +402,9 @@ if not real:  # a short form: what is generated is asked here and now
 
 # %% tags=["slide", "fold"]
 predict(
-    "Finnish was in no lesson of the student. Letters know of it what is spelled as in English. "
-    "MiniLM was made for English. Of 1,004 Finnish sentences, who gets most topics right?",
-    ["the student: it knows four other languages", "the letters", "MiniLM: it is a real network"],
+    "Finnish was in no lesson of the student. Letters know of it what is spelled as in English. Of "
+    "1,004 Finnish sentences, who gets more topics right?",
+    ["the student: it knows four other languages", "the letters", "both are level"],
     answer=1,
     explain="For the student a language without lessons is a row of pieces that mean something "
     "elsewhere. A name or a word that looks English helps the letters, which ask for no more.",
@@ -457,7 +457,15 @@ table([[name if name != "student" else "student of 50,000 pairs",
       caption="topics right, %; one training but for the middle row, three")  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
-# TOPICS PROSE
+# In French, German and Dutch the student is ahead of the letters by 11 to 18 points, each interval
+# far above 0. In Chinese, which shares no word with English, 2,000 pairs bring it to 43 %. In the
+# seven languages without lessons the letters are ahead of it, in Finnish by about ten points: a
+# language without lessons is worse than nothing, for its pieces mean something elsewhere.
+#
+# The teacher holds a surprise. Made for English, it reads French topics at least as well as its own
+# student, and German and Dutch far worse. An *English* model has met more than English.
+#
+# And e5 is right in 80 % or more in ten of the twelve, without a label but English ones.
 #
 # ## Where the mistakes lie
 
@@ -491,9 +499,9 @@ show(figure, "Two tables of percentages, a row a language and a column a topic, 
 
 # %% tags=["slide", "fold"]
 predict(
-    "On topics the student gets about 60 % in French. Feelings need fewer classes, but a *not* can "
+    "On topics the student gets 65 % in French. Feelings need fewer classes, but a *not* can "
     "turn them over, and the student has no order of words. What is its macro-F1 in French?",
-    ["about 0.40: no more than always bad", "about 0.60", "about 0.75, as much as in English"],
+    ["about 0.40: no more than always bad", "about 0.65", "about 0.75, as much as in English"],
     answer=1,
     explain="Most lines give themselves away by a word. But a line of film is short, and much of "
     "its feeling is in the scene, not in the words.",
