@@ -564,7 +564,8 @@ for number in (0, 3):
 # write stood in what it read, in whichever language that was, and the language token told it
 # nothing that the words did not tell. MASS writes French, and of another meaning. Its decoder has
 # had to write words that are hidden from the encoder, in the language of its first token.
-#
+
+# %% [markdown]
 # ## With the phrase book
 #
 # Now each learns from 300 pairs of the book, or from 3,000. The last lesson is there for a doubt.

@@ -1,21 +1,14 @@
 """VECO that writes: an encoder and a decoder that begin with the same weights. Luo et al. 2021.
 
-It is the last of five ways to teach one writer many languages before it has a task. The others are
-no new models: MASS and XNLG are objectives, mBART is `deepdive.models.text.mbart`, mT5 a T5 with
-the texts of `deepdive.data.mixture`.
-
 System: multilingual_nlg
 Parent: multilingual_transformer
 What differs:
-- what is written is learned before any task, from texts that have no translation: half of a
-  sentence (`split_run`, MASS), hidden spans (`corrupt_spans`, mT5), a damaged text (`infill`,
-  mBART)
-- pairs, where there are some, are one more lesson: XNLG writes each sentence from its damaged copy
-  and from its translation (`xnlg_loss`)
+- writing is learned before any task, from texts alone: hidden halves (`split_run`, MASS), hidden
+  spans (`corrupt_spans`, mT5), damaged texts (`infill`, mBART: `deepdive.models.text.mbart`)
+- pairs, where there are some, are one more lesson: XNLG also writes translations (`xnlg_loss`)
 - VECO fills gaps, alone and beside the translation (`plugged_loss`); its encoder, with a mask that
   hides what follows, is the decoder (`VecoDecoder`, `writer`)
-- no row for each language is added; in mBART and XNLG the first token says what is written
-  (`begin_in`)
+- no row for a language is added; mBART's and XNLG's first token says which (`begin_in`)
 Source: Song et al. 2019; Chi et al. 2020; Liu et al. 2020; Luo et al. 2021; Xue et al. 2021.
 Book: 4.1.4
 """
