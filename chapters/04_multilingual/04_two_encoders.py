@@ -2,7 +2,7 @@
 # # Two encoders, one place
 #
 # *Tu es veinarde.* Somewhere among a thousand English sentences stands its translation, *You're in
-# luck*, and a *veine* is a vein. Whoever compares the line with each of the thousand will find it.
+# luck*, and a *veine* is a vein. Whoever reads it beside each of the thousand will find the pair.
 # But a heap has millions of sentences on both sides. **How can a sentence and its translation be
 # made to lie at one place, and how do you then find translations in a heap?**
 #
