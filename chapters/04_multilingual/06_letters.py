@@ -45,7 +45,7 @@ hashed_letters([("中", "อ"), ("T", "联"), ("今", "車"), ("ス", "点"), ("
 # 1. Find a letter that meets `a` in all eight slices. (The line below says how far apart the
 #    letters of a pair are.)
 # 2. Find two letters that meet in one slice and not in the others. Then switch to eight lengths and
-#    try again. (The answers to both stand below, where it is counted who meets whom.)
+#    try again. (Answers below.)
 #
 # Computers number all signs of all scripts, from 0 to 1,114,111: their **code points**. CANINE
 # (Clark et al. 2022) reads these numbers and nothing else. A table with a row for each would be
@@ -68,7 +68,7 @@ hashed_letters([("中", "อ"), ("T", "联"), ("今", "車"), ("ス", "点"), ("
 # | 2 | 1 | 7 |
 # | 9 | 30 mod 8 = 6 | 50 mod 8 = 2 |
 #
-# Letters 1 and 2 differ in both slices. The letters 1 and 9 have the same two.
+# The letters 1 and 9 have the same two slices.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -214,9 +214,8 @@ table(lines, ["language", "characters", "groups with one vector", "the most freq
 # neighbours may say which of the two it was. But 今, *now*, and 車, *car*, stand in the same
 # Japanese texts, and ス, a syllable, shares its vector with 点, *point*. In Chinese texts a capital
 # T is also the 联 of *union*. What does it cost? On TyDi QA, questions in eleven languages, tables
-# half as long lost 1.7 points of F1 on answers (Clark et al. 2022, table 6); a vocabulary of
-# characters in the place of hashes gained nothing, it lost 1.0. Eight lengths are not in that
-# table.
+# half as long lost 1.7 points of F1 on answers, and a vocabulary of characters in the place of
+# hashes did not help: it lost 1.0 (Clark et al. 2022, table 6).
 
 # %% [markdown] tags=["slide"]
 # ## By hand: four letters, one place
@@ -269,10 +268,14 @@ show(svg(400, 220, drawn), "Twelve letters, a layer of twelve places, three plac
 # | back to letters | 120 | | 80 |
 # | together | | | 690 |
 #
+# <details><summary>Where 10 and 80 come from</summary>
+#
 # A layer is 12 products of $d \times d$ for a place, 4 in attention and 8 in the feed-forward part.
 # The first convolution has 4 such products for each of 30 places: $30 \cdot 4 / 12 = 10$. The
 # second reads four places of double width, 8 products for each of 120: $120 \cdot 8 / 12 = 80$.
-# (The pairs of attention are left out; the check adds them.)
+# The pairs of attention are left out; the check adds them.
+#
+# </details>
 #
 # Twice the work of pieces, half the work of letters in every layer. And the table of pieces is
 # gone.
@@ -415,15 +418,14 @@ table([*lines, [f"how many of the {len(payers)} pay over 1.25", *map(str, over)]
       )  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
-# In the deep layers English pays about the same either way: 30.1 pieces a sentence, 32.5 places of
-# four letters. (The first and the last layer, on every letter, come on top.) The others part. In
-# pieces Yoruba, which XLM-R never read, pays 2.29 times what English pays, in bytes Thai pays 2.79
-# times. In letters nobody pays more than 1.20. No vocabulary had to be cut for that, so nobody had
-# to bring text for it.
+# In the deep layers English pays about the same either way: 30.1 pieces a sentence, 32.5 places
+# of four letters. (First and last layer come on top.) The others part. In pieces Yoruba, which
+# XLM-R never read, pays 2.29 times what English pays, in bytes Thai pays 2.79 times. In letters
+# nobody pays more than 1.20.
 #
-# At the other end Chinese takes 11.0 places a sentence, a third of what English takes. That is less
-# a gift than it looks. Four Latin letters are often less than a word, four Chinese characters often
-# two words, and one place has to hold them. Whether it can, a count does not say.
+# At the other end Chinese takes 11.0 places a sentence, a third of what English takes. But four
+# Latin letters are often less than a word, four Chinese characters often two words, and one place
+# has to hold them. Whether it can, a count does not say.
 
 # %% [markdown] tags=["slide"]
 # ## Words never seen, letters exchanged
@@ -433,8 +435,8 @@ table([*lines, [f"how many of the {len(payers)} pay over 1.25", *map(str, over)]
 # reviews. One reads pieces, from a vocabulary of 4,096 learned on the same text. The other is a
 # small CANINE, with eight tables of 4,096 rows, an eighth as wide, and takes a word's state at its
 # first letter. They are alike in width and in the number of layers, see the same sentences in the
-# same order, and are tested on three kinds of words: those that stood in the training text, those
-# that did not, and words of which one letter was exchanged for another.
+# same order, and are tested on three kinds of words: seen in the training text, not seen there, and
+# with one letter exchanged for another.
 
 # %% Sentences tags=["fold"]
 from random import Random
@@ -683,9 +685,8 @@ if there:
 # In these two trainings it is a different answer for each kind of word. On words that stood in the
 # training text pieces are ahead by 2.4 points. On words that were not seen letters are ahead by
 # 7.3. With a letter exchanged they are ahead by 20.9: they lose 21.9 points, pieces 47.5. Why, was
-# not tested. A piece that is a whole word can bring along what was learned of it, where letters
-# have to be put together each time; and a word with one letter exchanged falls into other pieces,
-# while most of its letters are where they were.
+# not tested. Likely, a piece that is a whole word brings along what was learned of it, and falls
+# into other pieces when one letter is exchanged.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
@@ -844,10 +845,10 @@ print("both answers hold")
 # **So must a model have a vocabulary, what does it cost to have none, and what does one lose?** No:
 # hashes give every letter of every script a vector, and nobody has to bring text so that pieces are
 # cut. It costs work, 690 units in the place of 360 for an English sentence, and here some of the
-# skill with words that are well known. It gains where words are new or spelled wrong. Languages
-# that others' pieces do not fit pay for fewer places; whether they are served better was not
-# measured here. And what CANINE loses is not due to having no vocabulary. 中 and อ are one to it
-# because eight tables have one length. With eight lengths they would be two.
+# skill with words that are well known. It gains where words are new or spelled wrong, and languages
+# that others' pieces do not fit pay for fewer places (their skill was not measured). And what
+# CANINE loses is not due to having no vocabulary. 中 and อ are one to it because eight tables have
+# one length. With eight lengths they would be two.
 #
 # ## Further reading
 #

