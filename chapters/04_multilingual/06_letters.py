@@ -38,23 +38,14 @@ assert slices("中") == slices("อ")
 hashed_letters([("中", "อ"), ("T", "联"), ("今", "車"), ("ス", "点"), ("a", "b")])
 
 # %% [markdown]
-# *A letter is read as a row of numbers in eight slices. Each slice is taken from a table of its
-# own; drawn is which row of the table it is. Full: the same row for both letters. Type two letters
-# of your own, or press a pair.*
+# *A letter is read as a vector in eight slices. Each slice is a row of a table of its own; drawn is
+# which row it is. Full: the same row for both letters. Type two letters of your own, or press a
+# pair.*
 #
 # 1. Find a letter that meets `a` in all eight slices. (The line below says how far apart the
 #    letters of a pair are.)
 # 2. Find two letters that meet in one slice and not in the others. Then switch to eight lengths and
-#    try again.
-#
-# <details><summary>Answers to the two tasks</summary>
-#
-# 1. Any letter whose number is 16,384 or a multiple of that further on: `a` is 97, so 䁡, which is
-#    16,481, or 聡, which is 32,865.
-# 2. With one length there are none: two letters meet in all eight slices or in none. With eight
-#    lengths there are: `A`, which is 65, and 䀾, 16,381 further on. They meet in the first slice.
-#
-# </details>
+#    try again. (Answers below.)
 #
 # Computers number all signs of all scripts, from 0 to 1,114,111: their **code points**. CANINE
 # (Clark et al. 2022) reads these numbers and nothing else. A table with a row for each would be
@@ -77,15 +68,35 @@ hashed_letters([("中", "อ"), ("T", "联"), ("今", "車"), ("ス", "点"), ("
 # | 2 | 1 | 7 |
 # | 9 | 30 mod 8 = 6 | 50 mod 8 = 2 |
 #
-# The letters 1 and 9 meet twice. They must: from $c$ to $c + 8$ the first product grows by 24, the
-# second by 40, and both are multiples of 8. Two tables of 8 rows have 64 pairs of slices, and 8 of
-# them are ever used.
-#
-# Now take one row from the second table, so that it has 7. Letter 1 has the rows 6 and 10 mod 7 =
-# 3, letter 9 has 6 and 50 mod 7 = 1. They meet in one table and not in the other. A pair comes
-# again after $8 \cdot 7 = 56$ letters, and not before.
+# The letters 1 and 9 have the same two slices.
 
-# %% Check it tags=["nbval-check-output", "fold"]
+# %% tags=["fold"]
+from deepdive.page.predictions import predict
+
+predict(
+    "Eight tables of 16,384 rows. Unicode has about 140,000 letters, digits, marks and other "
+    "signs. How many of them have a vector that is theirs alone?",
+    ["all: there are 16,384 to the power of 8 vectors", "about 128,000, all but the first 16,384",
+     "about 16,000", "not one"],
+    answer=3,
+    explain="The eight hashes repeat together, every 16,384 letters. So there are 16,384 different "
+    "vectors and no more, and each of them belongs to several signs.",
+    key="04_multilingual/hashed",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### Who has a vector alone: open this once you have predicted
+
+# %% [markdown] tags=["surprise"]
+# Not one. In the small tables the letters 1 and 9 must meet twice: from $c$ to $c + 8$ the first
+# product grows by 24, the second by 40, and both are multiples of 8. Two tables of 8 rows have 64
+# pairs of slices, and 8 of them are ever used.
+#
+# Now make the second table one row shorter: 7. Letter 1 has the rows 6 and 10 mod 7 = 3, letter 9
+# has 6 and 50 mod 7 = 1. They meet in one table and not in the other. A pair comes again after
+# $8 \cdot 7 = 56$ letters, and not before.
+
+# %% Check it tags=["surprise", "nbval-check-output", "fold"]
 pairs = [((c + 1) * 3 % 8, (c + 1) * 5 % 8) for c in range(1000)]
 shorter = [((c + 1) * 3 % 8, (c + 1) * 5 % 7) for c in range(1000)]
 assert (pairs[1], pairs[2], pairs[9]) == ((6, 2), (1, 7), (6, 2))
@@ -93,23 +104,6 @@ assert (shorter[1], shorter[9]) == ((6, 3), (6, 1))
 assert slices("a") == slices("䁡") == slices("聡")
 assert sum(a == b for a, b in zip(slices("A", True), slices("䀾", True), strict=True)) == 1
 print(f"8 and 8 rows: {len(set(pairs))} pairs used, 8 and 7 rows: {len(set(shorter))}")
-
-# %% tags=["fold"]
-from deepdive.page.predictions import predict
-
-predict(
-    "Eight tables of 16,384 rows. Unicode has about 140,000 letters, digits, marks and other "
-    "signs. How many of them have a row that is theirs alone?",
-    ["all: there are 16,384 to the power of 8 rows", "about 128,000, all but the first 16,384",
-     "about 16,000", "not one"],
-    answer=3,
-    explain="The eight hashes repeat together, every 16,384 letters. So there are 16,384 different "
-    "rows and no more, and each of them belongs to several signs.",
-    key="04_multilingual/hashed",
-)  # fmt: skip
-
-# %% [markdown] tags=["answer"]
-# #### Who has a row alone: open this once you have predicted
 
 # %% The mend, in three lines tags=["surprise"]
 import torch
@@ -124,7 +118,7 @@ class EightLengths(HashEmbedding):
         return (tokens.unsqueeze(-1) + 1) * torch.tensor(PRIMES[:8]) % torch.tensor(LENGTHS)
 
 
-# %% Count the rows of all signs tags=["surprise", "fold"]
+# %% Count the vectors of all signs tags=["surprise", "fold"]
 import unicodedata
 from collections import Counter
 
@@ -136,13 +130,24 @@ for name, hashed in (("as released", HashEmbedding(8)), ("eight lengths", EightL
     _, times = hashed.buckets(signs).unique(dim=0, return_counts=True)
     counts.append([name, len(times), int((times == 1).sum()), int(times.min()), int(times.max())])
 assert [row[1:3] for row in counts] == [[16_384, 0], [len(signs)] * 2]
-table(counts, ["tables", "different rows", "signs alone with theirs", "fewest signs a row", "most"],
+table(counts, ["tables", "different vectors", "signs alone with theirs", "fewest signs a vector",
+               "most"],
       caption=f"{len(signs):,} signs of Unicode {unicodedata.unidata_version}")  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
-# Not one. Eight hashes with one length do what one hash does: they tell 16,384 letters apart, and
-# each row is shared by five signs at least. Make each table a few rows shorter, each by another
-# number, and every sign has a row of its own; two letters then meet in one slice of eight at most.
+# Eight hashes with one length do what one hash does: they tell 16,384 letters apart, and each
+# vector is shared by five signs at least. Make each table a few rows shorter, each by another
+# number, and every sign has a vector of its own; two letters then meet in one slice of eight at
+# most.
+#
+# <details><summary>Answers to the two tasks</summary>
+#
+# 1. Any letter whose number is 16,384 or a multiple of that further on: `a` is 97, so 䁡, which is
+#    16,481, or 聡, which is 32,865.
+# 2. With one length there are none: two letters meet in all eight slices or in none. With eight
+#    lengths there are: `A`, which is 65, and 䀾, 16,381 further on. They meet in the first slice.
+#
+# </details>
 #
 # Does the model notice? A sentence with either letter:
 
@@ -168,7 +173,7 @@ assert not torch.equal(first, third)
 # Weights cannot mend it: these are drawn by lot, and it is so for any. (A test of this project says
 # the same of the model in the library `transformers`.) Who meets whom in real text:
 
-# %% Letters that share a row, in 24 languages tags=["surprise", "fold"]
+# %% Letters that share a vector, in 24 languages tags=["surprise", "fold"]
 from deepdive.data.translated import SIB200, sib200
 from deepdive.page.profile import profile
 
@@ -184,7 +189,7 @@ seen = {x: Counter("".join(some)) for x, some in texts.items()}
 
 
 def meeting(letters):
-    """The groups of letters that share a row."""
+    """The groups of letters that share a vector."""
     groups = {}
     for letter in sorted(letters):
         groups.setdefault(ord(letter) % 16_384, []).append(letter)
@@ -195,37 +200,38 @@ def meeting(letters):
 together = sum(seen.values(), Counter())
 everywhere = meeting(together)
 print(f"{len(seen)} languages, {len(together):,} different characters; "
-      f"{sum(map(len, everywhere))} of them share a row with another")  # fmt: skip
+      f"{sum(map(len, everywhere))} of them share a vector with another")  # fmt: skip
 lines = []
 for x, letters in seen.items():
     own = sorted(meeting(letters), key=lambda group: -min(letters[c] for c in group))
     if own:
         lines.append([SIB200[x], len(letters), len(own), "  ".join(map("/".join, own[:5]))])
-table(lines, ["language", "characters", "groups on one row", "the most frequent"],
-      caption="characters of one language that share a row")  # fmt: skip
+table(lines, ["language", "characters", "groups with one vector", "the most frequent"],
+      caption="characters of one language that share a vector")  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
 # Most who meet are strangers: a Thai letter seldom stands where a Chinese one could, and the
-# neighbours say which of the two it was. But 今, *now*, and 車, *car*, stand in the same Japanese
-# texts, and ス, a syllable, shares its row with 点, *point*. In Chinese texts a capital T is also
-# the 联 of *union*. With these tables Clark et al. are ahead of a comparable mBERT on TyDi QA,
-# questions in eleven languages. So one can live with it. What it costs, nobody can read from that.
+# neighbours may say which of the two it was. But 今, *now*, and 車, *car*, stand in the same
+# Japanese texts, and ス, a syllable, shares its vector with 点, *point*. In Chinese texts a capital
+# T is also the 联 of *union*. What does it cost? On TyDi QA, questions in eleven languages, tables
+# half as long lost 1.7 points of F1 on answers, and a vocabulary of characters in the place of
+# hashes did not help: it lost 1.0 (Clark et al. 2022, table 6).
 
 # %% [markdown] tags=["slide"]
-# ## By hand: four letters, one row
+# ## By hand: four letters, one place
 #
 # Letters are many. A sentence of 30 pieces has about 120 letters, and each layer works for each
-# row. Let one row that goes through one layer be one unit of work:
+# **place** that it reads. Let one place that goes through one layer be one unit of work:
 #
-# | | rows | layers | work |
+# | | places | layers | work |
 # |---|---|---|---|
 # | pieces | 30 | 12 | 360 |
 # | letters | 120 | 12 | 1,440 |
 #
-# CANINE reads 120 letters, and its twelve deep layers read 30 rows. A first layer lets letters see
-# their neighbours. Then a **convolution** makes one row of each four letters. After the deep layers
-# another one gives each letter the row of its four beside its own, and a last layer works on
-# letters again.
+# CANINE reads 120 letters, and its twelve deep layers read 30 places. A first layer lets letters
+# see their neighbours. Then a **convolution** makes one place of each four letters. After the deep
+# layers another one gives each letter what became of its four, beside its own, and a last layer
+# works on letters again.
 
 # %% The way of twelve letters tags=["slide", "fold"]
 from deepdive.page.diagrams import ROLES, svg, text
@@ -243,24 +249,33 @@ for y, name in levels.items():
               for k in range(many)]  # fmt: skip
     drawn.append(text(340, y, name, 15))
 drawn += [text(4 + (k + 0.43) * STEP, 20, letter, 15) for k, letter in enumerate(said)]
-for k in range(12):  # letter to letter, four letters to their row, the row to its four letters
+for k in range(12):  # letter to letter, four letters to their place, and back
     x, middle = 4 + (k + 0.43) * STEP, 4 + (k // 4 + 0.48) * 4 * STEP
     for y, (a, b) in {34: (x, x), 92: (x, middle), 152: (middle, x)}.items():
         drawn.append(f'<path d="M{a:g} {y}L{b:g} {y + 32}" stroke="currentColor" fill="none"/>')
-show(svg(400, 220, drawn), "Twelve letters, a layer of twelve rows, three rows in the deep layers, "
-     "each made of four, and a last layer of twelve rows.")  # fmt: skip
+show(svg(400, 220, drawn), "Twelve letters, a layer of twelve places, three places in the deep "
+     "layers, each made of four, and a last layer of twelve places.")  # fmt: skip
 
 # %% [markdown]
-# *(Left out: the lines from each letter around the deep layers to its own row in the last one, and
-# a row for the mark with which a text begins.)*
+# *(Left out: the lines from each letter around the deep layers to its own place in the last one,
+# and a place for the mark with which a text begins.)*
 #
-# | CANINE | rows | layers | work |
+# | CANINE | places | layers | work |
 # |---|---|---|---|
 # | first and last layer | 120 | 2 | 240 |
-# | four letters to one row | 30 | | 10 |
+# | four letters to one place | 30 | | 10 |
 # | twelve deep layers | 30 | 12 | 360 |
 # | back to letters | 120 | | 80 |
 # | together | | | 690 |
+#
+# <details><summary>Where 10 and 80 come from</summary>
+#
+# A layer is 12 products of $d \times d$ for a place, 4 in attention and 8 in the feed-forward part.
+# The first convolution has 4 such products for each of 30 places: $30 \cdot 4 / 12 = 10$. The
+# second reads four places of double width, 8 products for each of 120: $120 \cdot 8 / 12 = 80$.
+# The pairs of attention are left out; the check adds them.
+#
+# </details>
 #
 # Twice the work of pieces, half the work of letters in every layer. And the table of pieces is
 # gone.
@@ -276,9 +291,9 @@ models = {
     "letters": (bert.bert(vocab_size=100, **shape), 120, 1440, 12 * 120**2),
     "CANINE": (canine.canine(n_buckets=128, **shape), 120, 690, 12 * 30**2 + 128**2 + 120**2),
 }
-for name, (model, rows, work, pairs) in models.items():
+for name, (model, places, work, pairs) in models.items():
     with torch.no_grad():
-        counted = count_flops(lambda m=model, n=rows: m.eval()(torch.full((1, n), 65)))
+        counted = count_flops(lambda m=model, n=places: m.eval()(torch.full((1, n), 65)))
     by_hand = 2 * 12 * D**2 * work + 4 * D * pairs  # a unit is 12 D^2 products; pairs come on top
     assert abs(counted / by_hand - 1) < 0.01
     print(f"{name}: {work} by hand, and the library does as many operations")
@@ -288,7 +303,7 @@ for name, (model, rows, work, pairs) in models.items():
 #
 # Pieces are cut where text is plenty, so some languages need more of them for the same sentence. Is
 # a reader of letters fairer? The 701 sentences of [SIB-200](https://arxiv.org/abs/2309.07445) to
-# learn from stand in 24 languages, translated by people. For each we count the rows that the deep
+# learn from stand in 24 languages, translated by people. For each we count the places that the deep
 # layers read: pieces with XLM-R's vocabulary of 250,002, letters by fours as CANINE, bytes as
 # [ByT5](../05_efficient/12_bytes.ipynb).
 
@@ -297,7 +312,7 @@ predict(
     "English is 1. What does the dearest of the other 23 languages pay, where letters are counted?",
     ["about 1.2", "about 2", "about 3, as with bytes"],
     answer=0,
-    explain="Alphabets of all scripts need about as many letters for a sentence. Languages that "
+    explain="The alphabets here need about as many letters for a sentence. Languages that "
     "write syllables or words with one sign need far fewer, and nobody needs many more.",
     key="04_multilingual/letters",
 )  # fmt: skip
@@ -305,7 +320,7 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Who pays how much: open this once you have predicted
 
-# %% Count rows tags=["surprise", "fold"]
+# %% Count places tags=["surprise", "fold"]
 from functools import cache
 
 import numpy as np
@@ -321,8 +336,8 @@ def cutter_of_100_languages():
 
 
 @cache
-def rows_of(language, reader, count):
-    """How many rows each sentence is to the deep layers."""
+def places_of(language, reader, count):
+    """How many places each sentence has in the deep layers."""
     some = sib200(language, "train", None).texts[:count]
     size = {"pieces": lambda text: len(cutter_of_100_languages().encode(text)),
             "letters": lambda text: len(text) / 4,
@@ -332,11 +347,11 @@ def rows_of(language, reader, count):
 
 # %% Count them beside English tags=["surprise", "fold"]
 def paid(language, count, readers=tuple(READERS)):
-    """Rows a sentence, and those beside English with what 95 % of draws of sentences say."""
+    """Places a sentence, and those beside English with what 95 % of draws of sentences say."""
     draws = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), 2000)
     found = {"sentences": count}
     for reader in readers:
-        own, english = (rows_of(x, reader, count) for x in (language, "eng_Latn"))
+        own, english = (places_of(x, reader, count) for x in (language, "eng_Latn"))
         ratios = draws @ own / (draws @ english)
         ends = np.quantile(ratios, (0.025, 0.975))
         found[reader] = [round(float(x), 4) for x in (own.mean(), own.sum() / english.sum(), *ends)]
@@ -354,9 +369,10 @@ if profile() == "experiment":
 rows_kept = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
 payers = {row["language"]: row for row in rows_kept if "language" in row}
 if real:  # the same code on some of the sentences, without the pieces
-    print({x: paid(x, 50, ["letters"])["letters"][1] for x in ("tha_Thai", "zho_Hans")})
+    few = {SIB200[x]: paid(x, 50, ["letters"])["letters"][1] for x in ("tha_Thai", "zho_Hans")}
+    print("letters beside English, by 50 sentences:", *(f"{x} {n:.2f}" for x, n in few.items()))
 
-# %% Rows beside English tags=["surprise", "slide", "fold"]
+# %% Places beside English tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
@@ -370,43 +386,46 @@ for reader, mark in zip(READERS, "osx", strict=True):
                   label=READERS[reader], markersize=6, linewidth=1)  # fmt: skip
 axes.set_yticks(range(len(order)), [SIB200[x] for x in order])
 axes.axvline(1, color="grey", linewidth=0.8)
-axes.set(xscale="log", xlabel="rows beside English")
+axes.set(xscale="log", xlabel="places beside English")
 axes.set_xticks([0.25, 0.5, 1, 2, 3], ["1/4", "1/2", "1", "2", "3"])
 axes.minorticks_off()
 axes.legend(loc="upper left")
-with_alt(figure, "Rows of the deep layers beside English, 24 languages, three readers. Letters "
+with_alt(figure, "Places of the deep layers beside English, 24 languages, three readers. Letters "
          "lie near 1 or far left of it, bytes reach almost 3, most pieces lie a little right of 1."
          )  # fmt: skip
+
+# %% [markdown] tags=["surprise"]
+# *A mark is what a language's 701 sentences take beside the same ones in English. Bars, hardly
+# longer than the marks, hold 95% of the values for sentences drawn with replacement.*
 
 # %% In numbers tags=["surprise", "fold"]
 lines = []
 for reader, name in READERS.items():
     by = sorted(payers, key=lambda x: payers[x][reader][1])
     for x in (by[0], by[-1]) if by else ():
-        mean_rows, ratio, low, high = payers[x][reader]
-        lines.append([name, SIB200[x], f"{mean_rows:.1f}", f"{ratio:.2f} [{low:.2f}, {high:.2f}]"])
-table(lines, ["rows are", "cheapest, then dearest", "rows a sentence", "beside English [95%]"],
+        each, ratio, low, high = payers[x][reader]
+        lines.append([name, SIB200[x], f"{each:.1f}", f"{ratio:.2f} [{low:.2f}, {high:.2f}]"])
+table(lines, ["places are", "cheapest, then dearest", "places a sentence", "beside English [95%]"],
       caption="the two ends for each reader; 701 sentences drawn again")  # fmt: skip
 
-# %% tags=["surprise", "fold"]
-for x in ("eng_Latn", "zho_Hans", "tha_Thai", "yor_Latn") if payers else ():
-    print(f"{SIB200[x]:8}", *(f"{name} {payers[x][r][0]:6.1f}" for r, name in READERS.items()))
-over = {r: sum(row[r][2] > 1.25 for row in payers.values()) for r in READERS}
-print("languages that pay a quarter more than English or worse, intervals included:", over)
-
+# %% Four languages tags=["surprise", "fold"]
+FOUR = [x for x in ("eng_Latn", "zho_Hans", "tha_Thai", "yor_Latn") if x in payers]
+lines = [[SIB200[x], *(f"{payers[x][reader][0]:.1f}" for reader in READERS)] for x in FOUR]
+over = [sum(row[reader][2] > 1.25 for row in payers.values()) for reader in READERS]
+table([*lines, [f"how many of the {len(payers)} pay over 1.25", *map(str, over)]],
+      ["language", *READERS.values()],
+      caption="places a sentence; last, the languages whose interval lies above 1.25 x English"
+      )  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
-# *A mark is what a language's 701 sentences take beside the same ones in English. Bars, hardly
-# longer than the marks, hold 95% of the values for sentences drawn with replacement.*
+# In the deep layers English pays about the same either way: 30.1 pieces a sentence, 32.5 places
+# of four letters. (First and last layer come on top.) The others part. In pieces Yoruba, which
+# XLM-R never read, pays 2.29 times what English pays, in bytes Thai pays 2.79 times. In letters
+# nobody pays more than 1.20.
 #
-# English pays about the same either way: 30.1 pieces a sentence, 32.5 rows of four letters. The
-# others part. In pieces Yoruba pays 2.29 times what English pays, in bytes Thai pays 2.79 times. In
-# letters nobody pays more than 1.20. No vocabulary had to be cut for that, so nobody had to bring
-# text for it.
-#
-# At the other end Chinese takes 11.0 rows a sentence, a third of what English takes. That is less a
-# gift than it looks. Four Latin letters are less than a word, and four Chinese characters are two
-# words or more, which one row has to hold. Whether it can, a count does not say.
+# At the other end Chinese takes 11.0 places a sentence, a third of what English takes. But four
+# Latin letters are often less than a word, four Chinese characters often two words, and one place
+# has to hold them. Whether it can, a count does not say.
 
 # %% [markdown]
 # ## Words never seen, letters exchanged
@@ -416,8 +435,8 @@ print("languages that pay a quarter more than English or worse, intervals includ
 # reviews. One reads pieces, from a vocabulary of 4,096 learned on the same text. The other is a
 # small CANINE, with eight tables of 4,096 rows, an eighth as wide, and takes a word's state at its
 # first letter. They are alike in width and in the number of layers, see the same sentences in the
-# same order, and are tested on three kinds of words: those that stood in the training text, those
-# that did not, and words of which one letter was exchanged for another.
+# same order, and are tested on three kinds of words: seen in the training text, not seen there, and
+# with one letter exchanged for another.
 
 # %% Sentences tags=["fold"]
 from random import Random
@@ -442,7 +461,7 @@ print(f"{len(learn):,} sentences to learn from, {len(test):,} to be tested on, {
 
 # %% Exchange a letter tags=["fold"]
 def exchanged(words, seed):
-    """The words, in each third of which one letter is another, and the places of those."""
+    """The words, one letter another in every third that has three letters, and which those are."""
     lots, out, hit = Random(seed), [*words], []
     for i in range(lots.randrange(3), len(words), 3):
         word = out[i]
@@ -457,7 +476,7 @@ def exchanged(words, seed):
 
 
 wrong, hits = zip(*(exchanged(r.words, n) for n, r in enumerate(test)), strict=True)
-print(" ".join(wrong[4]))
+print("as the readers get it:", " ".join(wrong[4]))
 
 # %% Two readers tags=["fold"]
 from torch import nn
@@ -478,14 +497,14 @@ def pieces_of(word):
     return cutter().encode(word).ids
 
 
-# %% A sentence as rows tags=["fold"]
-def as_rows(reader, words):
+# %% A sentence as numbers tags=["fold"]
+def as_numbers(reader, words):
     """Numbers for a sentence, and where each word begins."""
-    row, starts = ([2] if reader == "pieces" else [CLS]), []
+    ids, starts = ([2] if reader == "pieces" else [CLS]), []
     for word in words:
-        starts.append(len(row))
-        row += pieces_of(word) if reader == "pieces" else [*map(ord, word), ord(" ")]
-    return [*row, 3 if reader == "pieces" else SEP], starts
+        starts.append(len(ids))
+        ids += pieces_of(word) if reader == "pieces" else [*map(ord, word), ord(" ")]
+    return [*ids, 3 if reader == "pieces" else SEP], starts
 
 
 # %% Built tags=["fold"]
@@ -496,8 +515,8 @@ class Tagger(nn.Module):
         super().__init__()
         self.body, self.head = body, nn.Linear(64, len(TAGS))
 
-    def forward(self, rows, starts):
-        states = self.body(rows, rows != 0)
+    def forward(self, ids, starts):
+        states = self.body(ids, ids != 0)
         return self.head(states.gather(1, starts[..., None].expand(-1, -1, 64)))
 
 
@@ -509,8 +528,8 @@ def built(reader, seed):
                                 position=lambda config: LearnedPosition(128, 64)))  # fmt: skip
 
 
-def padded(rows, fill=0):
-    return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], True, fill)
+def padded(lists, fill=0):
+    return nn.utils.rnn.pad_sequence([torch.tensor(one) for one in lists], True, fill)
 
 
 # %% Taught tags=["fold"]
@@ -532,9 +551,9 @@ def batches(seed, steps):
 def taught(reader, seed, steps):
     def loss(net, at):
         some = [learn[i] for i in at.tolist()]
-        rows, starts = zip(*(as_rows(reader, r.words) for r in some), strict=True)
+        ids, starts = zip(*(as_numbers(reader, r.words) for r in some), strict=True)
         truth = padded([[TAGS.index(tag) for tag in r.tags] for r in some], -100)
-        logits = net(padded(rows), padded(starts)).flatten(0, 1)
+        logits = net(padded(ids), padded(starts)).flatten(0, 1)
         return nn.functional.cross_entropy(logits, truth.flatten(), ignore_index=-100)
 
     net, rate = built(reader, seed), 3e-3
@@ -550,9 +569,9 @@ def right(net, reader, sentences, some):
     """For each word of each sentence whether its kind was said rightly."""
     found = []
     for k in range(0, len(some), 64):
-        part = [as_rows(reader, words) for words in sentences[k : k + 64]]
-        rows, starts = zip(*part, strict=True)
-        best = net(padded(rows), padded(starts)).argmax(-1).tolist()
+        part = [as_numbers(reader, words) for words in sentences[k : k + 64]]
+        ids, starts = zip(*part, strict=True)
+        best = net(padded(ids), padded(starts)).argmax(-1).tolist()
         found += [[TAGS[b] == tag for b, tag in zip(each, r.tags, strict=False)]
                   for each, r in zip(best, some[k : k + 64], strict=True)]  # fmt: skip
     return found
@@ -563,7 +582,7 @@ KINDS = ("known", "unknown", "exchanged, before", "exchanged")
 
 
 def by_kind(before, after, some):
-    """Sums for each sentence: words seen in training, not seen; words to be spoiled, spoiled."""
+    """Sums for each sentence: words seen in training, not seen; before and after an exchange."""
     old = [[word in known for word in r.words] for r in some]
     sums = [[sum(b for b, o in zip(*both, strict=True) if o == want)
              for both in zip(before, old, strict=True)] for want in (True, False)]  # fmt: skip
@@ -593,18 +612,19 @@ points += [{"reader": r, "seed": s, "steps": STEPS} for s in SEEDS for r in ("le
 if profile() == "experiment":
     sweep(measure, points, file, data=DATA)
     rows_kept = json.loads(file.read_text("utf-8"))["rows"]
-else:  # the same code, a few steps: it runs
-    print("right of eight sentences after two steps:", measure("letters", 0, 2, test[:8])["known"])
+else:  # a few steps: it runs
+    two = measure("letters", 0, 2, test[:8])["known"]
+    print("the same code, two steps; known words right in each of eight sentences:", *two)
 
 # %% tags=["fold"]
 predict(
-    "In every third word one letter is exchanged for another. How much of its skill with these "
-    "words does each reader lose?",
+    "In every third word, if it has three letters, one letter is exchanged for another. How much "
+    "of its skill with these words does each reader lose?",
     ["the reader of letters loses more: a letter is all that it has",
      "both lose about as much", "the reader of pieces loses about twice as much"],
     answer=2,
     explain="Of 100 such words the reader of pieces loses 47.5 right answers, the reader of "
-    "letters 21.9. One letter exchanged makes other pieces of the whole word.",
+    "letters 21.9. One letter exchanged often makes other pieces of the whole word.",
     key="04_multilingual/exchanged",
 )  # fmt: skip
 
@@ -637,8 +657,8 @@ def ends(values):
 
 
 # %% Right answers tags=["surprise", "slide", "fold"]
-asked = {"seen in training": "known", "not seen": "unknown", "to be spoiled": "exchanged, before",
-         "one letter exchanged": "exchanged"}  # fmt: skip
+asked = {"seen in training": "known", "not seen": "unknown", "one letter exchanged": "exchanged",
+         "the same words before": "exchanged, before"}  # fmt: skip
 lines = []
 for name, kind in asked.items() if there else ():
     mine, theirs = (shares_of(reader, kind) for reader in ("letters", "pieces"))
@@ -654,7 +674,7 @@ if there:
             for reader in ("letters", "pieces")}  # fmt: skip
     for reader, each in lost.items():
         print(f"{reader} lose {ends(each.mean(0))} points with a letter exchanged")
-    print("letters lose more than pieces by", ends((lost["letters"] - lost["pieces"]).mean(0)))
+    print("pieces lose more than letters by", ends((lost["pieces"] - lost["letters"]).mean(0)))
     print("weights:", {reader: f"{runs[reader, 0]['weights']:,}" for reader in lost})
 
 # %% [markdown]
@@ -663,18 +683,10 @@ if there:
 # trainings.*
 #
 # In these two trainings it is a different answer for each kind of word. On words that stood in the
-# training text pieces are ahead by 2.4 points: a piece that is a whole word brings along what was
-# learned of it, and letters have to be put together each time. On words that were not seen letters
-# are ahead by 7.3. With a letter exchanged they are ahead by 20.9: they lose 21.9 points, pieces
-# 47.5. The word falls into other pieces, and most of its letters are where they were.
-#
-# **So must a model have a vocabulary, what does it cost to have none, and what does one lose?** No:
-# hashes give every letter of every script a row, and nobody has to bring text so that pieces are
-# cut. It costs work, 690 units in the place of 360 for an English sentence, and here some of the
-# skill with words that are well known. It gains where words are new or spelled wrong, and for
-# languages that others' pieces do not fit. And what CANINE loses is not due to having no
-# vocabulary. 中 and อ are one to it because eight tables have one length. With eight lengths they
-# would be two.
+# training text pieces are ahead by 2.4 points. On words that were not seen letters are ahead by
+# 7.3. With a letter exchanged they are ahead by 20.9: they lose 21.9 points, pieces 47.5. Why, was
+# not tested. Likely, a piece that is a whole word brings along what was learned of it, and falls
+# into other pieces when one letter is exchanged.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
@@ -690,13 +702,13 @@ compare("canine")
 # | | mBERT | CANINE |
 # |---|---|---|
 # | reads | 119,547 pieces | code points, by eight hashes (`HashEmbedding`) |
-# | before deep layers | nothing | a layer in chunks of 128; four letters to a row (`Shorten`) |
-# | after them | nothing | a row for each letter again, and one more layer (`Lengthen`) |
+# | before deep layers | nothing | a layer in chunks of 128; four letters to a place (`Shorten`) |
+# | after them | nothing | a place for each letter again, and one more layer (`Lengthen`) |
 # | learns by | filling gaps of pieces | filling gaps of pieces (CANINE-S) or letters (CANINE-C) |
 #
-# A trait of the released code that one has to know to get its numbers: the first of its deep rows
-# is that of its first mark alone, so that the last four letters of a text have none. They are read
-# by the last layer only.
+# A trait of the released code that one has to know to get its numbers: the first of its deep places
+# is that of its first mark alone, and from the last four letters of a text no deep place is made.
+# The first and the last layer read them.
 #
 # ```sh
 # deepdive show canine
@@ -730,7 +742,8 @@ assert not torch.equal(read(one, small)[:, 4], read(two, small)[:, 4])
 # | text to be written, not only read | bytes, as [ByT5](../05_efficient/12_bytes.ipynb) does |
 # | labels for parts of words, or for single letters | letters: each has a state of its own |
 #
-# - On TyDi QA Clark et al. report 5.7 points of F1 above a comparable mBERT.
+# - On TyDi QA the abstract of Clark et al. (2022) says 5.7 points of F1 above a comparable mBERT;
+#   the third version of the same paper's preprint (2021) says 2.8.
 # - A limit of 2,048 letters, as CANINE's, is about 500 pieces of English.
 # - Hash into tables of different lengths, or mix the bits of the number first. One length and a
 #   factor are one hash, however many factors there are.
@@ -767,16 +780,16 @@ assert not torch.equal(read(one, small)[:, 4], read(two, small)[:, 4])
 #
 #    <details><summary>Answer</summary>
 #
-#    Answers are about letters and words: where a span begins, which kind a word is. A row of four
-#    letters may hold the end of one word and the beginning of the next.
+#    Answers are about letters and words: where a span begins, which kind a word is. A place of
+#    four letters may hold the end of one word and the beginning of the next.
 #
 #    </details>
 # 5. In letters Chinese pays a third of what English pays. Who gains from that?
 #
 #    <details><summary>Answer</summary>
 #
-#    The bill of the deep layers. Each of their rows then stands for four characters, two words or
-#    more, and has no more numbers than a row of English.
+#    The bill of the deep layers. Each of their places then stands for four characters, often two
+#    words, and has no more numbers than a place of English.
 #
 #    </details>
 
@@ -791,13 +804,13 @@ assert not torch.equal(read(one, small)[:, 4], read(two, small)[:, 4])
 #    After 12, the least common multiple. 6 and 4 share a factor, so it is not 24.
 #
 #    </details>
-# 2. *(pencil, 5 min)* CANINE with eight letters a row, for the 120 letters from above. How much
+# 2. *(pencil, 5 min)* CANINE with eight letters a place, for the 120 letters from above. How much
 #    work is it?
 #
 #    <details><summary>Answer</summary>
 #
-#    The deep layers read 15 rows: 180. First and last layer 240 as before. To shorten, 8 letters
-#    for each of 15 rows: 10 again. Back to letters 80. Together 510.
+#    The deep layers read 15 places: 180. First and last layer 240 as before. To shorten, 8 letters
+#    for each of 15 places: 10 again. Back to letters 80. Together 510.
 #
 #    </details>
 # 3. *(measure, 15 min)* Give the reader of letters `HashEmbedding` with `n_buckets=64` in the place
@@ -822,12 +835,20 @@ print("both answers hold")
 # %% [markdown]
 # ## In three sentences
 #
-# A model of letters gives each code point a row by hashes into a few small tables, and makes four
-# letters one row, so that its deep layers work as little as a reader of pieces. CANINE's eight
-# tables have one length, so that its eight hashes do what one does, and every sign shares its row;
-# eight lengths would part them all. In letters no language of 24 pays more than 1.20 times what
-# English pays, and in one training of each a small reader of letters kept far more of its skill
-# when letters were exchanged, and had a little less with words that both knew.
+# A model of letters gives each code point a vector by hashes into a few small tables, and makes
+# four letters one place, so that its deep layers work as little as a reader of pieces. CANINE's
+# eight tables have one length, so that its eight hashes do what one does, and every sign shares
+# its vector; eight lengths would part them all. In letters no language of 24 pays more than 1.20
+# times what English pays, and in one training of each a small reader of letters kept far more of
+# its skill when letters were exchanged, and had a little less with words that both knew.
+#
+# **So must a model have a vocabulary, what does it cost to have none, and what does one lose?** No:
+# hashes give every letter of every script a vector, and nobody has to bring text so that pieces are
+# cut. It costs work, 690 units in the place of 360 for an English sentence, and here some of the
+# skill with words that are well known. It gains where words are new or spelled wrong, and languages
+# that others' pieces do not fit pay for fewer places (their skill was not measured). And what
+# CANINE loses is not due to having no vocabulary. 中 and อ are one to it because eight tables have
+# one length. With eight lengths they would be two.
 #
 # ## Further reading
 #

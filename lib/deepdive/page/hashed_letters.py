@@ -1,4 +1,4 @@
-"""Two letters, and the eight slices of which CANINE makes each one's row: the reader types them.
+"""Two letters, and the eight slices of which CANINE makes each one's vector: a reader types them.
 
     hashed_letters([("中", "อ"), ("T", "联"), ("a", "b")])
 
@@ -46,7 +46,7 @@ def hashed_letters(pairs: Sequence[tuple[str, str]]) -> Html:
         first=escape(first, quote=True), second=escape(second, quote=True),
         script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
-    alt = ("Two letters, and below each the eight slices of its row, by number. "
+    alt = ("Two letters, and below each the eight slices of its vector, by number. "
            "Slices that are the same for both are full.")  # fmt: skip
     return Html(html, f"[two letters, eight slices: {said}]", [Picture([drawing], alt, [said])])
 
