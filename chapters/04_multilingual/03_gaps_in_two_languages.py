@@ -2,9 +2,10 @@
 # # Gaps in two languages
 #
 # *She drinks ____ at night.* Tea? Water? Read the same in French, *elle boit du lait la nuit*, and
-# one word is left. There are many ways to make lessons of a sentence and its translation: hide
-# words in one line or in both, mix the lines, let a gap look here and not there. From which lesson
-# does a model learn that *milk* and *lait* belong together?
+# only one word fits: milk. A **lesson** says what a model is shown, and what it has to say. Many
+# can be made of a sentence and its translation: hide words in one line or in both, mix the lines,
+# let a gap look here and not there. From which lesson does a model learn that *milk* and *lait*
+# belong together?
 #
 # <small>Before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
 # [masks](../02_transformer/07_masks.ipynb) · 20 min to read · a laptop is enough; the longer runs
@@ -93,8 +94,8 @@ two_lines(LESSONS)
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. *Look across*. (In *recovered* the place of *milk* holds nothing but French words too, but the
-#    word *milk* itself has chosen them.)
+# 1. *Look across*. (In *recovered* each English word is replaced by a mixture of French words that
+#    it picked itself.)
 # 2. The gap looks at *boit*. If *boit* had looked at *drinks*, the gap would hear of its own line
 #    after all, by a detour of two layers.
 # 3. *Masked*: no way leads from one line to the other.
@@ -108,14 +109,15 @@ two_lines(LESSONS)
 # ## By hand: what a translation is worth
 #
 # Eight times the model has read *she drinks ____ at night*: 4 times it was tea, 2 times milk, once
-# water, once beer. A guess that has the share $p$ costs $\log_2 \frac1p$ **bits**: tea 1, milk 2,
-# water 3, beer 3. On average
+# water, once beer. The right word, if the model gives it the share $p$, costs $\log_2 \frac1p$
+# **bits**: tea 1, milk 2, water 3, beer 3. On average
 #
 # $$\tfrac{4}{8} \cdot 1 + \tfrac{2}{8} \cdot 2 + \tfrac{1}{8} \cdot 3 + \tfrac{1}{8} \cdot 3 =
 # \tfrac{14}{8} = 1.75 \text{ bits.}$$
 #
-# With its translation in sight the gap costs 0 bits. But the translation lesson hides words in both
-# lines. Say it hides one word in four: then *lait* is gone one time in four, and a gap costs
+# With its translation in sight the gap costs a perfect model 0 bits. But the translation lesson
+# hides words in both lines. Say it hides one word in four (below it will be one in seven): then
+# *lait* is gone one time in four, and a gap costs
 #
 # $$\tfrac14 \cdot 1.75 + \tfrac34 \cdot 0 \approx 0.44 \text{ bits.}$$
 #
@@ -136,8 +138,8 @@ print(f"alone {alone} bits, with a translation of which a quarter is hidden {alo
 # Real sentences now: English and French from Tatoeba, short, of the 300 commonest words of each. A
 # row of a batch holds a pair, first the English line, then the French (`join_translations`). Places
 # count from 0 in each line, and BERT's table of segments says which line it is. One in seven words
-# is hidden. Hardly a pair of the test is trained on too, but many share a line with one that is,
-# since Tatoeba gives a sentence several translations. This is so for each lesson.
+# is hidden. Hardly a pair of the test is trained on too, but two in five share a line with one that
+# is, since Tatoeba gives a sentence several translations. This is so for each lesson.
 
 # %% The pairs tags=["fold"]
 import re
@@ -164,6 +166,18 @@ known = [[[ids[k][w] for w in both[k]] for k in (0, 1)] for both in short
 HELD = pick(ci=60, laptop=400, gpu=400)
 test, train = known[:HELD], known[HELD:]
 print(f"{len(train):,} pairs to learn from, {len(test)} to test; for example", *short[1], sep="\n")
+
+# %% Lines that were seen, and what words cost without a context tags=["fold"]
+seen = [{tuple(both[k]) for both in train} for k in (0, 1)]
+shared = sum(any(tuple(both[k]) in seen[k] for k in (0, 1)) for both in test)
+print(f"{shared} of {len(test)} pairs of the test share a line with one to learn from; "
+      f"{sum(both in train for both in test)} share both lines")  # fmt: skip
+
+counts = [Counter(w for both in train for w in both[k]) for k in (0, 1)]
+asked = [(k, w) for both in test for k in (0, 1) for w in both[k]]
+even = sum(log2(len(ids[k])) for k, _ in asked) / len(asked)
+by_share = sum(log2((counts[k].total() + len(ids[k])) / (counts[k][w] + 1)) for k, w in asked)
+by_share /= len(asked)  # each word counted once more than it was seen
 
 # %% Rows, gaps and the model tags=["fold"]
 from deepdive.layers.heads import initialise
@@ -284,7 +298,9 @@ if real:
     assert all(bits_of["translation", s] < bits_of["masked", s] for s in SEEDS)
 table([[lesson, *(bits_of[lesson, s] for s in SEEDS)] for lesson in ("masked", "translation")],
       ["lesson", *(f"seed {s}" for s in SEEDS)], formats={f"seed {s}": ".2f" for s in SEEDS},
-      caption="bits for a gap, held-out pairs")  # fmt: skip
+      caption=f"bits for a gap, {len(test)} held-out pairs, after {STEPS} steps; lower is better. "
+      f"Without a context: {by_share:.2f} by how common a word is in its language, {even:.2f} with "
+      "all words alike")  # fmt: skip
 
 # %% [markdown]
 # In each of the three seeds the gaps of the second lesson cost less.
@@ -304,8 +320,8 @@ predict(
     ["about 3 bits: it sees that the line does not fit, and uses the neighbours",
      "about 4 bits", "6 bits or more, twice what a model without any translation pays"],
     answer=2,
-    explain="Nothing in its lesson was ever wrong, so nothing taught it to doubt. It believes the "
-    "French line, and fills in what that line says.",
+    explain="Nothing in its lesson was ever wrong, so nothing taught it to doubt. Perhaps it fills "
+    "in what the French line says.",
     key="04_multilingual/wrong",
 )  # fmt: skip
 
@@ -393,16 +409,17 @@ if file is not None and file.is_file():
 head = ["lesson", "as it was taught", "its line alone", "another's translation"]
 told = [[kind, *(spread(of(kind, what)) for what in ("bits", "one line", "another's"))]
         for kind in KINDS]  # fmt: skip
-table(told, head, caption="bits for a gap: mean (lowest to highest of three seeds)")
+table(told, head, caption="bits for a gap; rows: how it was taught; columns: what stands beside "
+      "the gap in the test; mean (lowest to highest of three seeds)")  # fmt: skip
 
 # %% [markdown]
-# *A row is a lesson. "Its line alone": each gap sees its own line, whatever the lesson was.*
+# *"Its line alone": each gap sees its own line, whatever the lesson was.*
 #
 # The lesson with translations costs least, in each of the three seeds. Nothing but the mask
 # differs, so it is the other line that helps. Beside another's translation the same model pays more
-# than twice what the model of one line pays. For it a wrong line is worse than none: it reads the
-# line, and believes it. And a gap that may look at nothing *but* the translation costs nearly as
-# little as one that sees its own line.
+# than twice what the model of one line pays. For it a wrong line is worse than none; perhaps it
+# believes what the line says. And a gap that may look at nothing *but* the translation costs nearly
+# as little as one that sees its own line.
 #
 # Can doubt be taught? Put another pair's line behind one in five sentences, in training, without
 # saying where:
@@ -447,8 +464,9 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
 
 # %% [markdown]
 # *Lines are means over three seeds, bands go from the lowest to the highest.* For the first hundred
-# steps the lessons hardly differ: a translation is worth nothing to a model that does not know a
-# word of it. Then the lesson of both lines pulls away. The other two stay together to the end.
+# steps the lessons hardly differ, perhaps since a translation is worth nothing to a model that does
+# not know a word of it. Then the lesson of both lines pulls away. The other two stay together to
+# the end.
 
 # %% [markdown]
 # ## Milk and lait
@@ -456,7 +474,9 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
 # Every word has a row in the table of embeddings, whatever its language. Is the row of *milk* near
 # the row of *lait*? No lesson asks for that. These two are too rare here, so others stand in for
 # them: pairs of words that are each other's best partner, by a count of how often both stand in a
-# pair of sentences. For each word we ask for the nearest row of the other language.
+# pair of sentences. A word that is written alike in both languages, as *boston*, has two rows, one
+# of each language's 300. For each word we ask for the nearest row of the other language, after each
+# language's mean row has been taken off (`words_found`).
 
 # %% tags=["fold"]
 predict(
@@ -464,8 +484,8 @@ predict(
     ["the first, in which a gap sees its own line", "the second, in which it sees everything",
      "the third, in which it had nothing else to go by"],
     answer=1,
-    explain="A gap that must look across learns a dictionary too, but one that leads from rows to "
-    "guesses: nothing asks that a word and its partner have rows alike.",
+    explain="A gap that must look across learns a dictionary too, but perhaps one that leads from "
+    "rows to guesses: nothing asks that a word and its partner have rows alike.",
     key="04_multilingual/rows",
 )  # fmt: skip
 
@@ -530,8 +550,11 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 # | alternating | Unicoder | words; sentences alternate | these words | `alternate_sentences` |
 # | one vector | InfoXLM | nothing | which of many, old ones too | `translation_contrast` |
 # | one vector | HICTL | nothing | which of harder ones; which words | `harder`, `word_contrast` |
-# | one vector | LaBSE, mUSE | nothing | which of the batch, by a margin | `translation_ranking` |
+# | one vector | LaBSE (by a margin), mUSE | nothing | which of the batch | `translation_ranking` |
 # | aligned | AMBER | nothing | look back at who looks at you | `word_agreement` |
+#
+# The picture shows eight of these twelve: two lessons of Unicoder are not in it, and its *one
+# vector* stands in three rows here.
 
 # %% [markdown] tags=["aside"]
 # ## In practice
@@ -639,16 +662,16 @@ print("both answers hold")
 # %% [markdown]
 # ## In three sentences
 #
-# A translation beside a sentence is a second way to fill its gaps, which our models took once they
-# knew some words. The same words and gaps make three lessons, by who may look at whom, so these can
-# be compared. A model whose second lines were never wrong believes a wrong one, and some wrong
+# A translation beside a sentence is a second way to fill its gaps, which our models learned to
+# take. The same words and gaps make three lessons, by who may look at whom, so these can be
+# compared. A model whose second lines were never wrong is led astray by a wrong one, and some wrong
 # ones in training take most of the harm away.
 #
-# So from which lesson does a model learn that words like *milk* and *lait* belong together? Of the
-# eight, three were measured. Both that let a gap see the other line teach it to fill the gap of the
-# one by the other: in *look across*, with nothing else to go by, nearly as cheaply as by its
-# neighbours. Rows that lie together came above all from the lesson in which everything may look at
-# everything, and even there not for four words in five.
+# So from which lesson does a model learn that words like *milk* and *lait* (in their place 134
+# other pairs) belong together? Of the eight, three were measured. Both that let a gap see the other
+# line teach it to fill the gap of the one by the other: in *look across*, with nothing else to go
+# by, nearly as cheaply as by its neighbours. Rows that lie together came above all from the lesson
+# in which everything may look at everything, and even there not for four words in five.
 #
 # ## Further reading
 #

@@ -4,7 +4,8 @@
 # *Sông Aare bắt nguồn từ đâu?* A visitor of a museum asks in Vietnamese, and beside the picture
 # hangs a paragraph in Vietnamese that has the answer. The program that marks it has learned from a
 # thousand questions, all of them English, all about other things. How many of its answers are
-# right? And what is a right answer, in a language that has no blanks between words?
+# right? And if the visitor asks in Chinese, where no blanks part the words: what is a right answer
+# then?
 #
 # <small>Book 4.2.2 · before this page: [four tests](07_benchmarks.ipynb) and [fine-tuning
 # BERT](../03_bert/07_finetuning.ipynb) · 20 min to read · about a minute on one core; needs the
@@ -85,8 +86,9 @@ answer_ends(RIVER)
 #
 # By the rules for English *den* would be a word: four face three, three are shared, and $F_1 =
 # \frac67$. So a score depends on rules that know the language. MLQA's script (Lewis et al. 2020)
-# has them for seven: articles of English, Spanish, German, Vietnamese and Arabic; Chinese by
-# character. In the other languages here no article is dropped, and Thai, which has no blanks
+# has them for seven: it drops articles in English, Spanish, German, Vietnamese and Arabic, cuts
+# Chinese by character, and takes Hindi as it is. (Vietnamese blanks part syllables: so its "words"
+# are syllables.) In the other languages here no article is dropped, and Thai, which has no blanks
 # either, is cut by character too; that is our choice.
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
@@ -97,17 +99,18 @@ assert answer_f1_in(said, right, "de") == 4 / 5
 assert answer_f1_in(said, right, "ru") == 6 / 7  # no articles are dropped
 assert answer_f1_in("Die Aare entspringt in den Berner Alpen und mündet in den Rhein .", right,
                     "de") == 4 / 11  # fmt: skip
-print(words_in("Die Aare, in den Alpen!", "de"), words_in("在伯尔尼 1848年", "zh"))
+print("German:", words_in("Die Aare, in den Alpen!", "de"))
+print("Chinese:", words_in("在伯尔尼 1848年", "zh"))
 
 # %% [markdown]
 # ## The questions, dealt by article
 #
 # XQuAD (Artetxe et al. 2020) is 1,190 questions of SQuAD with their 240 paragraphs from 48 articles
-# of Wikipedia, translated by people into eleven languages. It was made as a test. To learn from it
-# as well, its articles are dealt to five folds, the same in all languages: what is learned from the
-# English questions of four folds is asked of the fifth, in twelve languages. A paragraph is never
-# in two folds, in no language. This is small: SQuAD itself has 87,599 questions to learn from, and
-# here there are about 950.
+# of Wikipedia, translated by people into ten languages, and later into Romanian. It was made as a
+# test. To learn from it as well, its articles are dealt to five folds, the same in all languages:
+# what is learned from the English questions of four folds is asked of the fifth, in twelve
+# languages. A paragraph is never in two folds, in no language. This is small: SQuAD itself has
+# 87,599 questions to learn from, and here there are about 950.
 
 # %% Questions in English and in another language tags=["fold"]
 import json
@@ -156,12 +159,14 @@ print("questions in the five folds:", [place.count(k) for k in range(questions.F
 #
 # BERT's way (3.7) reads question and paragraph as one text, and trains all weights for it. To stay
 # small, our encoder, multilingual-e5-small, reads each of them for itself and is not trained. Its
-# states are narrowed to 96 numbers a piece, by a map that is found without labels, and only a head
-# is learned. For each piece $c_t$ of the paragraph it looks at the pieces $q_s$ of the question,
+# states after layers 4, 8 and 12 are narrowed to 96 numbers a piece, without labels: by the
+# directions in which English paragraphs spread most (`basis`). Only a head is learned. It maps them
+# to $d = 48$, and for each piece $c_t$ of the paragraph looks at the pieces $q_s$ of the question,
 #
 # $$\text{found}_t = \sum_s \text{softmax}_s(c_t \cdot q_s / \sqrt{d})\, q_s$$
 #
-# joins $c_t$, $\text{found}_t$ and some cosines, looks a few pieces to the left and right by two
+# joins $c_t$, $\text{found}_t$ and cosines that say, layer by layer, how like the question the
+# piece and those around it are (`likeness`), looks a few pieces to the left and right by two
 # convolutions, and says how well an answer would begin or end at $t$. It knows no word of any
 # language: what crosses, crosses in the states.
 
@@ -181,9 +186,10 @@ row = questions.one_fold(narrow, fold=0, seed=0, epochs=pick(ci=4, laptop=6, gpu
 lines = [[x, rows_of.question, rows_of.answer, said]
          for x in TRY for rows_of, said in zip((some[x][i] for i in row["questions"]),
                                                row["said"][x][:2], strict=False)]  # fmt: skip
+held = len({some["en"][i].article for i in row["questions"]})
 table(lines, ["language", "question", "right", "said"],
       caption=f"learned from {len(some['en']) - len(row['questions'])} English questions of "
-      f"{ARTICLES} articles")  # fmt: skip
+      f"{len(chosen) - held} articles, asked of an article that it has not seen")  # fmt: skip
 
 # %% [markdown]
 # So few questions teach it little. Whole folds were measured in all languages, each three times,
@@ -214,11 +220,12 @@ if profile() == "experiment":
               for k in range(questions.FOLDS)]  # fmt: skip
     sweep(measure, points, file, data="xquad")
 runs = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
-print(len(runs), "runs kept")
+n_seeds = len({run["seed"] for run in runs})
+print(f"{questions.FOLDS} folds x {n_seeds} seeds = {len(runs)} runs kept")
 
 # %% [markdown]
-# What a whole test says is an average over questions, but what was drawn are articles: about 25
-# questions come from each. An interval therefore draws **articles**.
+# The score averages questions, but the questions came in articles of about 25, and those of one
+# article tend to be right or wrong together. An interval therefore draws **articles**.
 #
 # Before you look:
 
@@ -229,7 +236,7 @@ predict(
     "mBERT, trained on all of SQuAD, has 77.7 F1 in English and 43.8 in Hindi: it keeps 56 %. The "
     "small head reads states of an encoder that stays as it is. Its F1 in English is lower. How "
     "much of that does it keep in Hindi?",
-    ["less than half: it has seen a hundredth of the lessons",
+    ["less than half: the head has had a hundredth of the lessons",
      "about as much: Hindi is far from English", "more than three quarters"],
     answer=2,
     explain="Its encoder was made so that a text and its translation have like states, and nothing "
@@ -243,7 +250,7 @@ predict(
 # %% One score a question tags=["fold"]
 import numpy as np
 
-from deepdive.evaluate import bootstrap, clustered
+from deepdive.evaluate import Interval, bootstrap, clustered
 
 
 def scored(source, language, what, seed=0):
@@ -272,67 +279,83 @@ print(f"{len(folds)} folds, {len(covered):,} questions, {len(set(from_article))}
       f"{len(seeds)} trainings of each fold")  # fmt: skip
 
 
+# %% What is kept of English tags=["surprise", "fold"]
+def mean_score(x, what):
+    """Each question's score, the mean of the trainings."""
+    return np.mean([scored("en", x, what, s) for s in seeds], 0)
+
+
+def of_english(x, what):
+    """In % of the English score; each draw of articles is the same for both languages."""
+    both = [mean_score(y, what) for y in (x, "en")]
+    place = np.unique(from_article or range(len(both[0])), return_inverse=True)[1]
+    sums = np.array([np.bincount(place, side) for side in both])
+    drawn = np.random.default_rng(0).integers(sums.shape[1], size=(2000, sums.shape[1]))
+    mine, english = sums[:, drawn].sum(-1)
+    low, high = np.quantile(100 * mine / english, (0.025, 0.975))
+    return 100.0 if x == "en" else Interval(100 * sums[0].sum() / sums[1].sum(), low, high)
+
+
 # %% All questions, by language tags=["surprise", "fold"]
+head = {"exact match": ".1f", "exact: % of English": ".0f", "F1": ".1f", "F1: % of English": ".0f",
+        "F1 without a head": ".1f"}  # fmt: skip
 lines = []
 for x in XQUAD if runs else ():
-    means = [scored("en", x, "f1", s).mean() for s in seeds]
-    share = np.mean(means) / np.mean([scored("en", "en", "f1", s).mean() for s in seeds])
-    lines.append([XQUAD[x], *(over_articles(np.mean([scored("en", x, what, s) for s in seeds], 0))
-                              for what in ("exact", "f1")),
-                  100 * share,
-                  scored("en", x, "nearby").mean()])  # fmt: skip
-lines.sort(key=lambda line: -line[2].value)
-table(lines, ["language", "exact match", "F1", "% of English", "F1 without a head"],
-      formats={"% of English": ".0f", "F1 without a head": ".1f", "exact match": ".1f",
-               "F1": ".1f"},
-      caption="learned in English; 95 % over articles")  # fmt: skip
+    both = [found for what in ("exact", "f1")
+            for found in (over_articles(mean_score(x, what)), of_english(x, what))]  # fmt: skip
+    lines.append([XQUAD[x], *both, scored("en", x, "nearby").mean()])
+lines.sort(key=lambda line: -line[3].value)
+table(lines, ["language", *head], formats=head,
+      caption="learned in English; 95 % over articles") if runs else "nothing is kept"  # fmt: skip
 
 # %% [markdown]
 # *The last column is F1 of five pieces about the place where the paragraph is most like the
-# question: what one has before anything is learned.* In eleven of the twelve languages the head is
-# far above it. Taught in English alone, it keeps from seven tenths of English's F1 (Turkish) to
-# nine tenths (Spanish, Chinese). Each score is the mean of three trainings; the intervals hold what
-# other articles would change.
+# question: what one has before anything is learned.* In every language the head is far above it.
+# Taught in English alone, it keeps from 57 % of English's exact matches (Turkish) to 85 %
+# (Spanish), and of its F1 from 69 to 91 %. Each score is the mean of three trainings; the intervals
+# hold what other articles would change.
 #
 # And Thai, better than English? Look at its last column, and at exact match. Thai was cut by
-# character, and two spans of the same letters always share some. A score by characters cannot be
-# laid beside one by words; exact match, which asks only whether all is the same, can.
+# character, and two spans of the same letters nearly always share some. A score by characters
+# cannot be laid beside one by words; exact match, which asks only whether all is the same, can: by
+# it Thai keeps 71 %, and Chinese 77 % where F1 says 90.
 
 # %% Questions drawn, or articles? tags=["surprise", "fold"]
-if runs and real:
-    mean_f1 = np.mean([scored("en", "en", "f1", s) for s in seeds], 0)
-    table([["questions", bootstrap(mean_f1)], ["articles", clustered(mean_f1, from_article)]],
-          ["drawn", "F1 in English"], formats={"F1 in English": ".1f"})  # fmt: skip
+draws = {"questions": bootstrap, "articles": over_articles}
+lines = [[name, draw(mean_score("en", "f1"))] for name, draw in draws.items() if runs]
+table(lines, ["drawn", "F1 in English"],
+      formats={"F1 in English": ".2f"}) if runs else "nothing is kept"  # fmt: skip
 
 # %% [markdown]
-# The interval over articles is the wider one, and the honest one: other articles are what a new
+# The interval over articles is a little wider, and the honest one: other articles are what a new
 # user brings.
 
 # %% Which answers hold in other languages? tags=["surprise", "fold"]
 lines = []
 if runs:
     known = scored("en", "en", "exact") == 100
-    for x in XQUAD:
-        held = scored("en", x, "exact")[known] == 100
-        lines.append([XQUAD[x], int(held.sum()), 100 * held.mean(),
-                      int((scored("en", x, "exact")[~known] == 100).sum())])  # fmt: skip
+    for x, seed in [(x, 0) for x in XQUAD if x != "en"] + [("en", s) for s in seeds if s]:
+        right = scored("en", x, "exact", seed) == 100
+        lines.append([XQUAD[x] + (f", trained again (seed {seed})" if seed else ""),
+                      int(right[known].sum()), 100 * right[known].mean(),
+                      int(right[~known].sum())])  # fmt: skip
     lines.sort(key=lambda line: -line[1])
-table(lines, ["language", "right here too", "%", "right here, not in English"],
+table(lines, ["language", "right here too", "%", "right here alone"],
       formats={"%": ".0f"}, caption=f"of {int(known.sum()) if runs else 0} that are right to the "
-      "word in English, seed 0") if runs else "nothing is kept here yet"  # fmt: skip
+      "word in English, seed 0") if runs else "nothing is kept"  # fmt: skip
 
 # %% [markdown]
 # Of the answers that are right to the word in English, about half are right in another language
-# too, and in every language some are right that were not in English. The questions and paragraphs
-# are translations of each other, so it is not the question that is hard: which piece is taken as
-# the end of an answer depends on how it happens to be worded.
+# too, and in every language some are right that were not in English. A part of that is chance in
+# training: in English itself, a head from another seed has only 78 or 79 % of them right. Other
+# languages keep less, from 60 % down to 36, perhaps by how an answer happens to be worded there.
 
 # %% [markdown]
 # ## Beside a table that is known
 #
-# Straka's lectures show table 5 of the MLQA paper (Lewis et al. 2020): F1 / exact match of models
-# that were trained on all of SQuAD, with all their weights, and asked in seven languages. Three
-# rows of it, and ours:
+# Milan Straka's lectures at Charles University in Prague show table 5 of the MLQA paper (Lewis et
+# al. 2020): F1 / exact match of models that were trained on all of SQuAD, with all their weights,
+# and asked in seven languages. Three rows of it, and ours:
 
 # %% MLQA's numbers, and how much of English is kept tags=["fold"]
 SEVEN = ("en", "es", "de", "ar", "hi", "vi", "zh")
@@ -341,31 +364,38 @@ MLQA = {
               "57.5/37.3"),
     "XLM": ("74.9/62.4", "68.0/49.8", "62.2/47.6", "54.8/36.3", "48.8/27.3", "61.4/41.8",
             "61.1/39.6"),
-    "translate the test, BERT-large": ("80.2/67.4", "65.4/44.0", "57.9/41.8", "33.6/20.4",
-                                       "23.8/18.9", "58.2/33.2", "44.2/20.3"),
+    "translate the test, BERT-large": ("-", "65.4/44.0", "57.9/41.8", "33.6/20.4", "23.8/18.9*",
+                                       "58.2/33.2", "44.2/20.3"),
 }  # fmt: skip
+LARGE = 80.2  # F1 of BERT-large in English, exact match 67.4: another row of that table
 lines = [[name, *cells] for name, cells in MLQA.items()]
 if runs:
     both = [[np.mean([scored("en", x, what, s).mean() for s in seeds]) for what in ("f1", "exact")]
             for x in SEVEN]  # fmt: skip
     lines.append(["the small head (XQuAD)", *(f"{f1:.1f}/{exact:.1f}" for f1, exact in both)])
-table(lines, ["F1 / exact match", *SEVEN])
+table(lines, ["F1 / exact match", *SEVEN], caption="* no word was aligned with its translation: "
+      "the English answer was translated back")  # fmt: skip
 
 # %% What is kept of English's F1 tags=["slide", "fold"]
-f1_of = {name: [float(cell.split("/")[0]) for cell in cells] for name, cells in MLQA.items()}
+f1_of = {name: [float(cell.split("/")[0]) if "/" in cell else None for cell in cells]
+         for name, cells in MLQA.items()}  # fmt: skip
 if runs:
     f1_of["the small head (XQuAD)"] = [f1 for f1, _ in both]
-table([[name, *(100 * f1 / some[0] for f1 in some)] for name, some in f1_of.items()],
-      ["% of English's F1", *SEVEN], formats=dict.fromkeys(SEVEN, ".0f"))  # fmt: skip
+table([[name, *(f1 and 100 * f1 / (some[0] or LARGE) for f1 in some)]
+       for name, some in f1_of.items()],
+      ["% of English's F1", *SEVEN], formats=dict.fromkeys(SEVEN, ".0f"),
+      caption=f"translated: % of BERT-large's {LARGE} on the English test")  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# What may be compared? Not the levels: ours come from a hundredth of the lessons. What is kept of
-# English may be, with three grains of salt. MLQA has other paragraphs in each language, XQuAD the
-# same ones translated. Who has little has less to lose. And mBERT never saw a translation, while
-# our encoder learned from many: the states of a text and of its translation were made alike.
+# What may be compared? Not the levels: our head had a hundredth of the lessons. What is kept of
+# English may be, with grains of salt. MLQA has other paragraphs in each language, XQuAD the same
+# ones translated. A low English score leaves less to lose, so it keeps a higher share. mBERT never
+# saw a translation; XLM did (it was trained by TLM too), and our encoder saw many. And ours had
+# seen English questions beside their paragraphs before, SQuAD's among them (Wang et al. 2024).
 #
-# Translating the test needs no multilingual encoder at all. It does as well as mBERT in Spanish,
-# German and Vietnamese, and far worse in Arabic, Hindi and Chinese.
+# Translating the test needs no multilingual encoder at all. By F1 it does as well as mBERT in
+# Spanish, German and Vietnamese, by exact match a little worse, and far worse by both in Arabic,
+# Hindi and Chinese.
 
 # %% [markdown] tags=["aside"]
 # ## The usual way, with SQuAD
@@ -488,7 +518,7 @@ table([[name, share] for name, share in shares.items()], ["way", "paragraph know
 # |---|---|---|
 # | reads | question and paragraph together | each for itself, once |
 # | what is trained | all weights | the head |
-# | lessons | SQuAD's 87,599 questions | about 950 of XQuAD |
+# | lessons of what is trained | SQuAD's 87,599 questions | about 950 of XQuAD |
 # | question meets paragraph | in every layer | behind the last |
 # | test | MLQA, or all of XQuAD | a fold of XQuAD's articles |
 
@@ -497,7 +527,7 @@ table([[name, share] for name, share in shares.items()], ["way", "paragraph know
 #
 # - Name the rules by which words were counted. A Chinese F1 by blanks and one by characters cannot
 #   be compared.
-# - Print exact match and F1. Languages with articles and endings lose the first before the second.
+# - Print exact match and F1: a word too many costs all of the first and a part of the second.
 # - Deal articles, the same for all languages, and draw articles for the interval.
 # - A level can be compared within one set of questions only; across sets compare what is kept of
 #   English, and that with care.
@@ -593,9 +623,9 @@ print("both answers hold")
 #
 # So how many of the visitor's answers are right? By this small head, of a hundred Vietnamese
 # questions about articles that it has never seen, 22 are right to the word, where 32 are in
-# English; of the F1 nearly nine tenths are kept. What a right answer is in a language without
-# blanks is a rule: by characters in Chinese and Thai, and then its F1 tells only beside others that
-# were counted so.
+# English: it keeps 70 %, and 87 % of the F1. And what is a right answer where no blanks part the
+# words? A rule says it: Chinese and Thai are counted by characters, and then F1 tells only beside
+# others that were counted so. By exact match Chinese keeps 77 %.
 #
 # ## Further reading
 #
@@ -604,5 +634,6 @@ print("both answers hold")
 # - Artetxe et al. (2020), *On the Cross-lingual Transferability of Monolingual Representations*:
 #   where XQuAD is from.
 # - Rajpurkar et al. (2016), *SQuAD: 100,000+ Questions for Machine Comprehension of Text*.
+# - Wang et al. (2024), *Multilingual E5 Text Embeddings: A Technical Report*: the encoder.
 #
 # <small>Book 4.2.2</small>
