@@ -457,13 +457,14 @@ table([[name if name != "student" else "student of 50,000 pairs",
       caption="topics right, %; one training but for the middle row, three")  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
-# In French, German and Dutch the student is ahead of the letters by 11 to 18 points, each interval
-# far above 0. In Chinese, which shares no word with English, 2,000 pairs bring it to 43 %. In the
-# seven languages without lessons the letters are ahead of it, in Finnish by about ten points: a
-# language without lessons is worse than nothing, for its pieces mean something elsewhere.
+# In French, German and Dutch the student is ahead of the letters by 10, 17 and 18 points, each
+# interval far above 0. In Chinese, which shares no word with English, 2,000 pairs bring it to 42 %.
+# In the seven languages without lessons the letters are ahead of it, in Finnish by nine points:
+# there its pieces are those of other languages, and mean something else.
 #
-# The teacher holds a surprise. Made for English, it reads French topics at least as well as its own
-# student, and German and Dutch far worse. An *English* model has met more than English.
+# The teacher holds a surprise. Made for English, it gets 68 % of the French topics, no fewer than
+# its own student, but in German and Dutch only 53 and 54 %. An *English* model has met more than
+# English.
 #
 # And e5 is right in 80 % or more in ten of the twelve, without a label but English ones.
 #
@@ -488,7 +489,11 @@ show(figure, "Two tables of percentages, a row a language and a column a topic, 
      "and for e5: how many of the sentences on each topic are right.")  # fmt: skip
 
 # %% [markdown]
-# MAP PROSE
+# *Columns are topics, from left to right as SIB-200 names them; each number is the share of right
+# answers.* Entertainment is hardest for both, in nearly all languages. With 2,000 pairs the student
+# knows of Chinese the sentences on entertainment and travel, and one in four of those on health and
+# geography: the words of those are not in 2,000 everyday sentences. In Swahili e5 loses sports
+# before all else.
 #
 # ## Now feelings
 #
@@ -555,8 +560,23 @@ table([[NAMES[code], *(cell for name in told for cell in (
       caption="macro-F1 learned in the language itself, and how much of what it is above “always "
       "bad” was had from English")  # fmt: skip
 
+# %% Against labels of the language, line by line tags=["surprise", "fold"]
+near = [code for code in SHOWN if code in lines]
+table([[NAMES[code], *(scored(zero(name, code), code, less=own(name, code)) for name in told)]
+       for code in near], ["language", *told], formats=dict.fromkeys(told, ".3f"),
+      caption="macro-F1 from English minus from the language itself, the same lines; 95 % over "
+      "lines")  # fmt: skip
+
 # %% [markdown] tags=["surprise"]
-# FEELINGS PROSE
+# In French, German, Dutch and Chinese the student is far above whoever always says *bad*, and what
+# it says from English is as good as what it says after a thousand lines of the language itself: the
+# differences hold 0. (More than 100 % is no miracle: the English head has had eight times as many
+# lessons.) *Which* words are glad is learned once, if the places are right. Finnish, the language
+# that the student never saw and that people labelled, is where it costs: 79 % of what its own
+# labels bring above the floor, for e5 80 %, and both intervals lie below 0.
+#
+# Where it has no lessons at all and no letters in common, in Greek, it falls below the floor: 0.29.
+# It is not undecided there. It just says *good* more often.
 #
 # ## How many labels is English worth?
 #
@@ -729,7 +749,9 @@ table([[NAMES[code], *(cell for name in told for cell in trust(name, code))] for
       "bins")  # fmt: skip
 
 # %% [markdown]
-# CALIBRATION PROSE
+# In the languages of its lessons the student is about as sure as it is right. In Greek it is as sure
+# as in French, 68 and 71 %, and right in a third. Nothing in its answer tells that it cannot read.
+# e5's error stays below 0.08 in all twelve.
 #
 # ## The original's number
 #
