@@ -749,9 +749,9 @@ table([[NAMES[code], *(cell for name in told for cell in trust(name, code))] for
       "bins")  # fmt: skip
 
 # %% [markdown]
-# In the languages of its lessons the student is about as sure as it is right. In Greek it is as sure
-# as in French, 68 and 71 %, and right in a third. Nothing in its answer tells that it cannot read.
-# e5's error stays below 0.08 in all twelve.
+# In the languages of its lessons the student is about as sure as it is right. In Greek it is nearly
+# as sure as in French, 68 % and 71 %, and right in a third. Nothing in its answer tells that it
+# cannot read. e5's error stays below 0.08 in all twelve.
 #
 # ## The original's number
 #
