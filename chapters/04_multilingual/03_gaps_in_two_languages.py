@@ -402,8 +402,7 @@ def spread(values, form=".2f"):
 
 
 if file is not None and file.is_file():
-    for a, b, c in zip(*(of(kind, "bits") for kind in KINDS), strict=True):
-        assert b < a < c  # for each seed
+    assert all(b < a < c for a, b, c in zip(*(of(kind, "bits") for kind in KINDS), strict=True))
     assert min(of("translation", "another's")) > 2 * max(of("masked", "bits"))
 head = ["lesson", "as it was taught", "its line alone", "another's translation"]
 told = [[kind, *(spread(of(kind, what)) for what in ("bits", "one line", "another's"))]

@@ -216,8 +216,7 @@ if profile() == "experiment":
               for k in range(questions.FOLDS)]  # fmt: skip
     sweep(measure, points, file, data="xquad")
 runs = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
-n_seeds = len({run["seed"] for run in runs})
-print(f"{questions.FOLDS} folds x {n_seeds} seeds = {len(runs)} runs kept")
+print(f"{questions.FOLDS} folds x {len(runs) // questions.FOLDS} seeds = {len(runs)} runs kept")
 
 # %% [markdown]
 # The score averages questions, but the questions came in articles of about 25, and those of one
