@@ -160,7 +160,7 @@ table([[NAMES[code], len(some), 100 * sum(some.labels) / len(some)]
 #
 # There is no layer and no order of words: *man bites dog* and *dog bites man* are one.
 
-# %% The teacher, and a reader of a hundred languages tags=["fold"]
+# %% The teacher tags=["fold"]
 from functools import cache
 
 import torch
@@ -184,6 +184,7 @@ def placed(texts):
     return torch.nn.functional.normalize(found, dim=-1)
 
 
+# %% The reader of a hundred languages tags=["fold"]
 def e5(texts):
     """The same of multilingual-e5-small."""
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -364,6 +365,7 @@ def taught(most, seed=0, epochs=8):
     return students.taught(its, vectors, e5_tokenizer(), seed=seed, epochs=epochs, folder=keep)[0]
 
 
+# %% By name tags=["fold"]
 @cache
 def reader(name, seed=0):
     """What makes rows of texts: one of the lines of the tables below."""

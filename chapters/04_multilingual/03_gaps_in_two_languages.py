@@ -2,10 +2,9 @@
 # # Gaps in two languages
 #
 # *She drinks ____ at night.* Tea? Water? Read the same in French, *elle boit du lait la nuit*, and
-# only one word fits: milk. A **lesson** says what a model is shown, and what it has to say. Many
-# can be made of a sentence and its translation: hide words in one line or in both, mix the lines,
-# let a gap look here and not there. From which lesson does a model learn that *milk* and *lait*
-# belong together?
+# only one word fits: milk. A **lesson** is what a model is shown, and what it has to say. Many can
+# be made of a sentence and its translation: hide words in one line or both, mix the lines, let a
+# gap look here and not there. From which does a model learn that *milk* and *lait* belong together?
 #
 # <small>Before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
 # [masks](../02_transformer/07_masks.ipynb) · 20 min to read · a laptop is enough; the longer runs
@@ -139,7 +138,7 @@ print(f"alone {alone} bits, with a translation of which a quarter is hidden {alo
 # row of a batch holds a pair, first the English line, then the French (`join_translations`). Places
 # count from 0 in each line, and BERT's table of segments says which line it is. One in seven words
 # is hidden. Hardly a pair of the test is trained on too, but two in five share a line with one that
-# is, since Tatoeba gives a sentence several translations. This is so for each lesson.
+# is: Tatoeba gives a sentence several translations.
 
 # %% The pairs tags=["fold"]
 import re
@@ -403,8 +402,7 @@ def spread(values, form=".2f"):
 
 
 if file is not None and file.is_file():
-    for a, b, c in zip(*(of(kind, "bits") for kind in KINDS), strict=True):
-        assert b < a < c  # for each seed
+    assert all(b < a < c for a, b, c in zip(*(of(kind, "bits") for kind in KINDS), strict=True))
     assert min(of("translation", "another's")) > 2 * max(of("masked", "bits"))
 head = ["lesson", "as it was taught", "its line alone", "another's translation"]
 told = [[kind, *(spread(of(kind, what)) for what in ("bits", "one line", "another's"))]
@@ -417,9 +415,8 @@ table(told, head, caption="bits for a gap; rows: how it was taught; columns: wha
 #
 # The lesson with translations costs least, in each of the three seeds. Nothing but the mask
 # differs, so it is the other line that helps. Beside another's translation the same model pays more
-# than twice what the model of one line pays. For it a wrong line is worse than none; perhaps it
-# believes what the line says. And a gap that may look at nothing *but* the translation costs nearly
-# as little as one that sees its own line.
+# than twice what the model of one line pays: a wrong line is worse for it than none. And a gap that
+# may look at nothing *but* the translation costs nearly as little as one that sees its own line.
 #
 # Can doubt be taught? Put another pair's line behind one in five sentences, in training, without
 # saying where:
@@ -442,8 +439,7 @@ table([["only true ones", *(spread(of("translation", what)) for what in ("bits",
 
 # %% [markdown]
 # Over half a bit more beside a true line, three and a half less beside a wrong one, where it still
-# pays more than the model of one line. Nothing tells it which line is wrong. It may look whether
-# the two fit; how it does it was not measured.
+# pays more than the model of one line.
 
 # %% Losses on the way tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
@@ -464,9 +460,8 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
 
 # %% [markdown]
 # *Lines are means over three seeds, bands go from the lowest to the highest.* For the first hundred
-# steps the lessons hardly differ, perhaps since a translation is worth nothing to a model that does
-# not know a word of it. Then the lesson of both lines pulls away. The other two stay together to
-# the end.
+# steps the lessons hardly differ, perhaps since a translation is worth nothing to a model that
+# knows no word of it. Then the lesson of both lines pulls away. The other two stay together.
 
 # %% [markdown]
 # ## Milk and lait
@@ -474,9 +469,9 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
 # Every word has a row in the table of embeddings, whatever its language. Is the row of *milk* near
 # the row of *lait*? No lesson asks for that. These two are too rare here, so others stand in for
 # them: pairs of words that are each other's best partner, by a count of how often both stand in a
-# pair of sentences. A word that is written alike in both languages, as *boston*, has two rows, one
-# of each language's 300. For each word we ask for the nearest row of the other language, after each
-# language's mean row has been taken off (`words_found`).
+# pair of sentences. A word written alike in both languages, as *boston*, has two rows, one among
+# each language's 300. Each language's mean row is taken off; then we ask for the nearest row of the
+# other language (`words_found`).
 
 # %% tags=["fold"]
 predict(
@@ -505,10 +500,10 @@ table([*rows, ["by chance", f"{100 / 300:.1f}"]], ["lesson", "% of words that fi
 #
 # Where both lines were read as one text, about one word in five has its partner's row as the
 # nearest. From the other two lessons it is about one in twenty, by chance one in three hundred. In
-# each of the three seeds the lesson of both lines is first. A reading of it, which these numbers do
-# not prove: there every word looks at words of both languages through the same matrices, so that it
-# pays to be like one's partner. In *look across* only gaps cross over. They can learn that the row
-# of *lait* leads to the guess *milk*, whatever the two rows look like.
+# each of the three seeds the lesson of both lines is first, perhaps since there every word looks at
+# words of both languages through the same matrices, so that it pays to be like one's partner. In
+# *look across* only gaps cross over. They can learn that the row of *lait* leads to the guess
+# *milk*, whatever the two rows look like.
 
 # %% [markdown] tags=["aside"]
 # ## Common mistake: words that look everywhere
@@ -669,9 +664,9 @@ print("both answers hold")
 #
 # So from which lesson does a model learn that words like *milk* and *lait* (in their place 134
 # other pairs) belong together? Of the eight, three were measured. Both that let a gap see the other
-# line teach it to fill the gap of the one by the other: in *look across*, with nothing else to go
-# by, nearly as cheaply as by its neighbours. Rows that lie together came above all from the lesson
-# in which everything may look at everything, and even there not for four words in five.
+# line teach it to fill the gap by it: in *look across*, with nothing else to go by, nearly as
+# cheaply as by its neighbours. Rows that lie together came above all from the lesson in which all
+# may look at all, and even there not for four words in five.
 #
 # ## Further reading
 #

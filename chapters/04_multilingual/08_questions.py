@@ -4,8 +4,7 @@
 # *Sông Aare bắt nguồn từ đâu?* A visitor of a museum asks in Vietnamese, and beside the picture
 # hangs a paragraph in Vietnamese that has the answer. The program that marks it has learned from a
 # thousand questions, all of them English, all about other things. How many of its answers are
-# right? And if the visitor asks in Chinese, where no blanks part the words: what is a right answer
-# then?
+# right? And if the visitor asks in Chinese, where no blanks part the words: what is right then?
 #
 # <small>Book 4.2.2 · before this page: [four tests](07_benchmarks.ipynb) and [fine-tuning
 # BERT](../03_bert/07_finetuning.ipynb) · 20 min to read · about a minute on one core; needs the
@@ -87,9 +86,8 @@ answer_ends(RIVER)
 # By the rules for English *den* would be a word: four face three, three are shared, and $F_1 =
 # \frac67$. So a score depends on rules that know the language. MLQA's script (Lewis et al. 2020)
 # has them for seven: it drops articles in English, Spanish, German, Vietnamese and Arabic, cuts
-# Chinese by character, and takes Hindi as it is. (Vietnamese blanks part syllables: so its "words"
-# are syllables.) In the other languages here no article is dropped, and Thai, which has no blanks
-# either, is cut by character too; that is our choice.
+# Chinese by character, and takes Hindi as it is. (Vietnamese blanks part syllables, not words.) In
+# our other languages no article is dropped, and Thai is cut by character too; our choice.
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
 from deepdive.evaluate.answers_in import answer_f1_in, words_in
@@ -106,11 +104,10 @@ print("Chinese:", words_in("在伯尔尼 1848年", "zh"))
 # ## The questions, dealt by article
 #
 # XQuAD (Artetxe et al. 2020) is 1,190 questions of SQuAD with their 240 paragraphs from 48 articles
-# of Wikipedia, translated by people into ten languages, and later into Romanian. It was made as a
-# test. To learn from it as well, its articles are dealt to five folds, the same in all languages:
-# what is learned from the English questions of four folds is asked of the fifth, in twelve
-# languages. A paragraph is never in two folds, in no language. This is small: SQuAD itself has
-# 87,599 questions to learn from, and here there are about 950.
+# of Wikipedia, translated by people into ten languages, and later into Romanian. Its articles are
+# dealt to five folds, the same in all languages: what is learned from the English questions of four
+# folds, about 950, is asked of the fifth, in twelve languages. (SQuAD itself has 87,599 to learn
+# from.)
 
 # %% Questions in English and in another language tags=["fold"]
 import json
@@ -157,18 +154,18 @@ print("questions in the five folds:", [place.count(k) for k in range(questions.F
 # %% [markdown] tags=["slide"]
 # ## A small head over an encoder that stays as it is
 #
-# BERT's way (3.7) reads question and paragraph as one text, and trains all weights for it. To stay
-# small, our encoder, multilingual-e5-small, reads each of them for itself and is not trained. Its
-# states after layers 4, 8 and 12 are narrowed to 96 numbers a piece, without labels: by the
-# directions in which English paragraphs spread most (`basis`). Only a head is learned. It maps them
-# to $d = 48$, and for each piece $c_t$ of the paragraph looks at the pieces $q_s$ of the question,
+# BERT's way (3.7) reads question and paragraph as one text, and trains all weights for it. Our
+# encoder, multilingual-e5-small, reads each of them for itself and is not trained. Its states after
+# layers 4, 8 and 12 are narrowed to 96 numbers a piece: the directions in which English paragraphs
+# spread most (`basis`). Only a head is learned. It maps them to $d = 48$, and for each piece $c_t$
+# of the paragraph looks at the pieces $q_s$ of the question,
 #
 # $$\text{found}_t = \sum_s \text{softmax}_s(c_t \cdot q_s / \sqrt{d})\, q_s$$
 #
-# joins $c_t$, $\text{found}_t$ and cosines that say, layer by layer, how like the question the
-# piece and those around it are (`likeness`), looks a few pieces to the left and right by two
-# convolutions, and says how well an answer would begin or end at $t$. It knows no word of any
-# language: what crosses, crosses in the states.
+# joins $c_t$, $\text{found}_t$ and cosines of the question with the piece and those around it,
+# looks a few pieces to the left and right by two convolutions, and says how well an
+# answer would begin or end at $t$. It knows no word of any language: what crosses, crosses in the
+# states.
 
 # %% Read, narrow, learn, ask
 from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer
@@ -192,8 +189,7 @@ table(lines, ["language", "question", "right", "said"],
       f"{len(chosen) - held} articles, asked of an article that it has not seen")  # fmt: skip
 
 # %% [markdown]
-# So few questions teach it little. Whole folds were measured in all languages, each three times,
-# from three seeds:
+# So few teach it little. Whole folds were measured in all languages, from three seeds:
 
 # %% The kept runs tags=["fold"]
 from functools import cache
@@ -220,8 +216,7 @@ if profile() == "experiment":
               for k in range(questions.FOLDS)]  # fmt: skip
     sweep(measure, points, file, data="xquad")
 runs = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
-n_seeds = len({run["seed"] for run in runs})
-print(f"{questions.FOLDS} folds x {n_seeds} seeds = {len(runs)} runs kept")
+print(f"{questions.FOLDS} folds x {len(runs) // questions.FOLDS} seeds = {len(runs)} runs kept")
 
 # %% [markdown]
 # The score averages questions, but the questions came in articles of about 25, and those of one
@@ -311,14 +306,13 @@ table(lines, ["language", *head], formats=head,
 # %% [markdown]
 # *The last column is F1 of five pieces about the place where the paragraph is most like the
 # question: what one has before anything is learned.* In every language the head is far above it.
-# Taught in English alone, it keeps from 57 % of English's exact matches (Turkish) to 85 %
-# (Spanish), and of its F1 from 69 to 91 %. Each score is the mean of three trainings; the intervals
-# hold what other articles would change.
+# Taught in English alone, it keeps, in % of English, from 57 (Turkish) to 85 (Spanish) of exact
+# match, and from 69 to 91 of F1. Scores are means of three trainings; intervals say what other
+# articles would change.
 #
-# And Thai, better than English? Look at its last column, and at exact match. Thai was cut by
-# character, and two spans of the same letters nearly always share some. A score by characters
-# cannot be laid beside one by words; exact match, which asks only whether all is the same, can: by
-# it Thai keeps 71 %, and Chinese 77 % where F1 says 90.
+# And Thai, better than English? Look at its last column. Thai was cut by character, and two spans
+# of the same letters nearly always share some. A score by characters cannot be laid beside one by
+# words. Exact match can: by it Thai keeps 71, and Chinese 77 where F1 says 90.
 
 # %% Questions drawn, or articles? tags=["surprise", "fold"]
 draws = {"questions": bootstrap, "articles": over_articles}
@@ -327,8 +321,7 @@ table(lines, ["drawn", "F1 in English"],
       formats={"F1 in English": ".2f"}) if runs else "nothing is kept"  # fmt: skip
 
 # %% [markdown]
-# The interval over articles is a little wider, and the honest one: other articles are what a new
-# user brings.
+# The interval over articles is a little wider, and the honest one: users bring other articles.
 
 # %% Which answers hold in other languages? tags=["surprise", "fold"]
 lines = []
@@ -345,17 +338,16 @@ table(lines, ["language", "right here too", "%", "right here alone"],
       "word in English, seed 0") if runs else "nothing is kept"  # fmt: skip
 
 # %% [markdown]
-# Of the answers that are right to the word in English, about half are right in another language
-# too, and in every language some are right that were not in English. A part of that is chance in
-# training: in English itself, a head from another seed has only 78 or 79 % of them right. Other
-# languages keep less, from 60 % down to 36, perhaps by how an answer happens to be worded there.
+# Of a hundred answers that are right to the word in English, 36 to 60 are right in another language
+# too. A part of that is chance in training: in English itself a head from another seed has only 78
+# or 79. The rest may be how an answer happens to be worded there.
 
 # %% [markdown]
 # ## Beside a table that is known
 #
-# Milan Straka's lectures at Charles University in Prague show table 5 of the MLQA paper (Lewis et
-# al. 2020): F1 / exact match of models that were trained on all of SQuAD, with all their weights,
-# and asked in seven languages. Three rows of it, and ours:
+# Milan Straka's lectures in Prague show table 5 of the MLQA paper (Lewis et al. 2020): F1 / exact
+# match of models trained on all of SQuAD, with all weights, and asked in seven languages.
+# Three rows, and ours:
 
 # %% MLQA's numbers, and how much of English is kept tags=["fold"]
 SEVEN = ("en", "es", "de", "ar", "hi", "vi", "zh")
@@ -388,14 +380,13 @@ table([[name, *(f1 and 100 * f1 / (some[0] or LARGE) for f1 in some)]
 
 # %% [markdown] tags=["slide"]
 # What may be compared? Not the levels: our head had a hundredth of the lessons. What is kept of
-# English may be, with grains of salt. MLQA has other paragraphs in each language, XQuAD the same
-# ones translated. A low English score leaves less to lose, so it keeps a higher share. mBERT never
-# saw a translation; XLM did (it was trained by TLM too), and our encoder saw many. And ours had
-# seen English questions beside their paragraphs before, SQuAD's among them (Wang et al. 2024).
+# English may be, with grains of salt. MLQA has other paragraphs in each language. A low English
+# score leaves less to lose, so it keeps a higher share. mBERT never saw a translation; XLM (by TLM)
+# and our encoder did. And ours had seen English questions beside their paragraphs, SQuAD's among
+# them (Wang et al. 2024).
 #
-# Translating the test needs no multilingual encoder at all. By F1 it does as well as mBERT in
-# Spanish, German and Vietnamese, by exact match a little worse, and far worse by both in Arabic,
-# Hindi and Chinese.
+# Translating the test needs no multilingual encoder. By F1 it does as well as mBERT in Spanish,
+# German and Vietnamese, by exact match worse; in Arabic, Hindi and Chinese by both far worse.
 
 # %% [markdown] tags=["aside"]
 # ## The usual way, with SQuAD
@@ -623,9 +614,9 @@ print("both answers hold")
 #
 # So how many of the visitor's answers are right? By this small head, of a hundred Vietnamese
 # questions about articles that it has never seen, 22 are right to the word, where 32 are in
-# English: it keeps 70 %, and 87 % of the F1. And what is a right answer where no blanks part the
-# words? A rule says it: Chinese and Thai are counted by characters, and then F1 tells only beside
-# others that were counted so. By exact match Chinese keeps 77 %.
+# English: in % of English it keeps 70, and 87 of the F1. Where no blanks part the words, a rule
+# says what is right: Chinese is counted by characters, and its F1 tells only beside others counted
+# so. By exact match it keeps 77.
 #
 # ## Further reading
 #

@@ -135,9 +135,9 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
 #
 # </details>
 #
-# The encoder is multilingual-e5-small, in this library's own code: twelve layers, trained on about
-# a billion pairs of texts, with other texts of the batch as wrong answers. The sentences are
-# sib200's, which people translated from English.
+# The encoder is multilingual-e5-small, in our own code: twelve layers, trained on about a billion
+# pairs of texts, with other texts of the batch as wrong answers. The sentences are sib200's,
+# translated from English by people.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: a mean, and a quarter turn
@@ -310,7 +310,7 @@ if profile() == "experiment":
 #
 # Now all of sib200's languages: 204 sentences in each, 4,896 in the heap. Every sentence has 23
 # translations there, and 203 others in its own language. The means (and the turns onto English) are
-# those of 701 other sentences. The measurements of all languages were kept.
+# those of 701 other sentences.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -394,10 +394,10 @@ table([[SIB200[one], WAYS[way], *mean_cosines(one, way)]
 # their own language as the nearest. The second table shows how. Two Chinese sentences that have
 # nothing in common have a cosine nearly as high as a sentence and its translation, and far higher
 # than a Chinese and a wrong English one. Among English sentences alone this does no harm to
-# Chinese, where every translation is found; for Yoruba it costs nine of a hundred. In the heap it
-# harms both. (Roy et al. 2020: *weak alignment* finds translations in one other language, *strong
-# alignment* also in a heap of all.) All Chinese vectors have a part in common, whatever they say;
-# that part is their mean. With the means off, 99 of 100 sentences find a translation.
+# Chinese, and costs Yoruba nine of a hundred. In the heap it harms both. (Roy et al. 2020: *weak
+# alignment* finds translations in one other language, *strong alignment* in a heap of all.) All
+# Chinese vectors have a part in common, whatever they say: their mean. With the means off, 99 of
+# 100 sentences find a translation.
 #
 # The price: the language of each text must be known, and its mean.
 
@@ -450,16 +450,15 @@ table([[SIB200[one], *(pair_cosine(one, way, part) for part in ("train", "test")
 # Worse than the means alone, and the interval says so; if still better than leaving all as it was.
 # The pairs that made the turn come nearer to each other by it, new pairs go apart. The means are
 # 384 numbers a language and 701 sentences to take them from; the turn has 73,536. And there may be
-# little to turn: e5 has learned all its languages at once. Turning is for spaces that were learned
-# apart, each by itself.
+# little to turn: e5 learned all its languages at once. Turning is for spaces learned apart.
 
 # %% [markdown]
 # ## Layer by layer
 #
 # Where in the encoder is the language, and where the meaning? English, French, Russian, Chinese,
-# Swahili and Yoruba; the mean of the states after each layer; a linear probe that names the
-# language, learned from other sentences; and how many sentences of the other five find their
-# English translation among 204.
+# Swahili and Yoruba; the mean of the states after each layer; a linear probe for the language,
+# learned from other sentences; and how many sentences of the other five find their English among
+# 204.
 
 # %% Layer by layer tags=["slide", "fold"]
 from matplotlib.figure import Figure
@@ -493,12 +492,11 @@ table([[layer, *(of("layer", layer, name).mean().item() for name, _, _ in CURVES
 
 # %% [markdown] tags=["slide"]
 # Flat cuts, one a language, tell the languages apart after every layer, hardly less after the last,
-# where nearly all translations lie together. Meaning does not take the language's place: both are
-# there. With the means off the probe is where chance is, one in six. It has to be: the means are
-# those of the texts that it learns from (question 4 below). After every layer more are found with
-# the means off than with them on, where layers 8 and 9 even lose some: 81.6, 78.6, 77.2. Of the
-# vectors that enter, 66 of 100 find their English with the means off, 36 with them on; names and
-# numbers, which many languages write alike, may do much of that.
+# where nearly all translations are found: both are there. With the means off the probe is at
+# chance, one in six, as it must be (question 4 below). After every layer more are found with the
+# means off than with them on, where layers 8 and 9 even lose some: 81.6, 78.6, 77.2. Of the vectors
+# that enter, 66 of 100 find their English with the means off (36 with them on); names and numbers,
+# which many languages write alike, may do much of that.
 #
 # ## Retrieval, before and after
 #
@@ -529,9 +527,8 @@ table([[NAMES[code], as_they_are(code), gain(code, "means", ""), gain(code, "tur
       caption="% found of its half of the pairs, and more of 100; 95% intervals")  # fmt: skip
 
 # %% [markdown]
-# The means off bring about two more of a hundred over all thirteen languages, most in Finnish,
-# Japanese, Spanish and Swahili. A turn on top of that brings nothing on the whole. (Greek is the
-# one language whose interval lies above 0; one of thirteen may do so by chance.)
+# The means off bring about two more of a hundred. A turn on top brings nothing on the whole.
+# (Greek's interval alone lies above 0; one of thirteen may do so by chance.)
 
 # %% [markdown] tags=["aside"]
 # ### Common mistake: judge the turn by the pairs that made it
@@ -680,13 +677,13 @@ print("both answers hold")
 #
 # An encoder that was trained to put translations together does so, and still keeps a corner for
 # each language: a part that all its sentences have in common. In a heap of many languages the
-# corner can be stronger than the meaning; one mean a language takes it off. To turn each language
-# besides takes far more numbers than there are pairs to choose them by, and made it worse here.
+# corner can be stronger than the meaning; one mean a language takes it off. A turn besides has far
+# more numbers than there are pairs to choose them by, and made it worse here.
 #
 # So is the nearest sentence of the heap a translation? For two of three Chinese ones it is; the
-# third finds one of its own language. Chinese does keep to a corner of its own, but it takes no
-# more than a shift to bring it to the others: one vector a language, taken off, and every Chinese
-# sentence of the heap has a translation as the nearest.
+# third finds one of its own language. Chinese keeps to a corner of its own, but a shift is enough:
+# one vector a language, taken off, and every Chinese sentence of the heap has a translation as the
+# nearest.
 #
 # ## Further reading
 #
