@@ -456,9 +456,9 @@ predict(
     "was trained without a margin, for the first 500 proposals of the heap?",
     ["next to nothing: it changes scores, not the encoder", "about as much as the margin did",
      "more than the margin did"],
-    answer=2,
-    explain="Whether a proposal is to be believed is decided between rows, and no row of the loss "
-    "compares rows. The ratio asks of each proposal how near others usually are.",
+    answer=1,
+    explain="It asks of each proposal how near others usually are, and so brings scores of "
+    "different rows to one measure. It learns nothing, and brings as much as the training did.",
     key="04_multilingual/heap",
 )  # fmt: skip
 
@@ -480,8 +480,8 @@ def hub(kind, by=""):
 
 heaps = [[share(x) for x in of(kind, f"heap{by}")]
          for kind in ("rank", "margin") for by in ("", " by ratio")]  # fmt: skip
-if file is not None and file.is_file():  # in each seed: the ratio above the margin, both above all
-    assert all(a < c < b < d for a, b, c, d in zip(*heaps, strict=False))
+if file is not None and file.is_file():  # in each seed: each helps alone, and both help more
+    assert all(a < min(b, c) and max(b, c) < d for a, b, c, d in zip(*heaps, strict=False))
 table([[f"{name}, {score}", *heap(kind, by), hub(kind, by)]
        for name, kind in (("no margin", "rank"), ("margin 0.3", "margin"))
        for score, by in (("cosine", ""), ("ratio", " by ratio"))],
@@ -490,9 +490,13 @@ table([[f"{name}, {score}", *heap(kind, by), hub(kind, by)]
       "same sentence, in the seed where it is most")  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# In each seed the ratio brings more than the margin did, and both together bring most. The encoder
-# is the same: what was wanting was not only knowledge of French, but also a measure that is the
-# same for all sentences.
+# In each seed the ratio brings 3 to 5 points, about as many as the margin, with no training at all;
+# in one seed it is ahead of the margin, in two behind. Both together bring most. What was wanting
+# was not only knowledge of French, but also a measure that is the same for all sentences.
+#
+# The neighbours are those in the heap. An earlier form of this page took them from all thousand
+# sentences, among them the partners that the heap does not have, and found the ratio ahead of the
+# margin in each seed. Those who score a test must not know more than the test tells.
 
 # %% [markdown] tags=["aside"]
 # ## Where to cut
