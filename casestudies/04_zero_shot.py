@@ -256,6 +256,7 @@ if profile() == "experiment":
     sweep(measure_loss, points, kept("04_multilingual", "zero_shot_losses"), data="tatoeba_eng_fra,"
           " tatoeba_eng_deu, tatoeba_eng_nld, tatoeba_eng_cmn")  # fmt: skip
 curves = kept_rows("zero_shot_losses")
+# %% How they are on the way tags=["surprise", "fold"]
 LOOKS = {"150": 2, "350": 6, "400": 7, "500": 9}  # of the ten looks at a student
 
 
@@ -379,6 +380,8 @@ def reader(name, seed=0):
     read = {"MiniLM, in English": placed, "e5": e5}
     if name == "letters":
         return zero_shot.Letters()
+    if name == "e5 and letters":
+        return zero_shot.Joined(reader("e5"), reader("letters"))
     if name in read:
         return zero_shot.Vectors(
             lambda texts: kept_vectors(read[name], texts, "zero_shot", of=name)
@@ -794,16 +797,22 @@ def measure_films(reader_of):
 
 
 if profile() == "experiment":
-    sweep(measure_films, [{"reader_of": name} for name in READERS],
+    sweep(measure_films, [{"reader_of": name} for name in (*READERS, "e5 and letters")],
           kept("04_multilingual", "zero_shot_films"), data="rt_polarity")  # fmt: skip
 films = kept_rows("zero_shot_films") if real else []
-table([[row["reader_of"], bootstrap(100.0 * np.array([*row["right"]]).astype(int))]
-       for row in films] or [["none kept here", 0.0]], ["reader", "right, %"],
-      formats={"right, %": ".1f"} if films else {},
+right_on = {row["reader_of"]: 100.0 * np.array([*row["right"]]).astype(int) for row in films}
+table([[name, bootstrap(right), bootstrap(right - right_on["e5"]) if name != "e5" else None]
+       for name, right in right_on.items()] or [["none kept here", 0.0, None]],
+      ["reader", "right, %", "minus e5"],
+      formats={"right, %": ".1f", "minus e5": ".1f"} if films else {},
       caption="English only; 95 % over sentences")  # fmt: skip
 
 # %% [markdown]
-# FILMS PROSE
+# No reader here comes to 86.3 %, and they need not: these are single sentences, and those were other
+# reviews. e5 is right on 80.9 %, with letters beside its vectors on 82.4 %, more than 82, which was
+# our aim. Letters alone have 77.6 %, MiniLM 76.9 %: for English feelings an encoder whose weights
+# rest is not much. (Tuned, it is: [study 3b](03b_reviews.ipynb).) The student, without any order of
+# words, has 69.7 %.
 #
 # ## In the profile `gpu`: an encoder from the hub
 #
@@ -852,6 +861,8 @@ print(f"LaBSE, {read:,} pieces read: {plan.flops:.1e} operations, "
 assert plan.implied()["K80"] < 60 * 60
 
 # %% The results, kept tags=["fold"]
+import re
+
 from deepdive.page.results import results_file, update
 
 
@@ -871,10 +882,7 @@ report["student_minus_letters_topics"] = {
     code: entry("points", bootstrap(topics_right("student", code) - topics_right("letters", code)))
     for code in sentences}  # fmt: skip
 report["reviews"] = {
-    row["reader_of"].partition(",")[0]: entry(
-        "right", bootstrap(100.0 * np.array([*row["right"]]).astype(int))
-    )
-    for row in films
+    re.sub(r"\W+", "_", name): entry("right", bootstrap(right)) for name, right in right_on.items()
 }
 report = {name: part for name, part in report.items() if part}
 

@@ -163,6 +163,14 @@ def test_few_labels_beside_english() -> None:
     assert np.median(row["labels"]["8"]) <= np.median(row["labels"]["32"])
 
 
+def test_two_readers_stand_side_by_side() -> None:
+    vectors, letters = zero_shot.Vectors(reader), zero_shot.Letters()
+    texts = ["en 1", "en 2", "en 3"]
+    rows = zero_shot.Joined(vectors, letters).fitted(texts)(texts).toarray()
+    assert np.array_equal(rows[:, :2], reader(texts))
+    assert np.array_equal(rows[:, 2:], letters.fitted(texts)(texts).toarray())
+
+
 def test_vectors_read_each_text_once() -> None:
     asked: list[str] = []
 

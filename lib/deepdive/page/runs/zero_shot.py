@@ -71,6 +71,19 @@ class Letters:
         return lambda some: count.transform(list(some))
 
 
+class Joined(NamedTuple):
+    """The rows of two readers side by side."""
+
+    one: Reader
+    other: Reader
+
+    def fitted(self, texts: Sequence[str]) -> Read:
+        from scipy.sparse import csr_matrix, hstack
+
+        both = self.one.fitted(texts), self.other.fitted(texts)
+        return lambda some: hstack([csr_matrix(read(some)) for read in both]).tocsr()
+
+
 class Head(NamedTuple):
     """A linear head and the rows it reads."""
 
