@@ -429,8 +429,9 @@ predict(
      "The second language says the last word first",
      "The net has 1 head in each layer instead of 4"],
     answer=2,
-    explain="Shared words and one head cost little or nothing that can be told. What both languages have in common, without a "
-    "word of it being shared, is which words stand beside which, and on which side.",
+    explain="Shared words and one head cost little, or nothing that can be told. What both "
+    "languages have in common, without a word of it being shared, is which words stand beside "
+    "which, and on which side.",
     key="04_multilingual/which-change",
 )  # fmt: skip
 
