@@ -685,8 +685,9 @@ print("both answers hold")
 # right on about two of three words and marks, nouns and all others, where to know the marks and say
 # "noun" to the rest gives a quarter. About four of five translations are found among a thousand
 # sentences. What keeps it from finding them is above all another order of the words, or places that
-# are not shared; then very little text, many languages in one net, or a single layer. French and German differ from English in more than their
-# letters, and there this small net finds only a few translations in a hundred.
+# are not shared; then very little text, many languages in one net, or a single layer. French and
+# German differ from English in more than their letters, and there this small net finds only a few
+# translations in a hundred.
 #
 # ## Further reading
 #
