@@ -42,6 +42,8 @@ WITHIN = {
     "SteadyBlock": "a Conformer block with other norms; tests/models/speech/test_recognisers.py",
     "SpokenDigits": "the live page's recogniser; tests/page/test_speaking.py",
     "Listening": "an encoder, and which of its states are real",
+    "WeighedBag": "study 4's student, a sum over pieces; tests/page/test_students_runs.py",
+    "SmallReader": "an encoder and a matrix, study 4's other student: the same tests",
     "SpanHead": "the head of page 4.8, over kept states; tests/page/test_questions_runs.py",
     "JointReader": "an encoder, two texts in a row, and the head of page 4.8: the same tests",
     "Speller": "an encoder and a matrix; tests/training/tasks/test_speech.py",

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -70,8 +70,6 @@ from deepdive.models.multilingual import (
     muse,
     rembert,
     unicoder,
-    veco,
-    veco_writer,
     xlm,
     xlmr,
 )
@@ -335,9 +333,6 @@ EXAMPLES: dict[str, Example] = {
     "t5": Example(lambda: t5.t5(t5.TINY), TRANSFORMER, 32),
     "byt5": Example(lambda: byt5.byt5(byt5.TINY), TRANSFORMER, 32),
     "switch": Example(lambda: switch.switch(switch.TINY), TRANSFORMER, 32),
-    "multilingual_nlg": Example(
-        lambda: veco_writer.writer(cast(veco.Veco, veco.veco(veco.TINY))), TRANSFORMER, 32
-    ),
     "bart": Example(lambda: bart.bart(bart.TINY), TRANSFORMER, 32),
     "mbart": Example(lambda: mbart.mbart(mbart.TINY), TRANSFORMER, 32),
     "plbart": Example(lambda: plbart.plbart(plbart.TINY), TRANSFORMER, 32),
