@@ -107,13 +107,15 @@ def form(found: list[Row]) -> str:
     first, last = min(years), max(years)
     chapters = {number: f"{number} {title}" for number, title in CHAPTERS.items()}
     places = {name: name for name in COLOURS}
+    there = {rows.growth(row.time) for row in found}
+    growths = {name: words for name, words in GROWTH.items() if name in there}
     year = 'type="number" inputmode="numeric"'
     return (
         '<form class="atlas-filter" hidden aria-label="Filter the systems">'
         '<label>Words <input type="search" name="words" autocomplete="off"></label>'
         + choice("place", "Place of change", places)
         + choice("chapter", "Chapter", chapters)
-        + choice("growth", "Time per token grows with the length", GROWTH)
+        + choice("growth", "Time per token grows with the length", growths)
         + choice("status", "Status", {"proved": "proved", "planned": "planned"})
         + f'<label>From year <input {year} name="from" min="{first}" max="{last}" '
         f'placeholder="{first}"></label>'
