@@ -529,13 +529,15 @@ table(lines or [{"language": "none here"}], formats={"pairs": ",d"} if lines els
       caption="percent: mean (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# Far less crosses than between English and its disguise: without pairs a few translations in 100
-# are found, and about half of the tags are right. Too little text is hardly the whole reason, since
-# the disguise lost far less with a 16th of it. What is left is that *chat* does not stand at each
-# place where *cat* does; K et al. call such likeness *structure*. Whether pairs help is for the
-# seeds to say: where the ranges of two rows overlap, or there is one seed, it is not decided. Large
-# models of a hundred languages do cross. They have far more text and more layers, and this page
-# does not measure which of the two they need.
+# Far less crosses than between English and its disguise: without pairs 5 or 6 translations in 100
+# are found, and rather more than half of the tags are right. A thousand pairs about double what is
+# found, in each language and each of the three seeds, and ten thousand do no more; on the tags
+# nothing can be seen of them.
+#
+# Too little text is hardly the whole reason, since the disguise lost far less with a 16th of it.
+# What is left is that *chat* does not stand at each place where *cat* does; K et al. call such
+# likeness *structure*. Large models of a hundred languages do cross. They have far more text and
+# more layers, and this page does not measure which of the two they need.
 
 # %% [markdown]
 # ### Common mistake: to see two clouds, and to call them strangers
