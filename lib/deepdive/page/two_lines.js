@@ -32,8 +32,14 @@ const draw = () => {
     below.textContent = lesson.asked[t];
     button.type = "button";
     button.append(shown, below);
-    const name = word === GAP ? "a gap" : word;
-    button.setAttribute("aria-label", name + (lesson.asked[t] ? `, asked: ${lesson.asked[t]}` : ""));
+    if (word === GAP) {
+      const asked = lesson.asked[t] ? `, asked: ${lesson.asked[t]}` : "";
+      button.setAttribute("aria-label", `a gap${asked}`);
+    } else if (lesson.asked[t]) { // heard between both words: a label would have to repeat them
+      const asked = document.createElement("b");
+      asked.textContent = ", asked: ";
+      shown.after(asked);
+    }
     button.onclick = () => pick(t);
     button.onkeydown = event => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

@@ -136,6 +136,8 @@ _PAGE = """\
 .tl-line {{ display: flex; flex-wrap: wrap; gap: .3em; min-height: 3.9em; }}
 .tl-word {{ display: inline-flex; flex-direction: column; align-items: center; font: inherit;
   min-width: 2.6rem; background: none; border: 0; padding: 0; color: inherit; opacity: .7; }}
+.tl-word b {{ position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); }}
 .tl .tl-line button.tl-word {{ cursor: pointer; background: none; border: 0; padding: 0;
   border-radius: 4px; }}
 .tl-word > span {{ padding: .25em .5em; border: 1px dashed {grey}; border-radius: 4px;
