@@ -23,8 +23,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
-from deepdive.course.clinic.ward import Ward, draw_losses, taught, taught_once
-from deepdive.page.plotting import with_alt
+from deepdive.course.clinic.ward import Ward, beside, taught, taught_once
 from deepdive.training.objectives import look_across
 
 LANGUAGES = {
@@ -350,22 +349,8 @@ class Patient:
 
     def chart(self) -> Figure:
         """Losses, and the six shares beside those of the healthy encoder."""
-        figure, well = Figure(figsize=(8.4, 3.0), layout="constrained"), healthy()
-        losses, bars = figure.subplots(1, 2, width_ratios=[1, 1.6])
-        draw_losses(losses, self, well, "pairs")
-        for off, colour, each in ((-0.2, "C0", well.shares), (0.2, "C1", self.shares)):
-            bars.bar([i + off for i in range(6)], [*each.values()], 0.38, color=colour)
-        bars.set_xticks(range(6), [*self.shares], fontsize="small")
-        bars.set(ylabel="%")
-        told = ", ".join(
-            f"{name} {well.shares[name]:.0f} % and {self.shares[name]:.0f} %"
-            for name in self.shares
-        )
-        return with_alt(
-            figure,
-            f"Left, losses: the healthy encoder's ends at {well.curve[-1]:.2f}, the patient's at "
-            f"{self.curve[-1]:.2f}. Right, shares, healthy and patient: {told}.",
-        )
+        well = healthy()
+        return beside(self, well, "pairs", "encoder", (well.shares, self.shares))
 
 
 def _text(shown: Tensor, second: Tensor) -> str:

@@ -23,10 +23,9 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
-from deepdive.course.clinic.ward import Ward, draw_losses, taught, taught_once
+from deepdive.course.clinic.ward import Ward, beside, taught, taught_once
 from deepdive.decoding.ctc import greedy
 from deepdive.evaluate.transcripts import word_error_rate
-from deepdive.page.plotting import with_alt
 
 RATE, FRAME, STEP, FLOOR = 2000, 40, 20, 1e-4
 SYMBOLS = "- AENT"  # the blank, the space, four letters
@@ -219,21 +218,9 @@ class Patient:
 
     def chart(self) -> Figure:
         """Losses, and the three word error rates beside those of the healthy recogniser."""
-        figure, well = Figure(figsize=(7.6, 3.0), layout="constrained"), healthy()
-        losses, bars = figure.subplots(1, 2)
-        draw_losses(losses, self, well, "recordings")
-        for off, colour, each in ((-0.2, "C0", well.wrong), (0.2, "C1", self.wrong)):
-            bars.bar([i + off for i in range(3)], [*each.values()], 0.38, color=colour)
-        bars.set_xticks(range(3), [*self.wrong])
-        bars.set(ylabel="wrong words in % of those said")
-        told = ", ".join(
-            f"{name} {well.wrong[name]:.0f} % and {self.wrong[name]:.0f} %" for name in self.wrong
-        )
-        return with_alt(
-            figure,
-            f"Left, losses: the healthy recogniser's ends at {well.curve[-1]:.3f}, the patient's "
-            f"at {self.curve[-1]:.3f}. Right, wrong words, healthy and patient: {told}.",
-        )
+        well = healthy()
+        shares, label = (well.wrong, self.wrong), "wrong words in % of those said"
+        return beside(self, well, "recordings", "recogniser", shares, "wrong words", label)
 
 
 def _text(found: Sequence[int]) -> str:

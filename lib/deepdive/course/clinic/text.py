@@ -21,8 +21,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
-from deepdive.course.clinic.ward import Ward, draw_losses, taught, taught_once
-from deepdive.page.plotting import with_alt
+from deepdive.course.clinic.ward import Ward, beside, taught, taught_once
 
 LETTERS = "_^ .adehlnorstw"  # padding, the beginning, the space, the end, letters
 WORDS = ("the", "hen", "has", "seen", "ten", "toads", "and", "an", "old", "rat", "sat", "near")
@@ -215,22 +214,8 @@ class Patient:
 
     def chart(self) -> Figure:
         """Losses, and the four shares beside those of the healthy decoder."""
-        figure, well = Figure(figsize=(8.2, 3.0), layout="constrained"), healthy()
-        losses, bars = figure.subplots(1, 2, width_ratios=[1, 1.4])
-        draw_losses(losses, self, well, "texts")
-        for off, colour, each in ((-0.2, "C0", well.shares), (0.2, "C1", self.shares)):
-            bars.bar([i + off for i in range(4)], [*each.values()], 0.38, color=colour)
-        bars.set_xticks(range(4), [*self.shares], fontsize="small")
-        bars.set(ylabel="%")
-        told = ", ".join(
-            f"{name} {well.shares[name]:.0f} % and {self.shares[name]:.0f} %"
-            for name in self.shares
-        )
-        return with_alt(
-            figure,
-            f"Left, losses: the healthy decoder's ends at {well.curve[-1]:.2f}, the patient's at "
-            f"{self.curve[-1]:.2f}. Right, shares, healthy and patient: {told}.",
-        )
+        well = healthy()
+        return beside(self, well, "texts", "decoder", (well.shares, self.shares))
 
 
 def _trained(parts: Mapping[str, Part], seed: int, steps: int) -> tuple[Writer, list[float]]:

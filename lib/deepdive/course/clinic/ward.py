@@ -8,7 +8,7 @@ ill after their training.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -16,10 +16,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from deepdive.course.clinic import proof
 from deepdive.course.clinic.parts import EVERY, Part, Parts, course
+from deepdive.page.plotting import with_alt
 from deepdive.training.seeds import undisturbed
 
 
@@ -169,3 +171,26 @@ def draw_losses(axes: Axes, patient: Examined, well: Examined, of: str) -> None:
         axes.plot(range(0, EVERY * len(curve), EVERY), curve, style, label=name)
     axes.set(xlabel="step", ylabel=f"loss, new {of}")
     axes.legend(fontsize="small")
+
+
+def beside(
+    patient: Examined, well: Examined, of: str, who: str, shares: Sequence[Mapping[str, float]],
+    what: str = "shares", label: str = "%",
+) -> Figure:  # fmt: skip
+    """Return a figure of the losses on new texts, recordings, ...: `of`, and beside them bars of
+    `what`, in per cent: `shares` of the healthy model, a `who`, and of the patient.
+    """
+    n = len(shares[0])
+    figure = Figure(figsize=(6 + 0.5 * n, 3.0), layout="constrained")
+    losses, bars = figure.subplots(1, 2, width_ratios=[1, 0.7 + 0.16 * n])
+    draw_losses(losses, patient, well, of)
+    for off, colour, each in zip((-0.2, 0.2), ("C0", "C1"), shares, strict=True):
+        bars.bar([i + off for i in range(n)], [*each.values()], 0.38, color=colour)
+    bars.set_xticks(range(n), [*shares[0]], fontsize="small")
+    bars.set(ylabel=label)
+    told = ", ".join(f"{x} {shares[0][x]:.0f} % and {shares[1][x]:.0f} %" for x in shares[0])
+    return with_alt(
+        figure,
+        f"Left, losses: the healthy {who}'s ends at {well.curve[-1]:.3f}, the patient's at "
+        f"{patient.curve[-1]:.3f}. Right, {what}, healthy and patient: {told}.",
+    )
