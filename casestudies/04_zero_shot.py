@@ -736,16 +736,13 @@ for language, sentence in SAME.items():
     total = float(student.vectors([sentence])[0] @ direction)
     print(f"{language}: {total + film.model.intercept_[0]:+.2f}, of it the words {total:+.2f}")
 
-
 # %% Coloured tags=["fold"]
-def sum_is_right(sentence, added):
-    whole = student.vectors([sentence])[0] @ direction
-    return torch.isclose(added.sum(), whole, atol=1e-3)
-
-
 from deepdive.page.markup import Html
 
 views = [student.parts(sentence, direction) for sentence in SAME.values()]
+for sentence, (_, added) in zip(SAME.values(), views, strict=True):  # nothing is left over
+    whole = student.vectors([sentence])[0] @ direction
+    assert torch.isclose(added.sum(), whole, atol=1e-3)
 Html("".join(coloured(words, {name: added}).html
              for name, (words, added) in zip(SAME, views, strict=True)), "")  # fmt: skip
 
