@@ -59,9 +59,10 @@ def glossary_names(source: str) -> list[list[str]]:
 
 
 def matcher(names: list[str]) -> re.Pattern[str]:
-    """Finds any of the names, the longest first, in the plural too."""
+    """Finds any of the names, the longest first, in the plural and across two lines too."""
     by_length = sorted(names, key=len, reverse=True)
-    return re.compile(rf"\b({'|'.join(map(re.escape, by_length))})(?:s|es)?\b", re.IGNORECASE)
+    any_of = "|".join(r"\s".join(map(re.escape, name.split())) for name in by_length)
+    return re.compile(rf"\b({any_of})(?:s|es)?\b", re.IGNORECASE)
 
 
 def field(definition: str) -> str:
@@ -88,6 +89,7 @@ def meant(term: tuple[str, str, str], around: nodes.Node, terms: list[Any]) -> b
 def same(name: str, found: str) -> bool:
     """A name with a capital inside (BPE, RoPE) must agree in case; other words need not."""
     inside = any(letter.isupper() for letter in name[1:])
+    found = " ".join(found.split())
     return name == found if inside else name.lower() == found.lower()
 
 
@@ -152,7 +154,21 @@ class Linked(SphinxPostTransform):
         address = self.app.builder.get_relative_uri(self.env.docname, document)
         return nodes.reference("", "", text, internal=True, refuri=f"{address}#{target}", **more)
 
+    def _join_lines(self) -> None:
+        """MyST makes a text of each line; a term may be broken between two."""
+        for node in list(self.document.findall(nodes.TextElement)):
+            joined: list[nodes.Node] = []
+            for child in node.children:
+                if joined and all(isinstance(each, nodes.Text) for each in (joined[-1], child)):
+                    joined[-1] = nodes.Text(joined[-1].astext() + child.astext())
+                else:
+                    joined.append(child)
+            if len(joined) < len(node.children):
+                node.children = []
+                node.extend(joined)
+
     def _terms(self) -> None:
+        self._join_lines()
         terms = glossary(self.env)
         pattern = matcher([name for name, _, _ in terms])
         done: set[str] = set()
