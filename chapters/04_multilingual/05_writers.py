@@ -242,11 +242,10 @@ terms = {"XNLG": 4, "VECO": 4}
 table([{"objective": name, "terms": terms.get(name, 1), "loss, untrained": loss.item()}
        for name, loss in losses.items()], formats={"loss, untrained": ".2f"})  # fmt: skip
 
-# %% [markdown]
-# XNLG has four terms: each of the two sentences from its damaged copy, and each from the other.
-# VECO has four too: the gaps of both sentences, alone and beside the other. Each term begins near
-# $\ln 19 = 2.94$, an even guess among the 19 tokens, and four of them near 11.8. Later the losses
-# cannot be compared, since they ask for different things.
+# %% [markdown] XNLG has four terms: each of the two sentences from its damaged copy, and each from
+# the other. VECO has four too: the gaps of both sentences, alone and beside the other. Each term
+# begins near $\ln 19 = 2.94$, an even guess among the 19 tokens, and four of them near four times
+# that. Later the losses cannot be compared, since they ask for different things.
 #
 # ## Two shelves and a phrase book
 #
