@@ -153,7 +153,7 @@ told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, 
 # Try three things:
 #
 # 1. An American wrote *4/3*. What is read? And of the Spanish slip of the same day? Then tell the
-#    model the language, by a token or by a row.
+#    model the language, either way.
 # 2. Choose *in words*, and go through the languages. Does the way of telling matter?
 # 3. Back in digits, move to 25 December. Why does nobody have to tell it now?
 #
@@ -176,12 +176,10 @@ told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, 
 # | means | 4 March | 3 April | 3 April | 3 April | 3 April |
 #
 # The five slips look the same, so a clerk who is not told has one answer for all of them. The best
-# is April: 4 of 5 are right, and the English one is wrong each time. The clerk may know that April
-# is right only 4 times in 5, but has to lay the slip on one pile. A clerk who is told is right 5
-# times of 5.
+# is April: 4 of 5 are right, and the English one is wrong each time. To know that April is likely
+# does not help, for the slip has to lie on one pile. A clerk who is told is right 5 times of 5.
 #
-# If the same people write the month as a word, no slip can mean two months, and both clerks are
-# right 5 times of 5.
+# If the month is written as a word, no slip can mean two months, and both are right 5 times of 5.
 
 # %% tags=["nbval-check-output"]
 meant = {}
@@ -194,19 +192,19 @@ meant
 # %% [markdown] tags=["slide"]
 # ## Three ways to tell
 #
-# What enters the first layer at place $t$ is a sum of rows of trained tables, as in BERT, whose
-# table of segments is left out here:
+# At place $t$ the first layer gets a sum of rows of trained tables, as in BERT, whose table of
+# segments is left out:
 #
 # $$x_t = E[\mathrm{piece}_t] + P[t] \;\; (+ \; L[\mathrm{language}_t])$$
 #
-# - **Not at all.** All languages share the table $E$, and nothing else is done. So are
+# - **Not at all.** All languages share the table $E$. So are
 #   [mBERT](https://github.com/google-research/bert/blob/master/multilingual.md), XLM-R and RemBERT
 #   built.
 # - **By a token.** One more piece, `<es>`, stands in front. The book's multilingual Transformer
-#   (4.1.1), which translates, has such a token on both sides, and a row as well: it must be told
-#   somehow which language to *write*.
-# - **By a row.** A third table $L$ has a row for each language, added to each piece. XLM does this.
-#   Its text may hold two languages, since each piece has the row of its own.
+#   (4.1.1), which translates, has one on both sides, and a row as well: it must be told which
+#   language to *write*.
+# - **By a row.** A third table $L$ has a row for each language, added to each piece. XLM does this,
+#   and one text may hold two languages.
 
 # %% Draw the three ways tags=["fold"]
 from deepdive.page.diagrams import ROLES, svg
@@ -232,9 +230,9 @@ show(svg(390, 156, body), "The slip 3 de abril in boxes, in three rows: alone; w
      "Spanish in front of its words; with Spanish added under each box.")  # fmt: skip
 
 # %% [markdown]
-# *What the model reads of one slip. What tells it the language has the full colour.*
+# *One slip as it is read. Full colour: what tells the language.*
 #
-# In code the row is added by the `if` and the line below it:
+# In code the `if` adds the row:
 
 
 # %%
@@ -256,10 +254,10 @@ print("our rows equal the library's:", same)
 # %% [markdown]
 # ## What each reads on new days
 #
-# Three small BERTs, one for each way, learned to name the month of a slip, one of twelve. Each was
-# trained three times, from three seeds, on the same 2,628 slips. About one day in five was kept
-# apart, each together with the day that its digits also name: 3 April with 4 March. No reader saw
-# these days in any language. And no Swedish slip in digits was seen at all.
+# Three small BERTs, one for each way, learned to name the month of a slip, one of twelve: each from
+# three seeds, on the same 2,628 slips. About one day in five was kept apart in every language, each
+# with the day that its digits also name: 3 April with 4 March. And no Swedish slip in digits was
+# seen at all.
 
 # %% Measure what each reads tags=["fold"]
 from deepdive.page.tables import table
@@ -335,17 +333,17 @@ Not told, other languages, the pairs it saw:
 
 # %% [markdown] tags=["slide"]
 # Where the text shows its language, or needs none, the three are equal. Where it does not, the
-# reader that is not told reads for the majority, and the smaller language pays: most English slips
-# are read as if they were Spanish. (By hand the majority was read right each time. Here it is 79%,
-# and on pairs of numbers that were seen 83%: that the days are new explains little of it.) To this
-# reader a Swedish slip in digits *is* the Spanish one, so both have one score. Those who are told
-# read all slips, and Swedish digits too, though they never saw one. Swedish is not English, and its
-# slips in words had the day first; which of the two serves is not parted here.
+# reader that is not told reads for the majority: most English slips are read as if they were
+# Spanish. (By hand the majority was read right each time. Here it is 79%, and 83% on pairs of
+# numbers that were seen.) To this reader a Swedish slip in digits *is* the Spanish one, so both
+# have one score. Those who are told read all slips, and Swedish digits too, though they never saw
+# one. Swedish is not English, and its slips in words had the day first; which of the two serves is
+# not parted here.
 #
 # ## Told the wrong language
 #
-# So telling seems to cost nothing. Now give the reader that is told by a row a Spanish slip in
-# words, *3 de abril*, and tell it that this is **English**. In words it never needed to be told.
+# Telling seems to cost nothing. Now give the reader that is told by a row a Spanish slip in words,
+# *3 de abril*, and tell it that this is **English**. In words it never needed to be told.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -414,14 +412,12 @@ print("  " + ", ".join(f"{n} of {len(shared)}" for n in fooled), "(one number a 
 # language, in which the day comes first too, it loses nothing. So the row for English seems to mean
 # what training used it for: not a name, but *the month comes first*.
 #
-# Is *abril* misread because it never met the English row in training? It need not be so: the six
-# Swedish slips are made of English words, and are misread as well. But no slip with this row had
-# its word *after* the number. Whether that is the cause is not tested here, nor why the token is
-# believed less, in each of the three seeds.
+# That *abril* never met the English row in training need not be the cause: the six Swedish slips
+# are made of English words, and are misread too. But no slip with this row had its word *after* the
+# number. That is not tested, nor why the token is believed less, in each seed.
 #
-# People do mix languages in one text. That is the reason that XLM-R's authors give for leaving
-# XLM's rows out: the model then deals better with such code-switching (their section 3). They
-# do not measure this choice alone there.
+# People do mix languages in one text. XLM-R's authors leave XLM's rows out so that the model deals
+# better with such code-switching (their section 3), and do not measure this choice alone.
 
 # %% [markdown]
 # ## Four encoders side by side
@@ -455,17 +451,16 @@ table(rows, ["encoder", "in the table", "million numbers", "told by", "languages
       formats={"in the table": ".0%", "million numbers": ".0f"})  # fmt: skip
 
 # %% [markdown]
-# **RemBERT** parts what BERT joins. In BERT one table does two jobs: its rows stand for the pieces
-# that are read, and the same rows score the pieces that might fill a gap. RemBERT has a table for
-# each job. The one that reads is 256 wide, and holds a ninth of the encoder's numbers. The one that
-# scores is 1,664 wide, and is thrown away after pre-training. What was saved went into 32 layers.
+# In BERT the rows of one table stand for the pieces that are read, and score those that might fill
+# a gap. **RemBERT** has a table for each job. The one that reads is 256 wide, and holds a ninth of
+# the encoder's numbers. The one that scores is 1,664 wide, and is thrown away after pre-training.
 #
 # **So must the clerk be told which language each slip is in?** Not where the slip says it: in
-# words, and with days above 12, the reader that is told nothing read all 610 slips.
-# Yes where the slip does not say it. Of the digits that can be read either way, this reader took
-# most English ones for what the majority means, and the readers that were told took none. But a
-# reader that is told may believe it too well: told English by a row, it took the 3 of *3 de abril*
-# for March. Three of the four encoders above are told nothing.
+# words, and with days above 12, the reader that is told nothing read all 610 slips. Yes where it
+# does not: of the digits that can be read either way, this reader took most English ones for what
+# the majority means, and those that were told took none. But a reader may believe it too well: told
+# English by a row, it took the 3 of *3 de abril* for March. Three of the four encoders above are
+# told nothing.
 
 # %% [markdown] tags=["aside"]
 # ## A writer is told on both sides
