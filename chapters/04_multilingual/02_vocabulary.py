@@ -156,6 +156,8 @@ found = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() e
 rows = {(row["alpha"], row["turn"]): row for row in found}
 print(f"{len(rows)} vocabularies, {len(SIB200)} languages,")
 print(f"{TEST} test sentences each")
+
+# %% How often a sentence is read in them tags=["fold"]
 if rows:
     times = [*repeats(rows[1.0, 0]["own"], 0.3, 4800).values()]
     print(f"at alpha 0.3 a sentence is read {min(times):.1f} times")
