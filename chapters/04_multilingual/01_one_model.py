@@ -1,10 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # One model for many languages
 #
-# A front desk gets slips with appointments, in American English, Spanish, Swedish, Turkish and
-# Catalan. One says *April 3*, one *3 de abril*, one *4/3*. The last is April 3 if an English hand
-# wrote it, and 4 March in the other languages. One clerk sorts them all by month. Must the clerk be
-# told which language each slip is in?
+# A front desk gets slips with appointments, in English, Spanish, Swedish, Turkish and Catalan. The
+# English slips are written by Americans. One slip says *April 3*, one *3 de abril*, one *4/3*. The
+# last is April 3 if an American wrote it, and 4 March in the other languages. One clerk sorts them
+# all by month. Must the clerk be told which language each slip is in?
 #
 # <small>Before this page: [BERT](../03_bert/02_architecture.ipynb),
 # [one network, many languages](../02_transformer/17_gnmt.ipynb) · 15 min to read · a laptop is
@@ -152,8 +152,8 @@ told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, 
 #
 # Try three things:
 #
-# 1. An English hand wrote *4/3*. What is read? And of the Spanish slip of the same day? Then tell
-#    the model the language, by a token or by a row.
+# 1. An American wrote *4/3*. What is read? And of the Spanish slip of the same day? Then tell the
+#    model the language, either way.
 # 2. Choose *in words*, and go through the languages. Does the way of telling matter?
 # 3. Back in digits, move to 25 December. Why does nobody have to tell it now?
 #
@@ -171,17 +171,15 @@ told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, 
 #
 # A slip says *3/4*. Five people may have written it, one of each language:
 #
-# | hand | English | Spanish | Swedish | Turkish | Catalan |
+# | written in | English | Spanish | Swedish | Turkish | Catalan |
 # |---|---|---|---|---|---|
 # | means | 4 March | 3 April | 3 April | 3 April | 3 April |
 #
 # The five slips look the same, so a clerk who is not told has one answer for all of them. The best
-# is April: 4 of 5 are right, and the English one is wrong each time. To say *April, with 4 in 5*
-# does not help, for in the end the slip lies on one pile. A clerk who is told is right 5 times of
-# 5.
+# is April: 4 of 5 are right, and the English one is wrong each time. To know that April is likely
+# does not help, for the slip has to lie on one pile. A clerk who is told is right 5 times of 5.
 #
-# If the same people write the month as a word, no two slips look the same, and both clerks are
-# right 5 times of 5.
+# If the month is written as a word, no slip can mean two months, and both are right 5 times of 5.
 
 # %% tags=["nbval-check-output"]
 meant = {}
@@ -194,19 +192,47 @@ meant
 # %% [markdown] tags=["slide"]
 # ## Three ways to tell
 #
-# What enters the first layer at place $t$ is a sum of rows of trained tables, as in BERT:
+# At place $t$ the first layer gets a sum of rows of trained tables, as in BERT, whose table of
+# segments is left out:
 #
 # $$x_t = E[\mathrm{piece}_t] + P[t] \;\; (+ \; L[\mathrm{language}_t])$$
 #
-# - **Not at all.** All languages share the table $E$, and nothing else is done. So are
-#   [mBERT](https://arxiv.org/abs/1810.04805), XLM-R and RemBERT built.
-# - **By a token.** One more piece, `<es>`, stands in front. The multilingual Transformer, which
-#   translates, has such a token on both sides, and a row as well: a model that *writes* must be
-#   told somehow, since the text that it reads does not say which language is wanted.
-# - **By a row.** A third table $L$ has a row for each language, added to each piece. XLM does this.
-#   Its text may hold two languages, since each piece has the row of its own.
+# - **Not at all.** All languages share the table $E$. So are
+#   [mBERT](https://github.com/google-research/bert/blob/master/multilingual.md), XLM-R and RemBERT
+#   built.
+# - **By a token.** One more piece, `<es>`, stands in front. The book's multilingual Transformer
+#   (4.1.1), which translates, has one on both sides, and a row as well: it must be told which
+#   language to *write*.
+# - **By a row.** A third table $L$ has a row for each language, added to each piece. XLM does this,
+#   and one text may hold two languages.
+
+# %% Draw the three ways tags=["fold"]
+from deepdive.page.diagrams import ROLES, svg
+from deepdive.page.diagrams import text as words
+from deepdive.page.plotting import show
+
+
+def box(x, y, said, role="score", high=30):
+    """A box with its word; the colour of `weight` says that it tells the language."""
+    rect = f'<rect x="{x}" y="{y}" width="54" height="{high}" rx="5" stroke="{ROLES[role]}" '
+    fill = f'fill="{ROLES[role]}" fill-opacity="{0.5 if role == "weight" else 0}"/>'
+    return rect + fill + words(x + 27, y + high / 2, said, 14)
+
+
+slip, body = ["[CLS]", "3", "de", "abril"], []
+for k, way in enumerate(("not told", "by a token", "by a row")):
+    y, told = 8 + 44 * k, way == "by a token"
+    body.append(words(6, y + 15, way, 14).replace("middle", "start", 1))
+    for i, piece in enumerate([*slip[:1], *["<es>"] * told, *slip[1:]]):
+        body.append(box(90 + 60 * i, y, piece, "weight" if told and i == 1 else "score"))
+        body += [box(90 + 60 * i, y + 34, "+ es", "weight", 20)] * (way == "by a row")
+show(svg(390, 156, body), "The slip 3 de abril in boxes, in three rows: alone; with a box for "
+     "Spanish in front of its words; with Spanish added under each box.")  # fmt: skip
+
+# %% [markdown]
+# *One slip as it is read. Full colour: what tells the language.*
 #
-# In code the difference is one line of the embedding:
+# In code the `if` adds the row:
 
 
 # %%
@@ -221,14 +247,16 @@ def rows_of(embeddings, tokens, languages):
 tokens, _, languages = inputs(new[:8], "row")
 embeddings = readers["row"][0].encoder.embeddings
 ours = embeddings(tokens, languages, torch.arange(tokens.shape[1]))
-assert torch.allclose(rows_of(embeddings, tokens, languages), ours, atol=1e-6)
-"the library's rows"
+same = torch.allclose(rows_of(embeddings, tokens, languages), ours, atol=1e-6)
+assert same
+print("our rows equal the library's:", same)
 
 # %% [markdown]
 # ## What each reads on new days
 #
-# About one day in five was kept apart, each together with the day that its digits also name:
-# 3 April with 4 March. No reader saw these days in any language. And no Swedish slip in digits was
+# Three small BERTs, one for each way, learned to name the month of a slip, one of twelve: each from
+# three seeds, on the same 2,628 slips. About one day in five was kept apart in every language, each
+# with the day that its digits also name: 3 April with 4 March. And no Swedish slip in digits was
 # seen at all.
 
 # %% Measure what each reads tags=["fold"]
@@ -276,27 +304,46 @@ scores = {
 }
 
 # %% What each reads on new days tags=["slide", "fold"]
-lines = [[kind, *(spread(scores[way, kind]) for way in readers)] for kind in KINDS]
+lines = [
+    [kind, len(KINDS[kind]), *(spread(scores[way, kind]) for way in readers)] for kind in KINDS
+]
 english, others = list(KINDS)[2:4]
 assert all(min(scores[way, kind]) > 0.99 for way in readers for kind in list(KINDS)[:2])
 assert max(scores["none", english]) < 0.5 < min(scores["none", others])
 assert all(min(scores[way, kind]) > 0.85 for way in ("token", "row") for kind in list(KINDS)[2:])
-swapped = spread([takes_the_day(model, "none", KINDS[english]) for model in readers["none"]])
-print("not told, English digits either way: the day is read as the month of", swapped)
-table(lines, ["months read right", *NAMES.values()],
+table(lines, ["months read right", "slips", *NAMES.values()],
       caption=f"mean (lowest to highest) of {len(seeds)} seeds")  # fmt: skip
+
+# %% The reader that is not told, looked at closely tags=["fold"]
+swapped = [takes_the_day(model, "none", KINDS[english]) for model in readers["none"]]
+neither = [1 - a - b for a, b in zip(swapped, scores["none", english], strict=True)]
+learned = [slip for slip in seen if either_way(slip) and slip[0] != "en"]
+on_seen = [right(model, "none", learned) for model in readers["none"]]
+plain = list(KINDS)[:2]
+slips_read = sum(len(KINDS[kind]) for kind in plain)
+least = min(sum(right(model, "none", KINDS[kind]) * len(KINDS[kind]) for kind in plain)
+            for model in readers["none"])  # fmt: skip
+print(f"""Not told, in words and with days above 12:
+  {least:.0f} of {slips_read} slips right in the worst seed
+Not told, English digits either way:
+  the day read as month: {spread(swapped)}
+  neither number read: {spread(neither)}
+Not told, other languages, the pairs it saw:
+  read right: {spread(on_seen)}""")
 
 # %% [markdown] tags=["slide"]
 # Where the text shows its language, or needs none, the three are equal. Where it does not, the
-# reader that is not told reads for the majority, and the smaller language pays: most English slips
-# are read as if they were Spanish. (By hand the majority was read right each time. Here it is 79%,
-# for these pairs of numbers are new.) Those who are told read all of them, and Swedish digits too,
-# though they never saw one. It is enough that Swedish is not English.
+# reader that is not told reads for the majority: most English slips are read as if they were
+# Spanish. (By hand the majority was read right each time. Here it is 79%, and 83% on pairs of
+# numbers that were seen.) To this reader a Swedish slip in digits *is* the Spanish one, so both
+# have one score. Those who are told read all slips, and Swedish digits too, though they never saw
+# one. Swedish is not English, and its slips in words had the day first; which of the two serves is
+# not parted here.
 #
 # ## Told the wrong language
 #
-# So telling seems to cost nothing. Now give the reader that is told by a row a Spanish slip in
-# words, *3 de abril*, and tell it that this is **English**. In words it never needed to be told.
+# Telling seems to cost nothing. Now give the reader that is told by a row a Spanish slip in words,
+# *3 de abril*, and tell it that this is **English**. In words it never needed to be told.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -307,7 +354,7 @@ predict(
      "March, the third month"],
     answer=2,
     explain="Told English, it takes the first number for the month, as on English slips in digits, "
-    "and does not look at the word any more. It does so on every such slip.",
+    "and lets the word be outvoted. It does so on every slip whose day could be a month.",
     key="04_multilingual/wrong_language",
 )  # fmt: skip
 
@@ -333,30 +380,44 @@ wrong = {
         "the day read as the month": [
             takes_the_day(model, way, early, "en") for model in readers[way]
         ],
-        "right, told another": [among_others(model, way) for model in readers[way]],
+        "right, told a third": [among_others(model, way) for model in readers[way]],
     }
     for way in ("token", "row")
 }
 assert max(wrong[NAMES["row"]]["right, told English"]) < 0.25
 assert min(wrong[NAMES["row"]]["the day read as the month"]) > 0.9
 assert min(wrong[NAMES["token"]]["right, told English"]) > 0.25
-assert all(min(each["right, told another"]) > 0.95 for each in wrong.values())
+assert all(min(each["right, told a third"]) > 0.95 for each in wrong.values())
 head = list(wrong[NAMES["row"]])
 lines = [[name, *(spread(each[kind]) for kind in head)] for name, each in wrong.items()]
-by = f"mean (lowest to highest) of {len(seeds)} seeds; a guess is right 8% of the time"
+by = (f"{len(foreign)} slips; the day as the month: of the {len(early)} whose day is at most 12 "
+      "and not the month's number; told a third: neither its own language nor English; mean "
+      f"(lowest to highest) of {len(seeds)} seeds; a guess is right 8% of the time")  # fmt: skip
 table(lines, ["slips in words, not English", *head], caption=by)
 
+# %% Swedish words that are English ones too tags=["surprise", "fold"]
+english_words = {p for s in seen if s[:2] == ("en", "in words") for p in pieces(s)}
+shared = [slip for slip in early if set(pieces(slip)) <= english_words]
+fooled = [round(takes_the_day(model, "row", shared, "en") * len(shared))
+          for model in readers["row"]]  # fmt: skip
+assert {slip[0] for slip in shared} == {"sv"}
+print(f"of the {len(early)}, in pieces that English has too:")
+for k in range(0, len(shared), 3):
+    print("  " + ", ".join(text(*slip) for slip in shared[k : k + 3]))
+print("their day read as the month, told by a row:")
+print("  " + ", ".join(f"{n} of {len(shared)}" for n in fooled), "(one number a seed)")
+
 # %% [markdown] tags=["slide"]
-# Told by a row, the reader believes what it is told, and not what stands there. Told a wrong
-# language in which the day comes first too, it loses nothing. So the row for English seems to mean
-# what training used it for: not a name, but *the month comes first*. It is added to each piece, and
-# *abril* with it is a sum that no training slip ever had. The token is believed less, in each of
-# the three seeds; it stands apart from the pieces, which may be why. (In the third column the day
-# is counted where it is at most 12 and not the number of the month.)
+# Told by a row, the reader believes what it is told, and not what stands there. Told a third
+# language, in which the day comes first too, it loses nothing. So the row for English seems to mean
+# what training used it for: not a name, but *the month comes first*.
 #
-# People do mix languages in one text. That is the reason that XLM-R's authors give for leaving
-# XLM's rows out: the model then deals better with such code-switching (their section 3). They
-# do not measure this choice alone there.
+# That *abril* never met the English row in training need not be the cause: the six Swedish slips
+# are made of English words, and are misread too. But no slip with this row had its word *after* the
+# number. That is not tested, nor why the token is believed less, in each seed.
+#
+# People do mix languages in one text. XLM-R's authors leave XLM's rows out so that the model deals
+# better with such code-switching (their section 3), and do not measure this choice alone.
 
 # %% [markdown]
 # ## Four encoders side by side
@@ -378,28 +439,28 @@ with torch.device("meta"):  # sizes alone: no memory is used
     }
 assert 250_002 * 768 == 192_001_536
 wide = built["RemBERT"][2].config
-print(f"RemBERT: {wide.n_layers} layers; words read by {wide.d_embedding} numbers each, "
-      f"scored by {wide.d_output:,}")  # fmt: skip
+print(f"RemBERT: {wide.n_layers} layers; a piece is read by")
+print(f"{wide.d_embedding} numbers, scored by {wide.d_output:,}")
 rows = []
 for name, (languages, told, model) in built.items():
     whole = sum(p.numel() for p in model.parameters())
     tables = sum(p.numel() for p in model.embeddings.tokens.parameters())
     pieces_of = model.config.vocab_size
-    rows.append([name, languages, told, f"{pieces_of:,}", f"{whole / 1e6:.0f}", tables / whole])
-table(rows, ["encoder", "languages", "told by", "pieces", "million numbers", "in the table"],
-      formats={"in the table": ".0%"})  # fmt: skip
+    rows.append([name, tables / whole, whole / 1e6, told, languages, pieces_of])
+table(rows, ["encoder", "in the table", "million numbers", "told by", "languages", "pieces"],
+      formats={"in the table": ".0%", "million numbers": ".0f"})  # fmt: skip
 
 # %% [markdown]
-# **RemBERT** parts what BERT joins. In BERT one matrix reads the pieces and scores the gaps. Here
-# the one that reads is 256 wide, and holds a ninth of the encoder's numbers. The one that scores is
-# 1,664 wide, and is thrown away after pre-training. What was saved went into 32 layers.
+# In BERT the rows of one table stand for the pieces that are read, and score those that might fill
+# a gap. **RemBERT** has a table for each job. The one that reads is 256 wide, and holds a ninth of
+# the encoder's numbers. The one that scores is 1,664 wide, and is thrown away after pre-training.
 #
 # **So must the clerk be told which language each slip is in?** Not where the slip says it: in
-# words, and with days above 12, the reader that is told nothing read every slip of five languages.
-# Yes where the slip does not say it. Of the digits that can be read either way, this reader took
-# most English ones for what the majority means, and the readers that were told took none. But a
-# reader that is told may believe it too well: told English by a row, it took the 3 of *3 de abril*
-# for March. Three of the four encoders above are told nothing.
+# words, and with days above 12, the reader that is told nothing read all 610 slips. Yes where it
+# does not: of the digits that can be read either way, this reader took most English ones for what
+# the majority means, and those that were told took none. But a reader may believe it too well: told
+# English by a row, it took the 3 of *3 de abril* for March. Three of the four encoders above are
+# told nothing.
 
 # %% [markdown] tags=["aside"]
 # ## A writer is told on both sides
@@ -408,6 +469,8 @@ table(rows, ["encoder", "languages", "told by", "pieces", "million numbers", "in
 # token of what it writes is the token of the language wanted, which therefore can be chosen.
 
 # %% A model that writes
+import textwrap
+
 from deepdive.decoding import greedy
 from deepdive.models.multilingual import multilingual_transformer as many
 
@@ -420,7 +483,7 @@ for language in (5, 6):
 try:
     writer(source[:, 1:], source)
 except ValueError as error:
-    print(error)
+    print(textwrap.fill(str(error), 46))
 
 # %% [markdown]
 # It is not trained, so what it writes means nothing; that it depends on the first token is what the
@@ -469,7 +532,8 @@ compare("xlm")
 untold = [right(model, "none", KINDS["in words"]) for model in readers["row"]]
 told_right = scores["row", "in words"]
 assert max(untold) <= min(told_right)
-print(f"words read right, with the row: {spread(told_right)}; without: {spread(untold)}")
+print(f"words read right, with the row: {spread(told_right)}")
+print(f"without it: {spread(untold)}")
 
 # %% [markdown]
 # **Symptom:** a score below the published one, and no error. **Remedy:** give `languages` wherever
@@ -493,8 +557,9 @@ print(f"words read right, with the row: {spread(told_right)}; without: {spread(u
 #
 #    <details><summary>Answer</summary>
 #
-#    They look like Spanish ones, and the row or token of Swedish is not the one that changes the
-#    order. What was learned from one language serves the other.
+#    They look like Spanish ones, and what Swedish was told by in training stood before slips in
+#    words with the day first, never before the English order. Either may serve; the page does not
+#    part the two.
 #
 #    </details>
 # 3. Why must a model that translates be told, when an encoder need not be?
@@ -547,7 +612,7 @@ print(f"words read right, with the row: {spread(told_right)}; without: {spread(u
 #
 #    In `train` pass `None` for the languages when `torch.rand((), generator=draw) < 0.2`. It reads
 #    the words without the row. Told English, it still reads fewer than half of the others' slips
-#    right: it was never told anything wrong, so it has no reason to doubt.
+#    right, in the one seed that is run below: it was never told anything wrong.
 #
 #    </details>
 
@@ -582,8 +647,8 @@ print("the three answers hold")
 #
 # One model can read many languages with a shared vocabulary and nothing else, where the text says
 # which language it is in. A token or a row for the language helps where the text does not, and is
-# believed where it is wrong, here a row more than a token. What the price of a large shared table
-# is, this page does not measure; how languages share it, [the next one](02_vocabulary.ipynb) does.
+# believed where it is wrong, here a row more than a token. How languages share one vocabulary,
+# [the next page](02_vocabulary.ipynb) measures.
 #
 # ## Further reading
 #
@@ -593,7 +658,7 @@ print("the three answers hold")
 #   Scale*](https://arxiv.org/abs/1911.02116): section 3, for no rows.
 # - Chung et al. (2021), [*Rethinking Embedding Coupling in Pre-trained Language
 #   Models*](https://arxiv.org/abs/2010.12821): RemBERT.
-# - Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805); mBERT is in the released code
-#   alone.
+# - Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805); of mBERT there is [the
+#   released code](https://github.com/google-research/bert/blob/master/multilingual.md) alone.
 #
 # <small>Book 4.1.1, 4.1.2.1 to 4.1.2.3 · Straka: mBERT · the blog: XLM, RemBERT</small>

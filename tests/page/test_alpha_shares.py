@@ -14,11 +14,13 @@ DRAWN = 1078
 
 def test_at_alpha_1_every_text_is_read_alike() -> None:
     assert told(SIZES, DRAWN, 1.0) == (
-        "alpha = 1.00. Hindi has 65% of the draws, and each of its texts is read 1.0 times. Basque "
-        "has 2%, and each of its texts is read 1.0 times."
+        "alpha = 1.00. Hindi has 65% of the draws, and each of its sentences is read 1.0 times. "
+        "Basque has 2%, and each of its sentences is read 1.0 times."
     )
-    assert "Basque has 33%, and each of its texts is read 16.3 times" in told(SIZES, DRAWN, 0.0)
-    assert models() == {"14": "mBERT", "10": "XLM", "6": "XLM-R and mT5", "4": "MMNMT"}
+    assert "Basque has 33%, and each of its sentences is read 16.3 times" in told(SIZES, DRAWN, 0.0)
+    assert models() == {
+        "14": "mBERT", "10": "XLM's vocabulary", "6": "XLM-R and mT5", "4": "MMNMT"
+    }  # fmt: skip
     assert told(SIZES, DRAWN, 0.3).startswith("alpha = 0.30, as XLM-R and mT5. ")
 
 

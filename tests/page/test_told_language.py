@@ -50,6 +50,10 @@ def test_each_slip_is_read_as_was_said(reader: Reader) -> None:
                 "all => all.map(i => parseFloat(i.style.height))"
             )
             assert heights == [round(0.8 * share) for share in row]
+            numbers = page.locator(".tl-months i[data-share]").evaluate_all(
+                "all => all.map(i => i.dataset.share)"
+            )
+            assert numbers == [f"{share}%" for share in row if share >= 5]
             assert page.locator(".tl-right").inner_text() == MONTHS[slip.month][:3]
             read = page.locator(".tl-pieces > span").all_inner_texts()
             assert len(read) == 4 + (name == "token")

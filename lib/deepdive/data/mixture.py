@@ -28,7 +28,8 @@ from deepdive.data.errors import DataError
 
 T = TypeVar("T")
 
-# What models were trained with. Temperature T, as translators write it, is 1 / alpha: MMNMT's is 5.
+# What models were trained with; XLM's is that of its vocabulary, its batches were drawn with 0.7.
+# Temperature T, as translators write it, is 1 / alpha: MMNMT's is 5.
 ALPHAS = {"mbert": 0.7, "xlm": 0.5, "xlmr": 0.3, "mt5": 0.3, "mmnmt": 0.2}
 
 

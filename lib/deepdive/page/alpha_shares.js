@@ -24,9 +24,9 @@ const draw = () => {
   });
   const last = part.length - 1, known = spec.models[slider.value];
   told.textContent = `alpha = ${alpha.toFixed(2)}${known ? `, as ${known}` : ""}. ` +
-    `${names[0]} has ${(100 * part[0]).toFixed(0)}% of the draws, and each of its texts is read ` +
-    `${times[0].toFixed(1)} times. ${names[last]} has ${(100 * part[last]).toFixed(0)}%, and ` +
-    `each of its texts is read ${times[last].toFixed(1)} times.`;
+    `${names[0]} has ${(100 * part[0]).toFixed(0)}% of the draws, and each of its sentences is ` +
+    `read ${times[0].toFixed(1)} times. ${names[last]} has ${(100 * part[last]).toFixed(0)}%, and ` +
+    `each of its sentences is read ${times[last].toFixed(1)} times.`;
   shown.textContent = String(alpha);
 };
 slider.oninput = draw;

@@ -22,7 +22,8 @@ STEPS = 20  # of the slider, from alpha 0 to 1
 WIDE, ROW, TOP = 400, 34, 30
 LEFT, MIDDLE, HALF = 92, 262, 118  # of the bars of shares, of those of repeats, their width
 MOST, LEAST = 16, 0.25  # times that a text is read, at the ends of the scale
-NAMES = {"mbert": "mBERT", "xlm": "XLM", "xlmr": "XLM-R", "mt5": "mT5", "mmnmt": "MMNMT"}
+NAMES = {"mbert": "mBERT", "xlm": "XLM's vocabulary", "xlmr": "XLM-R", "mt5": "mT5",
+         "mmnmt": "MMNMT"}  # fmt: skip
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -46,7 +47,7 @@ def alpha_shares(sizes: Mapping[str, int], *, drawn: int, alpha: float = 1.0) ->
         key=ROLES["key"], query=ROLES["query"], script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
     alt = ("Two bars for each language, the largest first: its share of the draws, and how many "
-           "times each of its texts is read; a mark where both stand at alpha 1.")  # fmt: skip
+           "times each of its sentences is read; a mark where both stand at alpha 1.")  # fmt: skip
     return Html(html, f"[who is read how often: {said}]", [Picture([drawing], alt, [*sizes])])
 
 
@@ -65,9 +66,9 @@ def told(sizes: Mapping[str, int], drawn: int, alpha: float) -> str:
     known = models().get(str(round(alpha * STEPS)), "")
     chosen = f"alpha = {alpha:.2f}{f', as {known}' if known else ''}. "
     return (
-        f"{chosen}{large} has {100 * part[large]:.0f}% of the draws, and each of its texts is read "
-        f"{times[large]:.1f} times. {small} has {100 * part[small]:.0f}%, and each of its texts is "
-        f"read {times[small]:.1f} times."
+        f"{chosen}{large} has {100 * part[large]:.0f}% of the draws, and each of its sentences is "
+        f"read {times[large]:.1f} times. {small} has {100 * part[small]:.0f}%, and each of its "
+        f"sentences is read {times[small]:.1f} times."
     )
 
 
@@ -75,11 +76,11 @@ def _drawing(sizes: Mapping[str, int], drawn: int, alpha: float) -> str:
     high = TOP + ROW * len(sizes)
     head = [
         _label(LEFT, 15, "share of the draws", "start"),
-        _label(MIDDLE, 15, "each text is read", "start"),
+        _label(MIDDLE, 15, "a sentence is read", "start"),
     ]
     names = [
         _label(LEFT - 6, TOP + ROW * i + 13, name, "end")
-        + _label(LEFT - 6, TOP + ROW * i + 27, f"{n} texts", "end", 12)
+        + _label(LEFT - 6, TOP + ROW * i + 27, f"{n} sentences", "end", 12)
         for i, (name, n) in enumerate(sizes.items())
     ]
     by_size = shares(sizes, 1.0)
@@ -93,7 +94,7 @@ def _drawing(sizes: Mapping[str, int], drawn: int, alpha: float) -> str:
                          'stroke-dasharray="3 3"/>')  # fmt: skip
     bars = _bars(sizes, drawn, alpha)
     return (
-        f'<svg viewBox="0 0 {WIDE} {high}" width="100%" style="max-width:44rem" '
+        f'<svg viewBox="0 0 {WIDE} {high}" width="100%" style="max-width:30rem" '
         f'font-family="{FONT}" xmlns="http://www.w3.org/2000/svg" role="img" '
         f'aria-label="Shares and repeats of {len(sizes)} languages">{"".join(head + names)}'
         f'<g class="as-bars">{bars}</g>{"".join(marks)}</svg>'

@@ -29,6 +29,7 @@ const draw = () => {
   months.replaceChildren(...shares.map((share, m) => {
     const column = element("span"), bar = element("i");
     bar.setAttribute("style", `height:${Math.round(share * 0.8)}px`);
+    if (share >= 5) bar.setAttribute("data-share", `${share}%`);
     if (m === slip.month) column.className = "tl-right";
     column.append(bar, spec.months[m].slice(0, 3));
     return column;

@@ -24,7 +24,8 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
-WAYS = {"none": "not told", "token": "by a token", "row": "by a row"}
+WAYS = {"none": "not told", "token": "told by a token", "row": "told by a row"}
+LEAST = 5  # per cent that a bar needs to have its number above it
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -100,9 +101,10 @@ def _pieces(slip: Slip) -> str:
 
 
 def _months(shares: Sequence[float], right: int) -> str:
+    numbers = [f' data-share="{share:.0f}%"' if share >= LEAST else "" for share in shares]
     return "".join(
-        f'<span{" class=tl-right" * (m == right)}><i style="height:{share * 0.8:.0f}px"></i>'
-        f"{MONTHS[m][:3]}</span>"
+        f'<span{" class=tl-right" * (m == right)}><i style="height:{share * 0.8:.0f}px"'
+        f"{numbers[m]}></i>{MONTHS[m][:3]}</span>"
         for m, share in enumerate(shares)
     )
 
@@ -124,9 +126,12 @@ _STYLE = """\
 .tl-pieces small { display: block; border-top: 1px dashed @weight; }
 .tl-pieces .tl-told { background: @weight55; border-color: @weight; }
 .tl-months { display: grid; grid-template-columns: repeat(12, 1fr); align-items: end;
-  min-height: 6.6rem; }
+  min-height: 7.8rem; }
 .tl-months span { text-align: center; font-size: .875rem; border-top: 1px solid @score44; }
 .tl-months i { display: block; width: 70%; margin: 0 auto; background: @key; }
+.tl-months i[data-share]::before { content: attr(data-share); display: block; font-style: normal;
+  font-weight: normal; font-size: .8125rem; line-height: 1; margin: 0 -50%;
+  transform: translateY(-1.2em); }
 .tl-months .tl-right { font-weight: bold; border-top: 3px solid @value; }
 @media print { .tl-choose { display: none; } .tl p { min-height: 0; } }
 """
@@ -137,11 +142,11 @@ _PAGE = """\
 <label>the date <select>{forms}</select></label>
 <label>day <input type="range" min="0" max="{last}" step="1" value="0">
 <output>{day}</output></label>
-<label>the language is told <select>{ways}</select></label></div>
+<label>the language is <select>{ways}</select></label></div>
 <p role="status" aria-live="polite">{said}</p>
 <small>what the model reads</small>
 <div class="tl-pieces" aria-hidden="true">{pieces}</div>
-<small>its share for each month; the right one is bold</small>
+<small>its share for each month; the right month is bold and has a green line</small>
 <div class="tl-months" aria-hidden="true">{months}</div>
 </div>
 {script}"""
