@@ -151,7 +151,7 @@ table(counts, ["tables", "different vectors", "signs alone with theirs", "fewest
 # 2. With one length there are none: two letters meet in all eight slices or in none. With eight
 #    lengths there are: `A`, which is 65, and 䀾, 16,381 further on. They meet in the first slice,
 #    and no two letters meet in more than one: the lengths are different primes, so letters that
-#    meet in two slices would be a product of two primes apart, 266.5 million at least, and there
+#    meet in two slices would lie a product of two primes apart, 266.5 million at least, and there
 #    are only 1.1 million code points.
 #
 # </details>
@@ -283,7 +283,7 @@ show(svg(400, 220, drawn), "Twelve letters, a layer of twelve places, three plac
 # </details>
 #
 # Twice the work of pieces, half the work of letters in every layer. And the table of pieces is
-# gone. By the deep place it is $690 / 30 = 23$ units, where a piece takes 12.
+# gone. For each deep place that is $690 / 30 = 23$ units; a piece takes 12.
 
 # %% Count it tags=["fold", "nbval-check-output"]
 from deepdive.models.bert import bert
@@ -456,13 +456,13 @@ table(lines or [["", None, None, None]], ["language", *COLUMNS],
 # %% [markdown]
 # ## Words never seen, letters exchanged
 #
-# Two readers learn from nothing to say what
-# kind of word each word is (noun, verb, adjective and so on, 17 kinds), in English posts, mails and
-# reviews. One reads pieces, from a vocabulary of 4,096 learned on the same text. The other is a
-# small CANINE, with eight tables of 4,096 rows, an eighth as wide, and takes a word's state at its
-# first letter. Each has four layers, 64 wide; two of CANINE's read groups of four letters. Both see
-# the same sentences in the same order, and are tested on three kinds of words: seen in the training
-# text, not seen there, and with one letter exchanged for another.
+# Two readers learn from nothing to say what kind of word each word is (noun, verb, adjective and
+# so on, 17 kinds), in English posts, mails and reviews. One reads pieces, from a vocabulary of
+# 4,096 learned on the same text. The other is a small CANINE, with eight tables of 4,096 rows, an
+# eighth as wide, and takes a word's state at its first letter. Each has four layers, 64 wide; two
+# of CANINE's read groups of four letters. Both see the same sentences in the same order, and are
+# tested on three kinds of words: seen in the training text, not seen there, and with one letter
+# exchanged for another.
 
 # %% Sentences tags=["fold"]
 from random import Random

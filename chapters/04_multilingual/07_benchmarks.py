@@ -181,9 +181,9 @@ language_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
 #
 # How sure is it? Say that the fourth sentence had been an easy one. Then three of the twelve
 # answers change at once, and the average goes from 6/12 to 9/12. What is hard in one language is
-# mostly hard in others, so one more language says less than one more sentence. The line above the
-# ticks says it of the real ones: give or take 3.6, where 4,896 answers to as many sentences would
-# have 1.1. For 3.6 about 430 of those are enough:
+# mostly hard in others, so one more language says less than one more sentence. Of the real test the
+# line above the ticks says: give or take 3.6 points, where answers to 4,896 different sentences
+# would have 1.1. Answers to 430 different sentences would be as sure as these (right times wrong):
 #
 # $$0.824 \cdot 0.176 \cdot 1.96^2 / 0.036^2 \approx 430$$
 
@@ -534,8 +534,8 @@ table(lines, ["language", "against", "difference"],
 
 # %% [markdown] tags=["slide"]
 # In Portuguese the encoder finds 92 % of the test's translations, and the head sorts far worse than
-# on average; these sentences do not tell it from Yoruba. Both are true, for they ask different
-# things.
+# on average: these sentences do not tell Portuguese from Yoruba. Both are true, for they ask
+# different things.
 #
 # To be found, a sentence must be nearer to its partner than all others are. To be sorted, it must
 # lie on the right side of lines that were drawn among English sentences.
