@@ -711,8 +711,7 @@ table(lines or [["", "", None]], ["reader", "points lost [95%]", "weights"],
 # In all three trainings the winner depends on the kind of word. On words that stood in the training
 # text pieces are ahead by 2.8 points. On words that were not seen letters are ahead by 7.0. With a
 # letter exchanged letters are ahead by 21.4: they lose 21.4 points (by chance the same number), and
-# pieces 47.7. Why, was not tested. Likely, a piece that is a whole word falls into others when one
-# letter is exchanged.
+# pieces 47.7. Why, was not tested. Likely, a piece that is a whole word falls into others.
 
 # %% [markdown] tags=["aside"]
 # ## What differs

@@ -159,10 +159,10 @@ language_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
 #
 # </details>
 #
-# So one average hides differences. In 19 of the 24 languages these sentences do not show that own
-# labels would help. In Hungarian, Bengali, Swahili, Yoruba and Portuguese they do, and Yoruba stays
-# at two sentences in three even so. (XLM-R, whose vocabulary the program has and from which its
-# first weights were distilled, never read Yoruba.)
+# In 19 of the 24 languages these sentences do not show that own labels would help. In Hungarian,
+# Bengali, Swahili, Yoruba and Portuguese they do, and Yoruba stays at two sentences in three even
+# so. (XLM-R, whose vocabulary the program has and from which its first weights were distilled,
+# never read Yoruba.)
 
 # %% [markdown] tags=["slide"]
 # ## By hand: twelve answers, four sentences
@@ -296,8 +296,7 @@ table(nine, ["language", *HEAD], formats=whole(*HEAD) | whole("more", sign=True)
 # ## Second test: which part of speech?
 #
 # In **structured prediction** every word gets an answer. The sentences are Parallel Universal
-# Dependencies: the same thousand in about twenty languages, tagged. Here English, French and German
-# are read.
+# Dependencies: the same thousand in about twenty languages, tagged. Three are read here.
 
 # %% A sentence, three times tags=["fold"]
 from deepdive.data.translated import pud
@@ -534,8 +533,7 @@ table(lines, ["language", "against", "difference"],
 
 # %% [markdown] tags=["slide"]
 # In Portuguese the encoder finds 92 % of the test's translations, and the head sorts far worse than
-# on average: these sentences do not tell Portuguese from Yoruba. Both are true, for they ask
-# different things.
+# on average: these sentences do not tell Portuguese from Yoruba.
 #
 # To be found, a sentence must be nearer to its partner than all others are. To be sorted, it must
 # lie on the right side of lines that were drawn among English sentences.
@@ -564,8 +562,7 @@ table(lines, ["language", *HEAD], formats=whole(*HEAD) | whole("difference", sig
 # %% [markdown]
 # ## What the average hides
 #
-# - **Who is low.** Three of the 24 have 59 to 69 %. Neither the average nor that of the others
-#   names them.
+# - **Who is low.** Three of the 24 have 59 to 69 %, and the average names none of them.
 # - **Why.** In Portuguese and Yoruba own labels help (by 14 and 8 points), and the other word in
 #   front does too (by 12 and 6). Both together were not tried.
 # - **Who is not on the list.** Yoruba has no pairs in Tatoeba's test, and no tagged sentences here:
