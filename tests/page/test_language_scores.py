@@ -26,7 +26,7 @@ def test_the_average_by_hand() -> None:
     """Shares of each text over three languages: 2/3, 1, 1/3, 1/3; their mean is 7/12."""
     said = averaged(SCORES)
     assert said.startswith("3 languages: 58.3 % on average, give or take 31.3.")
-    assert "(It would be 27.9 if the 12 answers were" in said
+    assert "(It would be 27.9 if the 12 answers were to as many different" in said
     assert said.endswith("The lowest is Ru, 50.0 %.")
     assert averaged([]).startswith("No language")
     assert averaged(SCORES[:1]).startswith("1 language: 75.0 %")

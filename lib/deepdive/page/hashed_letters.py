@@ -104,6 +104,10 @@ _STYLE = """
 .hl p { margin: .35em 0; min-height: 4.2em; font-variant-numeric: tabular-nums; }
 .hl svg { display: block; margin: .4em 0; font-variant-numeric: tabular-nums; }
 .hl-choose[hidden] { display: none; }
+.hl-key { display: flex; flex-wrap: wrap; gap: .1em 1.2em; }
+.hl-key span { display: flex; gap: .4em; align-items: center; }
+.hl-key i { width: 1.6em; height: 1em; border: 1px solid currentColor; background: @key0f; }
+.hl-key .hl-same { background: @key73; }
 .hl-choose > div { display: flex; flex-wrap: wrap; gap: .4em 1em; margin: .3em 0; }
 .hl-choose label { display: flex; gap: .4em; align-items: center; margin: 0; min-height: 2.4rem; }
 .hl-choose input[type=text] { font: inherit; font-size: 1.2rem; color: inherit; width: 3.2rem;
@@ -129,6 +133,8 @@ _PAGE = """\
 <label><input type="radio" name="{id}" value="apart"> of eight lengths</label></div>
 </div>
 {drawn}
+<div class="hl-key" aria-hidden="true"><span><i class="hl-same"></i>both take the same row</span>
+<span><i></i>each takes a row of its own</span></div>
 <p role="status" aria-live="polite">{told}</p>
 </div>
 {script}"""

@@ -19,7 +19,8 @@ const average = some => {
   const least = some.reduce((low, one) => (share(one) < share(low) ? one : low));
   return `${many} language${many > 1 ? "s" : ""}: ${percent(mean)} % on average, give or take `
     + `${percent(doubt)}. (It would be ${percent(naive)} if the `
-    + `${(n * many).toLocaleString("en-US")} answers were about as many sentences; there are ${n}.) `
+    + `${(n * many).toLocaleString("en-US")} answers were to as many different sentences; `
+    + `there are ${n}.) `
     + `The lowest is ${least.name}, ${percent(share(least))} %.`;
 };
 const count = () => {

@@ -97,8 +97,9 @@ def averaged(scores: Sequence[Score]) -> str:
     least = min(scores, key=lambda score: score.share)
     return (
         f"{many} language{'s' * (many > 1)}: {100 * share:.1f} % on average, give or take "
-        f"{100 * doubt:.1f}. (It would be {100 * naive:.1f} if the {n * many:,} answers were about "
-        f"as many sentences; there are {n}.) The lowest is {least.name}, {100 * least.share:.1f} %."
+        f"{100 * doubt:.1f}. (It would be {100 * naive:.1f} if the {n * many:,} answers were to "
+        f"as many different sentences; there are {n}.) "
+        f"The lowest is {least.name}, {100 * least.share:.1f} %."
     )
 
 
@@ -122,7 +123,7 @@ def _line(i: int, score: Score) -> str:
         f'width:{place["w"]}"></i><i class="ls-own" style="left:{place["o"]}"></i>'
         f'<i class="ls-rival" style="left:{place["r"]}"></i>'
         f'<i class="ls-dot" style="left:{place["d"]}"></i></span>'
-        f"<span>{100 * score.share:.0f}<span class=ls-unit> %</span></span></li>"
+        f"<span>{100 * score.share:.0f}</span></li>"
     )
 
 
@@ -152,6 +153,9 @@ _STYLE = """\
 .ls-rival { width: .5rem; height: .5rem; margin: -.35rem; border-radius: 50%;
   border: .1rem solid @query; }
 .ls-off .ls-track { opacity: .35; }
+.ls-axis { font-size: .85rem; }
+.ls-axis > :nth-child(2) { display: flex; justify-content: space-between; }
+.ls-axis b { font-weight: normal; width: 2.4em; margin: 0 -1.2em; text-align: center; }
 .ls-key { display: flex; flex-wrap: wrap; gap: .1em 1.2em; }
 .ls-key span { display: flex; gap: .4em; align-items: center; }
 .ls-key .ls-track { width: 1.2rem; border: 0; background: none; }
@@ -163,8 +167,7 @@ _STYLE = """\
 .ls p { margin: .5em 0; min-height: 4.2em; }
 .ls-wrong li { border-left: 3px solid @query; padding: .1em .7em; margin: .5em 0; }
 .ls-wrong :is(small, b) { display: block; font-size: .92rem; }
-@media (max-width: 480px) { .ls-all li { grid-template-columns: 7.4rem 1fr 2.2rem; }
-  .ls-unit { display: none; } }
+@media (max-width: 480px) { .ls-all li { grid-template-columns: 7.4rem 1fr 2.2rem; } }
 @media print { .ls-choose { display: none; } .ls p { min-height: 0; } }
 """
 _PAGE = """\
@@ -179,9 +182,10 @@ _PAGE = """\
 <span><span class="ls-track"><i class="ls-span" style="left:0;width:100%"></i></span>its interval
 </span><span><span class="ls-track"><i class="ls-own"></i></span>{own}</span>
 <span><span class="ls-track"><i class="ls-rival"></i></span>{rival}</span></div>
-<ul class="ls-all">{lines}</ul>
-<small>The line goes from 0 to 100 %, with a mark at 50.</small>
-<div class="ls-choose" hidden><label>what went wrong in <select>{options}</select></label></div>
+<ul class="ls-all"><li class="ls-axis" aria-hidden="true"><span></span>
+<span><b>0</b><b>50</b><b>100</b></span><span>%</span></li>{lines}</ul>
+<div class="ls-choose" hidden><label>right in English, wrong in
+<select>{options}</select></label></div>
 <p class="ls-told" aria-live="polite">{told}</p>
 <ul class="ls-wrong">{wrong}</ul>
 </div>
