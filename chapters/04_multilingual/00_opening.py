@@ -4,8 +4,8 @@
 # *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: four names for one country, and no two of them alike.
 # Nobody can label reviews, questions and news in seven thousand languages. What if one model read a
 # hundred of them, were taught a task in one, and did it in the others? Must it be told which
-# language it reads (4.1)? How many pieces does each language get of one vocabulary (4.2)? And what
-# is it, learned in one language, that helps in another (4.9, 4.10)?
+# language it reads (4.1)? How many pieces of one vocabulary does each get (4.2)? And what is it,
+# learned in one language, that helps in another (4.9, 4.10)?
 #
 # <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
 # all its pages together: 3 hours</small>
@@ -42,11 +42,11 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
        for one in locales], caption="one country in eight languages (CLDR's names)")  # fmt: skip
 
 # %% [markdown]
-# Some names did travel: *Alemania* is Spanish, *Almanya* Turkish. A model can use what is written
-# alike. Page 4.9 measures what it does where nothing is.
+# Some names did travel: *Alemania* is Spanish, *Almanya* Turkish. Page 4.9 measures what a model
+# does where no word is shared.
 #
 # The title says a hundred, since the published models read about so many. These pages measure in
-# twenty-four at most: with sentences (sib200), pairs of translations (Tatoeba), questions about
+# twenty-four at most: sentences (sib200), pairs of translations (Tatoeba), questions about
 # paragraphs (XQuAD), and tagged sentences (ud_english_ewt). A page that finds no network and no
 # data falls back on generated text, and says so at its top.
 #
@@ -65,8 +65,7 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | What must match? | 20 |
 # | 4.10 | [One space for all languages?](10_one_space.ipynb) | Where does each language lie? | 20 |
 #
-# The published models stand on these pages: mBERT, XLM and XLM-R on 4.1 and 4.2, the lessons of XLM
-# and others on 4.3, LaBSE on 4.4, mBART on 4.5, CANINE on 4.6, multilingual E5 on 4.7, 4.8 and
-# 4.10. On 4.9 small models of our own are trained.
+# mBERT, XLM and XLM-R stand on 4.1 and 4.2, lessons of XLM and others on 4.3, LaBSE on 4.4, mBART
+# on 4.5, CANINE on 4.6, multilingual E5 on 4.7, 4.8, 4.10, small models of ours on 4.9.
 #
 # After the pages come [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).
