@@ -32,8 +32,7 @@ from deepdive.page.profile import setup
 setup(PROFILE, drive=SAVE_TO_DRIVE)
 
 # %% [markdown]
-# Before a program is tested, one decides what counts as right. Move the two ends of an answer, and
-# watch its score.
+# Before a program is tested, decide what counts as right. Move the two ends and watch the score.
 
 # %% A sentence in five languages tags=["fold"]
 from deepdive.page.answer_ends import Marked, answer_ends
@@ -91,8 +90,8 @@ answer_ends(RIVER)
 # and $F_1 = \frac67$. So a score depends on rules that know the language. MLQA's script (Lewis et
 # al. 2020) has them for seven: it drops articles or other small words in English, Spanish, German,
 # Vietnamese and Arabic, cuts Chinese by character, and takes Hindi as it is. (In Vietnamese blanks
-# part syllables, so that its F1 counts syllables.) In our other languages nothing is dropped, and
-# Thai is cut by character too; that is our choice.
+# part syllables, so that its F1 counts syllables.) Elsewhere we drop nothing, and cut Thai by
+# character too.
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
 from deepdive.evaluate.answers_in import answer_f1_in, words_in
@@ -163,16 +162,16 @@ print("questions in the five folds:", [place.count(k) for k in range(questions.F
 # encoder, multilingual-e5-small, reads each of them for itself and is not trained. Its states after
 # layers 4, 8 and 12 are together 1,152 numbers a piece. Principal component analysis (PCA), made on
 # English paragraphs, narrows them to 96 (`basis`). Only a head of 37,635 weights is learned. It
-# maps the 96 numbers to $d = 48$, and for each piece $c_t$ of the paragraph looks at the pieces
-# $q_s$ of the question:
+# maps them to $d = 48$, and for each piece $c_t$ of the paragraph looks at the pieces $q_s$ of the
+# question:
 #
 # $$\text{found}_t = \sum_s \text{softmax}_s(c_t \cdot q_s / \sqrt{d})\, q_s$$
 #
 # It joins $c_t$, $\text{found}_t$ and nine cosines, three a layer, of the question with the piece
-# and with what stands around it. Two convolutions look a few pieces to the left and right. Then two
-# numbers a piece say how well an answer would begin there, and end there. The answer is the span of
-# at most 20 pieces whose two numbers have the largest sum. The head knows no word of any language:
-# whatever helps it in another one must already be in the encoder's states.
+# and what stands around it. Two convolutions look a few pieces to the left and right. Then two
+# numbers a piece say how well an answer would begin and end there; the span of at most 20 pieces
+# with the largest sum is the answer. The head knows no word of any language: whatever helps it in
+# another one must already be in the encoder's states.
 
 # %% Read, narrow, learn, ask
 from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer
@@ -197,8 +196,8 @@ table([[x, sum(row["exact"][x]) / len(row["questions"]), sum(row["f1"][x]) / len
       f"{held} other")  # fmt: skip
 
 # %% [markdown]
-# So few lessons teach it little. Whole folds were measured in all languages, each with three
-# trainings from other first weights. These are answers from one fold:
+# So few lessons teach it little. Whole folds were measured, each in three trainings from other
+# first weights. Some answers:
 
 # %% The kept runs tags=["fold"]
 from functools import cache
@@ -244,10 +243,8 @@ table(spoken(4), ["language", "question", "right", "said", "F1"], formats={"F1":
       ) if runs and real else "no real answers here"  # fmt: skip
 
 # %% [markdown]
-# The score averages questions, but the questions came in articles of about 25, and those of one
-# article tend to be right or wrong together. An interval therefore draws **articles**.
-#
-# Before you look:
+# The questions came in articles of about 25, and those of one article tend to be right or wrong
+# together. An interval therefore draws **articles**.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -355,19 +352,37 @@ with_alt(figure, "Exact match and F1 of a head taught in English, in twelve lang
          "Chinese and Thai stand apart.")  # fmt: skip
 
 # %% [markdown] tags=["surprise", "slide"]
-# *Bars are 95 % intervals over articles, of the mean of three trainings: they say what other
-# articles would change, not what other trainings would. A cross is the F1 of an answer found
-# without a head, five pieces around the place where the paragraph is most like the question.*
+# *Means of three trainings; bars are 95 % intervals over articles. A cross is the F1 of five pieces
+# around the place where the paragraph is most like the question: an answer without a head.*
 #
-# In every language the head is far above that. Taught in English alone, it keeps, in % of English,
-# from 57 (Turkish) to 85 (Spanish) of exact match. Of F1 it keeps from 69 (Turkish) to 91
-# (Spanish), in the ten languages that are counted by word or syllable.
+# In every language the head is far above the cross. Taught in English alone, it keeps, in % of
+# English, from 57 (Turkish) to 85 (Spanish) of exact match, and of F1, Thai and Chinese aside, from
+# 69 to 91.
 #
-# Thai seems better than English, with 103 in F1. But look at its cross: cut by character, two spans
-# of the same letters nearly always share some. Such an F1 cannot be laid beside one by words. Exact
-# match suffers less from the rules: by it Thai keeps 71 and Chinese 77.
+# Thai seems better than English. But look at its cross: cut by character, two spans of the same
+# letters nearly always share some. Such an F1 cannot be laid beside one by words. Exact match
+# suffers less from the rules: by it Thai keeps 71 and Chinese 77.
 
-# %% Which answers hold in other languages? tags=["surprise", "fold"]
+# %% [markdown] tags=["aside"]
+# ### All numbers, and which answers hold
+
+# %% All questions, by language tags=["fold"]
+head = {"exact match": ".1f", "exact: % of English": ".0f", "F1": ".1f", "F1: % of English": ".0f",
+        "F1 without a head": ".1f"}  # fmt: skip
+table([[XQUAD[x], *lines[x]] for x in sorted(at, key=at.get, reverse=True)],
+      ["language", *head], formats=head,
+      caption="learned in English; 95 % over articles") if runs else "nothing is kept"  # fmt: skip
+
+# %% Questions drawn, or articles? tags=["fold"]
+draws = {"questions": bootstrap, "articles": over_articles}
+table([[name, draw(mean_score("en", "f1"))] for name, draw in draws.items() if runs],
+      ["drawn", "F1 in English"],
+      formats={"F1 in English": ".2f"}) if runs else "nothing is kept"  # fmt: skip
+
+# %% [markdown]
+# The interval over articles is a little wider, and the honest one: users bring other articles.
+
+# %% Which answers hold in other languages? tags=["fold"]
 both_right = []
 if runs:
     known = scored("en", "en", "exact") == 100
@@ -388,31 +403,12 @@ table(both_right, ["language", "right here too", "%", "right here, wrong in Engl
 # in another order, a head has only 78 or 79 of them right in English itself. The rest may be how an
 # answer happens to be worded there.
 
-# %% [markdown] tags=["aside"]
-# ### All numbers, and what is drawn for an interval
-
-# %% All questions, by language tags=["fold"]
-head = {"exact match": ".1f", "exact: % of English": ".0f", "F1": ".1f", "F1: % of English": ".0f",
-        "F1 without a head": ".1f"}  # fmt: skip
-table([[XQUAD[x], *lines[x]] for x in sorted(at, key=at.get, reverse=True)],
-      ["language", *head], formats=head,
-      caption="learned in English; 95 % over articles") if runs else "nothing is kept"  # fmt: skip
-
-# %% Questions drawn, or articles? tags=["fold"]
-draws = {"questions": bootstrap, "articles": over_articles}
-table([[name, draw(mean_score("en", "f1"))] for name, draw in draws.items() if runs],
-      ["drawn", "F1 in English"],
-      formats={"F1 in English": ".2f"}) if runs else "nothing is kept"  # fmt: skip
-
-# %% [markdown]
-# The interval over articles is a little wider, and the honest one: users bring other articles.
-
 # %% [markdown]
 # ## Beside numbers of others
 #
-# Models of others were asked the same questions. They learned from all 87,599 questions of SQuAD,
-# with all their weights. *Translate-test* turns each question and paragraph into English by machine
-# and asks a model that knows English only, BERT-large.
+# Others asked the same questions of models that learned from all 87,599 questions of SQuAD, with
+# all their weights. *Translate-test* is BERT-large, which reads English only: question and
+# paragraph are put into English by machine first.
 
 # %% XQuAD's numbers tags=["fold"]
 SEVEN = ("en", "es", "de", "ar", "hi", "vi", "zh")
@@ -448,14 +444,13 @@ table([[f"{name}, {what}", *kept_of(cells, k)] for k, what in enumerate(("F1", "
 
 # %% [markdown] tags=["slide"]
 # In % of English, the small head keeps 81 of its F1 in Hindi, mBERT 71 and XLM-R Large 89; in
-# Arabic, German and Vietnamese it stands between the two as well. That does not say which encoder
-# is better. The bases differ: ours had a hundredth of the lessons, and a low English score may
-# leave less to lose. Nor is more than our head taught in English alone. mBERT and XLM-R never saw a
-# translation. Our encoder did, and it was shown questions beside their paragraphs: SQuAD's, but
-# also Chinese ones (DuReader) and those of many languages (Mr. TyDi, MIRACL; Wang et al. 2024).
+# Arabic, German and Vietnamese too it stands between the two. That does not say which encoder is
+# better. Ours had a hundredth of the lessons, and a low English score may leave less to lose. And
+# while mBERT and XLM-R never saw a translation, our encoder did, and questions beside their
+# paragraphs: SQuAD's, and those of other languages (DuReader, Mr. TyDi, MIRACL; Wang et al. 2024).
 #
 # Translate-test needs no multilingual encoder. Here it is better than mBERT in all six languages,
-# and in Arabic and Chinese better than XLM-R Large, too. (Its authors warn that it left out some
+# and in Arabic and Chinese better than XLM-R Large. (Its authors warn that it left out some
 # questions, fewer than 3 %.)
 
 # %% [markdown] tags=["aside"]
@@ -712,18 +707,16 @@ print("both answers hold")
 # questions. What is learned and what is asked must not share an article, in any language.
 #
 # So how many of the visitor's answers are right? By this small head, of a hundred Vietnamese
-# questions about articles that it has never seen, 22 are right to the word (20 to 25, as the
-# articles fall), where 32 are in English. Of a hundred Chinese ones 24 or 25 are (22 to 27). What
-# is right in Chinese, where no blanks part the words, a rule decides: it is counted by characters,
-# so that its F1 tells only beside others counted so, and exact match is what one compares.
+# questions 22 are right to the word (20 to 25, as the articles fall), where 32 are in English. Of a
+# hundred Chinese ones 24 or 25 are (22 to 27); a rule that counts characters decides what is right
+# there.
 #
 # ## Further reading
 #
 # - Lewis et al. (2020), *MLQA: Evaluating Cross-lingual Extractive Question Answering*: the rules
 #   and the table.
 # - Artetxe et al. (2020), *On the Cross-lingual Transferability of Monolingual Representations*:
-#   where XQuAD is from; the numbers of mBERT, XLM-R Large and translate-test stand with its files,
-#   and come from Hu et al. (2020), *XTREME*.
+#   XQuAD. The numbers of others are in its files; see Hu et al. (2020), *XTREME*.
 # - Rajpurkar et al. (2016), *SQuAD: 100,000+ Questions for Machine Comprehension of Text*.
 # - Wang et al. (2024), *Multilingual E5 Text Embeddings: A Technical Report*: the encoder.
 #
