@@ -167,11 +167,11 @@ print("questions in the five folds:", [place.count(k) for k in range(questions.F
 #
 # $$\text{found}_t = \sum_s \text{softmax}_s(c_t \cdot q_s / \sqrt{d})\, q_s$$
 #
-# It joins $c_t$, $\text{found}_t$ and nine cosines, three a layer, of the question with the piece
-# and what stands around it. Two convolutions look a few pieces to the left and right. Then two
-# numbers a piece say how well an answer would begin and end there; the span of at most 20 pieces
-# with the largest sum is the answer. The head knows no word of any language: whatever helps it in
-# another one must already be in the encoder's states.
+# It joins $c_t$, $\text{found}_t$, two products of $c_t$ with what the question says, and nine
+# cosines, three a layer, of the question with the piece and what stands around it. Two convolutions
+# look a few pieces to the left and right. Then two numbers a piece say how well an answer would
+# begin and end there; the span of at most 20 pieces with the largest sum is the answer. The head
+# knows no word of any language: whatever helps in another must already be in the encoder's states.
 
 # %% Read, narrow, learn, ask
 from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer

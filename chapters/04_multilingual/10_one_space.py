@@ -161,8 +161,8 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
 #
 # $$\cos \varphi \sum (a_x b_x + a_y b_y) + \sin \varphi \sum (a_x b_y - a_y b_x)$$
 #
-# The first sum is $0 + 0 + 0$, the second $-5 - 5 - 2 = -12$. So it is largest, 12, at $\varphi =
-# -90°$, a quarter to the right: $(x, y) \to (y, -x)$. It puts $(1, 2)$ on $(2, -1)$, $(-2, -1)$ on
+# The first sum is $0 + 0 + 0$, the second $-5 - 5 - 2 = -12$. The whole is largest, 12, at
+# $\varphi = -90°$, a quarter to the right: $(x, y) \to (y, -x)$. It puts $(1, 2)$ on $(2, -1)$, $(-2, -1)$ on
 # $(-1, 2)$ and $(1, -1)$ on $(-1, -1)$. All three are found.
 #
 # With 384 directions the two sums become a matrix, $A^T B$, and the turn is read off its singular
