@@ -162,8 +162,8 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
 # $$\cos \varphi \sum (a_x b_x + a_y b_y) + \sin \varphi \sum (a_x b_y - a_y b_x)$$
 #
 # The first sum is $0 + 0 + 0$, the second $-5 - 5 - 2 = -12$. The whole is largest, 12, at
-# $\varphi = -90°$, a quarter to the right: $(x, y) \to (y, -x)$. It puts $(1, 2)$ on $(2, -1)$, $(-2, -1)$ on
-# $(-1, 2)$ and $(1, -1)$ on $(-1, -1)$. All three are found.
+# $\varphi = -90°$, a quarter to the right: $(x, y) \to (y, -x)$. It puts $(1, 2)$ on $(2, -1)$,
+# $(-2, -1)$ on $(-1, 2)$ and $(1, -1)$ on $(-1, -1)$. All three are found.
 #
 # With 384 directions the two sums become a matrix, $A^T B$, and the turn is read off its singular
 # value decomposition, $A^T B = U S V^T$: it is $W = U V^T$. (The **orthogonal Procrustes problem**;
@@ -610,7 +610,7 @@ table([[SIB200[one], *(entering[way][k] for way in entering)] for k, one in enum
 # the pairs say what the means and the turn are, the other half is tested, both ways.
 
 
-# %% Thirteen languages tags=["fold"]
+# %% Found, and gained tags=["fold"]
 def gain(code, way, less):
     """More found of 100, both ways together; a paired interval."""
     return bootstrap(sum(of("tatoeba", code, f"{to} {way}") - of("tatoeba", code, f"{to} {less}")
@@ -626,6 +626,7 @@ def as_they_are(code):
     return bootstrap((of("tatoeba", code, "to ") + of("tatoeba", code, "from ")) / 2)
 
 
+# %% Thirteen languages tags=["fold"]
 NAMES = dict(zip(CODES, ("French", "German", "Spanish", "Russian", "Greek", "Turkish", "Arabic",
                          "Hindi", "Bengali", "Swahili", "Chinese", "Japanese", "Finnish"),
                  strict=True)) | {"all": "all 13"}  # fmt: skip
