@@ -168,9 +168,9 @@ print(f"{len(train):,} pairs to learn from, {len(test)} to test; for example", *
 
 # %% Lines that were seen, and what words cost without a context tags=["fold"]
 seen = [{tuple(both[k]) for both in train} for k in (0, 1)]
-shared = sum(any(tuple(both[k]) in seen[k] for k in (0, 1)) for both in test)
-print(f"{shared} of {len(test)} pairs of the test share a line with one to learn from; "
-      f"{sum(both in train for both in test)} share both lines")  # fmt: skip
+fresh = [both for both in test if not any(tuple(both[k]) in seen[k] for k in (0, 1))]
+print(f"of {len(test)} pairs of the test {sum(both in train for both in test)} stand among those to "
+      f"learn from;\n{len(test) - len(fresh)} have a line of one of those")  # fmt: skip
 
 counts = [Counter(w for both in train for w in both[k]) for k in (0, 1)]
 asked = [(k, w) for both in test for k in (0, 1) for w in both[k]]
@@ -351,10 +351,10 @@ print(len(partners), "pairs, such as", ", ".join(f"{names[0][x]} {names[1][y]}"
       for x, y in partners[5:12].tolist()))  # fmt: skip
 
 
-def words_found(net):
+def words_found(net, means_off=True):
     """The share of words whose row is nearest to their partner's of all in the other language."""
     table = net.bert.embeddings.tokens.weight.detach()
-    english, french = (rows - rows.mean(0) for rows in (table[2:302], table[302:602]))
+    english, french = (rows - means_off * rows.mean(0) for rows in (table[2:302], table[302:602]))
     near = torch.nn.functional.normalize(english, dim=-1)
     near = near @ torch.nn.functional.normalize(french, dim=-1).T
     x, y = partners.T - torch.tensor([[2], [302]])
@@ -372,7 +372,8 @@ def measure(lesson, seed, steps):
     net, losses = taught(lesson, seed, steps)
     curve = torch.tensor(losses).split(max(1, steps // 30))
     found = {"bits": judged(lesson, net, test), "one line": judged("masked", net, test),
-             "another's": judged(lesson, net, turned), "words": words_found(net)}  # fmt: skip
+             "another's": judged(lesson, net, turned), "new lines": judged(lesson, net, fresh),
+             "words": words_found(net), "words, means on": words_found(net, False)}  # fmt: skip
     return {k: round(v, 4) for k, v in found.items()} | {
         "curve": [round(float(part.mean()), 3) for part in curve]}  # fmt: skip
 
