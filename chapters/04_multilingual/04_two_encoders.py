@@ -2,9 +2,9 @@
 # # Two encoders, one place
 #
 # *Tu es veinarde.* Somewhere among a thousand English sentences stands its translation, *You're in
-# luck*: in French a lucky person has *veine*, which is also a vein. Whoever reads it beside each of
-# the thousand will find the pair. But with a million sentences on each side that is a million times
-# a million readings. **How can a sentence and its translation be made to lie at one place, and how
+# luck*: in French a lucky person has *veine*, a vein. Whoever reads it beside each of the thousand
+# will find the pair. But a million sentences on each side are a million times a million readings.
+# **How can a sentence and its translation be made to lie at one place, and how
 # do you then find translations in a heap?**
 #
 # <small>Book 4.1.3 · before this page: [one vector for a sentence](../03_bert/11_sentences.ipynb),
@@ -43,17 +43,16 @@ pull_and_rank(PAIRS, seed=532)
 
 # %% [markdown]
 # *Dots: English, diamonds: French, a number for each pair. A point is the direction of a sentence's
-# own arrow plus one arrow that all have in common. The table: the cosine of each sentence (row)
-# with each translation (column); a cell is filled by its share of the row, and the largest of a row
-# is framed, green where it is the right one, orange where it is wrong. Drag a point, or choose it
-# below and turn it. Cosines are multiplied by the scale (1 over the temperature) before the
-# softmax.*
+# own arrow plus one arrow that all have in common. The table: cosines of sentences (rows) with
+# translations (columns); a cell is filled by its share of the row; a row's largest is framed, green
+# where it is right, orange where wrong. Drag a point, or choose it below and turn it. Cosines are
+# multiplied by the scale (1 over the temperature) before the softmax.*
 #
 # 1. Press *pull: 20 steps* twice. Each step brings both ends of every line nearer to each other.
 #    Where do the six pairs end?
 # 2. *Begin again*, and press *rank: 20 steps* a few times. What is different, and why?
-# 3. Choose two pairs in the batch, begin again, and rank. Then bring the others back. Which of them
-#    has learned anything?
+# 3. Choose two pairs in the batch, begin again, and rank. Then bring the others back. Which have
+#    learned anything?
 #
 # <details><summary>Answers to the three tasks</summary>
 #
@@ -82,14 +81,13 @@ pull_and_rank(PAIRS, seed=532)
 # well.
 #
 # Now read down. Column *b* is 5, 5, 5: of the three sentences none is nearer to *b* than another.
-# Its sentence has a third of the column, $\log_2 3 = 1.58$ bits. (In the columns *a* and *c* it has
-# 64 of 112, which costs 0.81 bits.) A translation that is near everything is called a **hub**. Here
-# each right answer is the largest of its row, so that no row shows the hub, but its column does. So
-# both are counted: 1 bit by rows and, on average, 1.07 by columns, together 2.07.
+# Its sentence has a third of the column, $\log_2 3 = 1.58$ bits. (Columns *a* and *c*: 64 of 112,
+# 0.81 bits.) A translation that is near everything is called a **hub**. Here no row shows it, since
+# each right answer is the largest of its row, but its column does. So both are counted: 1 bit by
+# rows and 1.07 by columns, on average, are 2.07.
 #
 # And a **margin**: before the softmax, a tenth is taken from each right answer. Row *A* now has 32,
-# 32, 32, a third, 1.58 bits. What was right by a tenth is not right enough; it goes on teaching
-# until it is right by more.
+# 32, 32, a third, 1.58 bits. What was right by a tenth goes on teaching until it is right by more.
 
 # %% Check the sums tags=["nbval-check-output", "fold"]
 import torch
@@ -109,18 +107,17 @@ for name, scores in (("rows", tenths), ("columns", tenths.T), ("rows, margin", l
 assert bits(tenths) == [1, 1, 1]
 
 # %% LaBSE's loss [markdown] tags=["slide"]
-# So LaBSE was trained, an encoder for sentences of 109 languages (Feng et al. 2022). Its loss is
-# called *translation ranking*. With $u_i$ and $v_j$ the vectors of sentences and translations in a
-# batch of $n$ pairs, a margin $m = 0.3$ and a scale $\gamma$, on this page $\gamma = 20$:
+# This is *translation ranking*, the loss of LaBSE, an encoder for 109 languages (Feng et al. 2022).
+# With $u_i$ and $v_j$ the vectors of sentences and translations in a batch of $n$ pairs, a margin
+# $m = 0.3$ and a scale $\gamma$, on this page $\gamma = 20$:
 #
 # $$s_{ij} = \gamma \cdot (\cos(u_i, v_j) - m\,[i = j])$$
 #
 # $$\text{loss} = -\frac1n \sum_i \Big( \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
 # \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}} \Big)$$
 #
-# Here $[i = j]$ is 1 for a sentence and its own translation, else 0. (By hand it was $\gamma =
-# 10 \ln 2 = 6.9$.) The wrong answers cost nothing: they are the batch's other translations. Each
-# sentence is read once, alone, and compared with all.
+# Here $[i = j]$ is 1 where $i = j$, else 0. (By hand: $\gamma = 10 \ln 2 = 6.9$.) The wrong answers
+# cost nothing: each sentence is read once, alone, and compared with all translations of the batch.
 
 # %% The library's loss is the same sum tags=["fold"]
 from math import log
@@ -142,11 +139,11 @@ for m in (0.0, 0.1):
 # %% [markdown]
 # ## Real pairs
 #
-# The pairs to learn from are English and French, from Tatoeba. The thousand pairs to be found are
-# the test of retrieval that was published with LASER, an encoder for 93 languages; no sentence of
-# theirs stands among those learned from. The two encoders of the title are one net, as in mUSE,
-# Google's encoder for sixteen languages: it reads both with the same weights, and is not told which
-# is which. Ours is small: one layer, 64 numbers wide, one vocabulary.
+# We learn from English and French pairs of Tatoeba. To be found are the thousand pairs of the test
+# that came with LASER, an encoder for 93 languages; none of their sentences is learned from. The
+# two encoders of the title are one net, as in mUSE, Google's encoder for sixteen languages: it
+# reads both with the same weights, and is not told which is which. Ours is small: one layer, 64
+# numbers wide, one vocabulary.
 
 # %% The pairs tags=["fold"]
 import random
@@ -307,7 +304,7 @@ if profile() == "experiment":
 # ## Pulled, or ranked
 #
 # Here, on this machine: one encoder that is only pulled, by the squared distance of a pair's
-# vectors, and one that ranks with LaBSE's margin. The same first weights, the same batches of 128.
+# vectors, and one that ranks with LaBSE's margin, from the same first weights and batches of 128.
 
 # %% Train both, briefly tags=["fold"]
 from deepdive.page.tables import table
@@ -335,15 +332,14 @@ table([[kind, live[kind][1][0], live[kind][1][-1], results[kind]["pairs"], resul
 # %% [markdown]
 # The squared distance falls to nearly nothing, and few translations are found: 4.1%, by chance
 # 0.1%. The loss has a solution that needs no knowledge of either language: the same vector for
-# every sentence. The encoder is said to have **collapsed**. Something must keep sentences apart,
-# and in ranking that is what the wrong answers are for.
+# every sentence. The encoder has **collapsed**. Something must keep sentences apart; in ranking the
+# wrong answers do.
 #
 # ## How many wrong answers?
 #
-# A batch of 128 pairs gives each sentence 127 wrong answers. Now let a step have the same 128
-# pairs, but cut them into groups, and rank within a group only. Groups of 16 leave each sentence 15
-# wrong answers, groups of 2 a single one. Nothing else changes. These runs, of 400 steps and three
-# seeds, were made beforehand.
+# A batch of 128 pairs gives each sentence 127 wrong answers. Now cut the same 128 pairs into groups,
+# and rank within a group only. Groups of 16 leave each sentence 15 wrong answers, groups of 2 a
+# single one. These runs, of 400 steps and three seeds, were made beforehand.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -426,12 +422,12 @@ with_alt(figure, f"With {', '.join(COUNTS)} wrong answers: percent found {means[
          f"of any two sentences {means[1]}.")  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# *A dot is a seed, the number beside it their mean. Found: among 1,000; below: the mean cosine of
-# any two sentences.*
+# *Each dot is a seed, the number their mean. Found: among 1,000. Below: mean cosine of any two
+# sentences.*
 #
-# In each seed more wrong answers find more. A single one is enough to keep the encoder from
-# collapsing: any two sentences then have a cosine of 0.30 on average, and not of 1. Drawn at random
-# it is presumably easy, and soon tells the encoder nothing new; among 127 a hard one is likelier.
+# In each seed more wrong answers find more. A single one keeps the encoder from collapsing: any two
+# sentences have a cosine of 0.30 on average, not of 1. Drawn at random it is presumably easy, and
+# soon tells nothing new; among 127 a hard one is likelier.
 
 # %% [markdown]
 # ## Margin, both ways, scale
@@ -469,23 +465,21 @@ table([[name, *gains(kind, less)] for name, kind, less in CHANGES], ["change", *
 # ## A heap
 #
 # A test of retrieval promises that the translation is there. A heap does not. Take 750 of the
-# English and 750 of the French sentences, so that 500 have their partner in the heap and a third of
-# each side has none. For every English sentence propose the best French one, sort the 750 proposals
-# by their score, and keep the first 500. How many of these are translations?
+# English and 750 of the French sentences, so that 500 have their partner in the heap. For every
+# English sentence propose the best French one, sort the 750 proposals by their score, and keep the
+# first 500. How many of these are translations?
 #
-# Now scores of different rows are compared with each other. A short sentence of frequent words may
-# be near everything, propose with a high cosine and be wrong. Artetxe and Schwenk (2019) divide: a
-# cosine over the mean cosine that the two sentences have with their neighbours, near$(i)$: the four
-# nearest sentences *of the other language*, in the heap.
+# A short sentence of frequent words may be near everything, propose with a high cosine and be
+# wrong. Artetxe and Schwenk (2019) divide the cosine by what is usual for the two: their mean cosine
+# with $\text{near}(i)$, the four nearest sentences *of the other language* in the heap.
 #
 # $$\text{score}_{ij} = \frac{c_{ij}}
 # {\frac12 \big(\frac14 \sum_{k \in \text{near}(i)} c_{ik} +
 # \frac14 \sum_{k \in \text{near}(j)} c_{kj}\big)}$$
 #
-# In words: is this one nearer than others usually are? Say *I see* proposes *d'accord* with a
-# cosine of 0.8, and both have neighbours at 0.8 on average: the ratio is 1. *You're in luck*
-# proposes *tu es veinarde* with 0.6 only, but their neighbours lie at 0.5 and 0.3: the ratio is
-# 1.5, and puts this pair first. (`ratio_scores`; no training, four lines.)
+# Say *I see* proposes *d'accord* with a cosine of 0.8, and the neighbours of both lie at 0.8: the
+# ratio is 1. *You're in luck* proposes *tu es veinarde* with 0.6, but their neighbours lie at 0.5
+# and 0.3: 1.5, and this pair comes first. (`ratio_scores`; no training, four lines.)
 
 # %% tags=["fold"]
 predict(
@@ -522,11 +516,11 @@ table([[f"{name}, {score}", *heap(kind, by)]
       caption="right among the first 500 proposals of 750")  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# In each seed the ratio brings 3 to 5 points, about as many as the margin, with no training at all;
-# in one seed it is ahead of the margin, in two behind. Both together bring most.
+# In each seed the ratio brings 3 to 5 points, about as many as the margin: in one seed it is ahead,
+# in two behind. Both together bring most.
 #
-# Neighbours must come from the heap alone. Taken from all thousand sentences they would include the
-# partners that the heap does not have: the score would know more than the test tells.
+# Neighbours must come from the heap alone: all thousand sentences would betray partners that it
+# lacks.
 
 # %% [markdown] tags=["aside"]
 # ## Where to cut
@@ -764,8 +758,8 @@ print("both answers hold")
 # %% [markdown]
 # ## Tu es veinarde
 #
-# Does the encoder that was trained above, for 200 steps, find the pair of the first screen? It is
-# one of the thousand of the test.
+# Do the encoders that were trained above, for 200 steps, find the first screen's pair among the
+# thousand?
 
 # %% Ask for the opening's sentence tags=["fold"]
 own, asked = next((pair for pair in test if pair[1].startswith("tu es veinarde")), test[0])
@@ -782,17 +776,16 @@ for kind in ("squared", "margin"):
 # ## In three sentences
 #
 # Two texts of one meaning get vectors at one place when the one must find the other among many, by
-# rows and by columns; to pull pairs together alone has an empty solution, and finds it. The other
-# pairs of the batch are wrong answers for nothing; with more of them, or with a margin, more
-# translations are found. In a heap a score should mean the same for every sentence, and the ratio
-# to the neighbours comes nearer to that without any training.
+# rows and by columns; to pull pairs together alone has an empty solution, and finds it. The batch's
+# other pairs are wrong answers for nothing; with more of them, or a margin, more translations are
+# found. In a heap, where scores of different sentences are compared, the ratio to the neighbours
+# helps without any training.
 #
 # So a sentence and its translation are made to lie at one place by asking each for the other among
-# many, both ways; the wrong answers see to it that the place is not the same for all. In a heap one
-# then asks whether two sentences are nearer to each other than either usually is to others: our
-# heap had 750 on each side, and what becomes of it with millions was not measured. After 200 steps
-# of ranking *tu es veinarde* has *you're in luck* as the nearest of a thousand; after 200 steps of
-# pulling it has not.
+# many, both ways; the wrong answers keep the place from being the same for all. In a heap one asks
+# whether two sentences are nearer to each other than either usually is to others (ours had 750 on
+# each side; millions were not tried). After 200 steps of ranking *tu es veinarde* has *you're in
+# luck* as the nearest of a thousand; after 200 steps of pulling it has not.
 #
 # ## Further reading
 #
