@@ -9,7 +9,7 @@
 #
 # <small>Before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
 # [masks](../02_transformer/07_masks.ipynb) · 20 min to read · a laptop is enough; the longer runs
-# were made beforehand, and their results are loaded</small>
+# were made beforehand</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -117,8 +117,8 @@ two_lines(LESSONS, first=1)
 # \tfrac{14}{8} = 1.75 \text{ bits.}$$
 #
 # With its translation in sight the gap costs a perfect model 0 bits. But the translation lesson
-# hides words in both lines. Say it hides one word in four (below it will be one in seven): then
-# *lait* is gone one time in four, and a gap costs
+# hides words in both lines. Say it hides one word in four: then *lait* is gone one time in four,
+# and a gap costs
 #
 # $$\tfrac14 \cdot 1.75 + \tfrac34 \cdot 0 \approx 0.44 \text{ bits.}$$
 #
@@ -218,7 +218,7 @@ moved = [(a, train[(i + 1) % len(train)][1]) for i, (a, _) in enumerate(train)]
 doubtful = joined(train + moved)  # true pairs, then wrong ones
 
 # %% [markdown]
-# And this is all that makes three lessons of it:
+# All that makes three lessons of it:
 
 
 # %% Three lessons
@@ -307,13 +307,13 @@ table([[lesson, *(bits_of[lesson, s] for s in SEEDS)] for lesson in ("masked", "
       f"{by_share:.2f}; one to whom all are equally likely: {even:.2f}")  # fmt: skip
 
 # %% [markdown]
-# In each of the three seeds the gaps of the second lesson cost less.
+# In each seed the gaps of the second lesson cost less.
 #
 # ## A wrong translation
 #
-# After five times as many steps, 1,500, the lessons are further apart. Those runs, three seeds of
-# each lesson, were made beforehand. Now take a model that has learned with translations, and put
-# the French line of *another* pair beside each English sentence.
+# After 1,500 steps, in runs that were made beforehand, the lessons are further apart. Now take a
+# model that has learned with translations, and put the French line of *another* pair beside each
+# English sentence.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -427,15 +427,17 @@ table([[kind, spread(of(kind, "new lines"))] for kind in KINDS], ["lesson", "as 
       )  # fmt: skip
 
 # %% [markdown]
-# *"Its line alone": each gap sees its own line, whatever the lesson was.*
+# *"Its line alone": the mask of the first lesson, which the other two never met in training. Gaps
+# of both lines count; the last column draws them anew, so that even its first row differs a
+# little.*
 #
-# The lesson with translations costs least, in each of the three seeds. Nothing but the mask
-# differs, so it is the other line that helps. Beside another's translation the same model pays more
-# than twice what the model of one line pays: a wrong line is worse for it than none. And a gap that
-# may look at nothing *but* the translation costs nearly as little as one that sees its own line.
+# The lesson with translations costs least in each seed. In training only the mask differed, so it
+# is the other line that helps, and not by memory alone: this lesson also leads where no line was
+# learned from. Beside another's line the same model pays 7.00 bits, with no line beside it 4.42: a
+# wrong line is worse for it than none, and worse than no context at all (6.64). And a gap that may
+# look at nothing *but* the translation costs nearly as little as one that sees its own line.
 #
-# Can doubt be taught? Put another pair's line behind one in five sentences, in training, without
-# saying where:
+# Can doubt be taught? In training, put another pair's line behind one sentence in five:
 
 # %% A lesson in doubt tags=["surprise", "fold"]
 doubts = of("doubt", "bits") or of("translation", "bits")  # away from the checkout there are none
@@ -454,18 +456,17 @@ table([["only true ones", *(spread(of("translation", what)) for what in ("bits",
       caption="bits for a gap: mean (lowest to highest of three seeds)")  # fmt: skip
 
 # %% [markdown]
-# Over half a bit more beside a true line, three and a half less beside a wrong one, where it still
-# pays more than the model of one line.
+# The wrong lines in training have a price: beside a true line a gap now costs HALF more. Beside a
+# wrong one it costs THREE less, though still more than the model of one line pays.
 
 # %% [markdown]
 # ## Milk and lait
 #
 # Every word has a row in the table of embeddings, whatever its language. Is the row of *milk* near
-# the row of *lait*? These two are too rare here, so others stand in for them: words that stand
-# together in 10 pairs of sentences or more, and are each other's best partner by $2 n / (n_1 +
-# n_2)$, above $\frac12$, where $n$ pairs have both words, $n_1$ and $n_2$ the one and the other. A
-# word written alike, as *boston*, has two rows, one in each language. Each language's mean row is
-# taken off; then we ask for the nearest row of the other language (`words_found`).
+# the row of *lait*? These two are too rare here, so others stand in for them: words that are each
+# other's best partner, in at least 10 pairs of sentences, and oftener together than apart (Dice's
+# share, above $\frac12$). A word written alike, as *boston*, has a row in each language. Each
+# language's mean row is taken off; then we ask for the nearest row of the other language.
 
 # %% tags=["fold"]
 predict(
@@ -495,11 +496,11 @@ table([*rows, ["by chance", *[f"{100 / 300:.1f}"] * 2]], ["lesson", "means off",
 # *Asked from both sides: the nearest French row for the English word, and the other way round.*
 #
 # Where both lines were read as one text, about one word in five has its partner's row as the
-# nearest. From the other two lessons it is about one in twenty, by chance one in three hundred. In
-# each of the three seeds the lesson of both lines is first, perhaps since there every word looks at
-# words of both languages through the same matrices, so that it pays to be like one's partner. In
-# *look across* only gaps cross over. They can learn that the row of *lait* leads to the guess
-# *milk*, whatever the two rows look like.
+# nearest. From the other two lessons it is about one in twenty. In each seed the lesson of both
+# lines is first, perhaps since there every word looks at words of both languages through the same
+# matrices, so that it pays to be like one's partner. In *look across* only gaps cross over. They
+# can learn that the row of *lait* leads to the guess *milk*, whatever the two rows look like.
+# Taking the means off brings three words of a hundred in the second lesson, and changes no order.
 
 # %% Losses on the way tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
@@ -524,10 +525,9 @@ with_alt(figure, "Bits for a gap in training against steps, three seeds of three
          "begin alike; then the lesson with both lines is the lowest.")  # fmt: skip
 
 # %% [markdown]
-# *Bits in training: lines are means over three seeds, bands go from the lowest to the highest.* For
-# the first hundred steps the lessons hardly differ, perhaps since a translation is worth nothing to
-# a model that knows no word of it. Then the lesson of both lines pulls away. The other two stay
-# together.
+# *Lines are means over three seeds, bands go from the lowest to the highest.* For the first hundred
+# steps the lessons hardly differ, perhaps since a translation is worth nothing to a model that
+# knows no word of it. Then the lesson of both lines pulls away.
 
 # %% [markdown] tags=["aside"]
 # ## Common mistake: words that look everywhere
@@ -682,15 +682,13 @@ print("both answers hold")
 # ## In three sentences
 #
 # A translation beside a sentence is a second way to fill its gaps, which our models learned to
-# take. The same words and gaps make three lessons, by who may look at whom, so these can be
-# compared. A model whose second lines were never wrong is led astray by a wrong one, and some wrong
-# ones in training take most of the harm away.
+# take. Lessons that differ only in who may look at whom can be compared. A model whose second lines
+# were never wrong is led astray by a wrong one; some wrong ones in training take most of the harm
+# away, for half a bit beside the true ones.
 #
-# So from which lesson does a model learn that words like *milk* and *lait* (in their place 134
-# other pairs) belong together? Of the eight, three were measured. Both that let a gap see the other
-# line teach it to fill the gap by it: in *look across*, with nothing else to go by, nearly as
-# cheaply as by its neighbours. Rows that lie together came above all from the lesson in which all
-# may look at all, and even there not for four words in five.
+# So from the lesson in which all may look at all a model learns best, of the three measured, that
+# words like *milk* and *lait* (in their place 134 other pairs) belong together: its gaps cost
+# least, and its rows lie together most often, though even there not for four words in five.
 #
 # ## Further reading
 #

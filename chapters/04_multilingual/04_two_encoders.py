@@ -337,9 +337,9 @@ table([[kind, live[kind][1][0], live[kind][1][-1], results[kind]["pairs"], resul
 #
 # ## How many wrong answers?
 #
-# A batch of 128 pairs gives each sentence 127 wrong answers. Now cut the same 128 pairs into groups,
-# and rank within a group only. Groups of 16 leave each sentence 15 wrong answers, groups of 2 a
-# single one. These runs, of 400 steps and three seeds, were made beforehand.
+# A batch of 128 pairs gives each sentence 127 wrong answers. Now cut the same 128 pairs into
+# groups, and rank within a group only. Groups of 16 leave each sentence 15 wrong answers, groups of
+# 2 a single one. These runs, of 400 steps and three seeds, were made beforehand.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -470,8 +470,8 @@ table([[name, *gains(kind, less)] for name, kind, less in CHANGES], ["change", *
 # first 500. How many of these are translations?
 #
 # A short sentence of frequent words may be near everything, propose with a high cosine and be
-# wrong. Artetxe and Schwenk (2019) divide the cosine by what is usual for the two: their mean cosine
-# with $\text{near}(i)$, the four nearest sentences *of the other language* in the heap.
+# wrong. Artetxe and Schwenk (2019) divide the cosine by what is usual for the two: their mean
+# cosine with $\text{near}(i)$, the four nearest sentences *of the other language* in the heap.
 #
 # $$\text{score}_{ij} = \frac{c_{ij}}
 # {\frac12 \big(\frac14 \sum_{k \in \text{near}(i)} c_{ik} +
