@@ -401,7 +401,7 @@ from matplotlib.figure import Figure
 from deepdive.page.palette import ROLES
 from deepdive.page.plotting import with_alt
 
-COUNTS = {"0, pulled": "squared", "1": "1 wrong", "15": "15 wrong", "127": "rank"}
+COUNTS = {"0 (pulled)": "squared", "1": "1 wrong", "15": "15 wrong", "127": "rank"}
 orders = [each_seed(kind) for kind in COUNTS.values()]
 if file is not None and file.is_file():  # in each seed more wrong answers find more
     assert all(a < b for pair in pairwise(orders) for a, b in zip(*pair, strict=True))
