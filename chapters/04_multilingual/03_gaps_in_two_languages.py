@@ -456,8 +456,9 @@ table([["only true ones", *(spread(of("translation", what)) for what in ("bits",
       caption="bits for a gap: mean (lowest to highest of three seeds)")  # fmt: skip
 
 # %% [markdown]
-# The wrong lines in training have a price: beside a true line a gap now costs HALF more. Beside a
-# wrong one it costs THREE less, though still more than the model of one line pays.
+# The wrong lines in training have a price: beside a true line a gap now costs over half a bit more.
+# Beside a wrong one it costs three and a half bits less, though still more than the model of one
+# line pays.
 
 # %% [markdown]
 # ## Milk and lait
