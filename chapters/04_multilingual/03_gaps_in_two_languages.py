@@ -434,7 +434,7 @@ table([[kind, spread(of(kind, "new lines"))] for kind in KINDS], ["lesson", "as 
 # is the other line that helps, and not by memory alone: this lesson also leads where no line was
 # learned from. Beside another's line the same model pays 7.00 bits, with no line beside it 4.42: a
 # wrong line is worse for it than none, and worse than no context at all (6.64). And a gap that may
-# look at nothing *but* the translation costs nearly as little as one that sees its own line.
+# look at nothing *but* the translation costs about as little as one that sees its own line.
 #
 # Can doubt be taught? In training, put another pair's line behind one sentence in five:
 

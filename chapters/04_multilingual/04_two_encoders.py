@@ -330,8 +330,8 @@ table([[kind, live[kind][1][0], live[kind][1][-1], results[kind]["pairs"], resul
       f"is the nearest of all, by chance {100 / len(tested):.1f}%")  # fmt: skip
 
 # %% [markdown]
-# The squared distance falls to nearly nothing, and few translations are found: 4.1%, by chance
-# 0.1%. The loss has a solution that needs no knowledge of either language: the same vector for
+# The squared distance falls to nearly nothing, and few translations are found: 4.1 of a hundred, by
+# chance 0.1. The loss has a solution that needs no knowledge of either language: the same vector for
 # every sentence. The encoder has **collapsed**. Something must keep sentences apart; in ranking the
 # wrong answers do.
 #
@@ -362,6 +362,8 @@ predict(
 import json
 
 from deepdive.evaluate import bootstrap
+from deepdive.page.palette import ROLES
+from deepdive.page.plotting import with_alt
 
 if file is not None and file.is_file():
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
@@ -397,9 +399,6 @@ def found(kind, size=128):
 from itertools import pairwise
 
 from matplotlib.figure import Figure
-
-from deepdive.page.palette import ROLES
-from deepdive.page.plotting import with_alt
 
 COUNTS = {"0 (pulled)": "squared", "1": "1 wrong", "15": "15 wrong", "127": "rank"}
 orders = [each_seed(kind) for kind in COUNTS.values()]
