@@ -331,9 +331,9 @@ table([[kind, live[kind][1][0], live[kind][1][-1], results[kind]["pairs"], resul
 
 # %% [markdown]
 # The squared distance falls to nearly nothing, and few translations are found: 4.1 of a hundred, by
-# chance 0.1. The loss has a solution that needs no knowledge of either language: the same vector for
-# every sentence. The encoder has **collapsed**. Something must keep sentences apart; in ranking the
-# wrong answers do.
+# chance 0.1. The loss has a solution that needs no knowledge of either language: the same vector
+# for every sentence. The encoder has **collapsed**. Something must keep sentences apart; in ranking
+# the wrong answers do.
 #
 # ## How many wrong answers?
 #
