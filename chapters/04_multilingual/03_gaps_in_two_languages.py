@@ -2,13 +2,14 @@
 # # Gaps in two languages
 #
 # *She drinks ____ at night.* Tea? Water? Read the same in French, *elle boit du lait la nuit*, and
-# only one word fits: milk. A **lesson** is what a model is shown, and what it has to say. Many can
-# be made of a sentence and its translation: hide words in one line or both, mix the lines, let a
-# gap look here and not there. From which does a model learn that *milk* and *lait* belong together?
+# only one word fits: milk. A **lesson** is a task to train on: what a model is shown, and what it
+# has to say. One sentence and its translation give many: hide words in one line or both, mix the
+# lines, let a gap look here and not there. From which does a model learn that *milk* and *lait*
+# belong together?
 #
 # <small>Before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
 # [masks](../02_transformer/07_masks.ipynb) · 20 min to read · a laptop is enough; the longer runs
-# are kept beside the page</small>
+# were made beforehand</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -57,20 +58,20 @@ both[hole] = None
 
 # %% Eight lessons tags=["fold"]
 LESSONS = [
-    Lesson("masked", cut, lines, own, gaps, "BERT's lesson, in each line by itself: a gap is "
-           "filled by its neighbours."),
-    Lesson("translation", cut, lines, every, gaps, "XLM: both lines are read as one text. A gap "
-           "may use its neighbours, the other line, or both."),
-    Lesson("look across", cut, lines, across, gaps, "ERNIE-M: a gap may look at the other line "
-           "only. Words look at their own line, so that no news gets around."),
-    Lesson("mixed", both, [0] * n, [[True] * n] * n, {hole: "milk"}, "ALM: phrases of the "
-           "translation stand in place of the sentence's own. One line, two languages.", foreign),
+    Lesson("masked", cut, lines, own, gaps, "Masked language modelling (MLM), as in BERT, in each "
+           "line by itself: a gap is filled by its neighbours."),
+    Lesson("translation", cut, lines, every, gaps, "Translation language modelling (TLM), XLM: "
+           "both lines are one text. A gap may use its neighbours, the other line, or both."),
+    Lesson("look across", cut, lines, across, gaps, "Cross-attention masked language modelling "
+           "(CAMLM), ERNIE-M: a gap may look at the other line only. Words look at their own."),
+    Lesson("mixed", both, [0] * n, [[True] * n] * n, {hole: "milk"}, "Alternating language "
+           "modelling (ALM): phrases of the translation replace the sentence's own.", foreign),
     Lesson("written", [*cut[:5], "boit", "lait", "nuit"], [0] * 5 + [1] * 3, [[True] * 8] * 8,
-           {2: "milk"}, "ERNIE-M without a translation: the model itself writes three words of "
-           "French, by looking across. Then the gap is filled from both lines."),
+           {2: "milk"}, "Back-translation masked language modelling (BTMLM), ERNIE-M: the model "
+           "writes some French, by looking across. Then the gap is filled from both lines."),
     Lesson("recovered", [None] * 5 + FR, lines, second.expand(11, -1), dict(enumerate(EN)),
-           "Unicoder: each English word chooses a mixture of French words, and is thrown away. "
-           "From the mixtures the whole line is to be said again."),
+           "Word recovery, Unicoder: each English word chooses a mixture of French words, and is "
+           "thrown away. From the mixtures the whole line is to be said again."),
     Lesson("one vector", pair, lines, own, {0: "elle boit ...", 5: "she drinks ..."}, "InfoXLM, "
            "HICTL, LaBSE, mUSE: nothing is hidden. Each line becomes one vector, which must find "
            "the other line's among those of many sentences."),
@@ -81,7 +82,7 @@ LESSONS.append(
     Lesson("aligned", pair, lines, ~own, {}, "AMBER: nothing is hidden. Where a word looks in the "
            "other line, the word there has to look back.", pick=2)
 )  # fmt: skip
-two_lines(LESSONS)
+two_lines(LESSONS, first=1)
 
 # %% [markdown]
 # *Blue is English, green is French. Full boxes are what the framed word may look at; what has to be
@@ -109,18 +110,20 @@ two_lines(LESSONS)
 #
 # Eight times the model has read *she drinks ____ at night*: 4 times it was tea, 2 times milk, once
 # water, once beer. The right word, if the model gives it the share $p$, costs $\log_2 \frac1p$
-# **bits**: tea 1, milk 2, water 3, beer 3. On average
+# **bits**: tea has a share of $\frac48$ and costs $\log_2 \frac84 = 1$ bit, milk 2, water 3, beer
+# 3. On average
 #
 # $$\tfrac{4}{8} \cdot 1 + \tfrac{2}{8} \cdot 2 + \tfrac{1}{8} \cdot 3 + \tfrac{1}{8} \cdot 3 =
 # \tfrac{14}{8} = 1.75 \text{ bits.}$$
 #
 # With its translation in sight the gap costs a perfect model 0 bits. But the translation lesson
-# hides words in both lines. Say it hides one word in four (below it will be one in seven): then
-# *lait* is gone one time in four, and a gap costs
+# hides words in both lines. Say it hides one word in four: then *lait* is gone one time in four,
+# and a gap costs
 #
 # $$\tfrac14 \cdot 1.75 + \tfrac34 \cdot 0 \approx 0.44 \text{ bits.}$$
 #
-# To get from 1.75 to 0.44 there is one way: to find *lait*, and to know what it means.
+# In this example only *lait* leads from 1.75 to 0.44: a model has to find it, and to know what it
+# means.
 
 # %% Check the sum tags=["nbval-check-output", "fold"]
 from math import log2
@@ -129,7 +132,7 @@ counts = {"tea": 4, "milk": 2, "water": 1, "beer": 1}
 bits = {word: log2(8 / c) for word, c in counts.items()}
 alone = sum(c / 8 * bits[word] for word, c in counts.items())
 assert (bits, alone, alone / 4) == ({"tea": 1, "milk": 2, "water": 3, "beer": 3}, 1.75, 0.4375)
-print(f"alone {alone} bits, with a translation of which a quarter is hidden {alone / 4:.2f} bits")
+print(f"alone: {alone} bits", f"a quarter of the translation hidden: {alone / 4:.2f}", sep="\n")
 
 # %% [markdown]
 # ## One batch, three masks
@@ -137,8 +140,8 @@ print(f"alone {alone} bits, with a translation of which a quarter is hidden {alo
 # Real sentences now: English and French from Tatoeba, short, of the 300 commonest words of each. A
 # row of a batch holds a pair, first the English line, then the French (`join_translations`). Places
 # count from 0 in each line, and BERT's table of segments says which line it is. One in seven words
-# is hidden. Hardly a pair of the test is trained on too, but two in five share a line with one that
-# is: Tatoeba gives a sentence several translations.
+# is hidden. Of the 400 pairs of the test only 2 are trained on too, but of 157 at least one line
+# is: Tatoeba gives many a sentence several translations.
 
 # %% The pairs tags=["fold"]
 import re
@@ -164,13 +167,15 @@ known = [[[ids[k][w] for w in both[k]] for k in (0, 1)] for both in short
          if all(w in ids[k] for k in (0, 1) for w in both[k])]  # fmt: skip
 HELD = pick(ci=60, laptop=400, gpu=400)
 test, train = known[:HELD], known[HELD:]
-print(f"{len(train):,} pairs to learn from, {len(test)} to test; for example", *short[1], sep="\n")
+print(f"{len(train):,} pairs to learn from, {len(test)} to test", "for example",
+      *map(" ".join, short[1]), sep="\n")  # fmt: skip
 
 # %% Lines that were seen, and what words cost without a context tags=["fold"]
 seen = [{tuple(both[k]) for both in train} for k in (0, 1)]
-shared = sum(any(tuple(both[k]) in seen[k] for k in (0, 1)) for both in test)
-print(f"{shared} of {len(test)} pairs of the test share a line with one to learn from; "
-      f"{sum(both in train for both in test)} share both lines")  # fmt: skip
+fresh = [both for both in test if not any(tuple(both[k]) in seen[k] for k in (0, 1))]
+print(f"of the {len(test)} pairs of the test",
+      f"{sum(both in train for both in test)} stand among those to learn from,",
+      f"{len(test) - len(fresh)} have a line of one of those", sep="\n")  # fmt: skip
 
 counts = [Counter(w for both in train for w in both[k]) for k in (0, 1)]
 asked = [(k, w) for both in test for k in (0, 1) for w in both[k]]
@@ -213,7 +218,7 @@ moved = [(a, train[(i + 1) % len(train)][1]) for i, (a, _) in enumerate(train)]
 doubtful = joined(train + moved)  # true pairs, then wrong ones
 
 # %% [markdown]
-# And this is all that makes three lessons of it:
+# All that makes three lessons of it:
 
 
 # %% Three lessons
@@ -298,29 +303,29 @@ if real:
 table([[lesson, *(bits_of[lesson, s] for s in SEEDS)] for lesson in ("masked", "translation")],
       ["lesson", *(f"seed {s}" for s in SEEDS)], formats={f"seed {s}": ".2f" for s in SEEDS},
       caption=f"bits for a gap, {len(test)} held-out pairs, after {STEPS} steps; lower is better. "
-      f"Without a context: {by_share:.2f} by how common a word is in its language, {even:.2f} with "
-      "all words alike")  # fmt: skip
+      f"For comparison, a guesser who knows only how common each word of the language is: "
+      f"{by_share:.2f}; one to whom all are equally likely: {even:.2f}")  # fmt: skip
 
 # %% [markdown]
-# In each of the three seeds the gaps of the second lesson cost less.
+# In each seed the gaps of the second lesson cost less.
 #
 # ## A wrong translation
 #
-# After five times as many steps, 1,500, the lessons are further apart. Those runs, three seeds of
-# each lesson, are kept beside the page. Now take a model that has learned with translations, and
-# put the French line of *another* pair beside each English sentence.
+# After 1,500 steps, in runs that were made beforehand, the lessons are further apart. Now take a
+# model that has learned with translations, and put the French line of *another* pair beside each
+# English sentence.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
 
 predict(
-    "With its own translations a gap costs this model about 2 bits; a model that only ever saw one "
-    "line pays about 3. What does the first pay beside wrong translations?",
-    ["about 3 bits: it sees that the line does not fit, and uses the neighbours",
-     "about 4 bits", "6 bits or more, twice what a model without any translation pays"],
+    "After 1,500 steps a gap with its own translation costs this model about 2 bits; a model that "
+    "only ever saw one line pays about 3. What does the first pay beside wrong translations?",
+    ["about 3 bits: it sees that the line does not fit",
+     "about 4 bits: the neighbours help, the line disturbs",
+     "6 bits or more: it believes what the line says"],
     answer=2,
-    explain="Nothing in its lesson was ever wrong, so nothing taught it to doubt. Perhaps it fills "
-    "in what the French line says.",
+    explain="Nothing in its lesson was ever wrong, so nothing taught it to doubt.",
     key="04_multilingual/wrong",
 )  # fmt: skip
 
@@ -347,14 +352,15 @@ def dictionary(least=10):
 # %% Do words find their partners? tags=["surprise", "fold"]
 partners = torch.tensor(dictionary())
 names = [{i: w for w, i in ids[k].items()} for k in (0, 1)]
-print(len(partners), "pairs, such as", ", ".join(f"{names[0][x]} {names[1][y]}"
-      for x, y in partners[5:12].tolist()))  # fmt: skip
+spelled = [(names[0][x], names[1][y]) for x, y in partners.tolist()]
+print(f"{len(spelled)} pairs, {sum(a == b for a, b in spelled)} of them written alike; such as",
+      *(f"   {a} {b}" for a, b in spelled[5:10]), sep="\n")  # fmt: skip
 
 
-def words_found(net):
+def words_found(net, means_off=True):
     """The share of words whose row is nearest to their partner's of all in the other language."""
     table = net.bert.embeddings.tokens.weight.detach()
-    english, french = (rows - rows.mean(0) for rows in (table[2:302], table[302:602]))
+    english, french = (rows - means_off * rows.mean(0) for rows in (table[2:302], table[302:602]))
     near = torch.nn.functional.normalize(english, dim=-1)
     near = near @ torch.nn.functional.normalize(french, dim=-1).T
     x, y = partners.T - torch.tensor([[2], [302]])
@@ -372,7 +378,8 @@ def measure(lesson, seed, steps):
     net, losses = taught(lesson, seed, steps)
     curve = torch.tensor(losses).split(max(1, steps // 30))
     found = {"bits": judged(lesson, net, test), "one line": judged("masked", net, test),
-             "another's": judged(lesson, net, turned), "words": words_found(net)}  # fmt: skip
+             "another's": judged(lesson, net, turned), "new lines": judged(lesson, net, fresh),
+             "words": words_found(net), "words, means on": words_found(net, False)}  # fmt: skip
     return {k: round(v, 4) for k, v in found.items()} | {
         "curve": [round(float(part.mean()), 3) for part in curve]}  # fmt: skip
 
@@ -404,22 +411,32 @@ def spread(values, form=".2f"):
 if file is not None and file.is_file():
     assert all(b < a < c for a, b, c in zip(*(of(kind, "bits") for kind in KINDS), strict=True))
     assert min(of("translation", "another's")) > 2 * max(of("masked", "bits"))
-head = ["lesson", "as it was taught", "its line alone", "another's translation"]
+head = ["lesson", "as it was taught", "its line alone", "another's line"]
 told = [[kind, *(spread(of(kind, what)) for what in ("bits", "one line", "another's"))]
         for kind in KINDS]  # fmt: skip
 table(told, head, caption="bits for a gap; rows: how it was taught; columns: what stands beside "
       "the gap in the test; mean (lowest to highest of three seeds)")  # fmt: skip
 
+# %% Lines that nobody has learned from tags=["surprise", "fold"]
+if file is not None and file.is_file():
+    unseen = {kind: of(kind, "new lines") for kind in KINDS}
+    assert max(unseen["translation"]) < min(unseen["masked"] + unseen["look across"])
+table([[kind, spread(of(kind, "new lines"))] for kind in KINDS], ["lesson", "as it was taught"],
+      caption=f"bits for a gap in the {len(fresh)} pairs of which no line is learned from"
+      )  # fmt: skip
+
 # %% [markdown]
-# *"Its line alone": each gap sees its own line, whatever the lesson was.*
+# *"Its line alone": the mask of the first lesson, which the other two never met in training. Gaps
+# of both lines count; the last column draws them anew, so that even its first row differs a
+# little.*
 #
-# The lesson with translations costs least, in each of the three seeds. Nothing but the mask
-# differs, so it is the other line that helps. Beside another's translation the same model pays more
-# than twice what the model of one line pays: a wrong line is worse for it than none. And a gap that
-# may look at nothing *but* the translation costs nearly as little as one that sees its own line.
+# The lesson with translations costs least in each seed. In training only the mask differed, so it
+# is the other line that helps, and not by memory alone: this lesson also leads where no line was
+# learned from. Beside another's line the same model pays 7.00 bits, with no line beside it 4.42: a
+# wrong line is worse for it than none, and worse than no context at all (6.64). And a gap that may
+# look at nothing *but* the translation costs about as little as one that sees its own line.
 #
-# Can doubt be taught? Put another pair's line behind one in five sentences, in training, without
-# saying where:
+# Can doubt be taught? In training, put another pair's line behind one sentence in five:
 
 # %% A lesson in doubt tags=["surprise", "fold"]
 doubts = of("doubt", "bits") or of("translation", "bits")  # away from the checkout there are none
@@ -438,40 +455,18 @@ table([["only true ones", *(spread(of("translation", what)) for what in ("bits",
       caption="bits for a gap: mean (lowest to highest of three seeds)")  # fmt: skip
 
 # %% [markdown]
-# Over half a bit more beside a true line, three and a half less beside a wrong one, where it still
-# pays more than the model of one line.
-
-# %% Losses on the way tags=["surprise", "slide", "fold"]
-from matplotlib.figure import Figure
-
-from deepdive.page.plotting import with_alt
-
-figure = Figure(figsize=(4.8, 3.2))
-axes = figure.add_subplot()
-for kind, style in zip(KINDS, ("-", "--", ":"), strict=True):
-    curves = torch.tensor(of(kind, "curve"))
-    at = (torch.arange(curves.shape[1]) + 0.5) * rows_kept[0]["steps"] / curves.shape[1]
-    axes.plot(at, curves.mean(0), style, label=kind)
-    axes.fill_between(at, curves.amin(0), curves.amax(0), alpha=0.25)
-axes.set(xlabel="steps", ylabel="bits for a gap, in training", ylim=(0, None))
-axes.legend()
-with_alt(figure, "Bits for a gap in training against steps, three seeds of three lessons. All "
-         "begin alike; then the lesson with both lines is the lowest.")  # fmt: skip
-
-# %% [markdown]
-# *Lines are means over three seeds, bands go from the lowest to the highest.* For the first hundred
-# steps the lessons hardly differ, perhaps since a translation is worth nothing to a model that
-# knows no word of it. Then the lesson of both lines pulls away. The other two stay together.
+# The wrong lines in training have a price: beside a true line a gap now costs over half a bit more.
+# Beside a wrong one it costs three and a half bits less, though still more than the model of one
+# line pays.
 
 # %% [markdown]
 # ## Milk and lait
 #
 # Every word has a row in the table of embeddings, whatever its language. Is the row of *milk* near
-# the row of *lait*? No lesson asks for that. These two are too rare here, so others stand in for
-# them: pairs of words that are each other's best partner, by a count of how often both stand in a
-# pair of sentences. A word written alike in both languages, as *boston*, has two rows, one among
-# each language's 300. Each language's mean row is taken off; then we ask for the nearest row of the
-# other language (`words_found`).
+# the row of *lait*? These two are too rare here, so others stand in for them: words that are each
+# other's best partner, in at least 10 pairs of sentences, and oftener together than apart (Dice's
+# share, above $\frac12$). A word written alike, as *boston*, has a row in each language. Each
+# language's mean row is taken off; then we ask for the nearest row of the other language.
 
 # %% tags=["fold"]
 predict(
@@ -491,19 +486,49 @@ predict(
 for a, *others in zip(*(of(kind, "words") for kind in ("translation", "masked", "look across")),
                       strict=True):  # fmt: skip
     assert len(rows_kept) < 9 or a > max(others)
-rows = [[kind, spread([100 * share for share in of(kind, "words")], ".1f")] for kind in KINDS]
-table([*rows, ["by chance", f"{100 / 300:.1f}"]], ["lesson", "% of words that find their partner"],
-      caption="mean (lowest to highest of three seeds)")  # fmt: skip
+rows = [[kind, *(spread([100 * share for share in of(kind, what)], ".1f")
+                 for what in ("words", "words, means on"))] for kind in KINDS]  # fmt: skip
+table([*rows, ["by chance", *[f"{100 / 300:.1f}"] * 2]], ["lesson", "means off", "means on"],
+      caption="% of words that find their partner, with each language's mean row taken off, and "
+      "left on: mean (lowest to highest of three seeds)")  # fmt: skip
 
 # %% [markdown]
 # *Asked from both sides: the nearest French row for the English word, and the other way round.*
 #
 # Where both lines were read as one text, about one word in five has its partner's row as the
-# nearest. From the other two lessons it is about one in twenty, by chance one in three hundred. In
-# each of the three seeds the lesson of both lines is first, perhaps since there every word looks at
-# words of both languages through the same matrices, so that it pays to be like one's partner. In
-# *look across* only gaps cross over. They can learn that the row of *lait* leads to the guess
-# *milk*, whatever the two rows look like.
+# nearest. From the other two lessons it is about one in twenty. In each seed the lesson of both
+# lines is first, perhaps since there every word looks at words of both languages through the same
+# matrices, so that it pays to be like one's partner. In *look across* only gaps cross over. They
+# can learn that the row of *lait* leads to the guess *milk*, whatever the two rows look like.
+# Taking the means off brings three words of a hundred in the second lesson, and changes no order.
+
+# %% Losses on the way tags=["surprise", "slide", "fold"]
+from matplotlib.figure import Figure
+
+from deepdive.page.palette import ROLES
+from deepdive.page.plotting import with_alt
+
+figure = Figure(figsize=(4.8, 3.2), layout="constrained")
+axes = figure.add_subplot()
+drawn = {"masked": ("key", "-", -12), "translation": ("value", "-", -4),
+         "look across": ("query", "--", 6)}  # fmt: skip
+for kind, (role, style, above) in drawn.items():
+    curves = torch.tensor(of(kind, "curve"))
+    at = (torch.arange(curves.shape[1]) + 0.5) * rows_kept[0]["steps"] / curves.shape[1]
+    axes.plot(at, curves.mean(0), style, color=ROLES[role])
+    axes.fill_between(at, curves.amin(0), curves.amax(0), color=ROLES[role], alpha=0.2)
+    axes.annotate(kind, (float(at[-1]), float(curves.mean(0)[-1])), (4, above),
+                  textcoords="offset points", color=ROLES[role])  # fmt: skip
+axes.set(xlabel="steps", ylabel="bits for a gap, in training", ylim=(0, None))
+axes.set_xlim(0, 1.35 * float(at[-1]))
+axes.set_xticks([rows_kept[0]["steps"] * part // 3 for part in range(4)])
+with_alt(figure, "Bits for a gap in training against steps, three seeds of three lessons. All "
+         "begin alike; then the lesson with both lines is the lowest.")  # fmt: skip
+
+# %% [markdown]
+# *Lines are means over three seeds, bands go from the lowest to the highest.* For the first hundred
+# steps the lessons hardly differ, perhaps since a translation is worth nothing to a model that
+# knows no word of it. Then the lesson of both lines pulls away.
 
 # %% [markdown] tags=["aside"]
 # ## Common mistake: words that look everywhere
@@ -535,14 +560,14 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 #
 # | lesson | of which model | what is hidden | what is asked | in the library |
 # |---|---|---|---|---|
-# | masked | BERT, in any number of languages | words | these words | `mask_tokens` |
-# | translation | XLM | words of both lines | these words | `join_translations` |
-# | mixed | ALM | words of a line of both languages | these words | `code_switch` |
-# | look across | ERNIE-M | words, and from gaps their own line | these words | `look_across` |
-# | written | ERNIE-M | words of a line that has no translation | these words | `write_across` |
-# | recovered | Unicoder | all of a line | all of it | `WordRecovery` |
-# | is it one? | Unicoder | nothing | translation or not | `paraphrase_pairs` |
-# | alternating | Unicoder | words; sentences alternate | these words | `alternate_sentences` |
+# | masked, MLM | BERT, in any number of languages | words | these words | `mask_tokens` |
+# | translation, TLM | XLM | words of both lines | these words | `join_translations` |
+# | mixed, alternating | ALM | words of a line of both languages | these words | `code_switch` |
+# | look across, CAMLM | ERNIE-M | words, from gaps their line | these words | `look_across` |
+# | written, BTMLM | ERNIE-M | words of a line without translation | these words | `write_across` |
+# | word recovery | Unicoder | all of a line | all of it | `WordRecovery` |
+# | paraphrase classification | Unicoder | nothing | translation or not | `paraphrase_pairs` |
+# | cross-lingual MLM | Unicoder | words; lines alternate | these words | `alternate_sentences` |
 # | one vector | InfoXLM | nothing | which of many, old ones too | `translation_contrast` |
 # | one vector | HICTL | nothing | which of harder ones; which words | `harder`, `word_contrast` |
 # | one vector | LaBSE (by a margin), mUSE | nothing | which of the batch | `translation_ranking` |
@@ -557,7 +582,7 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 # - Mix lessons: most of these models also fill gaps in one line, so that text without a translation
 #   is read too. There is far more of it.
 # - Our model that had only seen true translations believed a wrong one. Where yours may be wrong,
-#   show it some wrong ones in training, or ask which are wrong (*is it one?* in the table).
+#   show it some wrong ones in training, or ask which are wrong (paraphrase classification).
 # - Compare losses only with the same gaps, and say who may look at whom. A loss that fell because
 #   more may be looked at is no better model.
 # - For vectors of whole sentences take a lesson that asks for them: a gap asks for words.
@@ -658,20 +683,18 @@ print("both answers hold")
 # ## In three sentences
 #
 # A translation beside a sentence is a second way to fill its gaps, which our models learned to
-# take. The same words and gaps make three lessons, by who may look at whom, so these can be
-# compared. A model whose second lines were never wrong is led astray by a wrong one, and some wrong
-# ones in training take most of the harm away.
+# take. Lessons that differ only in who may look at whom can be compared. A model whose second lines
+# were never wrong is led astray by a wrong one; some wrong ones in training take most of the harm
+# away, for half a bit beside the true ones.
 #
-# So from which lesson does a model learn that words like *milk* and *lait* (in their place 134
-# other pairs) belong together? Of the eight, three were measured. Both that let a gap see the other
-# line teach it to fill the gap by it: in *look across*, with nothing else to go by, nearly as
-# cheaply as by its neighbours. Rows that lie together came above all from the lesson in which all
-# may look at all, and even there not for four words in five.
+# So from the lesson in which all may look at all a model learns best, of the three measured, that
+# words like *milk* and *lait* (in their place 134 other pairs) belong together: its gaps cost
+# least, and its rows lie together most often, though even there not for four words in five.
 #
 # ## Further reading
 #
 # - Conneau and Lample (2019), [*Cross-lingual Language Model
-#   Pretraining*](https://arxiv.org/abs/1901.07291): figure 1 is our second lesson.
+#   Pretraining*](https://arxiv.org/abs/1901.07291): figure 1 shows our second lesson, TLM.
 # - Ouyang et al. (2021), [*ERNIE-M: Enhanced Multilingual Representation by Aligning Cross-lingual
 #   Semantics with Monolingual Corpora*](https://arxiv.org/abs/2012.15674): looking across, and
 #   writing across.

@@ -84,6 +84,20 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
     assert repr(picture()).startswith("[masked: One line at a time. The gap may look at she, drin")
 
 
+def test_it_opens_at_the_lesson_that_was_asked_for(reader: Reader) -> None:
+    html = two_lines(LESSONS, first=1).html
+    dead = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+    for one in (dead, html):
+        page = reader.open(one)
+        assert page.locator(".tl-told").inner_text() == "Both lines."
+        assert page.locator(".tl-seen.tl-two").count() == 3
+        pressed = page.locator(".tl-choose button[aria-pressed=true]")
+        assert [each.text_content() for each in pressed.all()] == ["both"]
+    assert repr(two_lines(LESSONS, first=1)).startswith("[both: Both lines. The gap may look at ")
+    with pytest.raises(ValueError, match="first: came 3, expected 0 to 2"):
+        two_lines(LESSONS, first=3)
+
+
 def test_what_is_said_of_a_word() -> None:
     plain = LESSONS[0].plain()
     assert says(plain, 2) == "The gap may look at she, drinks. Here “milk” has to be said."

@@ -42,7 +42,7 @@ const step = rank => {
   steps += 1;
 };
 
-const fixed = (x, digits) => x.toFixed(digits).replace("-", "−");
+const fixed = (x, digits) => x.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
 const place = v => [SIDE / 2 + RADIUS * v[0], SIDE / 2 - RADIUS * v[1]].map(x => +x.toFixed(1));
 const g = (...numbers) => numbers.map(x => +x.toFixed(1)).join(" ");
 const letter = (x, y, value, big = 15) => `<text x="${+x.toFixed(1)}" y="${+y.toFixed(1)}" `

@@ -155,10 +155,14 @@ def _grid(one: Sequence[Point], other: Sequence[Point]) -> str:
             marks.append(
                 f'<rect x="{x + 2}" y="{y + 2}" width="{cell - 4}" height="{cell - 4}" '
                 f'fill="{ROLES["residual"]}" fill-opacity="{share * 0.6:.2f}" stroke="{colour}" '
-                f'stroke-width="3"/>'
-                + _number(x + cell / 2, y + cell / 2 + 5, f"{row[j]:.1f}".replace("-", "−"))
+                f'stroke-width="3"/>' + _number(x + cell / 2, y + cell / 2 + 5, _signed(row[j]))
             )
     return "".join(marks)
+
+
+def _signed(x: float) -> str:
+    """To one place, with a minus that is as wide as a digit, and none before 0.0."""
+    return f"{x:z.1f}".replace("-", "−")
 
 
 def _number(x: float, y: float, value: Any) -> str:

@@ -1,9 +1,9 @@
-const { lessons } = JSON.parse(given.values), box = document.getElementById(given.id);
+const { lessons, first } = JSON.parse(given.values), box = document.getElementById(given.id);
 const choices = [...box.querySelectorAll(".tl-choose button")];
 const lines = [...box.querySelectorAll(".tl-line")];
 const about = box.querySelector(".tl-told"), said = box.querySelector("[role=status]");
 const GAP = "____";
-let now = 0, at = lessons[0].pick, words = [];
+let now = first, at = lessons[first].pick, words = [];
 
 const says = ({ words, sees, asked }) => {
   const looked = words.filter((word, s) => sees[at][s] && word !== GAP && s !== at).join(", ");

@@ -4,8 +4,8 @@ what has to be said. The reader picks the lesson, and a word.
     two_lines([Lesson("masked", ["she", "drinks", None], [0, 0, 0], sees, {2: "milk"}, "...")])
 
 The word that was picked stands in a thick frame, what it may look at in full boxes, the rest is
-pale; under a box stands what must be said there. Python draws the first lesson, which stays where
-nothing moves: on paper, without scripts.
+pale; under a box stands what must be said there. Python draws the lesson that is open at first,
+which stays where nothing moves: on paper, without scripts.
 """
 
 import hashlib
@@ -63,12 +63,15 @@ class Lesson:
         }
 
 
-def two_lines(lessons: Sequence[Lesson]) -> Html:
-    """Return the picture, with the first lesson. Raises ValueError where there is none, or one has
-    not a line and a row and column of `sees` for each word, or asks or picks where no word is.
+def two_lines(lessons: Sequence[Lesson], first: int = 0) -> Html:
+    """Return the picture, opened at the lesson `first`. Raises ValueError where there is none, or
+    one has not a line and a row and column of `sees` for each word, or asks or picks where no word
+    is.
     """
     if not lessons:
         raise ValueError("lessons: expected at least one")
+    if not 0 <= first < len(lessons):
+        raise ValueError(f"first: came {first}, expected 0 to {len(lessons) - 1}")
     for lesson in lessons:
         n = len(lesson.words)
         rows = [len(lesson.lines), len(lesson.sees), *(len(row) for row in lesson.sees)]
@@ -80,24 +83,25 @@ def two_lines(lessons: Sequence[Lesson]) -> Html:
         if not all(0 <= place < n for place in places):
             raise ValueError(f"{lesson.name}: asks or picks at {places}, of {n} words")
     plain = [lesson.plain() for lesson in lessons]
-    given = json.dumps({"lessons": plain}, separators=(",", ":"))
+    given = json.dumps({"lessons": plain, "first": first}, separators=(",", ":"))
     name = f"tl{hashlib.sha256(given.encode()).hexdigest()[:10]}"
-    first = plain[0]
-    said = says(first, first["pick"])
+    shown = plain[first]
+    said = says(shown, shown["pick"])
     buttons = "".join(
-        f'<button type="button" aria-pressed="{pressed}">{escape(each["name"])}</button>'
-        for each, pressed in zip(plain, ["true", *["false"] * len(plain)], strict=False)
+        f'<button type="button" aria-pressed="{str(i == first).lower()}">{escape(each["name"])}'
+        "</button>"
+        for i, each in enumerate(plain)
     )
     lines = "".join(
-        f'<div class="tl-line">{"".join(_box(first, t) for t in _of(first, line))}</div>'
+        f'<div class="tl-line">{"".join(_box(shown, t) for t in _of(shown, line))}</div>'
         for line in (0, 1)
     )
     html = _PAGE.format(
-        id=name, buttons=buttons, lines=lines, told=escape(first["told"]), said=escape(said),
+        id=name, buttons=buttons, lines=lines, told=escape(shown["told"]), said=escape(said),
         one=ROLES["key"], two=ROLES["value"], mark=ROLES["query"], grey=ROLES["score"],
         focus=ROLES["weight"], script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
-    return Html(html, f"[{first['name']}: {first['told']} {said}]")
+    return Html(html, f"[{shown['name']}: {shown['told']} {said}]")
 
 
 def says(lesson: Mapping[str, Any], at: int) -> str:
