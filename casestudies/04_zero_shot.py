@@ -1075,12 +1075,12 @@ card
 # twelve languages. Beside each such number belong a floor, a head at home and an interval, and
 # beside a loss what the mean would cost.
 #
-# *« Je t'aime. »* The student says good with LOVE1 %, e5 with LOVE2 %. What are such answers worth
-# in a language that nobody labelled? In French the student has a macro-F1 of 0.65 and e5 0.70.
-# That is more than a coin's 0.49, less than their 0.75 and 0.80 in English, and about what 960
-# French lines would have taught the same reader. e5 has 0.64 or more in all eleven languages,
-# though in Finnish, Russian and Turkish lines of the language teach it more. The student needs
-# lessons: in Greek it is worth less than the coin.
+# *« Je t'aime. »* The student says good with a probability of 84 %, e5 of 97 %. What are such
+# answers worth in a language that nobody labelled? In French the student has a macro-F1 of 0.65
+# and e5 0.70. That is more than a coin's 0.49, less than their 0.75 and 0.80 in English, and about
+# what 960 French lines would have taught the same reader. e5 has 0.64 or more in all eleven
+# languages, though in Finnish, Russian and Turkish lines of the language teach it more. The
+# student needs lessons: in Greek it is worth less than the coin.
 #
 # ## Five questions
 #
