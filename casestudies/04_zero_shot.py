@@ -537,7 +537,7 @@ table([[f"{of[name][0]:,} pairs", of[name][1],
 
 # %% [markdown] tags=["surprise"]
 # In French, German and Dutch the student is ahead of the letters by 10, 17 and 18 points, each
-# interval far above 0. In Chinese 2,000 pairs bring it to 42 %, 12 points ahead. In the seven
+# interval far above 0. In Chinese 2,000 pairs bring it to 42, 12 points ahead. In the seven
 # languages without lessons the letters are ahead, in Finnish by nine points, but part of that is
 # guessing: in six of the seven the student is not above the most frequent topic, and the letters
 # are not in Russian, Hindi and Swahili.
@@ -555,11 +555,11 @@ table([[f"{of[name][0]:,} pairs", of[name][1],
 # ## Where the mistakes lie
 
 # %% A map of errors tags=["fold"]
-mapped = [name for name in ("student", "e5") if seeds(name)]
+told = [name for name in ("student", "e5") if seeds(name)]
 topics_named = sentences["eng_Latn"].names
 figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-panels = figure.subplots(1, len(mapped), squeeze=False, sharey=True)[0]
-for panel, name in zip(panels, mapped, strict=True):
+panels = figure.subplots(1, len(told), squeeze=False, sharey=True)[0]
+for panel, name in zip(panels, told, strict=True):
     grid = [[topics_right(name, code)[np.array(sentences[code].labels) == k].mean()
              for k in range(len(topics_named))] for code in sentences]  # fmt: skip
     panel.imshow(grid, cmap="viridis", vmin=0, vmax=100, aspect="auto")
@@ -612,8 +612,7 @@ predict(
 from deepdive.evaluate import macro_f1_interval
 
 
-def zero(name, code):
-    """What a reader's trainings say of each line, (seeds, N)."""
+def zero(name, code):  # what its trainings say of each line, (seeds, N)
     return np.array([zero_shot.said_of(answers[name, s]["feelings"], code) for s in seeds(name)])
 
 
@@ -635,8 +634,6 @@ def coin(code):
     good = np.mean(lines[code].labels)
     return float(np.mean([p / (p + 0.5) for p in (good, 1 - good)]))
 
-
-told = [name for name in ("student", "e5") if seeds(name)]
 
 # %% Drawn tags=["surprise", "slide", "fold"]
 figure = Figure(figsize=(6.4, 5.6), layout="constrained")
@@ -924,9 +921,9 @@ table([[f"{line} ({name})", *(its[k] for its in love.values())]
 # %% [markdown]
 # In the languages of its lessons the student is about as sure as it is right. In Greek it is
 # nearly as sure as in French, 68 % and 71 %, and right in 34 %. Its answer does not tell that it
-# cannot read; the pieces do: it knows 18 % of the Greek ones and 97 % of the French ones, and
-# calls 94 % of the Greek lines good. (Both heads count a rare class as much as a frequent one.)
-# e5's error is 0.077 at most.
+# cannot read. The pieces do: of a hundred it knows 18 in Greek and 97 in French. And of a hundred
+# Greek lines it calls 94 good. (Both heads count a rare class as much as a frequent one.) e5's
+# error is 0.077 at most.
 #
 # ## The original's number
 #
@@ -1075,7 +1072,7 @@ card
 # twelve languages. Beside each such number belong a floor, a head at home and an interval, and
 # beside a loss what the mean would cost.
 #
-# *« Je t'aime. »* The student says good with a probability of 84 %, e5 of 97 %. What are such
+# *« Je t'aime. »* The student gives *good* 84 parts in a hundred, e5 97. What are such
 # answers worth in a language that nobody labelled? In French the student has a macro-F1 of 0.65
 # and e5 0.70. That is more than a coin's 0.49, less than their 0.75 and 0.80 in English, and about
 # what 960 French lines would have taught the same reader. e5 has 0.64 or more in all eleven
