@@ -192,8 +192,8 @@ show(svg(350, 164, drawing), "The teacher reads the English sentence and gives a
 # *Both vectors of the student shall go where the teacher's is; its numbers are kept, and no label
 # is involved* (Reimers and Gurevych 2020).
 #
-# To be made in minutes, the student is as small as can be. A tokeniser cuts words into **pieces**,
-# and each piece has a row of 384 numbers and a weight:
+# The student is as small as can be. A tokeniser cuts words into **pieces**, and each piece has a
+# row of 384 numbers and a weight:
 #
 # $$u = \sum_t a_t \, \text{table}[\text{piece}_t], \qquad
 # a = \text{softmax}_t(\text{weight}[\text{piece}_t])$$
@@ -542,9 +542,6 @@ table([[f"{of[name][0]:,} pairs", of[name][1],
 # guessing: in six of the seven the student is not above the most frequent topic, and the letters
 # are not in Russian, Hindi and Swahili.
 #
-# The teacher, made for English, gets 68 % of the French topics, no fewer than its own student, and
-# in German and Dutch 53 and 54 %, fewer than it.
-#
 # And e5 is right in 80 % or more in ten of the twelve, without a label but English ones.
 #
 # With 5,000 pairs the student is behind the letters in all four languages of its lessons. With all
@@ -695,8 +692,7 @@ table([[NAMES[code], *(scored(zero(name, code), code, less=own(name, code)) for 
 # %% [markdown] tags=["surprise"]
 # In French, German, Dutch and Chinese the student is far above the coin. Against a head at home,
 # which learned from 960 lines or in Chinese from 438, no loss larger than about 0.05 is likely:
-# the differences hold 0, and their intervals end at -0.047. (More than 100 % is no miracle: the
-# English head has had 8,000 lines.)
+# the differences hold 0, and their intervals end at -0.047.
 #
 # In Finnish both readers lose, the student 0.036 and e5 0.061, and both intervals lie below 0. So
 # they do in Russian and Turkish; in Polish and Greek only the student loses. Without lessons it is
