@@ -2,15 +2,15 @@
 # # Feelings in a language that nobody labelled
 #
 # *« Je t'aime. »* Is the feeling in this line good or bad? A program has seen eight thousand lines
-# of English films, and people told it of each. It has seen no French line with a label, nor a
-# German, Dutch, Chinese or Finnish one. Asked in these languages, what are its answers worth: more
-# than a guess, as much as an English one, as much as labels of the language itself would have
+# of English films, each called good or bad by people. It has seen no French line with a label, nor
+# a German, Dutch, Chinese or Finnish one. Asked in these languages, what are its answers worth:
+# more than a guess, as much as an English one, as much as labels of the language itself would have
 # brought?
 #
 # <small>Book 4.4 · before this page:
 # [two encoders](../chapters/04_multilingual/04_two_encoders.ipynb) and
 # [tests in 24 languages](../chapters/04_multilingual/07_benchmarks.ipynb) · 20 min to read ·
-# about five minutes to run on one core, half a minute in `ci`; the long runs are kept</small>
+# about five minutes to run, half a minute in `ci`; the long runs are kept</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -86,7 +86,7 @@ SHOWN = ("fr", "de", "nl", "cn", "fi_annotated")
 
 
 def looked_up(code, count=70):
-    """Lines of a language: what people say of them, and what two readers do."""
+    """Lines of a language: their labels, and what two readers say."""
     said = [zero_shot.said_of(answers[name, 0]["feelings"], code) for name in ("student", "e5")]
     return [(text, NAMES[code], POLARITY[truth], *(POLARITY[k] for k in both))
             for text, truth, *both in zip(lines[code].texts[:count], lines[code].labels, *said,
@@ -99,18 +99,19 @@ else:
     some = lines["fr"].take(range(50))
     view = [(text, "French", POLARITY[k], "-", "-")
             for text, k in zip(some.texts, some.labels, strict=True)]  # fmt: skip
-phrasebook(view, ("a line", "language", "people say", "the student says", "e5 says"),
-           ask="Type a word of one of the languages")  # fmt: skip
+phrasebook(view, ("a line", "language", "label", "the student says", "e5 says"),
+           ask="Type a word of one of the languages", of="Kept answers")  # fmt: skip
 
 # %% [markdown]
-# *Lines of film subtitles in five languages, what the labels say of each, and what two programs
-# say that saw labels in English only. Type* amour, Tod, bang, 爱 *or* ei *and look for lines on
-# which the two disagree.*
+# *Lines of film subtitles in five languages, the label of each, and what two programs say that saw
+# labels in English only: the* student, *which is made on this page, and* e5
+# *(multilingual-e5-small), which others made with about a billion pairs of texts in a hundred
+# languages. Type* amour, Tod, bang, 爱 *or* ei *and look for lines on which the two disagree.*
 #
 # ## By hand: what has to cross
 #
-# A **head** is a line drawn on the vectors of English sentences. Let it be
-# $2x - y$: above zero the feeling is good.
+# A **head** learns the labels: it is a line drawn between the vectors of good and of bad English
+# sentences. Let it be $2x - y$: above zero the feeling is good.
 #
 # | | vector | $2x - y$ | said |
 # |---|---|---|---|
@@ -119,23 +120,26 @@ phrasebook(view, ("a line", "language", "people say", "the student says", "e5 sa
 # | *Je t'aime.*, placed near its translation | (2, 1) | 3 | good |
 # | *Je t'aime.*, placed elsewhere | (1, 3) | -1 | bad |
 #
-# The head never learns French. If an encoder places a sentence where it places its translation, the
-# English head is right on both. If it keeps French in another corner, no English head helps, even
-# if love and hate lie far apart in that corner. So zero-shot transfer is a question of *places*,
-# and one can ask for them: here is where the English sentence stands; put the French one there.
+# The head never learns French. If an encoder places a sentence where it places its translation,
+# the English head is right on both. If it keeps French in another corner, no English head helps,
+# even if love and hate lie far apart in that corner. So zero-shot transfer is a question of
+# *places*, and one can ask for them: here is where the English sentence stands; put the French one
+# there.
 #
 # ## The texts
 #
-# **Lessons**: 8,000 English lines of film subtitles (XED), which people called good or bad.
+# **Lessons**: 8,000 English lines of film subtitles (XED). People marked which of Plutchik's eight
+# emotions they hear in a line. With joy or trust it is good, with anger, disgust, fear or sadness
+# bad; lines with both or with neither are left out.
 #
-# **Feelings**: up to 1,200 lines in each of twelve languages. English and Finnish ones were
-# labelled by people. In the others the label is that of the line which the line translates, and it
-# is noisy.
+# **Feelings**: up to 1,200 lines in each of twelve languages. English and Finnish lines were
+# labelled by people. A line in one of the other languages has a **projected** label: the one that
+# people gave to the English or Danish line that it translates. It is noisier. Lines whose source
+# is among XED's English ones are left out.
 #
-# **Topics**: 1,004 sentences in each of twelve languages (SIB-200), about seven topics. People
-# translated them from English, so one label is true in all.
-#
-# Of the lines in other languages, those are left out whose source stands among the English ones.
+# **Topics**: 1,004 sentences in each of twelve languages (SIB-200), each on one of seven topics.
+# People translated them from English, so one label is true in all. Nine of the languages are those
+# of the lines.
 
 # %% Lines and sentences tags=["fold"]
 print(banner("xed, sib200, tatoeba (real)" if real else "sentences of a grammar (generated)"))
@@ -147,13 +151,49 @@ table([[NAMES[code], len(some), 100 * sum(some.labels) / len(some)]
 # %% [markdown] tags=["slide"]
 # ## A student, told where to put things
 #
-# The teacher is MiniLM, which knows English. The **student** gets 50,000 pairs of translations from
-# Tatoeba: 16,000 each in French, German and Dutch, and only 2,000 in Chinese. The teacher reads the
-# English side; the student reads the other side and the English one, and is told to place both
-# where the teacher placed the English one (Reimers and Gurevych 2020). No label is involved.
+# The teacher is MiniLM, which was made for English. The **student** gets 50,000 pairs of
+# translations from Tatoeba: 16,000 each in French, German and Dutch, and only 2,000 in Chinese.
+
+# %% Who is told what tags=["fold"]
+from deepdive.page.diagrams import ROLES, cells, svg, text
+from deepdive.page.plotting import show
+
+TIPS = {"right": (-8, -4, -8, 4), "up": (-4, 8, 4, 8), "left": (8, -4, 8, 4)}
+
+
+def box(y, high, name, role):
+    """A reader, its name in the middle."""
+    colour = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
+    field = f'<rect x="132" y="{y}" width="92" height="{high}" rx="6" {colour}/>'
+    return field + text(178, y + high / 2, name, 14)
+
+
+def arrow(path, x, y, way):
+    """A line along `path` that ends in a tip at (x, y)."""
+    a, b, c, d = TIPS[way]
+    tip = f'<polygon points="{x},{y} {x + a},{y + b} {x + c},{y + d}" fill="currentColor"/>'
+    return f'<path d="{path}" fill="none" stroke="currentColor"/>{tip}'
+
+
+# %% The two arrows tags=["slide", "fold"]
+read = [(24, "It is raining.", [0.6, 0.8]), (92, "It is raining.", [0.3, 0.9]),
+        (140, "Il pleut.", [0.5, 0.1])]  # fmt: skip
+drawing = [box(6, 36, "teacher", "key"), box(74, 84, "student", "query")]
+for row, (y, sentence, place) in enumerate(read):
+    drawing += [text(58, y, sentence, 14), arrow(f"M108 {y}H130", 130, y, "right"),
+                arrow(f"M226 {y}H248", 248, y, "right"),
+                cells(250, y, place, "query" if row else "key", 34)]  # fmt: skip
+drawing += [arrow("M284 74V43", 284, 43, "up"), arrow("M319 140H344V24H321", 321, 24, "left")]
+show(svg(350, 164, drawing), "The teacher reads the English sentence and gives a vector. The "
+     "student reads the English sentence and its French translation. An arrow leads from each of "
+     "its two vectors to the teacher's.")  # fmt: skip
+
+# %% [markdown]
+# *Both vectors of the student shall go where the teacher's is; its numbers are kept, and no label
+# is involved* (Reimers and Gurevych 2020).
 #
-# To be made in minutes, it is as small as can be: a row of 384 numbers and a weight for each piece
-# of a word, and
+# The student is as small as can be. A tokeniser cuts words into **pieces**, and each piece has a
+# row of 384 numbers and a weight:
 #
 # $$u = \sum_t a_t \, \text{table}[\text{piece}_t], \qquad
 # a = \text{softmax}_t(\text{weight}[\text{piece}_t])$$
@@ -167,8 +207,9 @@ import torch
 
 from deepdive.models.bert.sbert import encode
 from deepdive.page.kept_vectors import kept_vectors
+from deepdive.page.runs.benchmarks import Encoder
 from deepdive.published import sentences as sentence_models
-from deepdive.published.multilingual_e5 import QUERY, e5_model, e5_tokenizer
+from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
 
@@ -187,8 +228,7 @@ def placed(texts):
 # %% The reader of a hundred languages tags=["fold"]
 def e5(texts):
     """The same of multilingual-e5-small."""
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        return encode(e5_model(), e5_tokenizer(), [QUERY + t for t in texts], batch_size=32).float()
+    return Encoder(e5_model(), e5_tokenizer()).vectors(texts)
 
 
 # %% Lessons for the student tags=["fold"]
@@ -204,43 +244,61 @@ def pairs_to_learn(most):
 
 lessons = students.lessons_of(pairs_to_learn(PAIRS), e5_tokenizer())
 theirs = kept_vectors(placed, lessons.english, "zero_shot", of="MiniLM")
-print(f"{len(lessons.of) - len(lessons.english):,} pairs, {len(lessons.english):,} different "
-      f"English sentences, {len(lessons.rows):,} pieces")  # fmt: skip
+pairs = len(lessons.of) - len(lessons.english)
+print(f"{pairs:,} pairs, {len(lessons.rows):,} pieces")
+print(f"{len(lessons.english):,} different English sentences")
 
 # %% [markdown]
-# ## A loss that looks like success
+# ## Told by which loss?
 #
-# How far off is a student? The first thing that comes to mind is the squared distance, the mean
-# over the numbers of a vector. Let the teacher place two sentences at (0.6, 0.8) and (0.8, -0.6),
-# both of length 1. A student that knows nothing can always answer with their mean, (0.7, 0.1). Its
-# squared distance is 0.25 a number. With 384 numbers in place of two, that falls to about
-# $1 / 384$: a vector of length 1 has small numbers.
-
-# %% Check it tags=["fold", "nbval-check-output"]
-two = torch.tensor([[0.6, 0.8], [0.8, -0.6]])
-print(f"always the mean: {((two - two.mean(0)) ** 2).mean():.2f} a number")
-average = theirs.mean(0)
-always = ((theirs - average) ** 2).mean()
-assert torch.isclose(always, (1 - average @ average) / 384, rtol=1e-3)
-
-# %% tags=["fold"]
-print(f"the mean of all English sentences of the lessons, always: {always:.5f} a number")
+# For this section alone the student is a BERT of two layers; the small one comes back after it.
+# Two losses are tried. One is the **squared distance**, the mean over the 384 numbers of a vector:
+# with it the method was published, and the library sentence-transformers has it for this use
+# (`MSELoss`). The other is 1 minus the **cosine**. All of the teacher's vectors have length 1.
 
 # %% tags=["slide", "fold"]
 from deepdive.page.predictions import predict
 
 predict(
-    "A small BERT as student, squared distance: after 350 steps its loss has fallen to 0.0021. Of "
-    "500 sentences that it has not met, how many have their own English sentence as the nearest?",
+    "With the squared distance the loss has fallen to 0.0021 after 350 steps. Of 500 lessons that "
+    "were kept back, how many have the place of their own English sentence as the nearest of all "
+    "500 places?",
     ["nearly all: the loss is nearly 0", "about half", "about one in a hundred"],
     answer=2,
-    explain="0.0023 is what the mean of all sentences costs, said of each. The student has learned "
-    "that mean and little more: all its vectors point the same way.",
+    explain="Always saying the mean of all places costs 0.0023. The student has learned this mean "
+    "and little more.",
     key="04_multilingual/squared",
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
 # #### Two losses, step by step: open this once you have predicted
+
+# %% [markdown] tags=["surprise"]
+# **What does it cost to know nothing?** Let the teacher place two sentences at (0.6, 0.8) and
+# (0.8, -0.6). A student that answers both with their mean, (0.7, 0.1), has a squared error of 0.5,
+# which is 0.25 a number. This is 1 minus the squared length of the mean, $1 - 0.5$. The mean of
+# many different sentences is short, so their error is nearly 1; over 384 numbers that is at most
+# $1 / 384 = 0.0026$. By 1 minus the cosine the same answer costs 1 minus the length of the mean.
+
+# %% Check it tags=["surprise", "fold", "nbval-check-output"]
+two = torch.tensor([[0.6, 0.8], [0.8, -0.6]])
+print(f"always the mean: {((two - two.mean(0)) ** 2).mean():.2f} a number")
+assert torch.isclose(two.mean(0) @ two.mean(0), torch.tensor(0.5))
+assert round(1 / 384, 4) == 0.0026
+
+# %% Of all lessons tags=["surprise", "fold"]
+average, n = theirs.mean(0), len(theirs)
+always = ((theirs - average) ** 2).mean()
+assert torch.isclose(always, (1 - average @ average) / 384, rtol=1e-3)
+any_two = float((n * average @ average - 1) / (n - 1))  # of the teacher's vectors
+print(f"always the mean, squared: {always:.4f} a number")
+print(f"always the mean, 1 - cosine: {1 - average.norm():.2f}")
+print(f"cosine of any two of the teacher's: {any_two:.2f}")
+for seed in range(3):  # the lessons that `students.watched` keeps back
+    order = students.drawn(len(lessons.of), 1, seed, size=len(lessons.of))[0]
+    met = {lessons.of[i] for i in order[500:]}
+    print(f"seed {seed}, of 500: {sum(i >= pairs for i in order[:500])} English,",
+          f"{sum(lessons.of[i] in met for i in order[:500])} places met")  # fmt: skip
 
 # %% The same student with two losses, kept tags=["surprise", "fold"]
 LOSSES = {"squared": students.squared, "cosine": students.cosine}
@@ -270,14 +328,11 @@ ends = sorted([row["loss"], row["seed"], *told_of(row)] for row in curves)
 table(ends or [["none kept here", *[0] * 7]],
       ["loss", "seed", "its value", "cosine of any two", *LOOKS],
       formats={"its value": ".4f", "cosine of any two": ".2f"} | dict.fromkeys(LOOKS, ".1f"),
-      caption="its value and the cosine after 350 steps; found, %, after 150, 350, 400 and 500; on "
-      "500 sentences that were not met")  # fmt: skip
+      caption="of 500 lessons kept back: the loss and the cosine after 350 steps; how many find "
+      "the place of their English sentence, %, after 150, 350, 400 and 500")  # fmt: skip
 
 # %% Drawn tags=["surprise", "fold"]
 from matplotlib.figure import Figure
-
-from deepdive.page.palette import ROLES
-from deepdive.page.plotting import show
 
 figure = Figure(figsize=(6.4, 3.0))
 panels = figure.subplots(1, 2)
@@ -290,22 +345,29 @@ for row in curves:
         panel.plot(at, [one[what] for one in row["steps_seen"]], mark, color=ROLES[role],
                    markersize=3, linewidth=1, label=name)  # fmt: skip
 panels[0].set(title="cosine of any two sentences", xlabel="step", ylim=(0, 1))
-panels[1].set(title="translations found, %", xlabel="step", ylim=(0, 100))
-if curves:
-    panels[1].legend()
+panels[1].set(title="own place found, % of 500", xlabel="step", ylim=(0, 100))
+panels[0].axhline(any_two, color="black", linestyle="--", linewidth=1, label="teacher")
+for panel in panels:
+    panel.axvline(350, color=ROLES["score"], linestyle=":", linewidth=1)
+panels[1].legend(*panels[0].get_legend_handles_labels(), loc="upper left")
 show(figure, "Two panels over the steps of training, three seeds of each loss. With the squared "
-     "distance any two sentences are alike and hardly a translation is found before step 400; with "
-     "the cosine they come apart, and translations are found from step 150 on.")  # fmt: skip
+     "distance any two sentences are alike and hardly a place is found before step 400; with the "
+     "cosine they come apart, and places are found from step 150 on.")  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
-# *Squares: cosine. Dots: squared distance. Three seeds each.* With the squared distance the student
-# says the mean of all sentences, whatever it reads: for 350 steps, in each of three seeds, it finds
-# no more than one or two in a hundred, while its loss looks excellent. It is not a fault of the
-# loss in the limit, for the mean is not its lowest point, and near step 400 the students come
-# loose. By then the others have found four in ten. Users of a library have met this with a teacher
-# whose vectors have length 1, and reported that *every sentence similarity is 1.0* after twelve
-# hours (named below, in *Further reading*). The cosine says 0 for a right direction and 1 for a
-# useless one, so one sees how much is left to do.
+# *Squares: cosine. Dots: squared distance; three seeds each. Dotted: step 350. Of the 500 lessons
+# nearly half are English sentences that look for their own place, and nearly all of these places
+# were told in another lesson.*
+#
+# With the squared distance the loss at step 350 is little below what the mean costs. Any two
+# vectors have a cosine of 0.71 to 0.75, where the teacher's have 0.12, and about one lesson in a
+# hundred finds its place. Near step 400 these students come loose, for the mean is not the lowest
+# point of the loss. By then the others find more than four in ten. They too begin with one vector
+# for all (0.99 at step 50), but leave it sooner. Beside the 0.66 of the mean, their 0.43 to 0.45
+# show what they have learned. All this is one net, one rate and 500 steps.
+#
+# A user of the library found *every sentence similarity is 1.0* after twelve hours; with another
+# teacher the student became better (issue 1164, in *Further reading*).
 #
 # From here on the loss is the cosine, and the student the small one, without layers.
 
@@ -317,8 +379,10 @@ with measured() as card:
         lessons, theirs, e5_tokenizer(), epochs=pick(ci=3, laptop=8, gpu=8)
     )
 pieces = sum(map(len, lessons.pieces)) / len(lessons.pieces)  # of a sentence
+numbers = sum(w.numel() for w in student.net.parameters())
 card.flops = 6 * 384 * history.steps * students.BATCH * pieces
-print(f"{sum(w.numel() for w in student.net.parameters()):,} numbers, {history.seconds:.0f} s")
+card.flops += 12 * numbers * history.steps  # Adam: about 12 operations a number and step
+print(f"{numbers:,} numbers, {history.seconds:.0f} s")
 print(f"1 - cosine: {history.losses[0]:.2f} at first, {history.losses[-1]:.2f} at the end")
 
 # %% Does it place translations of other sentences? tags=["fold"]
@@ -335,15 +399,16 @@ def found(code):
     return bootstrap(100.0 * right)
 
 
-codes = ("fra", "deu", "nld", "cmn", "fin", "spa") if real else ("fra",)
-table([[code, found(code)] for code in codes], ["language", "found, %"],
+codes = {"fra": "French", "deu": "German", "nld": "Dutch", "cmn": "Chinese", "fin": "Finnish",
+         "spa": "Spanish"} if real else {"fra": "French"}  # fmt: skip
+table([[name, found(code)] for code, name in codes.items()], ["language", "found, %"],
       formats={"found, %": ".0f"},
-      caption="Tatoeba's test; none of its sentences is among the lessons")  # fmt: skip
+      caption="Tatoeba's test: the nearest of 1,000 English sentences is the translation; none of "
+      "them is among the lessons")  # fmt: skip
 
 # %% [markdown]
-# The student reads the other language, MiniLM the English: two programs that never met find each
-# other's sentences, in the languages of the lessons. In Finnish and Spanish, of which it has had no
-# lesson, it finds what shares a name.
+# The student reads the other language, MiniLM the English, and they find each other's sentences in
+# the languages of the lessons. Finnish and Spanish had no lesson.
 
 # %% [markdown]
 # ## First, topics
@@ -352,12 +417,12 @@ table([[code, found(code)] for code in codes], ["language", "found, %"],
 # English, from four fifths of them, and is asked in another language about the last fifth, five
 # times over. The readers:
 #
+# - **most frequent**: the floor, no reader, always the same topic
 # - **letters**: runs of one to five letters, no encoder (TF-IDF); what it knows of French is what
 #   French spells like English
-# - **MiniLM, in English**: the teacher itself, reading a language that it has not learned
+# - **MiniLM, in English**: the teacher itself
 # - **student**, trained three times; further one with 5,000 pairs, and one with all that there are
-# - **e5**: multilingual-e5-small, in
-#   [our own code](../chapters/04_multilingual/07_benchmarks.ipynb), made with about a billion pairs
+# - **e5**, in [our own code](../chapters/04_multilingual/07_benchmarks.ipynb)
 
 
 # %% Five readers tags=["fold"]
@@ -417,8 +482,8 @@ predict(
     "1,004 Finnish sentences, who gets more topics right?",
     ["the student: it knows four other languages", "the letters", "both are level"],
     answer=1,
-    explain="For the student a language without lessons is a row of pieces that mean something "
-    "elsewhere. A name or a word that looks English helps the letters, which ask for no more.",
+    explain="With 23 % the student is below whoever always says the most frequent topic, 25 %. "
+    "Letters have 32 %: a name, or a word that looks English, is all that they ask for.",
     key="04_multilingual/never-seen",
 )  # fmt: skip
 
@@ -439,11 +504,12 @@ def topics_right(name, code):
 
 READERS = [name for name in ("letters", "MiniLM, in English", "student", "e5") if seeds(name)]
 heads = [f"{name}" for name in READERS]
-shown = [[NAMES[code], *(bootstrap(topics_right(name, code)) for name in READERS),
+usually = 100 * np.bincount(sentences["eng_Latn"].labels).max() / len(sentences["eng_Latn"])
+shown = [[NAMES[code], usually, *(bootstrap(topics_right(name, code)) for name in READERS),
           bootstrap(topics_right("student", code) - topics_right("letters", code))]
          for code in sentences]  # fmt: skip
-table(shown, ["language", *heads, "student - letters"],
-      formats=dict.fromkeys([*heads, "student - letters"], ".0f"),
+table(shown, ["language", "most frequent", *heads, "student - letters"],
+      formats=dict.fromkeys(["most frequent", *heads, "student - letters"], ".0f"),
       caption=f"topics right, %, of {len(sentences['eng_Latn']):,}; learned in English; 95 % over "
       "sentences")  # fmt: skip
 
@@ -453,45 +519,44 @@ if len(READERS) == 4:
         assert bootstrap(topics_right("student", code) - topics_right("letters", code)).low > 0
     most_of_e5 = [code for code in sentences if topics_right("e5", code).mean() >= 80]
     assert len(most_of_e5) >= 5
-    print("e5 at 80 % or more:", ", ".join(NAMES[code] for code in most_of_e5))
-    usual = 100 * np.bincount(sentences["eng_Latn"].labels).max() / len(sentences["eng_Latn"])
-    print(f"always the most frequent topic: {usual:.0f} %")
+    print(f"e5 at 80 % or more in {len(most_of_e5)} of {len(sentences)} languages")
 
 # %% More pairs, fewer pairs tags=["surprise", "fold"]
 sizes = [name for name in ("student of 5,000 pairs", "student", "student of all pairs")
          if seeds(name)]  # fmt: skip
 learned_codes = ("fra_Latn", "deu_Latn", "nld_Latn", "zho_Hans")
 taught_in = {code: NAMES[code] for code in learned_codes if code in sentences}
-table([[name if name != "student" else "student of 50,000 pairs",
+there_are = sum(len(some) for some in pairs_to_learn(dict.fromkeys(PAIRS, 10**6)).values())
+of = {"student of 5,000 pairs": (pairs // 10, 8), "student": (pairs, 8),
+      "student of all pairs": (there_are, 4)}  # fmt: skip
+table([[f"{of[name][0]:,} pairs", of[name][1],
         *(bootstrap(topics_right(name, code)) for code in taught_in)] for name in sizes],
-      ["", *taught_in.values()], formats=dict.fromkeys(taught_in.values(), ".0f"),
-      caption="topics right, %; one training but for the middle row, three")  # fmt: skip
+      ["student of", "epochs", *taught_in.values()],
+      formats=dict.fromkeys(taught_in.values(), ".0f"),
+      caption="topics right, %; the one of 50,000 was trained three times")  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
 # In French, German and Dutch the student is ahead of the letters by 10, 17 and 18 points, each
-# interval far above 0. In Chinese, which shares no word with English, 2,000 pairs bring it to 42.
-# In the seven languages without lessons the letters are ahead of it, in Finnish by nine points:
-# there its pieces are those of other languages, and mean something else.
-#
-# The teacher holds a surprise. Made for English, it gets 68 % of the French topics, no fewer than
-# its own student, but in German and Dutch only 53 and 54 %. An *English* model has met more than
-# English.
+# interval far above 0. In Chinese 2,000 pairs bring it to 42, 12 points ahead. In the seven
+# languages without lessons the letters are ahead, in Finnish by nine points, but part of that is
+# guessing: in six of the seven the student is not above the most frequent topic, and the letters
+# are not in Russian, Hindi and Swahili.
 #
 # And e5 is right in 80 % or more in ten of the twelve, without a label but English ones.
 #
 # With 5,000 pairs the student is behind the letters in all four languages of its lessons. With all
-# pairs that there are Chinese gains most, from 42 to 60 %, French and German gain some, Dutch
-# nothing. (The first and the last are one training each.)
+# 328,323 pairs, read half as often, Chinese gains most, from 42 to 60 %, French and German gain
+# some, Dutch nothing.
 
-# %% [markdown]
+# %% [markdown] tags=["aside"]
 # ## Where the mistakes lie
 
 # %% A map of errors tags=["fold"]
-mapped = [name for name in ("student", "e5") if seeds(name)]
+told = [name for name in ("student", "e5") if seeds(name)]
 topics_named = sentences["eng_Latn"].names
-figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-panels = figure.subplots(1, len(mapped), squeeze=False, sharey=True)[0]
-for panel, name in zip(panels, mapped, strict=True):
+figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+panels = figure.subplots(1, len(told), squeeze=False, sharey=True)[0]
+for panel, name in zip(panels, told, strict=True):
     grid = [[topics_right(name, code)[np.array(sentences[code].labels) == k].mean()
              for k in range(len(topics_named))] for code in sentences]  # fmt: skip
     panel.imshow(grid, cmap="viridis", vmin=0, vmax=100, aspect="auto")
@@ -503,41 +568,48 @@ for panel, name in zip(panels, mapped, strict=True):
 panels[0].set_yticks(range(len(sentences)), [NAMES[code] for code in sentences])
 show(figure, "Two tables of percentages, a row a language and a column a topic, for the student "
      "and for e5: how many of the sentences on each topic are right.")  # fmt: skip
+if "hin_Deva" in sentences:
+    said = [[*answers["student", s]["topics"]["said"]["hin_Deva"]] for s in seeds("student")]
+    sports = topics_named.index("sports")
+    truly = 100 * np.mean(np.array(sentences["hin_Deva"].labels) == sports)
+    print(f"Hindi, the student: {100 * np.mean(np.array(said).astype(int) == sports):.0f} % are "
+          f"said to be sports, {truly:.0f} % are")  # fmt: skip
 
 # %% [markdown]
-# *Columns are topics, from left to right as SIB-200 names them; each number is the share of right
-# answers.* e5 is most often wrong on entertainment in nine of the twelve languages. With 2,000
-# pairs the student knows of Chinese the sentences on entertainment and travel, and one in four of
-# those on health and geography: the words of those are not in 2,000 everyday sentences. In Swahili
-# e5 loses sports before all else.
-#
+# *Rows are languages, columns topics; each number is the share of its sentences that are right,
+# and the brighter the more.* A high number alone is no knowledge: of the Hindi sentences on sports
+# the student gets 46 % right, but it says sports of 46 % of all. e5 is most often wrong on
+# entertainment in nine of the twelve languages.
+
+# %% [markdown]
 # ## Now feelings
 #
-# The classes are unequal: two lines in three are bad ones. So the score is **macro-F1**, the mean
-# of both classes' F1, by which whoever always says *bad* gets 0.40. Beside each reader's answer
-# from English stands its **ceiling**, a head of the same reader that learned from the language's
-# own lines, four fifths of those of the test, five times over.
+# The classes are unequal: two lines in three are bad. So the score is **macro-F1**, the mean of
+# both classes' F1. There are two floors: whoever always says *bad*, and a **coin**. Of a class
+# that has the share $p$ of the lines a coin finds half, and $p$ of what it says is right, so
+# $F_1 = p / (p + 1/2)$. Beside each reader's answer from English stands its answer **at home**: of
+# a head that learned from the language's own lines, four fifths of those of the test, five times
+# over. It is no ceiling, for the English head has had more lessons.
 
 # %% tags=["slide", "fold"]
 predict(
-    "On topics the student gets 65 % in French. Feelings need fewer classes, but a *not* can "
-    "turn them over, and the student has no order of words. What is its macro-F1 in French?",
-    ["about 0.40: no more than always bad", "about 0.65", "about 0.75, as much as in English"],
-    answer=1,
-    explain="Most lines give themselves away by a word. But a line of film is short, and much of "
-    "its feeling is in the scene, not in the words.",
+    "Feelings are only two classes, but a “not” can turn them over, and the student has no order "
+    "of words. In English its macro-F1 is 0.75; a coin has 0.49. And in French?",
+    ["about 0.49, as the coin", "about 0.57, a third of the way", "about 0.65, two thirds of it",
+     "about 0.75, as in English"],
+    answer=2,
+    explain="It is 0.65, and a head that learned from French lines has no more.",
     key="04_multilingual/feelings",
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
 # #### Feelings in twelve languages: open this once you have predicted
 
-# %% Macro-F1 from English, and at home tags=["surprise", "fold"]
+# %% From English and at home tags=["surprise", "fold"]
 from deepdive.evaluate import macro_f1_interval
 
 
-def zero(name, code):
-    """What a reader's trainings say of each line, (seeds, N)."""
+def zero(name, code):  # what its trainings say of each line, (seeds, N)
     return np.array([zero_shot.said_of(answers[name, s]["feelings"], code) for s in seeds(name)])
 
 
@@ -554,52 +626,85 @@ def usual(code):
     return np.zeros(len(lines[code]), int)
 
 
-table([[NAMES[code], scored(usual(code), code).value,
+def coin(code):
+    """The macro-F1 that a fair coin expects: p / (p + 1/2), the mean over both classes."""
+    good = np.mean(lines[code].labels)
+    return float(np.mean([p / (p + 0.5) for p in (good, 1 - good)]))
+
+
+# %% Drawn tags=["surprise", "slide", "fold"]
+figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+panel = figure.subplots()
+for k, code in enumerate(lines):
+    panel.axhspan(k - 0.5, k + 0.5, color=ROLES["score"], alpha=0.1 * (k % 2), linewidth=0)
+    floors = {"always bad": (scored(usual(code), code).value, "x"), "a coin": (coin(code), "|")}
+    for name, (value, mark) in floors.items():
+        panel.plot(value, k, mark, color="black", markersize=8, label=None if k else name)
+    for shift, name in zip((-0.18, 0.18), told, strict=False):
+        color, at = ROLES[{"student": "query", "e5": "key"}[name]], k + shift
+        one = scored(zero(name, code), code)
+        panel.plot([one.low, one.high], [at, at], color=color, linewidth=1)
+        panel.plot(one.value, at, {"student": "o", "e5": "s"}[name], color=color, markersize=6,
+                   label=None if k else f"{name}, from English")  # fmt: skip
+        panel.plot(scored(own(name, code), code).value, at, {"student": "o", "e5": "s"}[name],
+                   color=color, fillstyle="none", markersize=9,
+                   label=None if k else f"{name}, at home")  # fmt: skip
+panel.set_yticks(range(len(lines)), [NAMES[code] for code in lines])
+panel.set(xlabel="macro-F1", xlim=(0.25, 0.85), ylim=(len(lines) - 0.5, -0.5))
+figure.legend(loc="outside upper center", ncols=3, fontsize=8)
+show(figure, "A row a language, macro-F1 to the right. e5 stands far to the right of a coin in "
+     "all. The student does so in English, French, German, Dutch and Chinese, comes near the coin "
+     "in the languages without lessons, and in Greek stands far to its left.")  # fmt: skip
+
+# %% [markdown] tags=["surprise"]
+# *Full marks: learned from English lines, with 95 % over lines. Hollow marks: at home.*
+
+# %% All readers, from English tags=["surprise", "fold"]
+table([[NAMES[code], scored(usual(code), code).value, coin(code),
         *(scored(zero(name, code), code) for name in READERS)] for code in lines],
-      ["language", "always bad", *heads], formats=dict.fromkeys(["always bad", *heads], ".2f"),
+      ["language", "always bad", "a coin", *heads],
+      formats=dict.fromkeys(["always bad", "a coin", *heads], ".2f"),
       caption="macro-F1 of feelings; learned from English lines; 95 % over lines")  # fmt: skip
 
 
-# %% How far that is from the ceiling tags=["surprise", "fold"]
-def gained(name, code):
-    """How much of what the ceiling is above `usual` was had from English, in percent."""
+# %% At home tags=["surprise", "fold"]
+def reached(name, code):
+    """How much of what home is above `usual` was had from English, in percent; none below it."""
     floor, top = scored(usual(code), code).value, scored(own(name, code), code).value
-    return 100 * (scored(zero(name, code), code).value - floor) / (top - floor)
+    share = 100 * (scored(zero(name, code), code).value - floor) / (top - floor)
+    return share if share > 0 else None
 
 
-told = [name for name in ("student", "e5") if seeds(name)]
-table([[NAMES[code], *(cell for name in told for cell in (
-            scored(own(name, code), code), gained(name, code)))] for code in lines],
-      ["language", *(f"{name}, {what}" for name in told for what in ("ceiling", "of it, %"))],
-      formats={f"{name}, {what}": form for name in told
-               for what, form in (("ceiling", ".2f"), ("of it, %", ".0f"))},
-      caption="macro-F1 learned in the language itself, and how much of what it is above “always "
-      "bad” was had from English")  # fmt: skip
+table([[NAMES[code], len(lines[code]) * 4 // 5, *(cell for name in told for cell in (
+            scored(own(name, code), code), reached(name, code)))] for code in lines],
+      ["language", "lines", *(f"{name}, {what}" for name in told
+                              for what in ("at home", "reached from English, %"))],
+      formats={f"{name}, {what}": form for name in told for what, form in
+               (("at home", ".2f"), ("reached from English, %", ".0f"))},
+      caption="macro-F1 at home, after so many lines; reached: (from English - always bad) / (at "
+      "home - always bad), empty where English is below always bad")  # fmt: skip
 
-# %% Against labels of the language, line by line tags=["surprise", "fold"]
-near = [code for code in SHOWN if code in lines]
+# %% From English against home, line by line tags=["surprise", "fold"]
 table([[NAMES[code], *(scored(zero(name, code), code, less=own(name, code)) for name in told)]
-       for code in near], ["language", *told], formats=dict.fromkeys(told, ".3f"),
-      caption="macro-F1 from English minus from the language itself, the same lines; 95 % over "
-      "lines")  # fmt: skip
+       for code in lines], ["language", *told], formats=dict.fromkeys(told, ".3f"),
+      caption="macro-F1 from English minus at home, the same lines; 95 % over lines")  # fmt: skip
 
 # %% [markdown] tags=["surprise"]
-# In French, German, Dutch and Chinese the student is far above whoever always says *bad*, and what
-# it says from English is as good as what it says after a thousand lines of the language itself: the
-# differences hold 0. (More than 100 % is no miracle: the English head has had eight times as many
-# lessons.) *Which* words are glad is learned once, if the places are right. Finnish, the language
-# that the student never saw and that people labelled, is where it costs: 79 % of what its own
-# labels bring above the floor, for e5 80 %, and both intervals lie below 0.
+# In French, German, Dutch and Chinese the student is far above the coin. Against a head at home,
+# which learned from 960 lines or in Chinese from 438, no loss larger than about 0.05 is likely:
+# the differences hold 0, and their intervals end at -0.047.
 #
-# Where it has no lessons at all and no letters in common, in Greek, it falls below the floor: 0.29.
-# It is not undecided there. It just says *good* more often.
+# In Finnish both readers lose, the student 0.036 and e5 0.061, and both intervals lie below 0. So
+# they do in Russian and Turkish; in Polish and Greek only the student loses. Without lessons it is
+# at or above the letters and not far from the coin; in Greek, with 0.29, far below it.
 
 # %% [markdown]
 # ## How many labels is English worth?
 #
 # A person could label some lines of the language itself, and throw English away. How many would
-# make the English head needless? For each number, 20 samples of lines; a head learns from them
-# alone, by the same reader, and is tested on the other half of the lines.
+# make the English head needless? For each number, 20 samples of the first half of the lines; a
+# head learns from them alone, by the same reader, and is tested on the second half. How closely it
+# fits its lines was chosen on the 8,000 English ones and not anew, which may cost it something.
 
 
 # %% Few labels, kept tags=["fold"]
@@ -618,7 +723,7 @@ few = kept_rows("zero_shot_labels") if real else [
 
 # %% Drawn tags=["fold"]
 drawn = sorted({row["language"] for row in few}, key=[*lines].index)
-figure = Figure(figsize=(7.2, 2.6 * ((len(drawn) + 1) // 2)), layout="constrained")
+figure = Figure(figsize=(6.4, 2.6 * ((len(drawn) + 1) // 2)), layout="constrained")
 panels = figure.subplots((len(drawn) + 1) // 2, min(2, len(drawn)), squeeze=False).flat
 for panel, code in zip(panels, drawn, strict=False):
     for row in (row for row in few if row["language"] == code):
@@ -629,24 +734,23 @@ for panel, code in zip(panels, drawn, strict=False):
         panel.plot(at, middle, "o-", color=color, markersize=3, label=row["reader_of"])
         panel.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0)
         panel.axhline(row["zero"], color=color, linestyle="--", linewidth=1)
-    panel.set(title=NAMES[code], xscale="log", ylim=(0.3, 0.8), ylabel="macro-F1",
-              xlabel="labelled lines of the language")  # fmt: skip
+    panel.set(title=NAMES[code], xscale="log", ylim=(0.4, 0.8), ylabel="macro-F1",
+              xlabel="labelled lines")  # fmt: skip
     panel.set_xticks(at, at)
     panel.minorticks_off()
-panels = [*figure.axes]
-panels[0].legend(loc="upper left")
+figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 show(figure, "Macro-F1 against the number of labelled lines of the language itself, on a log "
      "scale, for the student and e5, with a dashed line each for what English labels alone "
      "bring.")  # fmt: skip
 
 # %% [markdown]
-# *Points: the median of 20 samples; bands: nine in ten of them. Dashed: what the English head says,
-# without one label of the language.*
+# *Points: the median of 20 samples; bands: nine in ten of them. Dashed: what the English head
+# says, without one label of the language.*
 
 
 # %% As a table tags=["fold"]
 def worth(row):
-    """From how many labels on the median sample is above the English head; none: more than all."""
+    """The fewest labels whose median sample is above the English head; None: not even the most."""
     for n, scores in row["labels"].items():
         if np.median(scores) > row["zero"]:
             return int(n)
@@ -657,22 +761,21 @@ table([[NAMES[row["language"]], row["reader_of"], row["zero"], worth(row),
         float(np.median(row["labels"][max(row["labels"], key=int)]))] for row in few],
       ["language", "reader", "from English", "labels for as much", "with the most labels"],
       formats={"from English": ".2f", "with the most labels": ".2f"},
-      caption="macro-F1 on the second half of the lines; labels from which on the median is above "
-      "English; empty: not with any")  # fmt: skip
+      caption="macro-F1 on the second half of the lines; labels for as much: the fewest with which "
+      "the median of the samples is above English, empty where 512 are not enough")  # fmt: skip
 
 # %% [markdown]
-# In French and German not even 512 labelled lines bring e5 to what 8,000 English lines brought; in
-# Dutch it takes all 512. Nor do they overtake the student in French and Dutch. In Finnish, 32 lines
-# are enough for e5. That is not Finnish alone: its lines were labelled by other people than the
-# English ones, and what *good* means to them can be learned from them only. In the other three the
-# labels were carried over from lines of the kind that the head has learned from.
+# In the median of the samples not even 512 labelled lines bring e5 in French and German to what
+# 8,000 English lines brought; in Dutch it takes all 512. Nor do they overtake the student in
+# French and Dutch. In Finnish 32 lines are more than English to e5. Finnish lines have labels of
+# their own, but Finnish topics are among e5's lowest too: the cause is not tested here.
 #
 # ## The rival: translate first
 #
 # Why ask a reader to know French at all? Translate the line into English and ask the English
-# reader: **translate-test**. The translator is [study 2's](02_translation.ipynb) Transformer turned
-# round, from French into English, trained on Tatoeba's pairs; the reader is MiniLM, whose head
-# learned from the same English lines.
+# reader: **translate-test**. The translator is [study 2's](02_translation.ipynb) Transformer
+# turned round, from French into English, trained on all of Tatoeba's French pairs, where the
+# student has had 16,000; the reader is MiniLM, whose head learned from the same English lines.
 
 # %% Translated, kept tags=["fold"]
 from deepdive.page.runs.translate_test import into_english
@@ -709,10 +812,8 @@ table(against if translated else [["none kept here", 0.0, None]],
       caption="95 % over lines; one translator")  # fmt: skip
 
 # %% [markdown]
-# The translations are what so small a translator gives of film lines, and many are nonsense. Often
-# the word that tells the feeling comes through all the same: translated lines are level with the
-# student, and e5 is ahead of them by 0.072. A better translator would do better; it would also be a
-# larger model than any reader here.
+# Many translations are nonsense. All the same they are level with the student: the interval of the
+# difference holds 0. e5 is ahead of them by 0.072.
 #
 # ## Which words moved it?
 #
@@ -731,10 +832,13 @@ SAME = {
     "German": "Ich liebe dieses Haus, aber ich hasse den kalten Regen.",
     "Dutch": "Ik hou van dit huis, maar ik haat de koude regen.",
 }
-for language, sentence in SAME.items():
-    words, added = student.parts(sentence, direction)
-    total = float(student.vectors([sentence])[0] @ direction)
-    print(f"{language}: {total + film.model.intercept_[0]:+.2f}, of it the words {total:+.2f}")
+constant = float(film.model.intercept_[0])
+totals = [float(student.vectors([sentence])[0] @ direction) for sentence in SAME.values()]
+table([[language, total, constant, total + constant]
+       for language, total in zip(SAME, totals, strict=True)],
+      ["language", "all words", "the head's constant", "answer"],
+      formats=dict.fromkeys(["all words", "the head's constant", "answer"], "+.2f"),
+      caption="above 0 the answer is good")  # fmt: skip
 
 # %% Coloured tags=["fold"]
 from deepdive.page.markup import Html
@@ -748,8 +852,8 @@ Html("".join(coloured(words, {name: added}).html
 
 # %% [markdown]
 # *Blue speaks for good, orange against it; a row's colours are shares of its largest.* Look for
-# *love* and *hate* in each language, and for what the small words add. What no colour shows is the
-# *but*: a sum of pieces has no second half that decides.
+# *love* and *hate* in each language, and for what the small words add. That the half after *but*
+# decides no colour can show: a sum is the same in any order.
 #
 # ## Is it as sure as it is right?
 
@@ -767,23 +871,62 @@ def trust(name, code):
 
 
 table([[NAMES[code], *(cell for name in told for cell in trust(name, code))] for code in lines],
-      ["language", *(f"{name}: {what}" for name in told for what in ("sure", "right", "error"))],
+      ["language", *(f"{name}: {what}" for name in told for what in ("sure", "right", "ECE"))],
       formats={f"{name}: {what}": form for name in told for what, form in
-               (("sure", ".0f"), ("right", ".0f"), ("error", ".3f"))},
-      caption="sure and right in percent, on average; error: the expected calibration error, ten "
-      "bins")  # fmt: skip
+               (("sure", ".0f"), ("right", ".0f"), ("ECE", ".3f"))},
+      caption="sure: the mean probability of what is said, %; right, %; ECE: the expected "
+      "calibration error, the mean gap between the two over ten bins")  # fmt: skip
+
+
+# %% What it knows of a language tags=["fold"]
+def known(code):
+    """How many of a language's pieces the student has a row for, in percent."""
+    its = [p in lessons.rows for line in lines[code].texts for p in student.tokenizer.encode(line)]
+    return 100 * float(np.mean(its))
+
+
+table([[NAMES[code], known(code), 100 * np.mean(zero("student", code)),
+        100 * np.mean(lines[code].labels)] for code in lines],
+      ["language", "known pieces", "said good", "labelled good"],
+      formats=dict.fromkeys(["known pieces", "said good", "labelled good"], ".0f"),
+      caption="the student: percent of the pieces of the lines, and of the lines")  # fmt: skip
+
+# %% One line in six languages, kept tags=["fold"]
+LOVE = {"English": "I love you.", "French": "Je t'aime.", "German": "Ich liebe dich.",
+        "Dutch": "Ik hou van je.", "Chinese": "我爱你。",
+        "Finnish": "Minä rakastan sinua."}  # fmt: skip
+
+
+def measure_love(reader_of):
+    """How probable it is to one reader that each of `LOVE` is good, in percent."""
+    its = reader(reader_of, 0)
+    head = zero_shot.learned(its, in_english, zero_shot.strength(its, in_english))
+    return {"good": [round(100 * float(p), 1) for p in head.shares([*LOVE.values()])[:, 1]]}
+
+
+if profile() == "experiment":
+    place = kept("04_multilingual", "zero_shot_love")
+    sweep(measure_love, [{"reader_of": "e5"}], place, data="xed")
+love = {"the student": 100 * film.shares([*LOVE.values()])[:, 1]}
+love |= {row["reader_of"]: row["good"] for row in kept_rows("zero_shot_love")}
+table([[f"{line} ({name})", *(its[k] for its in love.values())]
+       for k, (name, line) in enumerate(LOVE.items())], ["a line", *love],
+      formats=dict.fromkeys(love, ".0f"),
+      caption="probability of good, %; the student made above; English labels only")  # fmt: skip
 
 # %% [markdown]
-# In the languages of its lessons the student is about as sure as it is right. In Greek it is nearly
-# as sure as in French, 68 % and 71 %, and right in a third. Nothing in its answer tells that it
-# cannot read. e5's error is 0.077 at most.
+# In the languages of its lessons the student is about as sure as it is right. In Greek it is
+# nearly as sure as in French, 68 % and 71 %, and right in 34 %. Its answer does not tell that it
+# cannot read. The pieces do: of a hundred it knows 18 in Greek and 97 in French. And of a hundred
+# Greek lines it calls 94 good. (Both heads count a rare class as much as a frequent one.) e5's
+# error is 0.077 at most.
 #
 # ## The original's number
 #
 # The book's own notebook reports 86.3 % on 760 English film reviews, with three translated
-# sentences for the other languages. By itself 86.3 % of 760 has an interval of 2.4 points each way.
-# The nearest that we can do: sentences of film reviews (rt_polarity, 10,662), five folds, a linear
-# head on vectors that stay as they are.
+# sentences for the other languages. By itself 86.3 % of 760 has an interval of 2.4 points each
+# way. The nearest that we can do: sentences of film reviews (rt_polarity, 10,662), five folds, a
+# linear head on vectors that stay as they are.
 
 # %% English film reviews, kept tags=["fold"]
 from deepdive.data.reviews import rt_polarity
@@ -812,17 +955,17 @@ table([[name, bootstrap(right), bootstrap(right - right_on["e5"]) if name != "e5
 
 # %% [markdown]
 # No reader here comes to the 86.3 % of Kamath et al. 2022, and need not: these are single
-# sentences, and those were other reviews. e5 is right on 80.9 %, with letters beside its vectors on
-# 82.4 %. Letters alone have 77.6 %, MiniLM 76.9 %: for English feelings an encoder whose weights
-# rest is not much. (Tuned, it is: [study 3b](03b_reviews.ipynb).) The student, without any order of
-# words, has 69.7 %.
-#
+# sentences, and those were other reviews. e5 is right on 80.9 %, with letters beside its vectors
+# on 82.4 %. Letters alone have 77.6 %, MiniLM, whose weights rest, 76.9 % (tuned, an encoder does
+# better: [study 3b](03b_reviews.ipynb)), and the student, without any order of words, 69.7 %.
+
+# %% [markdown] tags=["aside"]
 # ## In the profile `gpu`: an encoder from the hub
 #
 # Name an encoder of sentences, a folder or a place on the hub, and it takes its seat beside the
-# others: LaBSE ([4.4](../chapters/04_multilingual/04_two_encoders.ipynb)) in the profile `gpu`. Its
-# folder is read as sentence-transformers wrote it. No hub is within reach here, so this was tried
-# on a small folder of the same form.
+# others: LaBSE ([4.4](../chapters/04_multilingual/04_two_encoders.ipynb)) in the profile `gpu`.
+# Its folder is read as sentence-transformers wrote it. No hub is within reach here, so this was
+# tried on a small folder of the same form.
 
 # %% Another encoder tags=["fold"]
 import os
@@ -859,8 +1002,8 @@ inside = sum(p.numel() for p in large.parameters())
 inside -= large.encoder.embeddings.tokens.weight.numel()
 read = 20 * (len(in_english) + sum(map(len, lines.values())))
 plan = CostCard(flops=2 * inside * read)
-print(f"LaBSE, {read:,} pieces read: {plan.flops:.1e} operations, "
-      f"{plan.implied()['K80'] / 60:.1f} minutes on a K80")  # fmt: skip
+print(f"LaBSE, {read:,} pieces read:")
+print(f"{plan.flops:.1e} operations, {plan.implied()['K80'] / 60:.1f} minutes on a K80")
 assert plan.implied()["K80"] < 60 * 60
 
 # %% The results, kept tags=["fold"]
@@ -900,37 +1043,37 @@ card
 # %% [markdown]
 # ## Common mistake
 #
-# *Train on 27,000 lines in English, test on the French ones of the same set.* In XED a third of the
-# lines in other languages are translations of English lines that stand in the same set. A model
-# then meets in French what it learned by heart in English, label and all, and the score is called
-# zero-shot. Here the lines with `in_english = 1` are left out
-# (`deepdive.data.subtitles.xed`), and of SIB-200 no head has met the English sentence of the one
-# that it is asked about.
+# *Train on all lines in English, test on the French ones of the same set.* Some of XED's lines
+# translate English lines that stand in it too. A model then meets in French what it learned by
+# heart in English, label and all, and the score is called zero-shot. Here such lines are left out
+# (`in_english = 1`), and of SIB-200 no head has met the English sentence of the one that it is
+# asked about.
 #
 # ## In practice
 #
 # - Ask for the *places* first: do translations find each other? It costs minutes and no label.
-# - Print the majority, the letters and the ceiling beside every number; without them a macro-F1 of
-#   0.6 says nothing.
-# - Have a few dozen lines of each language labelled by a person, to test on. A projected label is
-#   another program's opinion.
-# - A loss on vectors of length 1 should be the cosine or a ranking; whatever it is, print the mean
-#   cosine of two different sentences beside it.
+# - Print the majority, a coin, the letters and a head at home beside every number; without them a
+#   macro-F1 of 0.6 says nothing.
+# - Have a few dozen lines of each language labelled by a person, to test on. A projected label is a
+#   person's opinion of another line.
+# - Whatever the loss, print beside it what saying the mean always would cost, and the mean cosine
+#   of two different sentences.
 #
 # ## In three sentences
 #
 # A student of one matrix, told by 50,000 pairs where an English teacher puts translations, reads
-# topics in French, German and Dutch far better than letters do, and feelings as well as a head that
-# learned from a thousand lines of the language itself. Where it had no lessons it is worse than
-# letters and as sure as ever; an encoder of a hundred languages is right nearly everywhere. Beside
-# each such number belong a floor, a ceiling and an interval, and a loss that looks small has to say
-# what the mean would cost.
+# topics in French, German and Dutch far better than letters do, and feelings about as well as a
+# head at home. Where it had no lessons its topics are seldom above the most frequent one, its
+# feelings near a coin or below, and it is as sure as ever; e5 is far above both floors in all
+# twelve languages. Beside each such number belong a floor, a head at home and an interval, and
+# beside a loss what the mean would cost.
 #
-# *« Je t'aime. »* So what are answers worth in a language that nobody labelled? With e5 a macro-F1
-# of 0.64 to 0.72 in eleven languages, where a guess has 0.40 and English 0.80; in French and German
-# more than 512 labelled lines of the language would bring. In Finnish 32 lines labelled by people
-# of its own bring more. What crosses is the place of a sentence. What its labellers mean by *good*
-# does not.
+# *« Je t'aime. »* The student gives *good* 84 parts in a hundred, e5 97. What are such
+# answers worth in a language that nobody labelled? In French the student has a macro-F1 of 0.65
+# and e5 0.70. That is more than a coin's 0.49, less than their 0.75 and 0.80 in English, and about
+# what 960 French lines would have taught the same reader. e5 has 0.64 or more in all eleven
+# languages, though in Finnish, Russian and Turkish lines of the language teach it more. The
+# student needs lessons: in Greek it is worth less than the coin.
 #
 # ## Five questions
 #
@@ -943,22 +1086,21 @@ card
 #    What it costs to say the mean always, and the cosine of two different sentences.
 #
 #    </details>
-# 2. Why are topics judged on all 1,004 sentences and not on the 204 of the test part alone?
+# 2. Heads learn topics from English sentences. Why can all 1,004 French ones be asked about?
 #
 #    <details><summary>Answer</summary>
 #
-#    The languages' sentences carry no label that is learned from, only English ones do. With five
-#    folds each sentence is asked once, of a head that has met neither it nor its English one, and
-#    intervals become less than half as wide.
+#    With five folds each French sentence is asked once, of a head that has met neither it nor the
+#    English sentence that it translates.
 #
 #    </details>
-# 3. Two languages have the same macro-F1 of 0.60 from English. One has a ceiling of 0.62, the other
-#    of 0.75. What do you do for each?
+# 3. Two languages have the same macro-F1 of 0.60 from English. At home one has 0.62, the other
+#    0.75. What do you do for each?
 #
 #    <details><summary>Answer</summary>
 #
-#    The first has what this reader can give: another reader, or cleaner labels. In the second
-#    labels of its own would help.
+#    The first has nearly what this reader can give: another reader, or cleaner labels. In the
+#    second labels of its own would help.
 #
 #    </details>
 # 4. Why can the student's words be added up, and e5's not?
@@ -969,12 +1111,12 @@ card
 #    share of its own. In e5 twelve layers mix the pieces before they are summed.
 #
 #    </details>
-# 5. What would make the comparison with translate-test unfair?
+# 5. In what is the translated way better off than the student, and in what is it worse off?
 #
 #    <details><summary>Answer</summary>
 #
-#    A translator that has seen more pairs than the student, as here: all French ones. And a reader
-#    that is better in English, as MiniLM is. Both are part of what the way costs.
+#    Its translator has seen all French pairs, the student 16,000, and its reader, MiniLM, is better
+#    in English. But MiniLM reads what the translator made of a line, the student the line itself.
 #
 #    </details>
 #
@@ -982,8 +1124,8 @@ card
 #
 # - Reimers and Gurevych (2020), *Making Monolingual Sentence Embeddings Multilingual using
 #   Knowledge Distillation*.
-# - The library sentence-transformers, issue 1164, *the make_multilingual.py result is poor*: a
-#   teacher with vectors of length 1, and students that say one vector.
+# - The library sentence-transformers, issue 1164, *the 'make_multilingual.py' result is poor*:
+#   students with one vector for all, and better ones after another teacher.
 # - Öhman, Pàmies, Kajava and Tiedemann (2020), *XED: A Multilingual Dataset for Sentiment Analysis
 #   and Emotion Detection*.
 # - Adelani et al. (2024), *SIB-200: A Simple, Inclusive, and Big Evaluation Dataset for Topic

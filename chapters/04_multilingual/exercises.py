@@ -1,14 +1,17 @@
 # %% [markdown]
 # # Exercises: many languages
 #
-# {{EXERCISES}} exercises in rising order, about {{MINUTES}} minutes in all. Write where a cell says
-# so; the check under it says what is wrong. A check without a message has passed. Some tests are
-# kept for whoever grades, so check your own work beyond what the cell shows. Values in capitals may
-# be your own: use their names. Where a question asks for words, a person marks them.
+# {{EXERCISES}} exercises in rising order, about {{MINUTES}} minutes in all. Write where a cell
+# says so; the check under it says what is wrong. A check without a message has passed. Some tests
+# are kept for whoever grades, so check your own work beyond what the cell shows. Values in
+# capitals may differ in your copy: use the names. Where a question asks for words, a person marks
+# them.
 #
-# <small>Book 4.1 to 4.3 · after [gaps in two languages](03_gaps_in_two_languages.ipynb); exercise 1
-# needs [who gets how many pieces?](02_vocabulary.ipynb), exercise 5 [what crosses from one language
-# to another?](09_factors.ipynb) · no GPU</small>
+# <small>The book's sections 4.1 to 4.3 · after
+# [gaps in two languages](03_gaps_in_two_languages.ipynb); exercise 1 needs
+# [who gets how many pieces?](02_vocabulary.ipynb), exercise 3
+# [two encoders, one place](04_two_encoders.ipynb), exercise 5
+# [one space for all languages?](10_one_space.ipynb) · no GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.
@@ -40,33 +43,20 @@ from deepdive.checks import returned
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename
 
-
-# %%
-def two_spaces(seed, count=200, width=8):
-    """Vectors of so many sentences in two languages: the second are those of the first, turned
-    round, moved away, and blurred; generated."""  # fmt: skip
-    g = torch.Generator().manual_seed(seed)
-    one = torch.randn(count, width, generator=g, dtype=torch.float64)
-    turn = torch.linalg.qr(torch.randn(width, width, generator=g, dtype=torch.float64)).Q
-    turn = 0.5 * torch.eye(width, dtype=torch.float64) + 0.5 * turn
-    blur = 0.25 * torch.randn(count, width, generator=g, dtype=torch.float64)
-    away = 1.5 * torch.randn(width, generator=g, dtype=torch.float64)
-    return one + 2, one @ turn + blur + away
-
-
 # %% [markdown]
 # ## 1. Who is read how often?
 #
 # *Predict, then run · 8 min · easy · book 4.2.1*
 #
-# Two languages have texts: the large one {{LARGE}} thousand, the small one {{SMALL}} thousand. Each
-# text that is read is drawn by size to the power $\alpha$. **Before you run anything**, with a
+# Two languages have texts: the large one {{LARGE}} thousand, the small one {{SMALL}} thousand. For
+# each text that is read a language is drawn first, with a probability proportional to its size to
+# the power $\alpha$, and then one of its texts, each alike. **Before you run anything**, with a
 # pencil:
 #
 # - `"share"`: the share of the small language among the texts that are read, at $\alpha = 0.5$,
 # - `"seen"`: how often each text of the small language is read, on average, when {{DRAWN}} thousand
 #   texts are read in all, at $\alpha = 0.5$,
-# - `"more"`: how many times as often that is as it would be at $\alpha = 1$,
+# - `"more"`: `"seen"` divided by what it would be at $\alpha = 1$,
 # - `"even"`: the share of the small language at $\alpha = 0$.
 #
 # The cell checks the first two.
@@ -150,11 +140,21 @@ def predicted_shares():  # at 0 nothing is read of the small one
 #
 # *Write · 12 min · medium · Ouyang et al. 2021, section 3.1*
 #
-# A sentence and its translation stand in one row. `second` and `hidden` are lists of truth values,
-# one a token: does it belong to the second sentence, is it a gap? A gap sees the **words** of the
-# other sentence and the **gaps** of its own. A word sees the words of its own sentence. Return a
-# list of lists, `sees[t][s]`: may token `t` look at token `s`? The check's sentences have {{FIRST}}
-# and {{SECOND}} tokens.
+# A sentence and its translation stand in one row. `second[t]` says whether token $t$ belongs to
+# the second sentence, and `hidden[t]` whether it is a gap; a token that is no gap is a **word**. A
+# gap sees the words of the other sentence and the gaps of its own, itself among them. A word sees
+# the words of its own sentence, itself among them, and nothing else: no gap sees a word of its own
+# sentence, and no word sees a gap. Return a list of lists, `sees[t][s]`: may $t$ look at $s$? With
+# two tokens in each sentence, and token 1 a gap:
+#
+# | $t$ | `second` | `hidden` | `sees[t]` |
+# |---|---|---|---|
+# | 0 | False | False | True, False, False, False |
+# | 1 | False | True | False, True, True, True |
+# | 2 | True | False | False, False, True, True |
+# | 3 | True | False | False, False, True, True |
+#
+# The check's sentences have {{FIRST}} and {{SECOND}} tokens.
 
 # %% tags=["variant"] exercise="across"
 FIRST = choose(3, 4, 5)
@@ -212,8 +212,8 @@ for _ in range(12):
 # Four questions for each pair: is `t` a gap, is `s` a gap, and are they of one sentence?
 
 # %% [markdown] tags=["hint"] exercise="across"
-# A word never looks at the other sentence. If it did, a gap would hear of its own neighbours by way
-# of the words that it looks at.
+# A word never looks at the other sentence. If it did, a gap would hear of its own neighbours by
+# way of the words that it looks at.
 
 
 # %% tags=["wrong-answer"] exercise="across"
@@ -240,11 +240,17 @@ def across(second, hidden):  # gaps of both sentences see each other
 #
 # *Write · 15 min · medium · Feng et al. 2022, section 2*
 #
-# `u` and `v` are (B, d): row $i$ of `v` is the translation of row $i$ of `u`. With $s_{ij}$ the
-# cosine of $u_i$ and $v_j$, less `margin` if $i = j$, all times `scale`, the loss of one direction
-# is the mean over $i$ of $-\log \mathrm{softmax}_j(s_i)_i$. Return the **sum of both directions**:
-# each sentence finds its translation, each translation its sentence. The first check has the margin
-# {{MARGIN}} and the scale {{SCALE}}.
+# `u` and `v` are (B, d): row $i$ of `v` is the translation of row $i$ of `u`. With
+#
+# $$s_{ij} = \text{scale} \, \bigl(\cos(u_i, v_j) - \text{margin} \, [i = j]\bigr)$$
+#
+# the loss of one direction, where each sentence looks for its translation, is
+#
+# $$-\frac{1}{B} \sum_i \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}}$$
+#
+# In the other direction, where each translation looks for its sentence, the sum below the line
+# runs over the sentences: $\sum_j e^{s_{ji}}$. Return the **sum of both**, one number. The first
+# check has the margin {{MARGIN}} and the scale {{SCALE}}.
 
 # %% tags=["variant"] exercise="margin"
 MARGIN = choose(0.3, 0.2, 0.25, 0.4)
@@ -330,7 +336,8 @@ def ranking(u, v, margin, scale):  # products, not cosines
 # For the translation lesson a sentence and its translation are joined: tokens of the first, tokens
 # of the second, padding up to `length`. Places count from 0 in **each** sentence, and are 0 in the
 # padding. Of each token the row says its language, 0 or 1; padding has 1. This function runs, and
-# some pairs come out right. Look at the trials, then fix it in `mended_pair`.
+# what it returns is wrong in one of the three trials at least. See where it differs from what is
+# wanted, then write it without the bug in `mended_pair`.
 
 # %% tags=["variant"] exercise="pair"
 PAD = choose(9, 0, 99, 50)
@@ -384,13 +391,22 @@ def broken_pair(first, second, length, pad):
 
 
 # %%
+from deepdive.page.tables import table
+
 TRIALS = {
     "single": (([5], [6], 2), ([5, 6], [0, 0], [0, 1])),
     "uneven": (([5, 7], [6, 8, 4], 5), ([5, 7, 6, 8, 4], [0, 1, 0, 1, 2], [0, 0, 1, 1, 1])),
     "padded": (([5, 7], [6], 5), ([5, 7, 6, PAD, PAD], [0, 1, 0, 0, 0], [0, 0, 1, 1, 1])),
 }
-for name, (given, _) in TRIALS.items():
-    print(f"{name}: {broken_pair(*given, PAD)}")
+LISTS = ("tokens", "places", "languages")
+table(
+    [
+        [f"{name}, {what}", str(right), str(came)]
+        for name, (given, wanted) in TRIALS.items()
+        for what, right, came in zip(LISTS, wanted, broken_pair(*given, PAD), strict=True)
+    ],
+    ["trial", "wanted", "given"],
+)
 
 
 # %% nbgrader={"grade_id": "pair", "solution": true}
@@ -410,7 +426,7 @@ for name, (given, wanted) in TRIALS.items():
     found = returned("mended_pair", mended_pair(*given, PAD))
     assert isinstance(found, tuple | list), f"{name}: return three lists"
     assert len(found) == 3, f"{name}: return three lists; {len(found)} came"
-    for what, mine, right in zip(("tokens", "places", "languages"), found, wanted, strict=True):
+    for what, mine, right in zip(LISTS, found, wanted, strict=True):
         assert list(mine) == right, f"{name}: {what} {list(mine)}, should be {right}"
 ### BEGIN HIDDEN TESTS
 from deepdive.training.objectives import join_translations
@@ -458,14 +474,30 @@ def mended_pair(first, second, length, pad):  # padding is a third language
 # *Measure and explain · 20 min · hard · book 4.3.2*
 #
 # `one, other = two_spaces(SEED)` are vectors (200, 8) of 200 sentences and of their translations.
-# A translation is **found** if, of all 200 rows of `other`, its own has the highest cosine with the
-# sentence's row of `one`. **Measure**, for seed {{SEED}}, which share of the 200 is found
+# A translation is **found** if, of all 200 rows of `other`, its own has the highest cosine with
+# the sentence's row of `one`. **Measure**, for seed {{SEED}}, which share of the 200 is found
 #
 # - `"as they are"`,
-# - `"means off"`: each language's mean over its 200 rows taken off first,
-# - `"turned"`: then `one` multiplied by the orthogonal matrix that brings the **first {{KNOWN}}**
-#   sentences nearest to their translations: with $U S V^\top$ the singular value decomposition of
-#   $X^\top Y$, of these rows with the means off, it is $U V^\top$. The share is of all 200.
+# - `"means off"`: with $x$ and $y$ in place of `one` and `other`, each less its own mean over all
+#   its 200 rows,
+# - `"turned"`: with $x \, U V^\top$ and $y$. Here $X$ and $Y$ are the **first {{KNOWN}}** rows of
+#   $x$ and $y$, the pairs that are known, and $U S V^\top$ is the singular value decomposition of
+#   $X^\top Y$. Then $U V^\top$ is the orthogonal matrix that brings $X$ nearest to $Y$. The share
+#   is again of all 200.
+
+
+# %%
+def two_spaces(seed, count=200, width=8):
+    """Vectors of so many sentences in two languages: the second are those of the first, partly
+    turned, moved away, and blurred; generated."""  # fmt: skip
+    g = torch.Generator().manual_seed(seed)
+    one = torch.randn(count, width, generator=g, dtype=torch.float64)
+    turn = torch.linalg.qr(torch.randn(width, width, generator=g, dtype=torch.float64)).Q
+    turn = 0.5 * torch.eye(width, dtype=torch.float64) + 0.5 * turn
+    blur = 0.25 * torch.randn(count, width, generator=g, dtype=torch.float64)
+    away = 1.5 * torch.randn(width, generator=g, dtype=torch.float64)
+    return one + 2, one @ turn + blur + away
+
 
 # %% tags=["variant"] exercise="clouds"
 SEED = number(1, 500)
@@ -563,21 +595,22 @@ def measured_clouds():  # the map is turned the wrong way
 # **Explain** in three or four sentences, with your numbers: what does taking the means off need,
 # and what does the turning need beyond it? Why does the share of all 200 sentences flatter the
 # turning, and which share would you report? Somebody finds that "means off" changes nothing for a
-# pair of languages: what does that say of the two clouds?
+# pair of languages. Name two reasons that it may have.
 
 # %% [markdown] nbgrader={"grade_id": "clouds-why", "grade": true, "solution": true, "points": 3}
 # ### BEGIN SOLUTION
 # Taking the means off needs sentences of each language and no pair; the share rose from "as they
 # are" to "means off". The turning needs pairs, the known ones, and brought it up once more. Those
-# known pairs stand among the 200 that are counted, and the map was chosen for them, so the share is
-# too high: I would report that of the others alone. If taking the means off changes nothing, the
-# two clouds lie in one place already, and what is wrong, if anything is, is their direction or
-# their shape.
+# known pairs stand among the 200 that are counted, and the map was chosen for them, so the share
+# is too high: I would report that of the others alone. Taking the means off may change nothing
+# because the two clouds lie in one place already, or because something else keeps translations
+# apart: one cloud is turned so far, or blurred so much, that its sentences are not found in either
+# way. Or all were found before.
 # ### END SOLUTION
 
 # %% [markdown] tags=["rubric"] exercise="clouds-why"
 # - **3 points**: gives its three numbers, says that means need no pairs and the map does, that the
-#   known pairs are among those that are counted and would count the others alone, and that the
-#   clouds lie in one place already.
+#   known pairs are among those that are counted and would count the others alone, and two reasons
+#   of these: one mean already, another turn or shape, all found before.
 # - **1 point**: right in one or two of these, or in all without numbers of its own.
 # - **0 points**: has no number that was measured, or says that taking the means off needs pairs.

@@ -23,9 +23,10 @@ def phrasebook(
     *,
     ask: str = "Type a sentence",
     shown: int = 6,
+    of: str = "Kept translations",
 ) -> Html:
     """Return the table of `shown` rows that changes with what is typed; a row is found by its first
-    cell.
+    cell. The line under it says that the rows are `of` what was kept.
 
     Raises:
         ValueError: there are no rows, a row has not as many cells as `head`, or the whole is larger
@@ -42,7 +43,7 @@ def phrasebook(
     titles = "".join(f"<th>{marked(title)}</th>" for title in head)
     body = json.dumps([list(row) for row in rows], ensure_ascii=False)
     html = _BOOK.format(
-        id=name, ask=marked(ask), head=titles, rows=lines, count=f"{len(rows):,}"
+        id=name, ask=marked(ask), head=titles, rows=lines, count=f"{len(rows):,}", of=marked(of)
     ) + script(_FIND, id=name, rows=body, shown=shown)
     if len(html.encode()) > LARGEST:
         raise ValueError(
@@ -59,7 +60,7 @@ _BOOK = """\
 max-width:32em;padding:.3em .5em;box-sizing:border-box"></label></p>
 <table class="dd-table" style="text-align:left"><thead><tr>{head}</tr></thead>
 <tbody aria-live="polite">{rows}</tbody></table>
-<p><small>Kept translations: no model runs here. You see those of {count} sentences that share most
+<p><small>{of}: no model runs here. You see those of {count} sentences that share most
 with yours.</small></p></div>
 """
 
