@@ -767,8 +767,8 @@ print("both answers hold")
 # same order and are counted by the same places, and then enough text, few languages and more than
 # one layer; of shared words and heads these runs tell nothing.
 #
-# So does a tagger of English find the nouns of *τηε χατ σλεεπσ*? Most of them: of a hundred nouns it
-# finds 76 to 83 with the means off, and 83 or 84 of the English ones; but in both languages only
+# So does a tagger of English find the nouns of *τηε χατ σλεεπσ*? Most of them: of a hundred nouns
+# it finds 76 to 83 with the means off, and 83 or 84 of the English ones; but in both languages only
 # half of the words that it calls nouns, or a little more, are nouns. Four of five translations are
 # found among a thousand sentences. What keeps it from finding them is above all another order of
 # the words, or places that are not shared; then very little text, many languages in one net, or a
