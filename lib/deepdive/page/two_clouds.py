@@ -137,15 +137,16 @@ _STYLE = """
 .tc { max-width: 40rem; font: 1rem/1.4 system-ui, sans-serif; margin: .4em 0; }
 .tc svg { display: block; width: min(100%, 26rem); touch-action: manipulation;
   border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: .4em; }
-.tc-controls { display: grid; gap: .5em; margin-top: .5em; }
+.tc-controls { display: grid; grid-template-columns: minmax(0, 1fr); gap: .5em;
+  margin-top: .5em; }
 .tc-controls[hidden] { display: none; }
 .tc label { display: flex; flex-wrap: wrap; gap: .3em .6em; align-items: center; }
 .tc input[type=range] { flex: 1; min-width: 9rem; min-height: 2.2rem; margin: 0;
   accent-color: @residual; }
 .tc input[type=checkbox] { width: 1.3rem; height: 1.3rem; margin: 0; accent-color: @residual; }
 .tc select { font: inherit; color: inherit; background: transparent; min-height: 2.2rem;
-  max-width: 100%; border: 1px solid color-mix(in srgb, currentColor 55%, transparent);
-  border-radius: .4em; }
+  max-width: 100%; min-width: 0; border-radius: .4em;
+  border: 1px solid color-mix(in srgb, currentColor 55%, transparent); }
 .tc option { color: #000; background: #fff; }
 .tc :focus-visible { outline: 3px solid @key; outline-offset: 1px; }
 .tc-names { display: flex; flex-wrap: wrap; gap: .2em 1.4em; margin: .4em 0; }
