@@ -355,8 +355,8 @@ def surprise(net, batch):
 
 # %% [markdown]
 # The writer is an mBART, 64 wide, with 2 + 2 layers and one token a word. Its encoder reads a text,
-# the end, and the token of the text's language; its decoder is given the token of the language that
-# it has to write. Before it sees a pair, it takes one of these lessons, in batches of 64 sentences,
+# the end, and the language token of the text; its decoder is given the language token of what it
+# has to write. Before it sees a pair, it takes one of these lessons, in batches of 64 sentences,
 # for 800 steps in some of the runs shown below and for 2,400 in others:
 #
 # | lesson | what it reads | what it writes |

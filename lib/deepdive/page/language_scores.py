@@ -153,7 +153,7 @@ _STYLE = """\
 .ls-rival { width: .5rem; height: .5rem; margin: -.35rem; border-radius: 50%;
   border: .1rem solid @query; }
 .ls-off .ls-track { opacity: .35; }
-.ls-axis { font-size: .85rem; }
+.ls-axis { font-size: .92rem; }
 .ls-axis > :nth-child(2) { display: flex; justify-content: space-between; }
 .ls-axis b { font-weight: normal; width: 2.4em; margin: 0 -1.2em; text-align: center; }
 .ls-key { display: flex; flex-wrap: wrap; gap: .1em 1.2em; }
