@@ -443,11 +443,12 @@ table([[f"{name}, {what}", *kept_of(cells, k)] for k, what in enumerate(("F1", "
       caption="the F1 of others in Chinese is counted by blanks, ours by character")  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# In % of English, the small head keeps 81 of its F1 in Hindi, mBERT 71 and XLM-R Large 89; in
-# Arabic, German and Vietnamese too it stands between the two. That does not say which encoder is
-# better. Ours had a hundredth of the lessons, and a low English score may leave less to lose. And
-# while mBERT and XLM-R never saw a translation, our encoder did, and questions beside their
-# paragraphs: SQuAD's, and those of other languages (DuReader, Mr. TyDi, MIRACL; Wang et al. 2024).
+# In % of English, the small head keeps 81 of its F1 in Hindi, mBERT 71
+# and XLM-R Large 89; it stands between the two in Spanish, German, Arabic and Vietnamese too. That
+# does not say which encoder is better. Ours had a hundredth of the lessons, and a low English score
+# may leave less to lose. And while mBERT and XLM-R never saw a translation, our encoder did, and
+# questions beside their paragraphs: SQuAD's, and those of other languages (DuReader, Mr. TyDi,
+# MIRACL; Wang et al. 2024).
 #
 # Translate-test needs no multilingual encoder. Here it is better than mBERT in all six languages,
 # and in Arabic and Chinese better than XLM-R Large. (Its authors warn that it left out some

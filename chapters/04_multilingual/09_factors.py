@@ -215,6 +215,12 @@ def world(seed, share=0.0, order="kept", part=1.0, others=1, same=False, pairs=0
 
 
 # %% Measure one change tags=["fold"]
+def disguised(speak):
+    """The tagged words of the test in the other language, in its order, with their tags."""
+    return [([speak.word(w[i]) for i in speak.places(w)], [t[i] for i in speak.places(w)])
+            for w, t in tag_test]  # fmt: skip
+
+
 def measure(change, seed, steps):
     return changed(seed, steps, **CHANGES[change])
 
@@ -225,9 +231,7 @@ def changed(seed, steps, apart=0, n_layers=4, n_heads=4, d_model=WIDTH, **change
                      d_ff=4 * d_model)  # fmt: skip
     learn(net, every, texts, steps=steps, pairs=pairs, apart=apart, seed=seed, progress=False)
     readers = [Reader(net, every, (n_layers + 1) // 2, first) for first in (0, apart)]
-    moved = [([speak.word(w[i]) for i in speak.places(w)], [t[i] for i in speak.places(w)])
-             for w, t in tag_test]  # fmt: skip
-    return crossed(readers, (test, [*map(speak, test)]), to_tag, tag_test, moved)
+    return crossed(readers, (test, [*map(speak, test)]), to_tag, tag_test, disguised(speak))
 
 
 # %% The changes tags=["fold"]
@@ -344,9 +348,7 @@ def nouns(reader, speak):
     """In percent, by a tagger of English with the means off: how many nouns it finds, and how many
     of the words that it calls nouns are nouns; in English, and in the other language.
     """
-    moved = [([speak.word(w[i]) for i in speak.places(w)], [t[i] for i in speak.places(w)])
-             for w, t in tag_test]  # fmt: skip
-    sides = [reader.tagged(side) for side in (to_tag, tag_test, moved)]
+    sides = [reader.tagged(side) for side in (to_tag, tag_test, disguised(speak))]
     off = [states - states.mean(0) for states, _ in sides]
     kinds = sorted({*sides[0][1]})
     w, b = ridge(
