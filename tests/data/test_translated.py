@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ from deepdive.data.translated import (
     SIB200,
     SUBJECTS,
     XQUAD,
+    Question,
     pud,
+    read_squad,
     script,
     sib200,
     xquad,
@@ -141,6 +144,21 @@ def test_xquad_answers_stand_where_they_are_said_to() -> None:
         for row in rows:
             assert row.context[row.start :].startswith(row.answer)
     assert xquad("de", seed=None)[0].article == "Super_Bowl_50"
+
+
+def test_a_file_of_squad_is_read(tmp_path: Path) -> None:
+    asked = {"id": "7", "question": "Where?", "answers": [
+        {"text": "Bern", "answer_start": 3}, {"text": "in Bern", "answer_start": 0}]}  # fmt: skip
+    document = {"data": [{"title": "Aare", "paragraphs": [{"context": "in Bern", "qas": [asked]}]}]}
+    file = tmp_path / "train-v1.1.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    assert read_squad(file) == [Question("7", "Aare", "Where?", "in Bern", "Bern", 3)]
+    (tmp_path / "packed.json.gz").write_bytes(gzip.compress(file.read_bytes()))
+    assert read_squad(tmp_path / "packed.json.gz") == read_squad(file)
+    for wrong in ("{", "[]", json.dumps({"data": [{"title": "Aare"}]})):
+        file.write_text(wrong, encoding="utf-8")
+        with pytest.raises(DataError, match=r"form of SQuAD 1\.1"):
+            read_squad(file)
 
 
 @pytest.mark.data("ud_pud")

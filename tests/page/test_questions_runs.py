@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from deepdive.data.translated import Question
 from deepdive.models.bert import bert
-from deepdive.page.runs import question_states, questions
+from deepdive.page.runs import joint_questions, question_states, questions
 from deepdive.page.runs.question_states import Narrow, Read
 from deepdive.page.runs.questions import SpanHead
 from deepdive.tokenizers.xlmr import XLMRTokenizer
@@ -118,14 +118,58 @@ def test_one_fold_leaves_its_articles_out() -> None:
 def test_the_usual_reader_learns_from_items() -> None:
     tokenizer = XLMRTokenizer(VOCAB, SCORES, ["<pad>", "<s>", "</s>", "<unk>"])
     row = Question("1", "x", "a", "c ab a", "ab", 2)
-    item = questions.joint_item(tokenizer, row)
+    item = joint_questions.joint_item(tokenizer, row)
     ids, segments = item.sequences[0]
     begin, end = item.target  # type: ignore[misc]
     assert tokenizer.decode(ids[begin : end + 1]).strip() == "ab"
     assert ids.count(tokenizer.eos) == 3
     assert set(segments) == {0}
-    assert questions.joint_item(tokenizer, row, longest=len(ids) - 4).target == [0, 0]
+    assert joint_questions.joint_item(tokenizer, row, longest=len(ids) - 4).target == [0, 0]
     torch.manual_seed(0)
-    net = questions.JointReader(bert.bert(bert.TINY, vocab_size=len(VOCAB)), bert.TINY.d_model)
+    net = joint_questions.JointReader(
+        bert.bert(bert.TINY, vocab_size=len(VOCAB)), bert.TINY.d_model
+    )
     history = finetune(net, [item] * 8, lr=5e-3, epochs=15, size=4, progress=False)
     assert history.losses[-1] < 0.5 < history.losses[0]
+    assert joint_questions.joint_answers(net, tokenizer, [row, row]) == ["ab", "ab"]
+
+
+def test_only_the_paragraph_can_answer() -> None:
+    """Logits that name each place: the largest outside the paragraph, then inside it."""
+    tokenizer = XLMRTokenizer(VOCAB, SCORES, ["<pad>", "<s>", "</s>", "<unk>"])
+    rows = [
+        Question("1", "x", "a a c", "c ab a", "ab", 2),
+        Question("2", "x", "a", "c c c c", "c", 4),
+    ]
+
+    class Pointer(torch.nn.Linear):
+        def forward(self, tokens: torch.Tensor, *_: object) -> torch.Tensor:
+            wanted = (tokens == VOCAB.index("▁ab")) * 1.0 + (tokens == tokenizer.eos) * 9.0
+            return torch.stack([wanted, wanted], -1)
+
+    assert joint_questions.joint_answers(Pointer(1, 1), tokenizer, rows)[0] == "ab"
+    assert joint_questions.joint_answers(Pointer(1, 1), tokenizer, rows)[1] == "c"
+
+
+def test_the_rate_is_chosen_without_the_fold_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = XLMRTokenizer(VOCAB, SCORES, ["<pad>", "<s>", "</s>", "<unk>"])
+    rows = [Question(str(i), str(i // 2), f"a{'b' * i}", "c ab a", "ab", 2) for i in range(20)]
+    place, learned, asked = questions.fold_of(rows), [], []
+
+    def finetune(net: object, items: list, *, lr: float, **_: object) -> None:  # type: ignore[type-arg]
+        ids = [joint_questions.joint_item(tokenizer, row) for row in rows]
+        learned.append(({place[ids.index(item)] for item in items}, lr))
+
+    def answers(net: object, _: object, some: list[Question]) -> list[str]:
+        asked.append({place[int(row.id)] for row in some})
+        return ["ab" if learned[-1][1] == 2.0 else "c"] * len(some)
+
+    monkeypatch.setattr(joint_questions, "finetune", finetune)
+    monkeypatch.setattr(joint_questions, "joint_answers", answers)
+    row = joint_questions.joint_fold(
+        {"en": rows, "zh": rows}, tokenizer, lambda: torch.nn.Linear(1, 1), 1, 0, rates=(1.0, 2.0)
+    )
+    assert (row["rate"], row["tried"]) == (2.0, {"1.0": 0.0, "2.0": 100.0})
+    assert learned == [({0, 3, 4}, 1.0), ({0, 3, 4}, 2.0), ({0, 2, 3, 4}, 2.0)]
+    assert asked == [{2}, {2}, {1}, {1}]
+    assert row["f1"]["zh"] == [100] * 4

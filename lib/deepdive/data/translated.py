@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 from typing import NamedTuple
 
 from deepdive.data.errors import DataError
@@ -113,17 +114,33 @@ def xquad(language: str = "en", seed: int | None = 0) -> list[Question]:
     Source: Artetxe, Ruder and Yogatama 2020.
     """
     _one_of("language", language, XQUAD)
-    path = fetch("xquad", f"xquad.{language}.json.gz")
-    rows = [
-        Question(
-            asked["id"], article["title"], asked["question"], paragraph["context"],
-            asked["answers"][0]["text"], asked["answers"][0]["answer_start"],
-        )
-        for article in json.loads(gzip.decompress(path.read_bytes()))["data"]
-        for paragraph in article["paragraphs"]
-        for asked in paragraph["qas"]
-    ]  # fmt: skip
+    rows = read_squad(fetch("xquad", f"xquad.{language}.json.gz"))
     return rows if seed is None else shuffled(rows, seed)
+
+
+def read_squad(path: str | Path) -> list[Question]:
+    """Return the questions of a file in the form of SQuAD 1.1, gzipped where its name ends so; of
+    the answers to a question the first. Raises DataError for a file of another form.
+
+    Source: Rajpurkar et al. 2016; the files `train-v1.1.json` and `dev-v1.1.json`.
+    """
+    content = Path(path).read_bytes()
+    try:
+        if str(path).endswith(".gz"):
+            content = gzip.decompress(content)
+        return [
+            Question(
+                asked["id"], article["title"], asked["question"], paragraph["context"],
+                asked["answers"][0]["text"], asked["answers"][0]["answer_start"],
+            )
+            for article in json.loads(content)["data"]
+            for paragraph in article["paragraphs"]
+            for asked in paragraph["qas"]
+        ]  # fmt: skip
+    except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError) as error:
+        raise DataError(
+            f"path: {path} is not in the form of SQuAD 1.1 ({error!r}); expected train-v1.1.json"
+        ) from error
 
 
 def pud(language: str = "en", seed: int | None = 0) -> list[Sentence]:

@@ -8,14 +8,13 @@
 The encoder reads a question and a paragraph each for itself, so that every paragraph is read once.
 Only a small head sees both: for each piece of the paragraph it takes the pieces of the question
 that are most alike, and says where the answer begins and ends. SQuAD's usual way, question and
-paragraph as one text through an encoder that is trained along, is in
-`deepdive.training.tasks.finetuning`.
+paragraph as one text through an encoder that is trained along, is in `joint_questions`.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -27,11 +26,9 @@ from deepdive.data.alignment import answer_pieces
 from deepdive.data.text import shuffled
 from deepdive.data.translated import Question
 from deepdive.evaluate.answers_in import answer_f1_in, exact_match_in
-from deepdive.page.runs.question_states import Extent, Narrow, Read, pieces_of
-from deepdive.tokenizers.xlmr import XLMRTokenizer
+from deepdive.page.runs.question_states import Extent, Narrow, Read
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
-from deepdive.training.tasks.finetuning import Item
 
 INNER, DROPOUT = 48, 0.2  # of the head
 SPAN = 20  # pieces of the longest answer that is said
@@ -125,6 +122,15 @@ def learned(
     return net.eval()
 
 
+def best_span(logits: Tensor) -> Extent:
+    """The first and last piece whose logits (T, 2) sum to the most, at most `SPAN` pieces apart."""
+    sums = logits[:, 0, None] + logits[None, :, 1]
+    ones = torch.ones_like(sums)
+    sums = sums.masked_fill((ones.triu() * ones.tril(SPAN - 1)) == 0, -torch.inf)
+    first, last = divmod(int(sums.argmax()), len(sums))
+    return first, last
+
+
 @torch.no_grad()
 def answers(net: SpanHead, data: Narrow, some: Sequence[int], size: int = 32) -> list[str]:
     """The answer to each question: the span with the largest sum of logits."""
@@ -132,10 +138,7 @@ def answers(net: SpanHead, data: Narrow, some: Sequence[int], size: int = 32) ->
     for k in range(0, len(some), size):
         chosen = some[k : k + size]
         for i, logits in zip(chosen, net(*batch(data, chosen)), strict=True):
-            sums = logits[:, 0, None] + logits[None, :, 1]
-            ones = torch.ones_like(sums)
-            sums = sums.masked_fill((ones.triu() * ones.tril(SPAN - 1)) == 0, -torch.inf)
-            first, last = divmod(int(sums.argmax()), len(sums))
+            first, last = best_span(logits)
             extents = data.extents[data.which[i]]
             said.append(data.rows[i].context[extents[first][0] : extents[last][1]])
     return said
@@ -149,6 +152,13 @@ def fold_of(rows: Sequence[Question]) -> list[int]:
     dealt = shuffled(sorted({row.article for row in rows}), 0)
     place = {article: i % FOLDS for i, article in enumerate(dealt)}
     return [place[row.article] for row in rows]
+
+
+def in_per_cent(
+    score: Callable[[str, str, str], float], said: Sequence[str], right: Sequence[str], name: str
+) -> list[int]:
+    """The score of each answer in language `name`, in per cent."""
+    return [round(100 * score(a, b, name)) for a, b in zip(said, right, strict=True)]
 
 
 def nearby(data: Narrow, some: Sequence[int]) -> list[str]:
@@ -184,37 +194,5 @@ def one_fold(
         if seed == 0:
             scores.append(("nearby", answer_f1_in, nearby(data, test)))
         for key, score, spoken in scores:
-            found[key][name] = [round(100 * score(a, b, name))
-                                for a, b in zip(spoken, right, strict=True)]  # fmt: skip
+            found[key][name] = in_per_cent(score, spoken, right, name)
     return found
-
-
-class JointReader(nn.Module):
-    """SQuAD's usual reader: question and paragraph as one text, and a line on each state.
-
-    logits = ends(encoder(tokens)), (B, T, 2). All weights are trained.
-    Source: Devlin et al. 2019, section 4.2.
-    """
-
-    def __init__(self, encoder: nn.Module, d_model: int) -> None:
-        super().__init__()
-        positive(d_model=d_model)
-        self.encoder, self.ends = encoder, nn.Linear(d_model, 2)
-
-    def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor) -> Tensor:
-        logits: Tensor = self.ends(self.encoder(tokens, mask, segments))
-        return logits
-
-
-def joint_item(tokenizer: XLMRTokenizer, row: Question, longest: int = 384) -> Item:
-    """Return `<s> question </s> </s> paragraph </s>` and the places where the answer begins and
-    ends, 0 and 0 where it was cut off; for `deepdive.training.tasks.finetuning.finetune`.
-    """
-    end = tokenizer.eos
-    front = [tokenizer.bos, *tokenizer.encode(row.question), end, end]
-    ids, extents = pieces_of(tokenizer, row.context)
-    room = longest - len(front) - 1
-    both = answer_pieces(extents[:room], row.start, row.start + len(row.answer))
-    tokens = [*front, *ids[:room], end]
-    target = [len(front) + place for place in both] if both else [0, 0]
-    return Item([(tokens, [0] * len(tokens))], target)
