@@ -218,7 +218,7 @@ class Stage:
             data["text/html"] = re.sub(
                 r'(?<=<a )href="([^":]+\.ipynb)(#[^"]*)?"',
                 lambda link: f'href="{self._page(link[1], path)}{link[2] or ""}"',
-                embedded(formulas(data["text/html"]), size),
+                embedded(formulas(whole_intervals(data["text/html"])), size),
             )
         elif kind:
             about = out.metadata.get(kind, {})
@@ -350,6 +350,11 @@ def formulas(shown: str) -> str:
         shown,
         flags=re.DOTALL,
     )
+
+
+def whole_intervals(shown: str) -> str:
+    """A table's HTML with intervals that no line breaks: on a phone one stands below its value."""
+    return re.sub(r'(<td class="number[^>]*>[^<\[]*\[[^<,\]]*,) ', r"\1&nbsp;", shown)
 
 
 def cite(citation: dict[str, Any]) -> str:

@@ -965,8 +965,8 @@ table([[name, bootstrap(right), bootstrap(right - right_on["e5"]) if name != "e5
 # Name an encoder of sentences, a folder or a place on the hub, and it takes its seat beside the
 # others: LaBSE ([4.4](../chapters/04_multilingual/04_two_encoders.ipynb)) in the profile `gpu`.
 # Its folder is read as sentence-transformers wrote it, and where there is a card it reads there. No
-# hub is within reach here, so this was tried on a small folder of the same form. A LaBSE with random
-# weights read 21,728 texts of 20 pieces on an H200 in 6 to 9 seconds, beside other work.
+# hub is within reach here, so this was tried on a small folder of the same form. A LaBSE with
+# random weights read 21,728 texts of 20 pieces on an H200 in 6 to 9 seconds, beside other work.
 
 # %% Another encoder tags=["fold"]
 import os

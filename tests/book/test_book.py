@@ -167,6 +167,12 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("stage")
 
 
+def test_no_line_of_a_table_breaks_an_interval(stage: Any) -> None:
+    cell = '<td class="number" data-value="43.87">43.9 [41.3, 46.4]</td>'
+    other = "<td>a [b, c]</td>"
+    assert stage.whole_intervals(cell + other) == cell.replace("41.3, ", "41.3,&nbsp;") + other
+
+
 def test_colab_and_binder_open_the_notebook_of_the_one_address(
     stage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
