@@ -1,10 +1,11 @@
 # %% [markdown] tags=["slide"]
 # # Asked in one language, learned in another
 #
-# *Sông Aare bắt nguồn từ đâu?* A visitor of a museum asks in Vietnamese, and beside the picture
-# hangs a paragraph in Vietnamese that has the answer. The program that marks it has learned from a
-# thousand questions, all of them English, all about other things. How many of its answers are
-# right? And if the visitor asks in Chinese, where no blanks part the words: what is right then?
+# *Sông Aare bắt nguồn từ đâu?* A visitor of a museum asks in Vietnamese where the river Aare rises.
+# Beside the picture hangs a paragraph in Vietnamese that has the answer. The program that points to
+# its words has learned from a thousand questions, all of them English, all about other things. How
+# many of its answers are right? And if the visitor asks in Chinese, where no blanks part the words:
+# what is right then?
 #
 # <small>Book 4.2.2 · before this page: [four tests](07_benchmarks.ipynb) and [fine-tuning
 # BERT](../03_bert/07_finetuning.ipynb) · 20 min to read · about a minute on one core; needs the
@@ -111,7 +112,7 @@ print("Chinese:", words_in("在伯尔尼 1848年", "zh"))
 # of Wikipedia, translated by people into ten languages, and later into Romanian. Its articles are
 # dealt to five groups, called folds, the same in all languages. Five times a program learns from
 # the English questions of four folds, about 950, and is asked those of the fifth in twelve
-# languages. So it is asked each question once, and never about an article that it has learned from.
+# languages. So each question is asked once, of a program that learned nothing about its article.
 
 # %% Questions in English and in another language tags=["fold"]
 import json
@@ -167,8 +168,10 @@ print("questions in the five folds:", [place.count(k) for k in range(questions.F
 #
 # $$\text{found}_t = \sum_s \text{softmax}_s(c_t \cdot q_s / \sqrt{d})\, q_s$$
 #
-# It joins $c_t$, $\text{found}_t$, two products of $c_t$ with what the question says, and nine
-# cosines, three a layer, of the question with the piece and what stands around it. Two convolutions
+# It joins $c_t$ and $\text{found}_t$, the products $c_t \odot \text{found}_t$ and $c_t \odot w$,
+# number by number, where $w$ is a weighted mean of the question's pieces, and three cosines a
+# layer: of the piece with the piece of the question that is most like it, the mean of these over 21
+# pieces around, and that of the mean state around with the mean of the question. Two convolutions
 # look a few pieces to the left and right. Then two numbers a piece say how well an answer would
 # begin and end there; the span of at most 20 pieces with the largest sum is the answer. The head
 # knows no word of any language: whatever helps in another must already be in the encoder's states.
@@ -196,8 +199,8 @@ table([[x, sum(row["exact"][x]) / len(row["questions"]), sum(row["f1"][x]) / len
       f"{held} other")  # fmt: skip
 
 # %% [markdown]
-# So few lessons teach it little. Whole folds were measured, each in three trainings from other
-# first weights. Some answers:
+# So few lessons teach it little, and so few questions tell nothing of two languages. Whole folds
+# were measured, each in three trainings from other first weights. Some answers:
 
 # %% The kept runs tags=["fold"]
 from functools import cache
@@ -244,7 +247,8 @@ table(spoken(4), ["language", "question", "right", "said", "F1"], formats={"F1":
 
 # %% [markdown]
 # The questions came in articles of about 25, and those of one article tend to be right or wrong
-# together. An interval therefore draws **articles**.
+# together. For an interval we therefore draw **articles**: 48 of them with replacement, 2,000
+# times, and take the middle 95 % of the scores.
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict
@@ -256,8 +260,8 @@ predict(
     ["less than 60 %: the head has had a hundredth of the lessons",
      "60 to 75 %: Hindi is as far from English for both", "more than 75 %"],
     answer=2,
-    explain="In % of English it keeps 81. Its encoder met translations when it was made, and is "
-    "not trained on English alone afterwards. The second is tried below.",
+    explain="In % of English it keeps 81. Two possible reasons: its encoder met translations when "
+    "it was made, and it is not trained on English alone afterwards. The second is tried below.",
     key="04_multilingual/kept-f1",
 )  # fmt: skip
 
@@ -333,8 +337,8 @@ from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
 
-figure = Figure(figsize=(6.2, 4.6))
-for axes, columns in zip(figure.subplots(1, 2, sharey=True), ((0, 2), (1, 3)), strict=True):
+figure = Figure(figsize=(7, 4.6))
+for axes, columns in zip(figure.subplots(1, 2), ((0, 2), (1, 3)), strict=True):
     for column, mark, label in zip(columns, "os", ("exact match", "F1"), strict=True):
         drawn = [(line[column], at[x]) for x, line in lines.items() if line[column] != 100]
         if drawn:
@@ -344,10 +348,10 @@ for axes, columns in zip(figure.subplots(1, 2, sharey=True), ((0, 2), (1, 3)), s
             axes.errorbar(means, places, xerr=ends, fmt=mark, label=label, markersize=5)
     axes.axhline(2, color="grey", linewidth=0.8, linestyle=":")
     axes.set(xlabel="% of English" if columns[0] else "score", ylim=(-0.7, 12.6))
+    axes.set_yticks([*at.values(), 2], [*(XQUAD[x] for x in at), "by character:"])
 left, right = figure.axes
 left.plot([line[4] for line in lines.values()], [at[x] for x in lines], "x", color="grey",
           label="F1, no head")  # fmt: skip
-left.set_yticks([*at.values(), 2], [*(XQUAD[x] for x in at), "by character:"])
 left.set_xlim(0, 50)
 left.legend(loc="upper center", bbox_to_anchor=(0.5, 1.13), ncols=3, fontsize=8,
             handletextpad=0.2, columnspacing=0.8)  # fmt: skip
@@ -364,8 +368,8 @@ with_alt(figure, "Exact match and F1 of a head taught in English, in twelve lang
 # 69 to 91.
 #
 # Thai seems better than English. But look at its cross: cut by character, two spans of the same
-# letters nearly always share some. Such an F1 cannot be laid beside one by words. Exact match
-# suffers less from the rules: by it Thai keeps 71 and Chinese 77.
+# letters nearly always share some. Such an F1 cannot be laid beside one by words. By exact match
+# Thai keeps 71 and Chinese 77.
 
 # %% [markdown] tags=["aside"]
 # ### All numbers, and which answers hold
@@ -444,13 +448,13 @@ OURS = {"the small head": ours} if runs else {}
 table([[f"{name}, {what}", *kept_of(cells, k)] for k, what in enumerate(("F1", "exact"))
        for name, cells in (OTHERS | OURS).items()],
       ["% of English", *SEVEN[1:]], formats=dict.fromkeys(SEVEN[1:], ".0f"),
-      caption="the F1 of others in Chinese is counted by blanks, ours by character")  # fmt: skip
+      caption="others by SQuAD's rules for English, ours by those of each language")  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# In % of English, the small head keeps 81 of its F1 in Hindi, mBERT 71
-# and XLM-R Large 89; it stands between the two in Spanish, German, Arabic and Vietnamese too. That
-# does not say which encoder is better. Ours had a hundredth of the lessons, and a low English score
-# may leave less to lose. And while mBERT and XLM-R never saw a translation, our encoder did, and
+# In % of English, the small head keeps 81 of its F1 in Hindi, mBERT 71 and XLM-R Large 89. In the
+# other languages its interval, four or five points to each side, leaves little to tell. That does
+# not say which encoder is better. Ours had a hundredth of the lessons, and a low English score may
+# leave less to lose. And while mBERT and XLM-R never saw a translation, our encoder did, and
 # questions beside their paragraphs: SQuAD's, and those of other languages (DuReader, Mr. TyDi,
 # MIRACL; Wang et al. 2024).
 #
@@ -461,9 +465,12 @@ table([[f"{name}, {what}", *kept_of(cells, k)] for k, what in enumerate(("F1", "
 # %% [markdown] tags=["slide"]
 # ## The encoder trained, too
 #
-# Is it the lessons, or is it the way? BERT's way can learn from the same 950 questions: question
-# and paragraph go in as one text, `<s> question </s> </s> paragraph </s>`. A linear map gives each
-# state its two numbers, and all 118 million weights are trained on English, in ten passes.
+# Why does the head keep more of Hindi than mBERT does? One suspect is the way of training: the head
+# leaves its encoder as it is, and BERT's way trains the encoder on English. That can be tried with
+# our encoder and the same 950 questions. Question and paragraph go in as one text,
+# `<s> question </s> </s> paragraph </s>`, a linear map gives each state its two numbers, and all
+# 118 million weights are trained on English, in ten passes. (The learning rate is the best of three
+# on the next fold, in English.)
 
 # %% Its kept runs tags=["fold"]
 from copy import deepcopy
@@ -501,7 +508,10 @@ if profile() == "experiment":
               for k in range(questions.FOLDS)]  # fmt: skip
     sweep(measure_jointly, points, file, data="xquad")
 joint = rows_kept()
-print(len(joint), "runs kept; rates chosen:", sorted({row["rate"] for row in joint}))
+cut_off = json.loads(file.read_text("utf-8"))["cut"] if joint else {"": 0}
+print(sum(row["source"] == "en" for row in joint), "runs in English; rates chosen:",
+      {row["rate"] for row in joint})  # fmt: skip
+print(f"answers cut off: {min(cut_off.values())} to {max(cut_off.values())} a language")
 
 
 # %% What English gains tags=["fold"]
@@ -535,10 +545,10 @@ for x in XQUAD if WAYS else ():
     both_ways[x] = [*mine, gain, *([100.0, 100.0, 0.0] if x == "en" else map(interval, parts))]
 
 # %% What all weights gain, and what they keep tags=["surprise", "slide", "fold"]
-figure = Figure(figsize=(6.2, 4.6))
-for axes, columns in zip(figure.subplots(1, 2, sharey=True), ((0, 1), (3, 4)), strict=True):
-    for column, mark, label in zip(columns, "os", WAYS, strict=False):
-        drawn = [(line[column], at[x]) for x, line in both_ways.items()
+figure = Figure(figsize=(7, 4.6))
+for axes, columns in zip(figure.subplots(1, 2), ((0, 1), (3, 4)), strict=True):
+    for k, mark, label in zip((0, 1), "os", WAYS, strict=False):
+        drawn = [(line[columns[k]], at[x] + 0.24 * k - 0.12) for x, line in both_ways.items()
                  if columns[0] == 0 or x != "en"]  # fmt: skip
         means, places = [one.value for one, _ in drawn], [place for _, place in drawn]
         ends = [[one.value - one.low for one, _ in drawn],
@@ -546,8 +556,9 @@ for axes, columns in zip(figure.subplots(1, 2, sharey=True), ((0, 1), (3, 4)), s
         axes.errorbar(means, places, xerr=ends, fmt=mark, label=label, markersize=5)
     axes.axhline(2, color="grey", linewidth=0.8, linestyle=":")
     axes.set(xlabel="F1, % of English" if columns[0] else "F1", ylim=(-0.7, 12.6))
+    axes.set_yticks([*at.values(), 2], [*(XQUAD[x] for x in at), "by character:"])
 left, right = figure.axes
-left.set_yticks([*at.values(), 2], [*(XQUAD[x] for x in at), "by character:"])
+right.axvline(100, color="grey", linewidth=0.8)
 left.legend(loc="upper center", bbox_to_anchor=(0.5, 1.1), ncols=2, fontsize=8,
             handletextpad=0.2, columnspacing=0.8)  # fmt: skip
 with_alt(figure, "F1 in twelve languages of the head and of all weights, and both in % of English. "
@@ -555,48 +566,77 @@ with_alt(figure, "F1 in twelve languages of the head and of all weights, and bot
          "of it or level.")  # fmt: skip
 
 # %% [markdown] tags=["surprise", "slide"]
-# *The same English lessons, the same questions. Means of three trainings; 95 % over articles.*
+# *Left: F1. Right: F1 in % of what the same way reaches in English. Below the dotted line F1 counts
+# characters. The same English lessons, the same questions; means of three trainings, 95 % over
+# articles.*
 #
 # All weights do better in every language, by 6 to 16 points, although no word of eleven of them was
-# taught. English gains most, so the share that is kept falls: in eight of eleven languages the
-# interval of the change is below 0, in Turkish, Vietnamese and Chinese it may be level. Hindi keeps
-# 72 where the head kept 81, and mBERT 71. So the share tells as much about the way of training as
-# about the encoder. Two things differ between the ways: the encoder is trained, and question and
-# paragraph meet in its layers.
+# taught. In proportion English gains most, so the share that is kept falls: in eight of eleven
+# languages the interval of the change is below 0, in Turkish, Vietnamese and Chinese it may be
+# level. So the share depends on the way of training, and not on the encoder alone.
+#
+# Hindi keeps 72 here, and mBERT 71. That the way explains mBERT's loss is not shown by it: in
+# Spanish and German our encoder keeps even less. Nor is it told what in the way does it. The head
+# leaves the encoder alone, but it also reads three layers, has cosines, and a lower English score.
 
 # %% [markdown] tags=["slide"]
 # ## Is it lost on the way between languages?
 #
-# The gap between English and Hindi could have two causes: the lessons are in another language, or
-# Hindi is harder for this encoder, whatever it is taught in. Lessons in Hindi itself, the same
-# folds in translation, tell them apart.
+# All weights have an F1 of 59.7 in English and of 42.9 in Hindi. Either something is lost because
+# the lessons are in another language, or Hindi, its test or its rules are harder, whatever the
+# lessons. Lessons in the language itself, the same folds in translation, show how much the first
+# can be.
 
 # %% Taught in the language itself tags=["slide", "fold"]
-taught = []
+parts = {}
 for x in OWN if len({row["source"] for row in joint}) > 1 else ():
-    zero, own = level(x, "f1", joint), level(x, "f1", joint, source=x)
-    best = max(scored("en", x, "f1", s, joint).mean() for s in seeds)
-    taught.append([XQUAD[x], zero.mean(), best, own.mean(), over_articles(own - zero),
-                   level("en", "f1", joint, source=x).mean()])  # fmt: skip
-in_points = dict.fromkeys(("taught in English", "best of three", "taught in itself", "difference",
-                           "English, taught in it"), ".1f")  # fmt: skip
-table(taught, ["F1 of all weights in", *in_points], formats=in_points,
-      caption="three trainings in English, one in each other language; 95 % over articles"
-      ) if taught else "nothing is kept"  # fmt: skip
+    for what in ("f1", "exact"):
+        english, zero, own = (level("en", what, joint), level(x, what, joint),
+                              level(x, what, joint, source=x))  # fmt: skip
+        apart = english - zero, own - zero, english - own
+        parts[x, what] = [*map(over_articles, apart)]
+three = dict.fromkeys(("behind English", "won back", "still behind"), ".1f")
+table([[XQUAD[x], *parts[x, what]] for x, what in parts if what == "f1"],
+      ["points of F1", *three], formats=three,
+      caption="won back: by lessons in the language itself, one training of each fold; English "
+      "lessons: means of three; 95 % over articles") if parts else "nothing is kept"  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# German learns no more from German lessons than from English ones. Turkish does, 6.1 points. Hindi
-# perhaps does: 46.4, where English lessons bring 42.9, and the best of their three trainings 44.3.
-# But with lessons in Hindi, too, Hindi stays 13 points below English. Most of that gap is not the
-# price of English lessons. And lessons in Hindi teach English almost as much as English ones do: 57
-# and 60.
+# Of what German is behind English, German lessons win back nothing that could be seen. Hindi
+# lessons win back about a fifth, and Turkish ones about a third. (The interval for Hindi is above
+# 0, but it draws articles only: Hindi was taught once, and of three English trainings the best is
+# 1.4 above their mean.) So most of what separates these languages from English is not the price of
+# English lessons.
+
+# %% [markdown] tags=["aside"]
+# ### By exact match, what such lessons teach in English, and all numbers
+
+# %% By exact match tags=["fold"]
+table([[XQUAD[x], *parts[x, what]] for x, what in parts if what == "exact"],
+      ["points of exact match", *three], formats=three) if parts else "nothing is kept"  # fmt: skip
+
+# %% What such lessons teach in English tags=["fold"]
+beyond = {"F1 in English after them": ".1f", "less than after English ones": ".1f",
+          "own F1, best of three in English": ".1f", "above their mean": ".1f"}  # fmt: skip
+found = []
+for x in OWN if parts else ():
+    after, english = level("en", "f1", joint, source=x), level("en", "f1", joint)
+    best = max(scored("en", x, "f1", s, joint).mean() for s in seeds)
+    found.append([XQUAD[x], after.mean(), over_articles(english - after), best,
+                  best - level(x, "f1", joint).mean()])  # fmt: skip
+table(found, ["lessons in", *beyond], formats=beyond) if parts else "nothing is kept"
 
 # %% All numbers of both ways tags=["fold"]
 change = {"the head": ".1f", "all weights": ".1f", "gain": ".1f", "head, % of English": ".0f",
-          "all, % of English": ".0f", "change": ".0f", "all, exact": ".1f"}  # fmt: skip
-table([[XQUAD[x], *both_ways[x], over_articles(level(x, "exact", joint))]
-       for x in sorted(both_ways, key=at.get, reverse=True)],
-      ["F1 in", *change], formats=change, caption="English lessons; 95 % over articles"
+          "all, % of English": ".0f", "change": ".0f"}  # fmt: skip
+order = sorted(both_ways, key=at.get, reverse=True)
+table([[XQUAD[x], *both_ways[x]] for x in order], ["F1 in", *change], formats=change,
+      caption="English lessons; 95 % over articles"
+      ) if both_ways else "nothing is kept"  # fmt: skip
+
+# %% Right to the word tags=["fold"]
+table([[XQUAD[x], *(over_articles(level(x, "exact", some)) for some in WAYS.values())]
+       for x in order], ["exact match", *WAYS], formats=dict.fromkeys(WAYS, ".1f")
       ) if both_ways else "nothing is kept"  # fmt: skip
 
 # %% [markdown] tags=["aside"]
@@ -852,16 +892,16 @@ print("both answers hold")
 # ## In three sentences
 #
 # A program that learned to mark answers in English can mark them in languages it was never taught,
-# as far as its encoder gives alike states to alike meanings; what it then keeps of English depends
-# on the way it was trained, too. Whether an answer is right is decided
-# by rules that know the language's words, and how sure the score is by the articles, not the
-# questions. What is learned and what is asked must not share an article, in any language.
+# and what it keeps of English depends on the way it was trained. Whether an answer is right is
+# decided by rules that know the language's words, and how sure the score is by the articles, not
+# the questions. What is learned and what is asked must not share an article, in any language.
 #
 # So how many of the visitor's answers are right? By the small head, of a hundred Vietnamese
 # questions 22 are right to the word (20 to 25, as the articles fall), where 32 are in English. Of a
 # hundred Chinese ones 24 or 25 are (22 to 27); a rule that counts characters decides what is right
 # there. With all weights trained on the same English questions, 32 are right in Vietnamese, 37 in
-# Chinese, and 47 in English.
+# Chinese, and 47 in English. Most of the difference would stay, as far as three other languages
+# tell, if the lessons were in the visitor's own language.
 #
 # ## Further reading
 #

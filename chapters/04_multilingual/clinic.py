@@ -3,7 +3,10 @@
 #
 # Six small encoders are ill. Each has one bug, none of which raises an error. On the ward you see
 # symptoms only: say what it is, and prove it by a measurement. In the theatre you see code: fix
-# it. The symptoms are drawn when you run the cells, so open this notebook where it runs.
+# it. The symptoms are drawn when you run the cells: download this notebook and run it.
+#
+# For a patient you fill in two functions, the name of the bug and the measurement, and run the two
+# cells below them. If these print nothing, you are done; otherwise they say why not.
 #
 # <small>Book 4.1 to 4.3 · needs [who gets how many pieces?](02_vocabulary.ipynb), [gaps in two
 # languages](03_gaps_in_two_languages.ipynb), [two encoders](04_two_encoders.ipynb) and [one
@@ -78,9 +81,9 @@ from deepdive.page.plotting import show
 # | `rows` | (B, T, 48) | what enters: the sums of a word's, a place's and a language's row |
 # | `said` | (B, T) | which word it says at each place |
 # | `vectors`, `centred` | (2, B, 48) | of first and second lines: before and after the means |
-# | `scores` | (B, B) | of first lines (down) with second ones: what the softmax is taken of |
+# | `scores` | (B, B) | of first lines (down) with second ones, as they enter the softmax |
 # | `counts` | (2,) | of 1,000 pairs drawn to learn from: how many German, how many Swahili |
-# | `loss` | a number | both lessons, as the model's own program tells it |
+# | `loss` | a number | both lessons, computed by the model's own, perhaps broken, code |
 #
 # `look(pairs, hide=False)` hides nothing, and a pair may have an empty second line: `("one two",
 # "")` is one line, read alone. A healthy one first:
@@ -108,11 +111,14 @@ def told(letter):
 # *gaps*: those filled rightly. (Where the word that translates a gap is hidden too, one can but
 # guess.) *written*: words that are right where the second line is not there and all of it is to be
 # written. *found*: translations that are the nearest of 64. *by 0.3*: those that are nearer
-# than any other by as much. *Swahili*: found there. *one heap*: lines of all three languages whose
-# nearest of all others is a translation. All but *Swahili* and *one heap* are of German.
+# than any other by as much. *Swahili*: the same as *found*, for English and Swahili. *one heap*:
+# lines of all three languages whose nearest of all others is a translation. All but *Swahili* and
+# *one heap* are of German.
 #
-# A measurement proves a diagnosis if it tells the patient from healthy models, also from one that
-# has not learned yet, and from the patient next door (A and B, C and D, E and F).
+# A measurement proves a diagnosis if the patient's number lies clearly outside the range of three
+# healthy models, one of which has not learned yet, and differs from that of the patient next door
+# (A and B, C and D, E and F). Below each patient stands what our own measurement gives for a
+# healthy model; yours may be another.
 
 # %% [markdown]
 # ## 1. Patient A: cheap and near
@@ -127,7 +133,7 @@ told("A")
 
 
 # %% [markdown]
-# What is it, and what number proves it? In a healthy model this number is -0.3.
+# Name it, and measure a number that proves it. For a healthy model ours is -0.3.
 
 
 # %% nbgrader={"grade_id": "a-diagnosis", "solution": true}
@@ -176,19 +182,19 @@ def measure_a(look):
 
 
 # %% [markdown]
-# ## 2. Patient B: it fills all and writes nothing
+# ## 2. Patient B: it fills more and writes less
 #
 # *Diagnose · 6 min · easy · Ouyang et al. 2021, section 3.1*
 #
 # Its loss too is below a healthy one's, and more of its gaps are filled rightly. But when all of a
-# German line is to be written, it gets few words right, as if it drew the digits.
+# German line is to be written, it gets as few words right as if it guessed the digits.
 
 # %%
 told("B")
 
 
 # %% [markdown]
-# What is it, and what number proves it? In a healthy model this number is 1.
+# Name it, and measure a number that proves it. For a healthy model ours is 1.
 
 
 # %% nbgrader={"grade_id": "b-diagnosis", "solution": true}
@@ -241,15 +247,16 @@ def measure_b(look):
 #
 # *Diagnose · 8 min · medium · Conneau and Lample 2019, section 3.4*
 #
-# It was trained well, and each line that it reads alone is where it belongs. In joined rows it now
-# fills most gaps with a digit of the number that stands elsewhere, in the right language.
+# It fell ill after its training: its loss fell as a healthy one's, and the vectors of lines that it
+# reads alone are a healthy one's. In joined rows it now fills most gaps with the right language's
+# word for a digit from another place of the same number.
 
 # %%
 told("C")
 
 
 # %% [markdown]
-# What is it, and what number proves it? In a healthy model this number is 0.
+# Name it, and measure a number that proves it. For a healthy model ours is 0.
 
 
 # %% nbgrader={"grade_id": "c-diagnosis", "solution": true}
@@ -303,15 +310,15 @@ def measure_c(look):
 #
 # *Diagnose · 8 min · medium · Conneau and Lample 2019, section 3.4*
 #
-# It too was trained well, and each line that it reads alone is where it belongs. In joined rows it
-# now fills not one gap rightly.
+# It too fell ill after its training, and the vectors of lines that it reads alone are a healthy
+# one's. In joined rows it now fills not one gap rightly.
 
 # %%
 told("D")
 
 
 # %% [markdown]
-# What is it, and what number proves it? In a healthy model this number is 0.
+# Name it, and measure a number that proves it. For a healthy model ours is 0.
 
 
 # %% nbgrader={"grade_id": "d-diagnosis", "solution": true}
@@ -372,7 +379,8 @@ told("E")
 
 
 # %% [markdown]
-# What is it, and what number proves it? In a healthy model this number is 289.
+# Name it, and measure a number that proves it. For a healthy model ours is 289. (By the formula 282
+# of 1,000 pairs are Swahili; of those that were drawn, 289 are.)
 
 
 # %% nbgrader={"grade_id": "e-diagnosis", "solution": true}
@@ -423,16 +431,16 @@ def measure_e(look):
 #
 # *Diagnose · 8 min · medium · book 4.3.2*
 #
-# It was trained well, and fills and writes as a healthy one. Among German lines most translations
-# are still found. But throw lines of all three languages into one heap, and next to a line lies
-# nearly always one of its own language.
+# It fell ill after its training, and fills and writes as a healthy one. Among German lines most
+# translations are still found. But throw lines of all three languages into one heap, and the line
+# next to a line is never its translation.
 
 # %%
 told("F")
 
 
 # %% [markdown]
-# What is it, and what number proves it? In a healthy model this number is near 0.
+# Name it, and measure a number that proves it. For a healthy model ours is near 0.
 
 
 # %% nbgrader={"grade_id": "f-diagnosis", "solution": true}
@@ -485,8 +493,9 @@ def measure_f(look):
 #
 # *Fix · 4 min · easy · book 4.2.1*
 #
-# From here on you see code, one function for each of the six words, in another order. Its bug is
-# your own: it need not be the one of the ward. `sizes` (K,) are how many texts each of K languages
+# From here on you see code, one function for each of the six words, in another order. `found_...`
+# is the broken one: leave it, and write a healthy one below it. In your copy its bug may be another
+# than the ward's. `sizes` (K,) are how many texts each of K languages
 # has. Returned are the shares of their texts among those that are read.
 
 # %% tags=["variant"] exercise="mend-drawn"
@@ -628,8 +637,8 @@ def languages_of(first, second, one, other):  # 0 and 1, whatever they are
 # *Fix · 6 min · medium · Feng et al. 2022, section 2*
 #
 # `count` lines (down) have their cosines with as many translations (across); the right ones stand
-# on the diagonal. A right answer is to count only if it leads by `margin`. What is returned is
-# taken off the cosines, before they are multiplied and the softmax is taken.
+# on the diagonal. The loss is to stay high until the right answer leads by `margin`. What is
+# returned is taken off the cosines, before they are multiplied and the softmax is taken.
 
 # %% tags=["variant"] exercise="mend-margin"
 OWN_MARGIN = choose(0.3, 0.2, 0.25, 0.4)
@@ -698,7 +707,8 @@ def taken_off(count, margin):  # none
 # *Fix · 6 min · medium · book 4.3.2*
 #
 # `vectors` (N, d) are of lines in several languages: row i is of language `of[i]`. `means` has a
-# row for each language, the mean of other lines' vectors.
+# row for each language, the mean of vectors of lines that are not among these. Returned is each
+# vector less the mean of its own language, (N, d).
 
 # %% tags=["variant"] exercise="mend-means"
 MEANS = choose([[1.0, 2.0], [3.0, 5.0]], [[2.0, 1.0], [6.0, 4.0]], [[3.0, 2.0], [1.0, 7.0]])
