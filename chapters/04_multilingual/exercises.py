@@ -50,8 +50,8 @@ from deepdive.course.assignment.variants import choose, number, rename
 #
 # Two languages have texts: the large one {{LARGE}} thousand, the small one {{SMALL}} thousand. For
 # each text that is read a language is drawn first, with a probability proportional to its size to
-# the power $\alpha$, and then one of its texts, each alike. **Before you run anything**, with a
-# pencil:
+# the power $\alpha$, and then one of its texts, each with the same probability. **Before you run
+# anything**, with a pencil:
 #
 # - `"share"`: the share of the small language among the texts that are read, at $\alpha = 0.5$,
 # - `"seen"`: how often each text of the small language is read, on average, when {{DRAWN}} thousand
@@ -248,9 +248,12 @@ def across(second, hidden):  # gaps of both sentences see each other
 #
 # $$-\frac{1}{B} \sum_i \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}}$$
 #
-# In the other direction, where each translation looks for its sentence, the sum below the line
-# runs over the sentences: $\sum_j e^{s_{ji}}$. Return the **sum of both**, one number. The first
-# check has the margin {{MARGIN}} and the scale {{SCALE}}.
+# and that of the other, where each translation looks for its sentence,
+#
+# $$-\frac{1}{B} \sum_i \log \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}}$$
+#
+# Here $[i = j]$ is 1 where $i = j$ and else 0. Return the **sum of both**, one number. The check
+# uses the margin {{MARGIN}} and the scale {{SCALE}}.
 
 # %% tags=["variant"] exercise="margin"
 MARGIN = choose(0.3, 0.2, 0.25, 0.4)
@@ -335,9 +338,9 @@ def ranking(u, v, margin, scale):  # products, not cosines
 #
 # For the translation lesson a sentence and its translation are joined: tokens of the first, tokens
 # of the second, padding up to `length`. Places count from 0 in **each** sentence, and are 0 in the
-# padding. Of each token the row says its language, 0 or 1; padding has 1. This function runs, and
-# what it returns is wrong in one of the three trials at least. See where it differs from what is
-# wanted, then write it without the bug in `mended_pair`.
+# padding. The third list has the language of each token: 0 for the first sentence, 1 for the second
+# and for the padding. This function runs, and what it returns is wrong in at least one of the three
+# trials. See where it differs from what is wanted, then write it without the bug in `mended_pair`.
 
 # %% tags=["variant"] exercise="pair"
 PAD = choose(9, 0, 99, 50)
@@ -474,8 +477,8 @@ def mended_pair(first, second, length, pad):  # padding is a third language
 # *Measure and explain · 20 min · hard · book 4.3.2*
 #
 # `one, other = two_spaces(SEED)` are vectors (200, 8) of 200 sentences and of their translations.
-# A translation is **found** if, of all 200 rows of `other`, its own has the highest cosine with
-# the sentence's row of `one`. **Measure**, for seed {{SEED}}, which share of the 200 is found
+# For a row of `one`, take the row of `other` with the highest cosine: its translation is **found**
+# if that row has the same number. **Measure**, for seed {{SEED}}, which share of the 200 is found
 #
 # - `"as they are"`,
 # - `"means off"`: with $x$ and $y$ in place of `one` and `other`, each less its own mean over all
@@ -592,10 +595,10 @@ def measured_clouds():  # the map is turned the wrong way
 
 
 # %% [markdown]
-# **Explain** in three or four sentences, with your numbers: what does taking the means off need,
+# **Explain** in six or seven sentences, with your numbers: what does taking the means off need,
 # and what does the turning need beyond it? Why does the share of all 200 sentences flatter the
 # turning, and which share would you report? Somebody finds that "means off" changes nothing for a
-# pair of languages. Name two reasons that it may have.
+# pair of languages. Name two possible reasons.
 
 # %% [markdown] nbgrader={"grade_id": "clouds-why", "grade": true, "solution": true, "points": 3}
 # ### BEGIN SOLUTION
