@@ -332,24 +332,30 @@ APART = ("zh", "th")  # counted by character
 by_words = sorted(lines.keys() - {*APART}, key=lambda x: lines[x][2].value)
 at = {x: k for k, x in enumerate(APART) if lines} | {x: k + 3 for k, x in enumerate(by_words)}
 
+# %% A panel of a figure tags=["surprise", "fold"]
+def panel(axes, numbers, columns, labels, title, apart=0.0):
+    """Two columns of each language's numbers, with intervals; a plain number is left out."""
+    for k, mark, label in zip((0, 1), "os", labels, strict=False):
+        drawn = [(line[columns[k]], at[x] + apart * k) for x, line in numbers.items()
+                 if isinstance(line[columns[k]], Interval)]  # fmt: skip
+        ends = [[one.value - one.low for one, _ in drawn],
+                [one.high - one.value for one, _ in drawn]]  # fmt: skip
+        axes.errorbar([one.value for one, _ in drawn], [y for _, y in drawn], xerr=ends,
+                      fmt=mark, label=label, markersize=5)  # fmt: skip
+    axes.axhline(2, color="grey", linewidth=0.8, linestyle=":")
+    axes.set(xlabel=title, ylim=(-0.7, 12.6))
+    axes.set_yticks([*at.values(), 2], [*(XQUAD[x] for x in at), "by character:"])
+
+
 # %% In the language itself, and in % of English tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
 from deepdive.page.plotting import with_alt
 
 figure = Figure(figsize=(7, 4.6))
-for axes, columns in zip(figure.subplots(1, 2), ((0, 2), (1, 3)), strict=True):
-    for column, mark, label in zip(columns, "os", ("exact match", "F1"), strict=True):
-        drawn = [(line[column], at[x]) for x, line in lines.items() if line[column] != 100]
-        if drawn:
-            means, places = [one.value for one, _ in drawn], [place for _, place in drawn]
-            ends = [[one.value - one.low for one, _ in drawn],
-                    [one.high - one.value for one, _ in drawn]]  # fmt: skip
-            axes.errorbar(means, places, xerr=ends, fmt=mark, label=label, markersize=5)
-    axes.axhline(2, color="grey", linewidth=0.8, linestyle=":")
-    axes.set(xlabel="% of English" if columns[0] else "score", ylim=(-0.7, 12.6))
-    axes.set_yticks([*at.values(), 2], [*(XQUAD[x] for x in at), "by character:"])
-left, right = figure.axes
+left, right = figure.subplots(1, 2)
+panel(left, lines, (0, 2), ("exact match", "F1"), "score")
+panel(right, lines, (1, 3), ("exact match", "F1"), "% of English")
 left.plot([line[4] for line in lines.values()], [at[x] for x in lines], "x", color="grey",
           label="F1, no head")  # fmt: skip
 left.set_xlim(0, 50)
@@ -477,7 +483,7 @@ from copy import deepcopy
 
 import torch
 
-from deepdive.page.runs.joint_questions import RATES, JointReader, joint_fold
+from deepdive.page.runs.joint_questions import RATES, JointReader, joint_fold, joint_item
 
 file = kept("04_multilingual", "joint_questions")
 OWN = ("de", "hi", "tr")  # languages that were taught themselves, once
@@ -508,10 +514,11 @@ if profile() == "experiment":
               for k in range(questions.FOLDS)]  # fmt: skip
     sweep(measure_jointly, points, file, data="xquad")
 joint = rows_kept()
-cut_off = json.loads(file.read_text("utf-8"))["cut"] if joint else {"": 0}
+cut_off = {x: sum(joint_item(encoder.tokenizer, row).target == [0, 0] for row in rows[x])
+           for x in TRY}  # fmt: skip
 print(sum(row["source"] == "en" for row in joint), "runs in English; rates chosen:",
       {row["rate"] for row in joint})  # fmt: skip
-print(f"answers cut off: {min(cut_off.values())} to {max(cut_off.values())} a language")
+print("answers behind the cut at 384 pieces:", cut_off)
 
 
 # %% What English gains tags=["fold"]
@@ -546,18 +553,9 @@ for x in XQUAD if WAYS else ():
 
 # %% What all weights gain, and what they keep tags=["surprise", "slide", "fold"]
 figure = Figure(figsize=(7, 4.6))
-for axes, columns in zip(figure.subplots(1, 2), ((0, 1), (3, 4)), strict=True):
-    for k, mark, label in zip((0, 1), "os", WAYS, strict=False):
-        drawn = [(line[columns[k]], at[x] + 0.24 * k - 0.12) for x, line in both_ways.items()
-                 if columns[0] == 0 or x != "en"]  # fmt: skip
-        means, places = [one.value for one, _ in drawn], [place for _, place in drawn]
-        ends = [[one.value - one.low for one, _ in drawn],
-                [one.high - one.value for one, _ in drawn]]  # fmt: skip
-        axes.errorbar(means, places, xerr=ends, fmt=mark, label=label, markersize=5)
-    axes.axhline(2, color="grey", linewidth=0.8, linestyle=":")
-    axes.set(xlabel="F1, % of English" if columns[0] else "F1", ylim=(-0.7, 12.6))
-    axes.set_yticks([*at.values(), 2], [*(XQUAD[x] for x in at), "by character:"])
-left, right = figure.axes
+left, right = figure.subplots(1, 2)
+panel(left, both_ways, (0, 1), WAYS, "F1", apart=0.24)
+panel(right, both_ways, (3, 4), WAYS, "F1, % of English", apart=0.24)
 right.axvline(100, color="grey", linewidth=0.8)
 left.legend(loc="upper center", bbox_to_anchor=(0.5, 1.1), ncols=2, fontsize=8,
             handletextpad=0.2, columnspacing=0.8)  # fmt: skip
@@ -677,7 +675,6 @@ table([["mBERT", *kept_of(MLQA["mBERT"], 0)]], ["% of English's F1", *SEVEN[1:]]
 # the way back is added up.
 
 # %% Shapes and memory, counted tags=["fold"]
-from deepdive.page.runs.joint_questions import joint_item
 from deepdive.training.tasks.finetuning import collate, finetune, loss
 
 kept_bytes = {}

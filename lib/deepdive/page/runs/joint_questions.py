@@ -27,7 +27,7 @@ from deepdive.training.tasks.finetuning import Item, finetune
 
 LONGEST = 384  # pieces of question and paragraph together; the rest is not read
 RATES = (3e-5, 1e-4, 3e-4)  # of which the best is taken, for each fold on another fold
-PASSES, SIZE = 10, 12  # Ram et al. 2021, section 4.2, for about a thousand questions
+PASSES, SIZE = 10, 12  # for about a thousand questions; not tuned
 
 
 class JointReader(nn.Module):

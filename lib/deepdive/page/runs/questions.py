@@ -123,7 +123,7 @@ def learned(
 
 
 def best_span(logits: Tensor) -> Extent:
-    """The first and last piece whose logits (T, 2) sum to the most, at most `SPAN` pieces apart."""
+    """The ends of the span of at most `SPAN` pieces whose logits (T, 2) have the largest sum."""
     sums = logits[:, 0, None] + logits[None, :, 1]
     ones = torch.ones_like(sums)
     sums = sums.masked_fill((ones.triu() * ones.tril(SPAN - 1)) == 0, -torch.inf)
