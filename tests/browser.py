@@ -37,6 +37,21 @@ def launched() -> Iterator[Browser]:
             browser.close()
 
 
+# How a browser writes a style back as text changes between versions, so no test reads that text.
+# The numbers of a part's own left, top, width and height, in the unit that the figure sets.
+PLACED = (
+    """x => ["left", "top", "width", "height"].map(name => x.attributeStyleMap.get(name)?.value)"""
+)
+# Red, green and blue (0 to 255) of a part's own background color, as a canvas paints it on white.
+PAINTED = """x => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d");
+  for (const color of ["white", x.style.backgroundColor]) {
+    pen.fillStyle = color;
+    pen.fillRect(0, 0, 1, 1);
+  }
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}"""
+
 COMMIT = """() => document.querySelectorAll(".predict.waiting").forEach(box => {
   box.querySelector("input").click();
   box.querySelector("button").click();

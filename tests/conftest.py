@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -41,6 +42,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("deepdive")
+
+
+def pytest_report_header() -> str:
+    """Name the browser that the tests drive: what passes in one version can fail in another."""
+    from chromium import program
+
+    browser = program()
+    if not browser:
+        return "browser: none (make browser)"
+    told = subprocess.run([browser, "--version"], capture_output=True, text=True, check=False)
+    return f"browser: {told.stdout.strip() or browser}"
 
 
 @pytest.fixture(autouse=True)

@@ -420,6 +420,24 @@ def blocks(name: str) -> list[str]:
     return [line for line in lines if line]
 
 
+# Read as text, that is: not where it is set, only asked for, or handed on to a canvas.
+READ_STYLE = re.compile(
+    r"""\.style\.(?!setProperty|getPropertyValue\(.--)(?!\w+(?:\s*=[^=]|\s\?\s|\]))\w|cssText"""
+)
+
+
+def test_no_test_reads_how_a_browser_writes_a_style_back() -> None:
+    """It changes between versions of a browser: `browser.PLACED` and `browser.PAINTED` measure."""
+    said = [
+        f"{path.relative_to(ROOT)}:{n}: {line.strip()}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if path.name != "test_colours.py"  # its examples are lines of figures
+        for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if READ_STYLE.search(line) and not line.startswith('    r"""')
+    ]
+    assert not said, "\n".join(said)
+
+
 def test_the_readme_begins_with_its_title_a_moving_picture_and_one_command() -> None:
     lines = [line for line in text("README.md").splitlines() if line]
     assert lines[0] == "# deepdive"

@@ -59,7 +59,8 @@ def main() -> int:
             why = "apt-get needs root, and sudo is not here"
         else:
             install = ("install", "--no-install-recommends", *PACKAGES)
-            if apt(*install) == 0 or (apt("update") == 0 and apt(*install) == 0):
+            apt("update")  # an old list names a browser that is old, or no longer there
+            if apt(*install) == 0:
                 if program():
                     return 0
                 why = "apt-get installed no Chromium"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import DESK, PAINTED, PHONE, PLACED, Reader, Size
 
 from deepdive.page.baseline_way import Way, baseline_way
 from deepdive.page.markup import Html
@@ -75,7 +75,8 @@ def test_the_filled_field_is_the_area(reader: Reader) -> None:
 
 def test_colours_follow_the_point_and_end_as_python_drew_them(reader: Reader) -> None:
     page = reader.open(picture().html)
-    look = "all => all.map(x => [x.style.background, x.querySelector('.ex-bar span').style.top])"
+    look = f"""all => all.map(x => [({PAINTED})(x),
+        ({PLACED})(x.querySelector('.ex-bar span'))])"""
     rows = [page.locator(f".{row} .ex-word") for row in ("bw-here", "bw-so-far")]
     before, words = [row.evaluate_all(look) for row in rows], told(page)
     page.locator("input").focus()

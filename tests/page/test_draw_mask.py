@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import DESK, PHONE, PLACED, Reader, Size
 from playwright.sync_api import Page
 
 from deepdive.attention import SoftmaxAttention
@@ -82,7 +82,7 @@ def state(page: Page) -> dict[str, Any]:
         assert pressed == str(open_).lower()
         assert text == (f"{100 * weight:.0f}" if open_ else "")
         assert on == (i in way)
-    wide = page.locator(".ddm-lost b").evaluate_all("x => x.map(e => parseFloat(e.style.width))")
+    wide = [bar[2] for bar in page.locator(".ddm-lost b").evaluate_all(f"x => x.map({PLACED})")]
     assert wide == pytest.approx([min(100 * row, 100) for row in python.rows], abs=0.01)
     return now
 

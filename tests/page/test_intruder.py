@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import DESK, PHONE, PLACED, Reader, Size
 from playwright.sync_api import Browser, Page
 from scipy.stats import binomtest
 
@@ -171,11 +171,9 @@ def test_the_score_of_each_group_has_wilson_s_interval(
         want = [100 * k / n, 100 * low, 100 * high]
         assert [int(x) for x in found.groups()[2:]] == pytest.approx(want, abs=0.501)
         bar = page.locator(".wi-bar").nth(i)
-        style = bar.locator("i").evaluate("x => [x.style.left, x.style.width].map(parseFloat)")
-        assert style == pytest.approx([100 * low, 100 * (high - low)], abs=1e-3)
-        assert bar.locator("s").evaluate("x => parseFloat(x.style.left)") == pytest.approx(
-            100 / 6, abs=1e-3
-        )
+        left, _, wide, _ = bar.locator("i").evaluate(PLACED)
+        assert [left, wide] == pytest.approx([100 * low, 100 * (high - low)], abs=1e-3)
+        assert bar.locator("s").evaluate(PLACED)[0] == pytest.approx(100 / 6, abs=1e-3)
     assert "chance, 17%" in page.locator(".wi-note").inner_text()
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import DESK, PHONE, PLACED, Reader, Size
 
 from deepdive.explain.classifiers.planted import Conjunction, SignedWords, ids
 from deepdive.explain.games.game import Game
@@ -52,11 +52,9 @@ def test_dots_and_words_are_lime_s(reader: Reader) -> None:
             rows = page.locator(".nt-row").all()
             assert [row.locator("span").first.inner_text() for row in rows] == list(near.words)
             for k, row in enumerate(rows):
-                left = row.locator("i").evaluate_all(
-                    "all => all.map(i => parseFloat(i.style.left))"
-                )
+                left = [at[0] for at in row.locator("i").evaluate_all(f"all => all.map({PLACED})")]
                 weights = [float(w[k]) for w, _ in found]
-                mark = float(row.locator("b").evaluate("b => parseFloat(b.style.left)"))
+                mark = row.locator("b").evaluate(PLACED)[0]
                 points.extend(zip(weights, left, strict=True))
                 points.append((float(near.value[k]), mark))
         x, y = torch.tensor(points, dtype=torch.float64).T

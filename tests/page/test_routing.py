@@ -47,7 +47,8 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
     for html in (dead, picture().html):
         page = reader.open(html)
         letters = page.locator(".rt-letter").evaluate_all(
-            "all => all.map(g => [g.getAttribute('class'), g.style.transform, g.textContent])"
+            "all => all.map(g => [g.getAttribute('class'), g.textContent,"
+            " g.attributeStyleMap.get('transform').toMatrix().toJSON()])"
         )
         shown.append((letters, page.locator("[role=status]").inner_text()))
     assert shown[0] == shown[1]

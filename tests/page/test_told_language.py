@@ -7,7 +7,7 @@ import re
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import DESK, PHONE, PLACED, Reader, Size
 
 from deepdive.page.markup import Html
 from deepdive.page.told_language import MONTHS, WAYS, Slip, told_language
@@ -46,10 +46,8 @@ def test_each_slip_is_read_as_was_said(reader: Reader) -> None:
             assert words.startswith(f"“{slip.text}”, written in {list(LANGUAGES)[i]}, {WAYS[name]}")
             assert f": {MONTHS[best]}, {row[best]}%. That is " in words
             assert words.endswith("right.") == (best == slip.month)
-            heights = page.locator(".tl-months i").evaluate_all(
-                "all => all.map(i => parseFloat(i.style.height))"
-            )
-            assert heights == [round(0.8 * share) for share in row]
+            heights = page.locator(".tl-months i").evaluate_all(f"all => all.map({PLACED})")
+            assert [at[3] for at in heights] == [round(0.8 * share) for share in row]
             numbers = page.locator(".tl-months i[data-share]").evaluate_all(
                 "all => all.map(i => i.dataset.share)"
             )
