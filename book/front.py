@@ -11,7 +11,7 @@ from typing import Any
 
 import nbformat
 import yaml
-from paths import Station, hours, raw
+from paths import Station, raw, time_of
 from pictures import POINT, embedded, themed
 
 LIVE = (  # page, what its output's HTML holds, the words of the link
@@ -62,7 +62,7 @@ def cards(book: Path, groups: dict[str, list[Station]]) -> str:
         folder = stations[0].name.split("/")[-2]
         drawing = book / "drawings" / f"{folder}.svg"
         art = themed(drawing.read_text("utf-8")) if drawing.is_file() else ""
-        total = hours(sum(station.minutes for station in stations))
+        total = time_of((station.name, station.minutes) for station in stations)
         lines.append(
             f'<li>{art}<p class="chapter-name"><a href="{stations[0].name}.html">{escape(title)}'
             f'</a> <span class="minutes">{len(stations)} pages, {total}</span></p>'

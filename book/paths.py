@@ -6,7 +6,7 @@ a phone and grows with the pages. `_static/paths.js` adds what the reader's brow
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -97,6 +97,10 @@ class Route:
     def minutes(self) -> int:
         return sum(minutes for _, minutes in self.steps)
 
+    @property
+    def time(self) -> str:
+        return time_of((station.name, minutes) for station, minutes in self.steps)
+
 
 def hours(minutes: int) -> str:
     """`50 min`, `2 h`, `2 h 5 min`."""
@@ -104,8 +108,29 @@ def hours(minutes: int) -> str:
     return " ".join([f"{whole} h"] * bool(whole) + [f"{rest} min"] * bool(rest or not whole))
 
 
+def about(minutes: int) -> str:
+    """Minutes to the half hour, from one hour on: `50 min`, `2 h`, `2½ h`."""
+    if minutes < 60:
+        return hours(minutes)
+    whole, half = divmod((minutes + 15) // 30, 2)
+    return f"{whole}{'½' * half} h"
+
+
+def spent(reading: int, exercises: int = 0) -> str:
+    """What a chapter or a path takes, from minutes: `8 h reading + 3 h exercises`."""
+    return f"{about(reading)} reading" + f" + {about(exercises)} exercises" * bool(exercises)
+
+
 def is_exercises(name: str) -> bool:
     return name.endswith("/exercises")
+
+
+def time_of(steps: Iterable[tuple[str, int]]) -> str:
+    """What pages take together, from their names and minutes, exercises apart from reading."""
+    done = {True: 0, False: 0}
+    for name, minutes in steps:
+        done[name.endswith(("/exercises", "/clinic"))] += minutes
+    return spent(done[False], done[True])
 
 
 def exercises(source: Path, name: str) -> list[Exercise]:
@@ -250,7 +275,7 @@ class Paths:
 
         place = -1
         for title, group in self.groups.items():
-            total = hours(sum(station.minutes for station in group))
+            total = time_of((station.name, station.minutes) for station in group)
             rows.append(
                 f'<details><summary class="row chapter">{lanes(place + 0.5)}'
                 f'<h3>{escape(title)}</h3><span class="minutes">{total}</span></summary><ol>'
@@ -333,8 +358,7 @@ def _sign(route: Route) -> str:
 
 
 def _sum(route: Route) -> str:
-    more = " in all" if route.practice else ""
-    return f"{len(route.steps)} pages, {hours(route.minutes)}{more}"
+    return f"{len(route.steps)} pages, {route.time}"
 
 
 def _begin(route: Route) -> str:

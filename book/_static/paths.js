@@ -27,6 +27,16 @@
     minutes >= 60 && `${Math.floor(minutes / 60)} h`,
     (minutes % 60 || !minutes) && `${minutes % 60} min`,
   ].filter(Boolean).join(" ");
+  // As `spent` of book/paths.py says it.
+  const about = minutes => {
+    const halves = Math.round(minutes / 30);
+    return minutes < 60 ? hours(minutes) : `${halves >> 1}${halves % 2 ? "½" : ""} h`;
+  };
+  const timeOf = steps => {
+    const sum = done => steps.filter(step => /\/(exercises|clinic)$/.test(step[0]) === done)
+      .reduce((total, step) => total + step[1], 0);
+    return `${about(sum(false))} reading${sum(true) ? ` + ${about(sum(true))} exercises` : ""}`;
+  };
   const nameOf = address => {
     const [path, start] = [new URL(address, location.href), root].map(u => decodeURI(u.pathname));
     return path.startsWith(start) ? path.slice(start.length).replace(/\.html$/, "") : "";
@@ -43,9 +53,8 @@
   };
   const left = path => {
     const open = path.steps.filter(step => !isRead(step[0]));
-    const minutes = open.reduce((sum, step) => sum + step[1], 0);
     const count = path.steps.length - open.length;
-    return { count, text: `${count} of ${path.steps.length} pages read, ${hours(minutes)} left` };
+    return { count, text: `${count} of ${path.steps.length} pages read, ${timeOf(open)} left` };
   };
   const onward = (path, name, words) => {
     const step = after(path, name);

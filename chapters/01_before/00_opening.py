@@ -6,7 +6,7 @@
 #
 # <small>Book 1, KAIST lecture 3 · before this page:
 # [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · main line · 3 min to read ·
-# all its pages together: 2 and a half hours</small>
+# whole chapter: 2½ h reading + 1½ h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

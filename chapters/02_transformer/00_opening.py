@@ -6,7 +6,7 @@
 # part does what?
 #
 # <small>Book 2 · before this page: [attention in ten minutes](../00_start/01_ten_minutes.ipynb) ·
-# 5 min to read · all its pages together: 8 hours</small>
+# 5 min to read · whole chapter: 8 h reading + 3 h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

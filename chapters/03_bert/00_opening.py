@@ -7,7 +7,7 @@
 #
 # <small>Book 3, Fleuret 13.3, KAIST deck 3, Straka · before this page:
 # [the encoder](../02_transformer/11_encoder.ipynb) · 2 min to read ·
-# all its pages together: 4 hours</small>
+# whole chapter: 4½ h reading + 3 h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

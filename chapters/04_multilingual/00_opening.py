@@ -9,7 +9,7 @@
 # 4.10)?
 #
 # <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
-# all its pages together: 3 hours</small>
+# whole chapter: 3 h reading + 2½ h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

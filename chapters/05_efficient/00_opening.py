@@ -7,7 +7,7 @@
 #
 # <small>Book 5.2, tables 1.2 and 1.3, KAIST deck 3 · before this page:
 # [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min to read ·
-# all its pages together: 5 hours</small>
+# whole chapter: 5 h reading + 1½ h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -8,7 +8,7 @@
 #
 # <small>Book 6.1 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
 # [decoding](../02_transformer/14_decoding.ipynb) · 2 min to read ·
-# all its pages together: 2 and a half hours</small>
+# whole chapter: 2½ h reading + 2 h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -8,7 +8,7 @@
 # <small>Book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR) · before this
 # page: [the encoder](../02_transformer/11_encoder.ipynb),
 # [convolution](../01_before/03_convolution.ipynb) · 2 min to read ·
-# all its pages together: 3 hours</small>
+# whole chapter: 3 h reading + 2 h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -9,7 +9,7 @@
 # <small>Book 6.3 and 6.8 · before this page: [the encoder](../02_transformer/11_encoder.ipynb),
 # [the decoder](../02_transformer/12_decoder.ipynb), [hidden
 # words](../03_bert/03_masking.ipynb) · 2 min to read ·
-# all its pages together: 1 and a half hours</small>
+# whole chapter: 1½ h reading + 2 h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

@@ -9,7 +9,7 @@
 # AI602 for bias, privacy and extraction · before this page: [the
 # encoder](../02_transformer/11_encoder.ipynb), [fine-tuning](../03_bert/07_finetuning.ipynb) ·
 # 2 min to read ·
-# all its pages together: 4 and a half hours</small>
+# whole chapter: 4½ h reading + 2 h exercises</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. On Colab it installs only what is missing, and never torch.

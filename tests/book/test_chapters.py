@@ -7,6 +7,7 @@ import re
 import pytest
 from checkout import ROOT
 
+from book.paths import exercises, time_of
 from deepdive.house.pages import Page, discover
 
 OPENINGS = [page for page in discover(ROOT) if page.source.stem == "00_opening"]
@@ -25,8 +26,12 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
         if page.source.stem not in ends and page.notebook.is_file()
     }
     assert listed == expected
-    hours, half = divmod(max(2, round(sum(minutes for _, _, minutes in listed.values()) / 30)), 2)
-    assert f"all its pages together: {hours}{' and a half' * half} hour" in text
+    steps = [(page.name, page.summary().minutes) for page in chapter]
+    for kind in ("exercises", "clinic"):
+        source = opening.source.parent / f"{kind}.py"
+        if source.is_file():
+            steps.append((f"a/{kind}", sum(each.minutes for each in exercises(source, kind))))
+    assert f"whole chapter: {time_of(steps)}</small>" in text
 
 
 ENDS = {"00_opening", "11_closing", "14_closing", "18_closing", "04_diagnostic"}

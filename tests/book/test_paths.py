@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Browser
 from playwright.sync_api import Page as Opened
 
-from book.paths import PathError, Paths, Station, _short, hours
+from book.paths import PathError, Paths, Station, _short, hours, spent, time_of
 from deepdive.house.pages import Page, discover, find
 from deepdive.page.predictions import score
 
@@ -70,6 +70,15 @@ def test_a_page_between_two_numbers_is_named_by_its_number() -> None:
 
 def test_hours_are_said_shortly() -> None:
     assert [hours(m) for m in (0, 50, 60, 125)] == ["0 min", "50 min", "1 h", "2 h 5 min"]
+
+
+def test_reading_and_exercises_are_said_apart_and_to_the_half_hour() -> None:
+    assert spent(50) == "50 min reading"
+    assert spent(480, 170) == "8 h reading + 3 h exercises"
+    assert spent(74, 75) == "1 h reading + 1½ h exercises"
+    assert time_of([("a/01_page", 40), ("a/exercises", 30), ("a/clinic", 35)]) == (
+        "40 min reading + 1 h exercises"
+    )
 
 
 FAULTS: list[tuple[dict[str, Any], str]] = [
@@ -152,8 +161,8 @@ def test_every_page_is_a_station_with_its_minutes(index: BeautifulSoup, root: Pa
         assert minutes_of(row.select_one(".minutes").get_text()) == stated(root, href), href
     for head in index.select(".path-map .chapter"):
         group = [str(a["href"]) for a in head.find_next_sibling("ol").select("a")]
-        assert minutes_of(head.select_one(".minutes").get_text()) == sum(
-            stated(root, href) for href in group
+        assert head.select_one(".minutes").get_text() == time_of(
+            (re.sub(r"\.html$", "", href), stated(root, href)) for href in group
         )
 
 
@@ -176,15 +185,17 @@ def test_the_hours_of_each_path_are_those_of_its_pages(index: BeautifulSoup, roo
             href: [int(a.get_text()) for a in links if str(a["href"]).startswith(href)]
             for href in hrefs
         }
-        total = sum(
-            asked(root, href, numbers[href])
-            if href.endswith("/exercises.html")
-            else stated(root, href) * share
+        total = time_of(
+            (
+                href.removesuffix(".html"),
+                asked(root, href, numbers[href])
+                if href.endswith("/exercises.html")
+                else stated(root, href) * share,
+            )
             for href in hrefs
         )
         told = index.select_one(f'.path-cards [data-path="{name}"] .path-sum').get_text()
-        assert minutes_of(told) == total, name
-        assert told.startswith(f"{len(stops)} pages"), name
+        assert told == f"{len(stops)} pages, {total}", name
         pages = [page for week in route.get("weeks", [route]) for page in week["pages"]]
         listed = [a["href"] for a in index.select(f"#path-{name} li > a") if "#" not in a["href"]]
         assert listed == [f"{find(page, root).name}.html" for page in pages], "in order"
@@ -233,7 +244,7 @@ def card(page: Opened, name: str) -> str:
 def test_a_path_is_chosen_followed_and_kept(book: Path, reader: Reader) -> None:
     online = reader.online(book)
     page = reader.open(f"{online}index.html")
-    assert "5 pages, 2 h 5 min" in card(page, "evening")
+    assert "5 pages, 2 h reading" in card(page, "evening")
     assert page.locator(".path-map nav.chosen").count() == 0
     page.click(".path-cards [data-path=evening] .path-go a")
     assert page.url == online + FIRST
@@ -243,9 +254,11 @@ def test_a_path_is_chosen_followed_and_kept(book: Path, reader: Reader) -> None:
     assert "✓ Read." in page.inner_text(".reading")
     assert "✓" in page.inner_text(".bd-sidebar-primary a.current")
     page = reader.open(f"{online}index.html")  # another tab
-    page.wait_for_selector(".path-cards li:has-text('1 of 5 pages read, 1 h 55 min left')")
+    page.wait_for_selector(".path-cards li:has-text('1 of 5 pages read, 2 h reading left')")
     assert "Go on with 2.2 Attention" in card(page, "evening")
-    assert re.search(r"1 of \d+ pages read, 3\d h \d+ min left", card(page, "course"))
+    assert re.search(
+        r"1 of \d+ pages read, \d+½? h reading \+ \d+½? h exercises left", card(page, "course")
+    )
     assert page.locator(".path-cards [aria-current]").inner_text() == "AOne evening"
     assert page.locator(".path-map li.chosen").count() == 5
     assert page.locator(".path-map nav .tick").count() == 1
