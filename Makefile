@@ -97,7 +97,7 @@ doctor: setup ## Say what this machine has and what it lacks
 results: setup ## Write RESULTS.md from casestudies/results/*.json
 	@$(PY) tools/results_table.py
 
-readme: setup ## Write the README's table of the book, every page with its title
+readme: setup ## Write the numbers and the table of the book in README.md
 	@$(PY) tools/book_table.py
 
 laws: setup ## Write book/laws.md, which law holds for which part

@@ -2,7 +2,8 @@
 
 A notebook must read well in Jupyter too, so it holds no roles of MyST. Here the first use of a
 glossary's term on a page is led to the glossary (a word that is a term in one field only, as `key`
-is in attention, where its paragraph is about that), the title of a paper to the bibliography, and a
+is in attention, where its paragraph is about that; a word of several senses, as `hub`, where
+`senses.yaml` says which one is meant), the title of a paper to the bibliography, and a
 term that a page sets in bold, or in a heading, gets an entry in the index. The glossary and
 `references.bib` are the only lists.
 """
@@ -10,8 +11,10 @@ term that a page sets in bold, or in a heading, gets an entry in the index. The 
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from papers import papers, reference, title_of
 from sphinx import addnodes
@@ -74,23 +77,59 @@ def field(definition: str) -> str:
     return found[1] if found else ""
 
 
-def meant(term: tuple[str, str, str], around: nodes.Node, terms: list[Any]) -> bool:
+def meant(term: tuple[str, str, str], around: str, terms: list[Any]) -> bool:
     """Whether a text means the term, and not the everyday word (`values in capitals`).
 
     A term of one field is meant where its paragraph names the field, or another term of it.
     """
     of = field(term[2])
-    while isinstance(around, nodes.Inline):
-        around = around.parent
     others = [name for name, anchor, words in terms if field(words) == of and anchor != term[1]]
-    return not of or bool(matcher([of, *others]).search(around.astext()))
+    return not of or bool(matcher([of, *others]).search(around))
 
 
-def same(name: str, found: str) -> bool:
-    """A name with a capital inside (BPE, RoPE) must agree in case; other words need not."""
-    inside = any(letter.isupper() for letter in name[1:])
+def paragraph(text: nodes.Node) -> str:
+    """The words of the block that a text stands in."""
+    block = text.parent
+    while isinstance(block, nodes.Inline):
+        block = block.parent
+    return str(block.astext())
+
+
+@cache
+def senses() -> dict[str, Any]:
+    """`senses.yaml`: by word, where it has the glossary's sense; {} is everywhere, None nowhere."""
+    given = yaml.safe_load(Path(__file__).with_name("senses.yaml").read_text("utf-8"))
+    free = {word: {} for word in given["certain"].split()}
+    return free | dict.fromkeys(given["never"].split()) | given["where"]
+
+
+def certain(name: str, page: str, around: str, before: str) -> bool:
+    """Whether a word has the glossary's sense: on this page, in this paragraph, after these words.
+
+    Names of several words have one sense.
+    """
+    where = senses().get(name, {})
+    if where is None:
+        return False
+    ends = re.search(rf"(?:{where.get('not_after', '$^')})[\s-]*$", before, re.IGNORECASE)
+    return (
+        any(page.startswith(each) for each in where.get("in", [""]))
+        and not any(page.startswith(each) for each in where.get("not_in", []))
+        and bool(re.search(where.get("with", ""), around, re.IGNORECASE))
+        and not ends
+    )
+
+
+def same(name: str, found: str, before: str = "") -> bool:
+    """A name with a capital must agree in case: *RoPE* is no rope, *transformers* a library.
+
+    Another word may have a capital where a sentence begins; elsewhere that is somebody's name.
+    """
     found = " ".join(found.split())
-    return name == found if inside else name.lower() == found.lower()
+    if any(letter.isupper() for letter in name):
+        return name == found or (name[0].islower() and name == found[0].lower() + found[1:])
+    begins = not before.strip() or before.rstrip()[-1] in ".!?:|"
+    return name == (found[0].lower() + found[1:] if begins else found)
 
 
 class Defined(SphinxTransform):
@@ -176,10 +215,14 @@ class Linked(SphinxPostTransform):
             pieces: list[nodes.Node] = []
             rest = 0
             for found in pattern.finditer(text):
-                hit = next((term for term in terms if same(term[0], found[1])), None)
+                before = text[: found.start()]
+                hit = next((term for term in terms if same(term[0], found[1], before)), None)
                 if hit is None or hit[1] in done:
                     continue
-                if not meant(hit, text.parent, terms):
+                around = paragraph(text)
+                if not meant(hit, around, terms):
+                    continue
+                if not certain(hit[0], self.env.docname, around, before):
                     continue
                 done.add(hit[1])
                 pieces.append(nodes.Text(text[rest : found.start()]))

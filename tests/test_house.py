@@ -438,22 +438,33 @@ def test_no_test_reads_how_a_browser_writes_a_style_back() -> None:
     assert not said, "\n".join(said)
 
 
-def test_the_readme_begins_with_its_title_a_moving_picture_and_one_command() -> None:
+def test_the_readme_says_first_what_this_is_and_shows_it() -> None:
     lines = [line for line in text("README.md").splitlines() if line]
-    assert lines[0] == "# deepdive"
-    shown = re.fullmatch(r"!\[(.{80,})\]\((.+\.webp)\)", lines[1])
-    assert shown, "a picture, with an alternative text that says what moves"
+    assert lines[0].startswith("# deepdive: ")
+    shown = re.search(r"!\[(.{80,})\]\((.+\.webp)\)\n\n\*[^*]{80,}\*\n", text("README.md"))
+    assert shown, "a picture, with an alternative text and a caption"
+    assert "companion to *Transformers for Machine Learning" in text("README.md")[: shown.start()]
     with Image.open(ROOT / shown[2]) as picture:
         assert picture.n_frames > 10
     assert (ROOT / shown[2]).stat().st_size < 300_000
     assert [line.split()[:2] for line in blocks("README.md")[:3:2]] == [
         ["git", "clone"], ["make", "first"]
     ]  # fmt: skip
+    assert (ROOT / "README.md").stat().st_size <= 9 * 1024
 
 
-def test_the_readme_s_table_of_the_book_is_the_generated_one() -> None:
-    """After a new title or question: make readme."""
-    assert book_table.replaced(text("README.md"), book_table.table(ROOT)) == text("README.md")
+def test_the_readme_s_code_runs() -> None:
+    code = re.search(r"```python\n(.*?)```", text("README.md"), re.DOTALL)
+    assert code
+    seen: dict[str, Any] = {}
+    exec(code[1], seen)  # as a reader pastes it
+    assert seen["weights"].shape == (1, 4, 10, 10)
+    assert seen["weights"].sum(-1).allclose(seen["weights"].new_ones(1))
+
+
+def test_the_readme_s_numbers_and_table_are_the_generated_ones() -> None:
+    """After a new page, system, or exercise: make readme."""
+    assert book_table.written(text("README.md"), ROOT) == text("README.md")
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

@@ -35,6 +35,7 @@
   const timeOf = steps => {
     const sum = done => steps.filter(step => /\/(exercises|clinic)$/.test(step[0]) === done)
       .reduce((total, step) => total + step[1], 0);
+    if (!steps.length) return "0 min";
     return `${about(sum(false))} reading${sum(true) ? ` + ${about(sum(true))} exercises` : ""}`;
   };
   const nameOf = address => {

@@ -160,8 +160,8 @@ assert float(own @ vote) == float(other @ vote) == -3
 # ## First test: does attention agree?
 #
 # **Kendall's tau** compares two lists of importance: of all pairs of words, the share that both
-# lists put in the same order, less the share they put in opposite orders. Of the importances (3, 2,
-# 1) and (2, 3, 1) two pairs agree, one does not, so tau is $(2 - 1) / 3$.
+# lists put in the same order, less the share they put in opposite orders. For the importances
+# $(3, 2, 1)$ and $(2, 3, 1)$, two pairs agree and one does not, so tau is $(2 - 1) / 3$.
 #
 # Attention is compared with the gradient (times the input, with the weights held fixed, as in the
 # paper) and with **leaving out**: how far the answer goes when the word is taken away. Real texts

@@ -16,7 +16,7 @@ from playwright.sync_api import Page
 sys.path.append(str(ROOT / "book"))  # as book/build.py does
 
 from around import folded, report_address, site_address
-from links import same
+from links import certain, glossary_names, same, senses
 
 PAGE = "chapters/05_efficient/08_positions.html"
 PROJECT = "https://github.com/Some-One/deepdive"
@@ -99,11 +99,52 @@ def test_without_a_public_address_each_page_says_how_to_report(book: Path) -> No
         ("RoPE", "rope", False),
         ("BPE", "bpe", False),
         ("softmax", "Softmax", True),
-        ("Transformer", "transformer", True),
+        ("Transformer", "transformers", False),
+        ("k-means", "K-means", True),
     ],
 )
 def test_an_abbreviation_is_not_the_everyday_word(name: str, found: str, meant: bool) -> None:
     assert same(name, found) is meant
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "before", "found", "after", "linked"),
+    [
+        ("beam", "casestudies/07_medical", "Ghassemi, Oakden-Rayner and ", "Beam", " 2021", False),
+        ("beam", "chapters/02_transformer/14", "In a search. ", "Beam", " search keeps", True),
+        ("hub", "casestudies/07_medical", "from the ", "hub", " of Hugging Face", False),
+        ("hub", "chapters/03_bert/06_weights", "near the ", "hub", "", False),
+        (
+            "hubs",
+            "chapters/04_multilingual/10_one_space",
+            "A vector near to all: ",
+            "hubs",
+            "",
+            True,
+        ),
+        ("Transformer", "chapters/06a_text/02", "the library ", "transformers", "", False),
+        ("heads", "chapters/06b_vision/06_detr", "with its queries and ", "heads", "", False),
+        ("decoder", "chapters/06b_vision/06_detr", "the ", "decoder", " writes", False),
+        ("decoder", "chapters/02_transformer/12_decoder", "the ", "decoder", " writes", True),
+        ("token", "chapters/06b_vision/01_patches", "an image ", "token", "", False),
+        ("embedding", "chapters/03_bert/11_sentences", "a sentence ", "embedding", "", False),
+        ("embedding", "chapters/03_bert/01_input", "its ", "embedding", "", True),
+        ("attention head", "chapters/06b_vision/06_detr", "an ", "attention head", "", True),
+    ],
+)
+def test_a_word_is_linked_only_where_its_sense_is_certain(
+    name: str, page: str, before: str, found: str, after: str, linked: bool
+) -> None:
+    same_word = same(name, found, before) or same(name, found.removesuffix("s"), before)
+    assert (same_word and certain(name, page, before + found + after, before)) is linked
+
+
+def test_each_bare_word_of_the_glossary_has_a_decided_sense(root: Path) -> None:
+    """A new entry of one word goes into `book/senses.yaml`: what else may the word mean?"""
+    source = (root / "book" / "glossary.md").read_text("utf-8")
+    of_a_field = {w for w, d in re.findall(r"^(\w+)\n(?:\w+\n)*  (In \w+, .*)", source, re.M)}
+    bare = {name for names in glossary_names(source) for name in names if " " not in name}
+    assert bare - of_a_field - {"queries"} == set(senses()) - of_a_field
 
 
 @pytest.mark.parametrize(("kind", "begins"), [("term", "A position scheme"), ("paper", "Vaswani")])

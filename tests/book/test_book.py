@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from book.pdf import chapters, joined, print_pdf
 from deepdive.house.pages import discover
 from deepdive.page.predictions import advise, predict, score
+
+sys.path.append(str(ROOT / "book"))  # as book/build.py does
+from links import senses
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
 FIRST = "# 1.1 Softmax\n\n**How do scores become shares?**\n\nBook 1.1, 5 min"
@@ -332,6 +336,22 @@ def test_the_glossary_is_used(book: Path) -> None:
             named.add(a["href"].partition("#")[2])
     glossary = article((book / "glossary.html").read_text())
     assert not {group[0]["id"] for group in _groups(glossary)} - named
+
+
+def test_each_page_leads_to_a_term_once_and_in_its_sense(book: Path) -> None:
+    """Over all pages: no author Beam, no hub of Hugging Face, no heads for tasks."""
+    for path in book.glob("c*/**/*.html"):
+        page = path.relative_to(book).with_suffix("").as_posix()
+        links = article(path.read_text()).select("a.term")
+        targets = [a["href"] for a in links]
+        assert len(targets) == len(set(targets)), page
+        for a in links:
+            word = " ".join(a.get_text().split())
+            where = senses().get(word, senses().get(word.removesuffix("s"), {}))
+            assert where is not None, f"{page}: {word} has several senses"
+            fits = [page.startswith(each) for each in where.get("in", [""])]
+            bars = [page.startswith(each) for each in where.get("not_in", [])]
+            assert any(fits) and not any(bars), f"{page}: {word}"  # noqa: PT018
 
 
 def _groups(glossary: Any) -> list[list[Any]]:

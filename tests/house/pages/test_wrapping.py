@@ -1,7 +1,8 @@
 """No line break of a page's markdown changes what it says.
 
-MyST takes a line that begins with `%` for a comment, and one that begins with "+ " or "- " for a
-list, in the middle of a formula too; a heading mark behind text is text.
+MyST takes a line that begins with `%` for a comment; a heading mark behind text is text. CommonMark
+begins a list at a line that starts with "1) ", "+ " or "- ", even in the middle of a sentence or a
+formula, and makes a heading of the line above "---".
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections.abc import Iterator
 
 import pytest
 from checkout import ROOT
+from markdown_it import MarkdownIt
 
 from deepdive.house.pages import Page, discover
 from deepdive.house.pages.source import load
 
 FENCE = re.compile(r"^\s*(```|~~~).*?^\s*\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
-FORMULA = re.compile(r"\$\$.+?\$\$|(?<!\\)\$(?:\\.|(?!\n\s*\n)[^$\\])+\$", re.DOTALL)
 
 
 def broken(markdown: str) -> Iterator[str]:
@@ -28,10 +29,14 @@ def broken(markdown: str) -> Iterator[str]:
             yield f"a comment to the book: {line}"
         if re.search(r"\S.*?#{2,6} ", re.sub(r"^\s*#{1,6} ", "", line)):
             yield f"a heading behind text: {line}"
-    for formula in FORMULA.findall(text):
-        for line in formula.splitlines()[1:]:
-            if re.match(r"\s*[-+] ", line):
-                yield f"a list in a formula: {line}"
+    lines = markdown.splitlines()
+    for token in MarkdownIt().parse(markdown):
+        begins = token.map[0] if token.map else 0
+        is_list = token.type.endswith("_list_open") and token.level == 0
+        if is_list and begins and lines[begins - 1].strip():
+            yield f"a list in the middle of a paragraph: {lines[begins]}"
+        if token.type == "heading_open" and token.markup in ("-", "="):
+            yield f"a heading by the line below: {lines[begins]}"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +47,9 @@ def broken(markdown: str) -> Iterator[str]:
         "the reader stands still.# ## What is kept, and\nis it what decides?",
         "The mean, $(-4 + 6 - 30\n+ 12)/8 = -2$, is exact.",
         "$$a\n  - b$$",
+        "Of the importances (3, 2,\n1) and (2, 3, 1) two pairs agree.",
+        "the loss falls by 2\n- 1 of its nats",
+        "A result\n---",
     ],
 )
 def test_a_bad_break_is_found(markdown: str) -> None:
