@@ -556,7 +556,8 @@ table([{"change": change, "found": told(change, "found"), "tags": told(change, "
 # costs 38 points. Eight languages in one net cost 37 and four cost 18; a batch is as large as
 # before, so each of them is also read less often. A single layer costs 29, a single layer of twice
 # the width 22, and four layers of half the width 13. Twice the width brings 9 points more, eight
-# layers bring 6.
+# layers bring 6. (That is 22 changes with three seeds each and no correction for their number, so a
+# narrow interval can be luck.)
 #
 # **Pairs help**, a thousand as well as ten thousand, by 12 points each. With the means left on they
 # bring 64 or more: pairs also bring the two languages into one place.
@@ -621,11 +622,12 @@ table(lines or [{"language": "none here"}], formats={"pairs": ",d"} if lines els
 # a quarter. With a thousand pairs more is found in each seed, on average about twice as
 # much; ten thousand bring no more. On the tags nothing can be seen of them.
 #
-# Too little text is hardly the whole reason: the disguise had fewer sentences with a 4th of its
-# text, and lost nothing that can be told. *Chat* does not stand at each place where *cat* does, a
-# sentence has several right translations, and this test is other text. These runs do not part the
-# three. Large models of a hundred languages do cross. They have far more text and more layers, and
-# this page does not measure which of the two they need.
+# Too little text may be part of the reason. The disguise lost nothing measurable with a 4th of its
+# text, but there English still had all of its sentences, and here both languages have few. *Chat*
+# does not stand at each place where *cat* does, a sentence has several right translations, and this
+# test is other text. These runs do not part the three. Large models of a hundred languages do
+# cross. They have far more text and more layers, and this page does not measure which of the two
+# they need.
 
 # %% [markdown]
 # ### Common mistake: to see two clouds, and to call them strangers

@@ -38,14 +38,16 @@ from deepdive.page.film import film
 
 FRAMES = {
     "GPT-2: positions are added below, layer norm before each sublayer, biases everywhere":
-        ["learned positions, once", "12 heads, 12 keys", "GELU, two matrices", "layer norm"],
+        ["learned positions, once", "12 heads, 12 key/value heads", "GELU, two matrices",
+         "layer norm"],
     "the norm: RMS norm takes no mean away": ["", "", "", "RMS norm"],
     "the positions: queries and keys are turned in every layer, nothing is added":
         ["nothing added", "q and k turned", "", ""],
-    "the feed-forward layer: a third matrix says how much passes": ["", "", "SwiGLU, three", ""],
-    "the keys: several query heads share one (SmolLM2's numbers)": ["", "9 heads, 3 keys", "", ""],
+    "the feed-forward layer: a third matrix gates the units": ["", "", "SwiGLU, three", ""],
+    "grouped-query attention: several query heads share keys and values (SmolLM2's numbers)":
+        ["", "9 heads, 3 key/value heads", "", ""],
     "Llama: all of it, and no biases":
-        ["nothing added", "turned, 9 heads, 3 keys", "SwiGLU, three", "RMS norm"],
+        ["nothing added", "turned, 9 heads, 3 key/value heads", "SwiGLU, three", "RMS norm"],
 }  # fmt: skip
 
 
@@ -179,7 +181,7 @@ from deepdive.page.predictions import predict
 
 predict(
     "Three of these lower the loss at nanoGPT's rate. Which one does not?",
-    ["RMS norm", "rotary positions", "SwiGLU", "two key heads in the place of four"],
+    ["RMS norm", "rotary positions", "SwiGLU", "two key/value heads in the place of four"],
     answer=0,
     explain="Its interval is the only one of the four that has 0 in it. That is no proof that RMS "
     "norm is worth nothing: a difference of a few thousandths would not show here.",
@@ -205,9 +207,9 @@ table(shown or [{"part": "no kept file here"}],
 
 # %% [markdown]
 # RMS norm is worth nothing that this table could see, to a few thousandths of a nat. Rotary
-# positions are worth 0.100 nats, SwiGLU 0.081. Two key heads come out ahead with 2,163 steps, which
-# their lower cost buys; with 2,000 they were not measured. Biases, and an output matrix of its own,
-# show nothing either way.
+# positions are worth 0.100 nats, SwiGLU 0.081. Two key/value heads come out ahead with 2,163 steps,
+# which their lower cost buys; with 2,000 they were not measured. Biases, and an output matrix of
+# its own, show nothing either way.
 #
 # The row that surprises is the plainest. ReLU, which is $\max(0, a)$, gains 0.078 in the place of
 # GELU; that SwiGLU gains more with its third matrix, the next table cannot show. The square of
@@ -234,7 +236,7 @@ for part, each in both.items():
 # %% [markdown]
 # ### On a card
 #
-# The same README reports 1.4697 nats on a graphics card, its best estimate on that tenth: six
+# nanoGPT's README reports 1.4697 nats on a graphics card, its best estimate on that tenth: six
 # layers, 384 wide, 256 letters of context, 5,000 steps. GPT-2's decoder of this library, which has
 # biases, with those settings, three runs at once on an H200:
 
@@ -253,8 +255,9 @@ table([{"seed": row["seed"], "first half": row["chosen"], "second half": row["te
       if cards else None, caption="nats a letter; the first half chose when to stop")  # fmt: skip
 
 # %% [markdown]
-# On the whole tenth that is 1.467 to 1.484, from the best to the worst of three seeds. The half
-# that chose when to stop has the lower loss with each seed.
+# On the whole tenth that is 1.467 to 1.484, from the best to the worst of three seeds. The first
+# half has the lower loss with each seed mainly because its text is easier to predict: early
+# stopping on it explains hundredths of a nat, and the halves differ by more than a tenth.
 
 # %% [markdown] tags=["slide"]
 # ## The same table at four times the rate
@@ -326,9 +329,13 @@ print(", ".join(name for name in said if name != "vocab_size"))
 # ## What differs
 #
 # - a norm divides by the root mean square, and takes no mean away (`RMSNorm`)
-# - nothing is added to the embeddings for a place: queries and keys are turned (`RotaryPosition`)
-# - a gate decides how much of the feed-forward layer passes (`GatedFeedForward`, SwiGLU)
-# - several query heads share keys and values (`n_kv_heads`): the cache is smaller by that factor
+# - rotary position embeddings (RoPE): nothing is added to the embeddings for a position; queries
+#   and keys are rotated (`RotaryPosition`)
+# - SwiGLU: each unit of the feed-forward layer is multiplied by SiLU of a second projection
+#   (`GatedFeedForward`); SiLU is near 0 for negative inputs and grows like the input for positive
+#   ones
+# - grouped-query attention (GQA): several query heads share keys and values (`n_kv_heads`), so the
+#   cache is smaller by that factor
 # - no layer has a bias, and the output layer may have a matrix of its own (`tied`)
 #
 # `deepdive.models.text.llama` is some 40 lines of code; tests hold it to transformers'

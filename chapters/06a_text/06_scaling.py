@@ -4,7 +4,7 @@
 # You can pay for one large run, once. A model of twice the size costs twice as much for each letter
 # that it reads, so that it reads half as many letters for the same money. **With one budget of
 # operations: how large should the model be, and how long should it read?** You cannot pay for
-# trying several. Small runs are cheap. What do they say of a large one?
+# trying several. Small runs cost less each. What do they say of a large one?
 #
 # <small>Book 6.1.3 · before this page: [say what comes next](01_gpt.ipynb), [today's
 # decoder](02_todays_decoder.ipynb) · 20 min to read · a laptop is enough; the runs are kept beside
@@ -86,7 +86,7 @@ valley(chinchilla.law, seen, budget=12, size=6)
 #
 # 1. Take 1.0 million million operations. Where is the ring? Move your model to a tenth of its size,
 #    and to ten times its size. Which is worse?
-# 2. Give a hundred times as much. By how much does the ring move to the right?
+# 2. Give ten times as much. By how much does the ring move to the right?
 #
 # Left of the ring a model is too small for what it reads; right of it, it reads too little for its
 # size. The curve is dashed for sizes below and above all that were trained: there no run has
@@ -543,7 +543,8 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
 # ## In practice
 #
 # - **Fit before you pay.** Several sizes and amounts tell what no single run can: about where the
-#   ring is. Count their cost, too: ours took more operations than the two runs that followed.
+#   ring is. Count their cost, too: ours (5.5e12 operations for the fit, 3.2e12 for choosing
+#   learning rates) took more than the two runs that followed (5.0e12).
 # - **Draw whole runs again, not losses.** Losses of one run share its luck.
 # - **Tune the rate by size**, and say up to which size it was tuned.
 # - **Count what you pay.** Operations are counted, or $6ND$ with all parameters; with small models
@@ -643,7 +644,10 @@ print("answers 1 and 2 hold")
 # fitted to small runs says where its lowest point lies, and two of its exponents by which power of
 # the budget that point moves, $a = \beta / (\alpha + \beta)$. How large, and how long: for this
 # page's letters that power is 0.79, with an interval from 0.53 to 0.90, so that ten times the money
-# wants a model about six times as large and less than twice the text. Of two dearer runs both laws
+# wants a model about six times as large and less than twice the text. This is an answer for this
+# page's small range only (five sizes, two to four times the text), close to Kaplan et al.'s. The
+# field's answer differs: in the range of large models, size and text should grow in **equal
+# proportion** (Hoffmann et al. 2022, section 3: both powers near 0.5). Of two dearer runs both laws
 # foretold one, and only one law the other: before the large run, make a middle one.
 #
 # ## Further reading

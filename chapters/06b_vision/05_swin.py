@@ -491,6 +491,8 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 #
 # - Choose sides that fill windows in each stage: $4 \cdot 2^3 \cdot 7 = 224$ pixels and its
 #   multiples for the published models. Other code pads; ours refuses and says so.
+# - Shifted windows are not the only way. Later work reached similar results without shifts, with
+#   convolutions (ConvNeXt, 2022) or with a plain ViT and a few global layers (ViTDet, 2022).
 # - A larger window in fine-tuning needs a larger table of offsets: resize it as an image.
 # - Windows pay where patches are many: at 256 both take equally long here. ViT cuts 224 pixels into
 #   196 patches of 16 x 16; Swin begins with patches of 4 x 4, of which there are 3,136.

@@ -111,8 +111,9 @@ assert cost[children, biscuits].sum() == 4
 
 # %% [markdown]
 # Six ways can be tried out. With a hundred queries and ten things nobody can try them all. The
-# **Hungarian algorithm** (Kuhn 1955) finds the best without trying, in about $n^3$ steps; DETR and
-# this library use the solver of scipy.
+# **Hungarian algorithm** (Kuhn 1955) finds the best assignment without enumerating all of them.
+# Later variants take about $n^3$ steps; DETR and this library use scipy's solver, which is one of
+# these.
 #
 # ## What a pair costs
 #
@@ -124,10 +125,11 @@ assert cost[children, biscuits].sum() == 4
 #
 # $\lVert\cdot\rVert_1$ adds up how far the four numbers are off. IoU is the area that two boxes
 # share, divided by the area that they cover together. It is 0 for all boxes that do not touch, near
-# or far, so it cannot say *that way*. The **generalised** IoU takes off the share of their common
-# hull that neither covers. On a tray of $10 \times 10$ squares, with a biscuit of $4 \times 4$:
+# or far, so it cannot say *that way*. The **generalized** IoU (GIoU) subtracts the fraction of the
+# smallest enclosing axis-aligned box that neither covers. On a tray of $10 \times 10$ squares, with
+# a biscuit of $4 \times 4$:
 #
-# | call | shared | together | hull | IoU | GIoU |
+# | call | shared | together | enclosing box | IoU | GIoU |
 # |---|---|---|---|---|---|
 # | $4 \times 4$, two squares too far right | 8 | 24 | 24 | $\frac13$ | $\frac13$ |
 # | $2 \times 4$, two squares beyond its edge | 0 | 24 | 32 | 0 | $-\frac{8}{32} = -\frac14$ |
@@ -522,8 +524,8 @@ print("each for itself:", three.argmin(1).tolist(), "| one to one:", hungarian(t
 #
 #    <details><summary>Answer</summary>
 #
-#    It then lies between 0 and 1, as the overlap does, so that no term drowns the others. (The
-#    paper says that it worked better.)
+#    It then lies between 0 and 1, on a scale like the other terms' (GIoU lies between -1 and 1), so
+#    no term drowns the others. (The paper says that it worked better.)
 #
 #    </details>
 # 2. What would happen if the decoder's learned rows were all equal?
@@ -571,7 +573,7 @@ print("each for itself:", three.argmin(1).tolist(), "| one to one:", hungarian(t
 #
 #    <details><summary>Answer</summary>
 #
-#    Both $4 / 16 = \frac14$: the hull is the biscuit itself, so nothing is taken off.
+#    Both $4 / 16 = \frac14$: the enclosing box is the biscuit itself, so nothing is subtracted.
 #
 #    </details>
 # 3. *(pencil, 5 min)* In the example of average precision the wrong call is the surest one. What is

@@ -509,7 +509,8 @@ print(mean_iou(better, right, 2), 128**2 * 16**2, 128**4)
 # child: a colouring is good when every pencil's part fits, and a network that is told no place
 # colours four scenes side by side as well as one, since a cross is a cross wherever it stands.
 # Where the paper ends it can see by the zeros beyond the edge: that is how places leak in, and what
-# it learns of them does not carry over to paper of another size.
+# it learns of them does not carry over to paper of another size where position is all there is (the
+# blank sheets; on the scenes no loss shows).
 #
 # ## Further reading
 #

@@ -111,8 +111,8 @@ lattice({"cat": CAT, "too": TOO})
 # This is **connectionist temporal classification**, CTC (Graves et al. 2006). Its answer to *who
 # says which frame belongs to which letter?* is: nobody has to. The model is taught that all paths
 # of the right text together should be probable, whichever they are. Two things it takes for
-# granted: the letters come in the order of their sounds, and there are more frames than letters. A
-# translation has neither.
+# granted: the letters come in the order of their sounds, and there are at least as many frames as
+# letters. A translation has neither.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: "at" in three frames
@@ -806,12 +806,12 @@ for what, wanted in (("letters", lambda k: k > 1), ("spaces", lambda k: k == 1))
 # ## From frames to a text
 #
 # **Greedy**: take the likeliest symbol of each frame and read the path. **Prefix beam search**
-# (Graves et al. 2006; Hannun et al. 2014) keeps the best beginnings of texts, and adds up all paths
-# of each, as the lattice does: so it finds the "cat" of the lattice above, where greedy writes
-# nothing. For each beginning it keeps two sums, of paths that end in a blank and of those that end
-# in the last letter, because only after a blank may the same letter come once more. A **language
-# model** of words can add its logarithm whenever a word ends, with a weight $a$ and a reward $b$
-# for each of the $n$ words:
+# (Hannun et al. 2014; Graves et al.'s own prefix search is a best-first search) keeps the best
+# beginnings of texts, and adds up all paths of each, as the lattice does: so it finds the "cat" of
+# the lattice above, where greedy writes nothing. For each beginning it keeps two sums, of paths
+# that end in a blank and of those that end in the last letter, because only after a blank may the
+# same letter come once more. A **language model** of words can add its logarithm whenever a word
+# ends, with a weight $a$ and a reward $b$ for each of the $n$ words:
 #
 # $$\text{score} = \log p_\text{ctc} + a \log p_\text{lm} + b\,n$$
 

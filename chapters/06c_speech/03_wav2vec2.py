@@ -444,7 +444,10 @@ table([["last layer, not cepstra", *gained("probe", "cepstra", "probe")],
 # does it, not the shape of the network: untrained it is about as good as the cepstra, after the
 # convolutions and after the last layer. What was learned is there after the convolutions already;
 # after the last layer there are even 0.7 points less, and less in every seed. (The layers are
-# trained for what stands in a gap, and the map asks for what was heard.)
+# trained for what stands in a gap, and the map asks for what was heard.) This doesn't mean that
+# attention layers add nothing: only the two ends were probed. In the published wav2vec 2.0 the
+# *middle* layers carry the phones best, and the last ones turn back toward the input (Pasad, Chou,
+# and Livescu 2021).
 
 # %% tags=["fold"]
 from deepdive.page.predictions import predict

@@ -608,9 +608,11 @@ by_letters("weight", runs[0]["deaf"]["even"], "even")
 # *In % of the weight: how much lies in the digit that the letter spells? Even: all rows get the
 # same weight.*
 #
-# All heads listen: far more of the weight lies in the right digit than if it were spread evenly.
-# But by their centres only the first letters of layer 2 are ahead of a line that does not listen;
-# for all other letters both layers stay behind it, in every run.
+# In both layers far more of the weight lies in the right digit than if it were spread evenly. That
+# is a weak baseline: a fixed diagonal would pass it, as the straight line without sound does, and
+# these are means over the four heads of a layer, not single heads. By their centres only the first
+# letters of layer 2 are ahead of a line that does not listen; for all other letters both layers
+# stay behind it, in every run.
 #
 # Do they listen where there is something to find out? Compare second letters alone, which stand at
 # the same place of their words. The line is right more often for the settled ones; the heads are

@@ -120,8 +120,9 @@ table([*lines, ["all", sum(n for _, n in lines)]], ["part", "weights"])
 #
 # The model learned from all recordings of FSDD, each changed at random: played at one of five
 # speeds from 0.82 to 1.22, half of the time in noise of 5 to 30 dB, its bands moved as a longer or
-# shorter throat would, some of them hidden. The same arithmetic runs in your browser and in
-# PyTorch; a test holds them together to a thousandth.
+# shorter throat would, some of them hidden. Whether these settings were chosen by looking at the
+# same six speakers is not recorded; if so, the results below are a little optimistic. The same
+# arithmetic runs in your browser and in PyTorch; a test holds them together to a thousandth.
 #
 # ## The experiment
 #

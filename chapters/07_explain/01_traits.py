@@ -406,9 +406,12 @@ if long:
 # %% [markdown]
 # ## What else one wants of an explanation
 #
-# To put a deciding word first is our measure of **faithfulness**. An explanation should also be
-# **stable**: alike for a near text, and for another model that says the same. It should be
-# **comprehensible**: a few words, not all of them. And it has a **cost**, in texts read.
+# Our measure is whether a deciding word comes first. Strictly, this is agreement with the rule of
+# the *data*. It measures **faithfulness**, which is to the *model*, only where the model was shown
+# to follow that rule (Jacovi and Goldberg 2020); here exchanging words checked this for the first
+# model of each kind only. An explanation should also be **stable**: alike for a near text, and for
+# another model that says the same. It should be **comprehensible**: a few words, not all of them.
+# And it has a **cost**, in texts read.
 
 # %% What one explanation costs tags=["fold"]
 from itertools import combinations
@@ -540,7 +543,10 @@ which_method(ways, {"blanks": "texts with blanks too", "plain": "whole texts onl
 #
 #    <details><summary>Answer</summary>
 #
-#    For those that add up what each word gives, with a constant at most that no word has a part in.
+#    For models that are linear in the embeddings, plus a constant, if "removed" means an embedding
+#    of zeros. Additivity alone makes occlusion and Shapley values equal, but gradient × input needs
+#    linearity too: for $f = x^2 + 3y$ at $(1, 1)$ with baseline 0 it gives 2 and 3, the others 1
+#    and 3.
 #
 #    </details>
 # 3. Why does occlusion overlook both words of *cold and dull*?

@@ -873,7 +873,7 @@ for form in (x, open_relu(x) - open_relu(-x)):
 # - Simonyan, Vedaldi, Zisserman (2014), *Deep Inside Convolutional Networks*: section 3 for the
 #   gradient.
 # - Sundararajan, Taly, Yan (2017), *Axiomatic Attribution for Deep Networks*: the axioms, and
-#   section 6.1 on choosing a baseline.
+#   section 5 on choosing a baseline and the number of steps.
 # - Smilkov, Thorat, Kim, Viégas, Wattenberg (2017), *SmoothGrad*: removing noise by adding noise.
 # - Sturmfels, Lundberg, Lee (2020), *Visualizing the Impact of Feature Attribution Baselines*,
 #   Distill: the same weakness on images, with pictures to move, and the mean over many baselines,

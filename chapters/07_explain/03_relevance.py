@@ -461,9 +461,10 @@ table(lines, ["rules", "words", "biases", "nobody"],
 # - **Products are halved** between the two factors. These are the rules of AttnLRP, and about half
 #   of the relevance is lost. A **softmax** says the same if all scores rise by one: its weights are
 #   slope times scores *and a constant*, and the constant's part goes to nobody.
-# - **Weights are held** instead, which *LRP* means from here on: attention then mixes values
-#   linearly, and nothing is lost. The words get a little more than all, because the biases' sum is
-#   negative. The price: who looked where is taken as given, and no query and no key gets relevance.
+# - **Weights are held** instead. This variant (CP-LRP, Ali et al. 2022) is what *LRP* means from
+#   here on, in the tables too: attention then mixes values linearly, and nothing is lost. The words
+#   get a little more than all, because the biases' sum is negative. The price: who looked where is
+#   taken as given, and no query and no key gets relevance.
 #
 # And in other models, and deeper ones?
 
@@ -697,7 +698,7 @@ print("conserved, paid to:", words[int(everything.argmax())])
 #    Behind a ReLU: that something speaks against the answer. What speaks against is not asked.
 #
 #    </details>
-# 5. What must be chosen for DeepLIFT, and not for the others?
+# 5. What must be chosen for DeepLIFT, and not for the rules of LRP?
 #
 #    <details><summary>Answer</summary>
 #

@@ -577,7 +577,9 @@ with_alt(figure, "Three panels. Above, right order and occlusion's order are one
 # All three settings tell the right order from random ones and these from the reverse, well outside
 # the intervals. So a deletion curve tells good from bad on average, even here. But where occlusion
 # begins with a wrong word, the curve of the model of whole texts prefers its order to the right one
-# in 19 of 24 reviews, and with drawn words in 10 of 13: occlusion makes fewer mistakes with them,
+# in 19 of 24 reviews, and with drawn words in 10 of 13. That is partly by construction: occlusion's
+# first word causes the largest single drop, so its curve never starts above the right order's.
+# Occlusion makes fewer mistakes with them,
 # and the curve does not notice these either. Where blanks were learned occlusion made none, so this
 # says nothing of the curve there. Below the middle the curve measures how far the model is pushed
 # to the other side, and takes this for faithfulness.

@@ -214,8 +214,9 @@ table([[called, *(round(fit(r)[i], 4) + 0.0 for i in (0, 3))] for called, r in t
 #
 # $$\pi(k) = \frac{S - 1}{\binom{S}{k}\, k\, (S - k)}$$
 #
-# for a set of $k$ words: here 1/4, 1/8 and 1/4. Nothing is left to choose. The fit over all sets
-# *is* the Shapley values; **kernel SHAP** fits drawn sets, and is near them.
+# for a set of $k$ words: here 1/4, 1/8 and 1/4. No weight is left to choose; what replaces a
+# removed word still is, and it decides as much. The fit over all sets *is* the Shapley values;
+# **kernel SHAP** fits drawn sets, and is near them.
 
 # %% The kernel, and a fit over all sets tags=["nbval-check-output", "fold"]
 from deepdive.explain.games.shapley import kernel_shap, set_weight

@@ -462,12 +462,16 @@ for kind, p in (("leaning", 0.05), ("learns on", few[-1] if not from_file else 0
             print(f"  answers {label}:", ", ".join(f"{word} {n}" for word, n in words))
 
 # %% [markdown]
-# The habit stays, in each of three trainings (300 more steps). Nothing in the cost speaks against
-# it: the answers are right, and one word a text costs little. Where the answer is *positive* the
-# reader has read a full stop, at times with *i* or *find* beside it, and none of these is the
-# reason. The reason is in the selector, which shows nothing. This is called **degeneration** (Yu et
-# al. 2019). We planted it. From the ordinary start all deciding words were kept at a penalty of 0.1
-# or less.
+# The habit stays, in each of three trainings (300 more steps). The cost gives little reason to
+# leave it: the predictions are right, and one word per text is cheap. But this training also fails
+# to leave starts that *are* expensive. From the ordinary start one training keeps the whole text at
+# every penalty, and another selects the same words at penalties of 0.05, 0.1, and 0.2. So that a
+# planted habit stays may say as much about REINFORCE here as about degeneration; the control, an
+# expensive planted habit, was not run. Where the answer is *positive* the reader has read a full
+# stop, at times with *i* or *find* beside it, and none of these is the reason. The reason is in the
+# selector, which shows nothing. This is called **degeneration** (Yu et al. 2019). We planted it.
+# From the ordinary start all deciding words were kept at a penalty of 0.1 or less (trivially so in
+# the training that keeps the whole text).
 
 # %% [markdown] tags=["slide"]
 # ## A test: give the words to a stranger
@@ -511,7 +515,8 @@ with_alt(figure, "A mark for each model: right answers across, the stranger's pr
 # right edge, where all answers are right, but low: who has not learned the code cannot read it.*
 #
 # The stranger tells a code from words that say the answer: 57 % for the habit, 95 % and 93 % at
-# penalties of 0.05 and 0.1, where as many answers are right. But a low number proves no code; it
+# penalties of 0.05 and 0.1, where as many answers are right (both means include the training that
+# keeps the whole text, for which the test is trivial). But a low number proves no code; it
 # asks for a look. With no habit planted a gap opens in one training at 0.2 (97 % right, the
 # stranger at 71 %) and in two of three at 0.4. The deciding words alone get 75 %: without *i find*
 # a stranger cannot know whose words they are.

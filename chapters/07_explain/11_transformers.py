@@ -619,10 +619,14 @@ table(lines, ["the lens, at", *LAYER],
 # Layers 1 and 2 of machine B write each place in the direction of the next one, and the layers
 # above read it so. Every answer is the same: **one function, two pictures**. After layer 2 the lens
 # reads, at `start: rug`, the final answer, which is not there yet; at the other three starts, where
-# it is there, it reads *rug*. The output head never reads these layers when it answers, so nothing
-# makes them write in its language. A map learned for each layer reads machine B without a mistake;
-# one that learns to foretell the final answer is called the tuned lens (Belrose et al. 2023). A map
-# has a danger of its own: it may read what the model never uses.
+# it is there, it reads *rug*. Machine B has **no residual connection**: each layer overwrites the
+# last, so the output head never reads these layers, and nothing makes them write in its basis. A
+# Transformer is different. There the output head reads the sum of what all layers wrote, which is
+# the reason for the lens, so this counterexample doesn't carry over as it is; in Transformers the
+# basis can still drift from layer to layer (Belrose et al. 2023). A map learned for each layer
+# reads machine B without a mistake; one that learns to foretell the final answer is called the
+# tuned lens (Belrose et al. 2023). A map has a danger of its own: it may read what the model never
+# uses.
 
 # %% [markdown] tags=["aside"]
 # ### Do trained models write in the output head's language?

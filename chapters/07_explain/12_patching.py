@@ -172,7 +172,7 @@ table([[name, *(column[i] for column in cells.values())] for i, name in enumerat
 #
 # ## Taking out instead
 #
-# **Ablation** needs no second text. It puts something that knows nothing of this text in the place
+# **Ablation** needs no paired text. It puts something that knows nothing of this text in the place
 # of a head: zeros; the head's mean over many texts; or what it computed for another text, drawn at
 # random (**resample ablation**).
 

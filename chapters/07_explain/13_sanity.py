@@ -181,7 +181,9 @@ table(
 # show where the model looked, not what it did with it ([7.8](08_attention_is_not.ipynb)).
 #
 # The test finds methods whose picture **stays**. One that draws new numbers each time passes, and
-# has read nothing (Binder et al. 2023). To pass is necessary, not enough.
+# has read nothing (Binder et al. 2023). Passing is not sufficient. Nor is it always necessary: with
+# the upper parts shuffled the model still gets most predictions right, so a faithful picture should
+# stay similar. Passing is necessary only once the predictions are gone.
 #
 # ## A method that passes need not be right
 #

@@ -407,7 +407,9 @@ table([[called, round(sum(r["learned"] for r in repair(kind, way)) / len(repair(
 # papers** repairs it: 99 %, and hardly anything is lost where the shortcut holds. A **mask** leaves
 # the habit in the half that is read; one training ended at 0 %. To **leave out** lessons costs the
 # most: few speak against the paper, as few of the others may stay, and so few teach no rule. Both
-# orders repair the other shortcut, to 93 %, but somebody had to suspect the order.
+# orders repair the other shortcut, to 93 %, but somebody had to suspect the order. (With *both
+# papers* and *repeat* the network sees 8,000 texts in the same number of steps as 4,000.) Two usual
+# remedies were not tried: group-reweighted training (group DRO) and retraining only the last layer.
 #
 # ## A game: guess the model
 #
