@@ -349,8 +349,9 @@ print(f"AND after 1,000 passes without b: {wrong} of 4 wrong; with b: none after
 #
 #    <details><summary>Answer</summary>
 #
-#    Hebb's adds for every pair, right or wrong; the perceptron's needs to be told the right class,
-#    and acts only at mistakes.
+#    Both get the inputs and the wanted outputs $y$. Hebb's rule uses nothing else and adds for
+#    every pair, right or wrong. The perceptron's rule also uses the unit's own answer: it acts
+#    only at mistakes.
 #
 #    </details>
 # 3. Why does a correction not always make the example right at once?
