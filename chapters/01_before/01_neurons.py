@@ -57,8 +57,9 @@ show(
 #
 # ## A unit by hand
 #
-# This is the **threshold logic unit** of McCulloch and Pitts (1943). It fires when the weighted sum
-# reaches $\theta$:
+# This is a **threshold logic unit**. McCulloch and Pitts (1943) described the first one, without
+# real-valued weights: one active inhibitory input vetoes the unit, whatever the others do. The
+# form with weights came later. It fires when the weighted sum reaches $\theta$:
 #
 # $$y = 1 \text{ if } w_1 x_1 + \dots + w_d x_d \ge \theta, \text{ else } 0$$
 #
@@ -113,9 +114,9 @@ print("half a bell and half a lamp call", (W @ (x[0] + x[1]) / 2).tolist())
 # %% [markdown] tags=["slide"]
 # ## The perceptron: learn from mistakes
 #
-# Rosenblatt (1958) let the unit be corrected. Call the classes $-1$ and $+1$, and move the
-# threshold to the other side as a weight $b$ of its own. While the answer is right, do nothing. At
-# a mistake
+# Rosenblatt's perceptron (1958, with this error-correction rule and its convergence proof in 1960
+# to 1962) lets the unit be corrected. Call the classes $-1$ and $+1$, and move the threshold to
+# the other side as a weight $b$ of its own. While the answer is right, do nothing. At a mistake
 #
 # $$w \leftarrow w + y\,x \qquad b \leftarrow b + y$$
 #
@@ -265,9 +266,11 @@ with_alt(
 #
 # $$b < 0 \qquad w_1 + b > 0 \qquad w_2 + b > 0 \qquad w_1 + w_2 + b < 0$$
 #
-# The middle two add to $w_1 + w_2 + 2b > 0$, the outer two to $w_1 + w_2 + 2b < 0$. Minsky and
-# Papert (1969) made such limits a book, and money for neural networks became scarce. Of the 16
-# functions of two bits a perceptron learns all but XOR and its opposite:
+# The middle two add to $w_1 + w_2 + 2b > 0$, the outer two to $w_1 + w_2 + 2b < 0$. (Rosenblatt's
+# perceptron had a hidden layer, but a fixed, random one.) Minsky and Papert (1969) made limits a
+# book, and money for neural networks became scarce. Their theorems concern units that each see a
+# bounded part of the input, rather than XOR of two bits. Of the 16 functions of two bits a
+# perceptron learns all but XOR and its opposite:
 
 # %%
 from itertools import product
@@ -346,8 +349,9 @@ print(f"AND after 1,000 passes without b: {wrong} of 4 wrong; with b: none after
 #
 #    <details><summary>Answer</summary>
 #
-#    Hebb's adds for every pair, right or wrong; the perceptron's needs to be told the right class,
-#    and acts only at mistakes.
+#    Both get the inputs and the wanted outputs $y$. Hebb's rule uses nothing else and adds for
+#    every pair, right or wrong. The perceptron's rule also uses the unit's own answer: it acts
+#    only at mistakes.
 #
 #    </details>
 # 3. Why does a correction not always make the example right at once?

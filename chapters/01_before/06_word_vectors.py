@@ -50,7 +50,10 @@ show(svg(560, 190, drawing), shown)
 # *Blue: words that stand near* king *are pulled towards it. Pink: words drawn at random are pushed
 # away. Do this for every word of a text, many times.*
 #
-# That is **word2vec** (Mikolov et al. 2013). Each word has a row of numbers, its **vector**. Words
+# That is **word2vec** (Mikolov et al. 2013), in the form called **skip-gram**: from the word in
+# the center, predict the words around it, up to a fixed distance, the **window** (here up to 5
+# words on each side). The other form, **CBOW** (continuous bag of words), predicts the center word
+# from the mean of its neighbors' vectors. Each word has a row of numbers, its **vector**. Words
 # with the same neighbours are pulled to the same places, so they end near each other.
 
 # %% [markdown]
@@ -100,15 +103,19 @@ assert torch.allclose(king.grad, torch.tensor([0.150, -0.329]), atol=1e-3)
 # %% [markdown]
 # Ten years earlier a **neural language model** had learned such rows too (Bengio et al. 2003). It
 # guessed the next word: rows of the words before it, a hidden layer, a score for *every* word.
-# word2vec drops the layer, and scores one true word and a few drawn ones. What does one guess cost?
+# word2vec makes two changes: it drops the hidden layer, and it replaces the softmax over the
+# vocabulary by one true word and a few sampled ones. (Sampling alone also speeds up a neural
+# language model: Bengio and Senécal 2003; Mnih and Teh 2012.) What does one prediction cost?
 
 # %% tags=["nbval-check-output"]
 from deepdive.models.before.neural_lm import NeuralLM
 
 vocab, d, hidden, words, k = 10_000, 64, 64, 4, 5
 old = NeuralLM(vocab, d, hidden, words)
-multiplied = sum(layer.weight.numel() for layer in (old.H, old.U, old.W))
-print(f"neural language model: {multiplied:,} multiplications; word2vec: {(k + 1) * d:,}")
+hidden_layer = old.H.weight.numel() + old.U.weight.numel()
+print(f"neural language model: {hidden_layer:,} multiplications", end=", ")
+print(f"{hidden_layer + old.W.weight.numel():,} with its optional direct connections W")
+print(f"word2vec: {(k + 1) * d:,}")
 
 # %% [markdown]
 # ## Train it
@@ -281,10 +288,10 @@ assert right["both"] >= right["sum"] - 2
 
 # %% [markdown]
 # Most neighbours make sense, those of *king* hardly. Of twelve analogies three came out right, no
-# more than the control finds without a sum, and two of them are the same (Linzen 2016 says the like
-# of published results). Twelve are too few for a share. The authors report
-# about 60% right from a billion words of news (2013, table 1); our text is thousands of times
-# smaller.
+# more than the control finds without a sum, and two of them are the same. Twelve are too few for a
+# percentage, and three correct ones in a corpus this small show nothing either way. Linzen (2016)
+# proposes such controls: how much they explain depends on the relation. The authors report about
+# 60% right from a billion words of news (2013, table 1); our text is thousands of times smaller.
 
 # %% [markdown]
 # ## What do the scores become?
@@ -429,10 +436,11 @@ for group in (water, money):
 # %% [markdown]
 # ## In three sentences
 #
-# A word's vector is trained to tell its neighbours in the text from words drawn at random, with dot
-# products alone. Words that keep the same company end near each other; an analogy that comes out
-# right proves nothing before its control. One vector a word mixes the meanings of the word, and
-# only its sentence can tell them apart.
+# A word's vector is trained to tell its neighbours in the text from words drawn at random, with
+# dot products alone. Words that keep the same company end near each other, given enough text: ours
+# was too small for *king*, whose neighbors make little sense. An analogy that comes out right
+# proves nothing before its control. One vector a word mixes the meanings of the word, and only its
+# sentence can tell them apart.
 #
 # ## Further reading
 #

@@ -69,10 +69,12 @@ show(svg(560, 170, drawing), shown + "through U. Orange arrows lead back.")
 # - from $h_3$ to $h_1$: $0.484 \cdot 0.434 = 0.210$
 #
 # $$h_t = \tanh(W x_t + U h_{t-1} + b) \qquad
-# \frac{\partial h_T}{\partial h_1} = \prod_{t=2}^{T} \mathrm{diag}(1 - h_t^2)\, U$$
+# \frac{\partial h_T}{\partial h_1} = J_T\, J_{T-1} \cdots J_2, \quad
+# J_t = \mathrm{diag}(1 - h_t^2)\, U$$
 #
-# With many numbers in a state, each factor is a matrix, the **Jacobian** of one step: how each
-# number of $h_t$ moves with each of $h_{t-1}$.
+# The latest factor is on the left; matrices don't commute. There are $T - 1$ of them. With many
+# numbers in a state, each factor is a matrix, the **Jacobian** of one step: how each number of
+# $h_t$ moves with each of $h_{t-1}$.
 
 
 # %%
@@ -174,8 +176,14 @@ with_alt(
 
 # %% [markdown]
 # *A straight line down is a gradient that **vanishes**: what happened so many steps ago teaches
-# nothing. A line up **explodes**. Only a U that keeps lengths stays between, and even there the
-# slopes of tanh, all below 1, eat slowly.*
+# nothing. A line up **explodes**. For U × 1.2 and U × 1.5 the line rises and then bends: larger
+# states make the slopes of tanh smaller. U × 1.0 falls slowly, because all these slopes are below
+# 1.*
+#
+# So it is not only the exact U that keeps lengths: a range of gains stays within a few powers of
+# ten over 100 steps. Pascanu et al. (2013) prove less than "vanish or explode": without inputs and
+# with slopes up to 1, a largest singular value of U below 1 is sufficient for vanishing, and one
+# above 1 is only necessary for exploding.
 #
 # A vanished gradient cannot be told from "the past does not matter". So the network learns near
 # effects only. The fix is another cell: the [LSTM](08_lstm.ipynb).
@@ -241,9 +249,9 @@ with_alt(
 # which lies *on* the wall, and it does nothing for a gradient that vanished.
 
 # %% [markdown]
-# ### Common mistake: clipping each number alone
+# ### Clipping each number, or the norm
 #
-# To limit each entry to $\pm 1$ looks like the same thing:
+# To limit each entry to $\pm 1$ looks like the same thing. It changes the direction:
 
 # %%
 g = torch.tensor([30.0, 0.5])
@@ -256,9 +264,11 @@ print(f"each alone: {wrong.tolist()}, turned by {turned:.0f} degrees")
 print(f"as a whole: {[round(v, 3) for v in mended.tolist()]}, the same direction")
 
 # %% [markdown]
-# **Symptom:** the loss falls slowly whenever clipping acts, for the step points elsewhere.
-# **Fix:** one factor for the whole gradient: `torch.nn.utils.clip_grad_norm_`, between
-# `backward()` and `step()`.
+# Norm clipping (Pascanu et al. 2013) keeps the direction: one factor for the whole gradient,
+# `torch.nn.utils.clip_grad_norm_`, between `backward()` and `step()`. Element-wise clipping
+# (Mikolov 2012) doesn't, but that isn't known to be worse: Goodfellow et al., *Deep Learning*,
+# section 10.11.1, report that both work similarly. This page measures the angle and no loss. With
+# Adam the argument about direction is weaker still, because Adam rescales each coordinate anyway.
 
 # %% [markdown]
 # ## In practice

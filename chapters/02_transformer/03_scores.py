@@ -43,7 +43,7 @@ def compass(x, title, keys):
 
 
 same = compass(130, "one space", {"cat": (-0.25, 0.97), "dog": (1, 0)})
-turned = compass(420, "two spaces", {"cat": (1, 0), "dog": (0.25, -0.97)})
+turned = compass(420, "two spaces", {"cat": (0.97, 0.25), "dog": (0, -1)})
 show(
     svg(560, 205, [same, turned]),
     "Two pictures of a query and two keys as arrows. In one space the query for cat points up, "
@@ -452,7 +452,9 @@ print(f"dot, no rotation, keys of different lengths: {limit:.1%}")
 for (name, equal), curve in curves.items():
     first = next((10 * (i + 1) for i, value in enumerate(curve) if value >= 0.8), None)
     kind = "equal lengths" if equal else "different lengths"
-    print(f"{name:>18}, {kind:>17}: 80% after {first} steps, in the end {curve[-1]:.1%}")
+    size = sum(p.numel() for p in learners[name]().parameters())
+    print(f"{name:>18} ({size:>3} parameters), {kind:>17}: 80% after {first} steps, "
+          f"in the end {curve[-1]:.1%}")  # fmt: skip
     assert curve[-1] > (0.95 if equal or "additive" in name else 0.8)
 for name in ("general", "projected dot"):
     assert curves[name, False][-1] < 0.94 < curves["additive, d_a = 32", False][-1]
@@ -479,13 +481,19 @@ with_alt(
 # additive goes on.*
 #
 # So speed is not what tells them apart here. What they can *express* is. General and projected dot
-# are **bilinear**: with either vector twice as long, the score $q W k^\top$ is twice as large. So a
-# long wrong key can beat a short right one. The query is the meaning plus noise. So once the turn
-# is undone, which changes no length, the right key is the *nearest* one, and the right score is
-# minus the squared distance: $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$. The term $-|q|^2$ is the
-# same for all keys and cancels in the softmax; $-|k|^2$ does not, and no $W$ can make it. Additive,
-# a network, finds something that serves. The other way out is to make all keys equally long.
-# Transformers come near it with [layer norm](09_residuals_norms.ipynb).
+# are **bilinear**: with either vector twice as long, the score $q W k^\top$ is twice as large. So
+# a long wrong key can beat a short right one. The query is the meaning plus noise. So once the
+# turn is undone, which changes no length, the right key is the *nearest* one, and the right score
+# is minus the squared distance: $-|q - k|^2 = 2\, q \cdot k - |q|^2 - |k|^2$. The term $-|q|^2$ is
+# the same for all keys and cancels in the softmax; $-|k|^2$ does not, and no $W$ can make it.
+# Additive, a network, finds something that serves. The other way out is to make all keys equally
+# long. [Layer norm](09_residuals_norms.ipynb) in a Transformer doesn't do that, because it acts
+# before $W_k$, and keys after $W_k$ differ in length. The established fix is QK-norm, a norm on
+# queries and keys (Henry et al. 2020; Dehghani et al. 2023).
+#
+# The comparison has two limits. Additive has the most parameters, as the table shows, and each
+# score's best learning rate was chosen on the same test items that it is reported on. The argument
+# about what the scores can express rests on neither.
 #
 # What do the sources say? Luong et al. (2015) found dot better where the whole source is looked at,
 # general where only a window of it is, and could not get concat to work well. Britz et al. (2017),

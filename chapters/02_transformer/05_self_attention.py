@@ -275,7 +275,9 @@ print("shuffled input, shuffled output, for 3 words and for 300")
 
 # %% [markdown]
 # This is **permutation equivariance**. For a set it is what we want. For language it is fatal:
-# *dog bites man* and *man bites dog* give each word the same vector.
+# *dog bites man* and *man bites dog* give each word the same vector. (This holds without a mask.
+# With a causal mask each word sees another number of words, so order leaks in, and decoders can
+# work without positions: Haviv et al. 2022.)
 #
 # How fatal, on a task? A reader sees five different digits in any order. In one task it names the
 # *largest*, in the other the *first*. The reader is one self-attention, an average over the
@@ -400,7 +402,7 @@ assert 0.1 < accuracy["first", False] < 0.3
 # | queries from | the target | the sequence itself | none |
 # | keys and values from | the source | the sequence itself | none |
 # | learned | W_q, W_k, W_v | W_q, W_k, W_v | two matrices |
-# | knows the order | no | no, without positions | yes |
+# | knows the order | no | no, without positions or a causal mask | yes |
 # | steps from any word to any other | 1 | 1 | up to T |
 # | all rows at once | yes, in training | yes | no, one after another |
 # | numbers kept for T words | T · S scores | T · T scores | one state |
@@ -413,8 +415,8 @@ assert 0.1 < accuracy["first", False] < 0.3
 #
 # - **Print the shapes.** In self-attention $T = S$, so a softmax over the wrong axis, or $K Q^\top$
 #   for $Q K^\top$, raises no error. Test with rows that must sum to one.
-# - **Add positions** unless the input is a set, and test it: shuffle the input, and the output
-#   must change.
+# - **Add positions** unless the input is a set or a causal mask already breaks the symmetry, and
+#   test it: shuffle the input, and the output must change.
 # - **Keep one matrix for all three** when you write it for speed: one product $X\,[W_q W_k W_v]$,
 #   then a split. Keep them apart while you read.
 # - **Ask what a row may see.** If the target of a row stands in the input, mask it.

@@ -339,9 +339,10 @@ torch.allclose(W @ (word + place), appended, atol=1e-4)
 # %% [markdown] tags=["aside"]
 # ### Why 10000?
 #
-# The number sets the slowest hand. Its full turn should take longer than any text, or else far
-# places would look alike. Each line of the table is another number in place of 10000, with 64
-# columns. An alikeness is the dot product of two rows, divided by 32; it is 1 for a row with
+# The number sets the slowest hand. It isn't needed to tell places apart: all hands together do
+# that, even if the slowest one comes round within the text. What the number changes is how
+# similarity falls with distance. Each line of the table is another number in place of 10000, with
+# 64 columns. An alikeness is the dot product of two rows, divided by 32; it is 1 for a row with
 # itself.
 
 # %%
@@ -356,11 +357,14 @@ head = ["in place of 10000", "slowest full turn, places", "1 apart", "5 apart", 
 results(lines, head, formats=dict.fromkeys(head[2:], ".2f"))
 
 # %% [markdown]
-# *A small number gives fast hands: neighbours differ much, but a text of some hundred places sees
-# the slowest hand come round again. A large one gives slow hands: no text comes round, but places
-# five apart are more alike.* The paper does not say why it took 10000. Models for long texts that
-# turn queries and keys by such hands take larger ones
-# ([page 5.8](../05_efficient/08_positions.ipynb)).
+# *A small number gives fast hands: neighbors differ much, and similarity goes up and down with
+# distance. A large one gives slow hands: similarity falls slowly and steadily, so places 5 and 100
+# apart are more alike.*
+#
+# Far places don't look alike with a small number, either. In a rerun over places 0 to 2,000, the
+# largest similarity beyond 20 places was 0.27 with 10, 0.63 with 10,000, and 0.76 with 1,000,000.
+# The paper does not say why it took 10000. Models for long texts that turn queries and keys by
+# such hands take larger ones ([page 5.8](../05_efficient/08_positions.ipynb)).
 
 # %% [markdown]
 # ## A step is a turn
@@ -566,9 +570,12 @@ with_alt(
 # the sentences in which the model names the wrong noun of the two.*
 #
 # Without positions a model has one answer for both orders, so it is right about half the time. At
-# six words all three runs with positions are below that. They do not guess: they name the wrong one
-# of the two. "A head **can** use distance" is true of the encoding. That a trained model **does**
-# is another claim, and here it does not hold.
+# six words all three runs with positions are below that. They do not guess: they name the wrong
+# one of the two. More words before the sentence also change the number of filler words and the
+# length of the text, and not only the places. The model without positions, which can't see places,
+# falls as well. Shifting the position index without adding words would separate the two; this page
+# doesn't do that. "A head **can** use distance" is true of the encoding. That a trained model
+# **does** is another claim, and here it does not hold.
 #
 # What to do? Train at the lengths that you need. Or put the *distance* into attention itself, and
 # not the place into the word: that is what relative and rotary positions do
@@ -1061,7 +1068,8 @@ print("answers 1, 2 and 3 hold")
 # with it three runs of three told the two apart. The Transformer's row is a row of clocks, so a
 # step is the same turn everywhere, and a dot product depends on the distance alone. The clocks run
 # on beyond the places seen in training, but what the model learned about them does not: with six
-# words before the sentence, it mostly named the wrong one.
+# words before the sentence, it mostly named the wrong one (the added words themselves may have a
+# part in that).
 #
 # <small>Book 2.4.1.2 · KAIST, Straka and Fleuret print the encoding too: see the section on
 # exponents above.</small>

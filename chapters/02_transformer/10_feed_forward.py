@@ -204,9 +204,10 @@ for point, mean in zip(points, means, strict=True):
 # %% [markdown]
 # ### Common mistake: the other GELU
 #
-# BERT was trained with the exact form, GPT-2 with the tanh form, some of OpenAI's CLIP models with
-# the sigmoid form. All are called GELU. Load weights into a model with the wrong one, and
-# everything works:
+# BERT's first release used the exact form (today's `modeling.py` in google-research/bert computes
+# the tanh form; `gelu` in `transformers` is the exact one), GPT-2 the tanh form, some of OpenAI's
+# CLIP models with the sigmoid form. All are called GELU. Load weights into a model with the wrong
+# one, and everything works:
 
 
 # %%

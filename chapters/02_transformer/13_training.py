@@ -382,18 +382,21 @@ with_alt(
 # Most toys of the other pages fall by half a cosine instead: down to zero at a last step that is
 # known.
 #
-# Why rise at all? [Residuals and norms](09_residuals_norms.ipynb) measured it, with the paper's own
-# placement of the norm. At the larger of two rates, six layers learned their task with a warm-up,
-# and a part of it without; 24 layers went on guessing with both. And Adam's first step is of full
-# size, whatever the gradient (next section).
+# Why rise at all? [Residuals and norms](09_residuals_norms.ipynb) measured it, with the paper's
+# own placement of the norm. At the larger of two rates, six layers learned their task with a
+# warm-up, and a part of it without; 24 layers went on guessing with both. And Adam's first step is
+# of full size, whatever the gradient (next section). The literature adds two reasons: Adam's early
+# estimates of $v$ rest on few gradients and vary a lot (Liu et al. 2019, RAdam), and the curvature
+# of the loss is large early in training.
 
 # %% [markdown]
 # ## Adam, and its second beta
 #
-# Adam keeps two running averages for each weight: $m$ of the gradient $g$ and $v$ of its square. At
-# each step $m$ becomes $\beta_1 m + (1 - \beta_1) g$, and $v$ becomes
+# Adam keeps two running averages for each weight: $m$ of the gradient $g$ and $v$ of its square.
+# At each step $m$ becomes $\beta_1 m + (1 - \beta_1) g$, and $v$ becomes
 # $\beta_2 v + (1 - \beta_2) g^2$. Both start at 0, so at step $t$ they are divided by
-# $1 - \beta^t$. A step is $\mathrm{lr} \cdot m / \sqrt v$. With $\beta_1 = 0.9$ the first $m$ is
+# $1 - \beta^t$. A step is $\mathrm{lr} \cdot m / (\sqrt v + \epsilon)$, with a tiny $\epsilon$
+# that only avoids a division by 0 and is left out below. With $\beta_1 = 0.9$ the first $m$ is
 # $0.1\,g$, divided by $1 - 0.9$: just $g$. In the same way $v = g^2$. So every weight first moves
 # by exactly the rate, whatever its gradient:
 
@@ -746,8 +749,8 @@ print("answers 1, 2 and 3 hold")
 #
 # Training makes the mean of $-\ln p$ over the true next words small, all places of a sentence at
 # once, padding not counted. Label smoothing gives the logits a finite goal; the rate rises before
-# it falls, since early steps of Adam are all full steps. The printed training costs are time times
-# hardware, a multiple of the operations that the model needs.
+# it falls, because early steps of Adam are full steps from unreliable estimates. The printed
+# training costs are time times hardware, a multiple of the operations that the model needs.
 #
 # ## Further reading
 #

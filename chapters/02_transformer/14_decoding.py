@@ -860,8 +860,10 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 #   Wu's penalty with $\alpha = 0.6$. Choose both on validation data, by the score that you report.
 # - **If a wider beam is worse, look at the shortest outputs** first, then at the training pairs.
 # - **Compare log p across systems only without the penalty.**
-# - **Order of the dials:** temperature first, then top-k, then top-p, as here. Published settings
-#   mean this order.
+# - **Order of the dials:** here temperature first, then top-k, then top-p, as in `transformers`
+#   and vLLM. It isn't universal: llama.cpp's default chain applies temperature last (after top-k,
+#   top-p, and min-p). The order changes the result (exercise 2), so check it before you copy
+#   published settings.
 # - **A cache belongs to one batch.** Drop a row, add one, change the prompt: it must follow.
 # - **Test cached = full** for each model. A position that restarts at 0 in every step is the other
 #   classic mistake, and this test finds it too.

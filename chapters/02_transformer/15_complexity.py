@@ -794,8 +794,9 @@ table(rows, formats=dict.fromkeys(measured, ".1f"), caption="What each grows wit
 # ## In practice
 #
 # - **Count before you optimise.** Far below $n = 6 d$ a cheaper attention gains little.
-# - **A mask is a definition, not a saving.** Check with `count_flops` that a "sparse" layer makes
-#   fewer products.
+# - **A mask on dense scores is a definition, not a saving.** Check with `count_flops` that a
+#   "sparse" layer makes fewer products. Fused kernels do skip masked blocks (`is_causal` in
+#   FlashAttention, block masks in FlexAttention).
 # - **Compare at your own $n$ and $d$.** Exponents say who wins in the end, not where the lines
 #   cross.
 # - **Look at time and operations together.** Few operations a second mean that the processor waits.
@@ -878,8 +879,8 @@ table(rows, formats=dict.fromkeys(measured, ".1f"), caption="What each grows wit
 #    there are zeros. Looking back only, every way is a sum of steps of one sign, and stays inside.
 #
 #    </details>
-# 4. *(measure, 15 min)* Replace the `RNN` by an `LSTM` in `cores`. What changes: the exponents, the
-#    factor, the chain?
+# 4. *(measure, 15 min)* Replace the `RNN` by an `LSTM` in `between_words` and in `chain`. What
+#    changes: the exponents, the factor, the chain?
 #
 #    <details><summary>Answer</summary>
 #

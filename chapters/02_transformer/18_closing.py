@@ -235,17 +235,18 @@ score("02_transformer/test")
 # %% [markdown]
 # ## In one paragraph
 #
-# A recurrent network carries a sentence in one vector and loses its beginning (2.1). Attention lets
-# each written word look at all source words: score, weigh, mix (2.2, 2.3, 2.4). When the words of
-# one sentence look at each other, recurrence is no longer needed (2.5), several heads look for
-# several things at once (2.6), a mask hides the future (2.7), and positions, which attention does
-# not see, are added to the words (2.8). Residuals and norms let many layers be trained (2.9), and a
-# small network works on each word alone (2.10). Two stacks of such layers are the Transformer
-# (2.11, 2.12). It is trained on all positions of a sentence at once (2.13), and writes one word
-# after the other (2.14). Its price is a square, which a sentence hardly feels and a book does
-# (2.15). Which settings matter can be measured, if the seed's own noise is measured too (2.16).
-# GNMT, the best of what it replaced, had residuals and word pieces before it; with a token that
-# names the language wanted, one network translates between many (2.17).
+# A recurrent network carries a sentence in one vector, and copies of long words are learned last
+# (2.1). Attention lets each written word look at all source words: score, weigh, mix (2.2, 2.3,
+# 2.4). When the words of one sentence look at each other, recurrence is no longer needed (2.5),
+# several heads look for several things at once (2.6), a mask hides the future (2.7), and
+# positions, which attention does not see, are added to the words (2.8). Residuals and norms let
+# many layers be trained (2.9), and a small network works on each word alone (2.10). Two stacks of
+# such layers are the Transformer (2.11, 2.12). It is trained on all positions of a sentence at
+# once (2.13), and writes one word after the other (2.14). Its price is a square, which a sentence
+# hardly feels and a book does (2.15). Which settings matter can be measured, if the seed's own
+# noise is measured too (2.16). GNMT, the best of what it replaced, had residuals and word pieces
+# before it; with a token that names the language wanted, one network translates between many
+# (2.17).
 #
 # ## What was measured
 #
@@ -254,7 +255,7 @@ score("02_transformer/test")
 # | 2.1 | how far does a gradient reach? | fresh Elman and GRU layers fade alike |
 # | 2.2 | are the weights a cause? | forced to the other diagonal, they turn the output |
 # | 2.3 | which score bridges two spaces? | dot cannot, one learned matrix can |
-# | 2.4 | does attention fix the forgetting? | yes, up to the lengths it was trained on |
+# | 2.4 | does attention fix the forgetting? | it learns long copies sooner; sizes differ |
 # | 2.5 | does order matter? | not for the largest digit, all for the first |
 # | 2.6 | one head or two? | one seldom tells two digits apart; two do |
 # | 2.7 | what does a leak look like? | a loss near 0, and no text |

@@ -151,7 +151,8 @@ chosen = torch.cat([w[torch.randperm(len(w), generator=draw)[:few]] for w in of_
 
 def judge(vectors):
     """Found and Spearman of the test texts' vectors (N, d)."""
-    c = similarity.cosines(vectors, vectors)
+    x = vectors.double()  # in float32 cosines so near 1 are rounded, and their order is lost
+    c = similarity.cosines(x, x)
     spearman = similarity.spearman(c[i, j][chosen], grade[chosen])
     best = c.fill_diagonal_(-2).argmax(1)
     return (intent[best] == intent).double().mean().item(), spearman
@@ -183,9 +184,9 @@ predict(
     "After three of MiniLM's six layers: how often is the nearest text by [CLS] one of the same "
     "intent, and how often by the mean?",
     ["[CLS] more often", "about as often", "the mean far more often"],
-    answer=2,
-    explain="Nothing asked [CLS] to gather the text by layer 3. Even the mean of the word vectors, "
-    "before any layer, knows which words stand there.",
+    answer=1,
+    explain="By layer 3 [CLS] has gathered much of the text, though nothing asked for it: the "
+    "order of its cosines finds the intent about as often. The mean keeps a lead in Spearman.",
     key="03_bert/sentence-pooling",
 )
 
@@ -228,7 +229,7 @@ for axes, what, title in zip(figure.subplots(1, 2), (0, 1), ("found", "Spearman"
     axes.set(xlabel="layers", title=title, ylim=(0, 1))
 axes.legend()
 show(figure, "Found and Spearman by layer for CLS, mean and max. The mean is above CLS at each.")
-assert results["mean", 3][0] > results["cls", 3][0] + 0.1
+assert results["mean", 3][1] > results["cls", 3][1]
 for layer in (3, 6):
     for name in POOLINGS:
         print(f"layer {layer} {name:>4}: found {results[name, layer][0]:.3f}, "
@@ -236,8 +237,13 @@ for layer in (3, 6):
 
 # %% [markdown]
 # *Left: how often the nearest text has the same intent; right: the rank correlation. The lines for
-# the mean rise towards the layer that was trained for it. Layer 3 is where [CLS] finds least; we
-# keep it for what follows. [CLS] of layer 0 is left out: it is the same for every text.*
+# the mean rise towards the layer that was trained for it. We keep layer 3, the middle, for what
+# follows. [CLS] of layer 0 is left out: it is the same for every text.*
+#
+# The cosines are computed in float64, and that decides the result. All cosines of two [CLS] states
+# of layer 3 lie above 0.99999, so in float32 their rounding scrambles the order. An earlier
+# version of this page did that, and reported that [CLS] finds the intent for 40% of the texts
+# where the mean finds 85%; that result is withdrawn.
 
 # %% [markdown]
 # ## A narrow cone
@@ -289,22 +295,31 @@ print(f"{similarity.anisotropy(corners):.3f} becomes {similarity.anisotropy(open
 # labels, and used on ours.
 
 # %%
-opened = {}
+opened, centered = {}, {}
 print("                found  Spearman")
 for name, layer in (("cls", 3), ("mean", 3), ("mean", 6)):
     plain = results[name, layer]
     print(f"{name:>4} {layer}, plain:    {plain[0]:.3f}     {plain[1]:.3f}")
+    found, spearman = judge(vectors[name, layer] - others[name, layer].mean(0))
+    centered[name, layer] = found
+    print(f"     minus mean: {found:.3f}     {spearman:.3f}")
     for k in pick(ci=(16, 64), laptop=(16, 64, 256), gpu=(16, 64, 256)):
         found, spearman = judge(whitening(others[name, layer], k)(vectors[name, layer]))
         opened[name, layer, k] = found
         print(f"        k = {k:>3}:    {found:.3f}     {spearman:.3f}")
-assert opened["cls", 3, 64] > results["cls", 3][0] + 0.1
+assert min(opened["cls", 3, 64], centered["cls", 3]) > results["cls", 3][0]
 
 # %% [markdown]
-# The [CLS] of layer 3 seemed to know next to nothing. With its cone opened it finds about what the
-# mean finds, and nobody trained it: the sentence was in the state, and the cosine could not see it.
-# The vectors that *were* trained gain little or lose. And $k$ matters: too few directions throw the
-# text away, while too many, measured on few texts, blow up noise (see how Spearman falls again).
+# **Centering alone opens the cone.** For the [CLS] of layer 3, subtracting one constant vector,
+# the mean of the other domains, raises both scores without any training. It has a better Spearman
+# than every $k$ and costs the trained vectors nothing. Turning and scaling add little and can
+# hurt: too few directions throw the text away, while too many, measured on few texts, amplify
+# noise.
+#
+# Where does the cone come from? In a review run, a single dimension, number 99, held 98.9% of the
+# squared length of these [CLS] states. Centering also makes float32 safe: with plain [CLS] states
+# in float32, two runs that differed in the number of CPU threads found 0.231 and 0.397; with
+# centered ones both found 0.875.
 #
 # ## Common mistake: padding in the mean
 #
@@ -371,10 +386,10 @@ print("the pencil was right")
 # %% [markdown]
 # ### A small siamese training
 #
-# The hardest case above: three layers of MiniLM and their [CLS], which nobody ever pooled. We train
-# it on pairs of the *other* domains, so that no tested intent was seen, in two ways: with the
-# paper's classes (same intent, same domain, neither: its inference pairs also had three), and by
-# ranking. The embeddings stay as they are.
+# The case with the lowest Spearman of layer 3 above: three layers of MiniLM and their [CLS], which
+# wasn't trained to be pooled. We train it on pairs of the *other* domains, so that no tested
+# intent was seen, in two ways: with the paper's classes (same intent, same domain, neither: its
+# inference pairs also had three), and by ranking. The embeddings stay as they are.
 
 # %%
 import copy
@@ -456,27 +471,31 @@ for name, make in (("before", None), ("classes", by_classes), ("ranking", by_ran
     tuned[name] = (*judge(after), similarity.anisotropy(after))
     print(f"{name:>8}: found {tuned[name][0]:.3f}, Spearman {tuned[name][1]:.3f}, "
           f"anisotropy {tuned[name][2]:.3f}")  # fmt: skip
-assert tuned["ranking"][0] > tuned["before"][0] + 0.05
 
 # %% [markdown]
-# A few steps by ranking let [CLS] find nearly as much as the mean of its layer, on intents that it
-# never saw (one run of each kind, 360 test texts). Spearman need not rise with it: for the ranking
+# So few steps make [CLS] find no more than before, by ranking or by classes, on intents that it
+# never saw (one run of each kind, 360 test texts). Spearman falls with ranking: for the ranking
 # every other intent is as wrong, of the same domain or not, and Spearman counts domains too. The
-# classes move [CLS] less in so few steps: a new matrix stands between them and the vectors. The
-# paper gave them a million pairs. Look at the anisotropy, too: the order of the cosines has
-# changed, not the cone. The ranking asks for an order, and gets one.
+# paper trained on a million pairs. The cone stays as it was.
+#
+# An earlier version of this page computed these cosines in float32 and reported a large gain by
+# ranking, from 0.392 to 0.839. In float64 there is none: the vectors could find as much before,
+# and the rounding hid it.
 #
 # ## In practice
 #
 # - **Mean, not [CLS]**, unless the model's card says that its [CLS] was trained for this. The
 #   pooling is part of a published model: `1_Pooling/config.json` names it, and
 #   `published.sentences.load` obeys.
-# - **Normalise once**, when vectors are stored; a product is then the cosine.
+# - **Normalize once**, when vectors are stored; a product is then the cosine. If all cosines are
+#   close to 1, subtract the mean first or compute in float64.
 # - **First the siamese, then the cross-encoder**: take the hundred nearest by cosine and let a
 #   cross-encoder put them in order.
 # - **Large batches** for the ranking loss: each text more is a wrong answer more. Keep two texts of
 #   one meaning out of a batch.
-# - **Whiten** only with many more vectors than directions, and look at $k$.
+# - **Subtract the mean first**, and see whether whitening adds anything. Whiten only with many
+#   more vectors than directions, and look at $k$. The standard answer to the cone since 2021 is
+#   contrastive training, such as SimCSE.
 #
 # ## Five questions
 #
@@ -544,8 +563,8 @@ assert tuned["ranking"][0] > tuned["before"][0] + 0.05
 #
 #    <details><summary>Answer</summary>
 #
-#    Put `sbert.mean` into `Siamese`. It starts far higher (the table above has both), so there is
-#    less to gain.
+#    Put `sbert.mean` into `Siamese`. It starts higher (the lines above have both), so there is
+#    less to gain. Train longer than here, and report several seeds.
 #
 #    </details>
 
@@ -560,10 +579,11 @@ print("answers 1 and 2 hold")
 # %% [markdown]
 # ## In three sentences
 #
-# The states of a text become one vector by their mean, by [CLS] or by the maximum, over real tokens
-# only. Nothing makes cosines of such vectors meaningful except training for it, in which two texts
-# pass through one encoder and a loss compares what comes out. Then $n$ texts are read $n$ times
-# and compared by products, where a cross-encoder reads every pair.
+# The states of a text become one vector by their mean, by [CLS] or by the maximum, over real
+# tokens only. Without training for it the size of their cosines means little, though the order can
+# already find similar texts; in training two texts pass through one encoder and a loss compares
+# what comes out. Then $n$ texts are read $n$ times and compared by products, where a cross-encoder
+# reads every pair.
 #
 # ## Further reading
 #
@@ -573,5 +593,7 @@ print("answers 1 and 2 hold")
 #   Retrieval*: the method, and how many directions to keep.
 # - Ethayarajh (2019), *How Contextual are Contextualized Word Representations?*: anisotropy, layer
 #   by layer.
+# - Gao, Yao, Chen (2021), *SimCSE: Simple Contrastive Learning of Sentence Embeddings*: contrastive
+#   training against the cone.
 # - Henderson et al. (2017), *Efficient Natural Language Response Suggestion for Smart Reply*: the
 #   ranking loss, in section 4.

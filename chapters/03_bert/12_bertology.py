@@ -629,7 +629,10 @@ print(f"beyond two standard errors in one half only: {len(one_half)} of {len(one
 # %% [markdown]
 # Two of the 72 heads pass in both halves. Without 6-9 the model is worse: it finds fewer partners,
 # and the loss rises. Without 6-3 the loss falls a little. On a third set of questions, in the next
-# fold, the loss without 6-9 rises again, and for 6-3 the change is within its errors.
+# fold, the loss without 6-9 rises beyond its error in one half only, and for 6-3 the change is
+# within its errors. One more limit: a head set to zero puts the model off its training
+# distribution; replacing it by its mean output (mean ablation) is the usual control, and isn't
+# done here.
 #
 # Can that be luck? A head that does nothing passes two standard errors on a given side about once
 # in forty times, and in both halves about once in 1,600. Among 72 heads we expect none. In a single

@@ -611,10 +611,11 @@ assert apart == [False, True]
 
 # %% [markdown]
 # **Symptom:** gaps that only their place tells apart get one guess. He et al. give *a new store
-# opened beside the new mall*: both gaps follow *new*, and which is the subject depends on the order
-# in the sentence. **Fix:** the *enhanced mask decoder*. While gaps are filled in pre-training, the
-# vectors of absolute places are added once more, late: to what asks in the last layer. The encoder
-# that is fine-tuned later does without it.
+# opened beside the new mall*: both gaps follow *new*, and which is the subject depends on the
+# order in the sentence. **Fix:** the *enhanced mask decoder*. DeBERTa adds no absolute positions
+# at the input. While gaps are filled in pre-training, their vectors come in for the first time,
+# late: they are added to what asks in the last layer. The encoder that is fine-tuned later does
+# without it.
 
 # %% [markdown] tags=["aside"]
 # ## ConvBERT: a kernel that words make

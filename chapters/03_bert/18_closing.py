@@ -37,10 +37,10 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # - **One model, five tasks**: MiniLM under five heads, with its mistakes
 #   ([3.7](07_finetuning.ipynb)); the printed rates and epochs crossed, with seeds
 #   ([3.8](08_advice.ipynb)).
-# - **Sharing and distilling**: small models beside their parent at equal steps
+# - **Sharing and distilling**: small models compared with their parent
 #   ([3.10](10_albert_distilbert.ipynb)).
-# - **Vectors for sentences**: pooling, whitening and tuning, on pairs known to be alike
-#   ([3.11](11_sentences.ipynb)).
+# - **Vectors for sentences**: pooling, centering, whitening, and tuning, on pairs known to be
+#   alike ([3.11](11_sentences.ipynb)).
 # - **What heads and layers know**: MiniLM's heads against the best fixed offset, on other sentences
 #   ([3.12](12_bertology.ipynb)); its layers by probes with control tasks
 #   ([3.13](13_probing.ipynb)).

@@ -245,7 +245,9 @@ assert torch.allclose(o / total, scores.softmax(0) @ values)
 
 # %% [markdown]
 # The same for matrices, a tile of queries against a tile of keys. This is the forward pass of
-# FlashAttention (Dao et al. 2022, algorithm 1) without the graphics card:
+# FlashAttention-2 (Dao 2023, algorithm 1) without the GPU: queries in the outer loop, one division
+# at the end, one number per row kept. (The first FlashAttention, Dao et al. 2022, has keys in the
+# outer loop, rescales the output at each step, and keeps two numbers per row.)
 
 
 # %%
@@ -607,7 +609,8 @@ print("answers 1 and 2 hold")
 # ## Further reading
 #
 # - Dao, Fu, Ermon, Rudra, Ré (2022), *FlashAttention: Fast and Memory-Efficient Exact Attention
-#   with IO-Awareness*: algorithm 1, and why moving numbers is what costs.
+#   with IO-Awareness*: why moving numbers is what costs; and Dao (2023), *FlashAttention-2*:
+#   algorithm 1, the form on this page.
 # - Milakov, Gimelshein (2018), *Online Normalizer Calculation for Softmax*: the running maximum.
 # - Rabe and Staats (2021), *Self-attention Does Not Need O(n²) Memory*: the same idea, for the
 #   memory alone.

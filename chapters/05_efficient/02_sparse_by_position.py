@@ -670,8 +670,10 @@ assert needed[3] < 8
 
 # %% [markdown]
 # With the global blocks, two layers are enough without any random one (the table above has them).
-# The random blocks are there for the proof that the pattern can compute what full attention can,
-# and for ways that do not all pass through the same two blocks. On MiniLM, what do they do?
+# The proof that the pattern can compute what full attention can rests on the global tokens:
+# theorem 1 of Zaheer et al. (2020, section 3) holds for every sparse graph that contains a star.
+# The random blocks shorten paths that avoid the global blocks (their section 2). On MiniLM, what
+# do they do?
 
 # %%
 drawn_blocks = []
@@ -868,8 +870,11 @@ assert short_cost < cost_before < full_cost
 # - **Pad in blocks.** Lengths that are a multiple of the block waste nothing.
 # - **A pattern is part of the model.** Weights trained with one pattern do not fit another; train
 #   on after a change, and evaluate with what you trained.
-# - **Decoding** keeps its cache in a window: older keys can be dropped. With global tokens there is
-#   no causal form.
+# - **Decoding** keeps its cache in a window, but keep the first tokens' keys as well. A global
+#   *column* (the first tokens as keys for all) is causal, because they are in every token's past;
+#   only a global *row* isn't. In a model trained with full attention, dropping the first keys from
+#   the cache breaks it: these are **attention sinks** (Xiao et al. 2024, StreamingLLM, keep the
+#   first 4 keys plus a window).
 #
 # ## Five questions
 #

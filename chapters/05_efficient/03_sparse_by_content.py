@@ -112,7 +112,8 @@ show(
 # $$P_i = P_i^{(1)} \cup \dots \cup P_i^{(n)} \qquad
 # o_i = \sum_{j \in P_i} \frac{\exp(q_i \cdot k_j)}{\sum_{l \in P_i} \exp(q_i \cdot k_l)}\, v_j$$
 #
-# where $P_i = \{i\}$ if nothing else is left. In code, for one head and as a mask:
+# where $P_i = \{i\}$ if nothing else is left. (The paper leaves the scale $1/\sqrt{d}$ out of its
+# formulas for clarity; its code has it.) In code, for one head and as a mask:
 
 
 # %%
@@ -804,7 +805,9 @@ assert last[0] < last[1] < last[2] < last[3]
 #   depth. Anything random inside must be drawn again in the same way, and nothing inside may change
 #   between the passes.
 # - None of the three is in wide use for language models today: exact attention in tiles took the
-#   memory away, and windows with a few global tokens are simpler.
+#   memory away, and windows with a few global tokens are simpler. The idea is alive, though:
+#   Native Sparse Attention (Yuan et al. 2025), MoBA (2025), and the indexer of DeepSeek-V3.2
+#   select keys by content, block by block, and are trained that way from the start.
 
 # %% [markdown]
 # ## Five questions

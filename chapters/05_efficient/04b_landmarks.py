@@ -596,9 +596,11 @@ print(f"without the inverse {without.mean():.2f}, six steps {by_steps[6].mean():
 # A few means of neighbours can stand for all queries and keys, if a small inverted table says how
 # they relate. On six passages and MiniLM's heads they came nearer to the exact outputs than bowls
 # by place, in each passage, and twelve steps of the inverse did worse than six. YOSO counts
-# meetings in random buckets, and FNet asks nothing at all.
+# meetings in random buckets. FNet has no queries at all, and in print it still reaches 92 to 97%
+# of BERT's accuracy on GLUE, with training 80% faster on GPUs at 512 tokens.
 #
-# So 16 speakers can choose for 256 guests, and get about half of it right.
+# So 16 landmarks can stand for 256 tokens, with a relative error of 0.51 in the outputs; the same
+# mean for all tokens has 0.79.
 #
 # ## Further reading
 #

@@ -507,8 +507,8 @@ isab(members).shape, pma(members).shape
 # ### Experiment: the largest of a set
 #
 # The paper's first task. A set of 1 to 10 numbers between 0 and 1 comes in; the largest is wanted.
-# The rival treats each number alone and pools by the **mean**. All sets are generated. Then both
-# are asked about sets of 100, which they never saw.
+# Two baselines treat each number alone and pool by the **mean** or by the **maximum**, as in Lee
+# et al. All sets are generated. Then all three are tested on sets of 100, which they never saw.
 
 # %%
 from torch import nn
@@ -518,14 +518,17 @@ from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
 
 
-class MeanPool(nn.Module):
-    def __init__(self, d):
+class Pool(nn.Module):
+    def __init__(self, d, maximum):
         super().__init__()
+        self.maximum = maximum
         self.each = nn.Sequential(nn.Linear(1, d), nn.ReLU(), nn.Linear(d, d), nn.ReLU())
         self.all = nn.Sequential(nn.Linear(d, d), nn.ReLU(), nn.Linear(d, 1))
 
     def forward(self, x, mask):
-        rows = self.each(x) * mask[..., None]
+        rows = self.each(x) * mask[..., None]  # never below 0, so a masked row is no maximum
+        if self.maximum:
+            return self.all(rows.amax(1, keepdim=True))
         return self.all(rows.sum(1, keepdim=True) / mask.sum(1)[:, None, None])
 
 
@@ -547,9 +550,11 @@ def mistake(model, batch):
     return (model(x, mask)[:, 0, 0] - largest).abs().mean()
 
 
+# %%
 largest = {}
 for name, make in {
-    "mean of members": lambda: MeanPool(32),
+    "mean of members": lambda: Pool(32, maximum=False),
+    "max of members": lambda: Pool(32, maximum=True),
     "ISAB, PMA": lambda: SetTransformer(1, 1, d_model=32, n_layers=1, n_inducing=8),
 }.items():
     torch.manual_seed(0)
@@ -558,13 +563,22 @@ for name, make in {
     fit(pooled, train, mistake, steps=steps, optimizer=adam(pooled), schedule=schedule)
     with torch.no_grad():
         largest[name] = [float(mistake(pooled, batch)) for batch in tests.values()]
+    size = sum(p.numel() for p in pooled.parameters())
     small, large = largest[name]
-    print(f"{name:>16}: off by {small:.3f} on sets of 1 to 10, by {large:.3f} on sets of 100")
+    print(f"{name:>16}, {size:>6,} parameters: off by {small:.3f} on sets of 1 to 10, "
+          f"by {large:.3f} on sets of 100")  # fmt: skip
 assert largest["ISAB, PMA"][0] < 0.6 * largest["mean of members"][0]
+assert all(m < i for m, i in zip(largest["max of members"], largest["ISAB, PMA"], strict=True))
 
 # %% [markdown]
-# A mean divides by the size of the set, so one large member among many hardly shows; a question can
-# put its weight where it likes.
+# **A max pool wins**, with a thirteenth of the parameters: it is closer on small sets and on sets
+# of 100. A mean divides by the size of the set, so one large member among many barely shows.
+# Attention can put its weight on one member, but here the pooling that fits the task is simpler.
+# An earlier version of this page compared with the mean only and drew the conclusion that
+# attention is needed.
+#
+# In a review run with three seeds the order was the same in each: max 0.002 to 0.003 on small
+# sets, ISAB and PMA 0.007 to 0.010, the mean 0.107 to 0.118.
 #
 # **Limit**: a set that reads itself, MAB(X, X), is a post-norm block of the Transformer; one with
 # SAB in place of ISAB has no induced points left. **Failure**: all that one member can learn of the
@@ -574,9 +588,12 @@ assert largest["ISAB, PMA"][0] < 0.6 * largest["mean of members"][0]
 # ## Perceiver: the memory is the model
 #
 # The Perceiver (Jaegle et al. 2021) drops the way back. A few hundred learned **latents** read the
-# input once, however long it is, and then a deep stack works on the latents alone. What follows
-# reads the latents. Input rows never speak to each other, and the depth no longer pays for the
-# length:
+# input, and a deep stack works on the latents. The original repeats the reading (its title says
+# *iterative* attention): cross-attention to the input comes 8 times in the ImageNet model, with
+# shared weights, so latents can query again. What follows is the simpler form of Perceiver IO
+# (Jaegle et al. 2022): one reading, however long the input is, then a stack on the latents alone.
+# What follows reads the latents. Input rows never speak to each other, and the depth no longer
+# pays for the length:
 #
 # $$Z = \mathrm{cross}(Z_0, X) \qquad Z = \mathrm{layer}_i(Z), \quad i = 1 \dots L$$
 

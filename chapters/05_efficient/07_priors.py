@@ -59,11 +59,13 @@ show(
 # *Attention as two opinions multiplied: one from reading, one from distance alone. Here reading has
 # no preference, and the prior decides.*
 #
-# Weights are $\mathrm{softmax}(\text{scores})$, so a term **added** to the scores is a distribution
-# **multiplied** onto the weights: a prior. The prior may be a bell around each word (Gaussian
-# Transformer), a window that each word predicts (localness), a table of trained numbers, or it may
-# be all there is, without any content (Synthesizer). This page tries each on tasks where it must
-# fail or must not, and then asks the heads of a real model how much of what they do is a prior.
+# Weights are $\mathrm{softmax}(\text{scores})$, so a term **added** to the scores is a
+# distribution **multiplied** onto the weights: a prior. The prior may be a bell around each word
+# (Gaussian Transformer), a window that each word predicts (localness), a table of trained numbers,
+# or it may be all there is, without any content (Synthesizer). This page builds each, trains some
+# of them on tasks where they must fail or must not, and then measures in the heads of a real model
+# how much of what they do is a prior. The Gaussian prior, the predicted window, and the table with
+# content are not trained here.
 
 # %% [markdown]
 # ## By hand: a bell of powers of two

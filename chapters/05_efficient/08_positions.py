@@ -799,8 +799,9 @@ predict(
     "Trained on windows of 64 characters, asked at 512 (kept runs). Whose loss rises most?",
     ["learned rows, whose later rows were never trained", "rotary", "a model with no positions"],
     answer=1,
-    explain="Learned rows that were never trained are small, and do little. Rotary turns queries "
-    "and keys to angles that never met in training, at full strength, in every layer.",
+    explain="Rotary turns queries and keys to angles that never met in training, at full strength, "
+    "in every layer. Learned rows that were never trained do harm, too, from the first new place "
+    "on; rotary only ends higher.",
     key="05_efficient/extrapolation",
 )  # fmt: skip
 
@@ -966,9 +967,13 @@ view
 #
 # - **Rotary** is the common choice today: no parameters, the fast kernel, a cache of turned keys.
 #   It does not extrapolate by itself; texts longer than in training need another base or more
-#   training.
-# - **ALiBi** is safe where texts grow, **Shaw's** vectors with a short reach were here, too. All
-#   biases cost a matrix of $T \times T$, unless a kernel makes it as it goes.
+#   training. The common ways: position interpolation (Chen et al. 2023), YaRN (Peng et al. 2024).
+# - **ALiBi** isn't disturbed when texts grow, but it doesn't use the longer context: its loss does
+#   not fall with it here, because it ignores what is far (Press et al. 2022 find mostly the same
+#   in their own analysis). **Shaw's** vectors with a short reach weren't disturbed here, either. A
+#   decoder with no positions at all (`none` above; NoPE, Kazemnejad et al. 2023) is another
+#   baseline for longer texts. All biases cost a matrix of $T \times T$, unless a kernel makes it
+#   as it goes.
 # - **Clip or bucket** what you train: an offset that never occurred in training has no meaning.
 # - **Left padding** shifts columns. Relative schemes do not mind; absolute ones need `positions`
 #   that count from the first real token.

@@ -527,6 +527,8 @@ assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 #
 # - Dropout: what all machines hold must be dropped alike, so give them the same seed there.
 # - Fill the vocabulary up to a number that can be cut: GPT-2's 50,257 became 51,200.
+# - Two more cuts are not on this page: along the sequence (sequence or context parallelism), and
+#   between layers (pipeline parallelism).
 # - Compare with one process before you train: the losses of a few steps, *and* the weights.
 # - Publish the whole weights. Who reads them may have another number of machines.
 

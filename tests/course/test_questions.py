@@ -171,7 +171,7 @@ NUMBERS: dict[str, list[tuple[str, float]]] = {
     ],
     "before-search": [("over Q, with 0.36", 0.4 * 0.9), ("over P, with 0.30", 0.6 * 0.5)],
     "before-path": [("in A about 4 %, in B the message among 30 notes", round(100 * 0.9**30))],
-    "after-path": [("in A about 1.5 %, in B a share with factor 1", round(100 * 0.9**40, 1))],
+    "after-path": [("in A about 0.015, in B exactly 1", round(0.9**40, 3))],
     "six-times-one": [
         ("3.15 million: one layer under six names", 3_152_384 / 1e6),
         ("18.9 million: six layers that learn apart", 6 * 3_152_384 / 1e6),

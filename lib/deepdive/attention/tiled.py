@@ -26,6 +26,9 @@ class TiledAttention(StructuredAttention):
     The backward pass keeps `logs` (B, H, T) and makes each tile once more: with D = sum(grad *
     output), weights = exp(scores - logs) and grad_scores = weights * (grad @ v[tile]^T - D).
 
+    Queries in the outer loop, one division at the end, one number kept per row: the order of
+    FlashAttention-2 (Dao 2023, algorithm 1). In 2022 the keys are in the outer loop.
+
     Honours `Causal` (tiles that lie ahead are not made) and `Padding`; refuses every other mask,
     and a bias, which has T x S entries. No hook points: the weights never stand side by side.
     There is no second derivative. Raises ValueError when block is below 1.

@@ -5,7 +5,11 @@ from torch import Tensor
 
 
 def cosines(a: Tensor, b: Tensor) -> Tensor:
-    """Return cos(a_i, b_j) for rows of a (N, d) and b (M, d): (N, M). A row of zeros gives 0."""
+    """Return cos(a_i, b_j) for rows of a (N, d) and b (M, d): (N, M). A row of zeros gives 0.
+
+    Computed in the dtype of a and b. In float32, cosines near 1 that differ by about 1e-7 get a
+    random order: pass float64 where vectors share a large common part.
+    """
     _vectors(a, "a")
     _vectors(b, "b", like=a)
     return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T
@@ -58,8 +62,13 @@ def ranks(values: Tensor) -> Tensor:
 
 
 def nearest(queries: Tensor, targets: Tensor) -> Tensor:
-    """Return for each of queries (N, d) the row of targets (M, d) with the largest cosine: (N,)."""
-    return cosines(queries, targets).argmax(-1)
+    """Return for each of queries (N, d) the row of targets (M, d) with the largest cosine: (N,).
+
+    Compared in float64, so vectors that share a large common part keep their order.
+    """
+    _vectors(queries, "queries")
+    _vectors(targets, "targets", like=queries)
+    return cosines(queries.double(), targets.double()).argmax(-1)
 
 
 def ratio_scores(table: Tensor, k: int = 4) -> Tensor:

@@ -125,6 +125,16 @@ def test_spearman_is_scipys_ties_included() -> None:
         similarity.spearman(torch.ones(3), torch.arange(3))
 
 
+def test_nearest_keeps_its_order_where_all_cosines_are_near_one() -> None:
+    common, angles = torch.tensor([1000.0, 0.0, 0.0]), torch.linspace(0, 6, 60)
+    vectors = common + torch.stack([0 * angles, angles.cos(), angles.sin()], dim=1)
+    assert similarity.cosines(vectors, vectors).min() > 0.99999  # in float32 the order is lost
+    queries = common + torch.stack([0 * angles, angles.cos(), angles.sin()], dim=1) + 0.001
+    assert similarity.nearest(queries, vectors).tolist() == list(range(60))
+    with pytest.raises(ValueError, match="expected floats"):
+        similarity.nearest(torch.ones(2, 3, dtype=torch.long), vectors)
+
+
 def test_cosines_pairs_and_neighbours() -> None:
     vectors = torch.tensor([[1.0, 0.0], [2.0, 0.1], [0.0, 3.0], [-1.0, 0.0]])
     assert similarity.nearest(vectors[1:2], vectors[[2, 0, 3]]).tolist() == [1]

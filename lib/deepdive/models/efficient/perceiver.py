@@ -1,6 +1,7 @@
 """Perceiver: a few learned rows read the input, however long, and then talk among themselves.
 Jaegle et al. 2021, "Perceiver: General Perception with Iterative Attention"; the layers as in
-Perceiver IO (Jaegle et al. 2022), whose weights are published.
+Perceiver IO (Jaegle et al. 2022), whose weights are published. As there, the input is read once;
+the model of 2021 repeats the reading, with shared weights.
 
 Long because its parent is built of other layers: model, record and builder are all its own.
 
