@@ -250,6 +250,7 @@ def feedback(course: Path, chapter: str) -> None:
     from deepdive.course.assignment.limited import LimitedError
 
     opened, name = _opened(course, chapter)
+    opened.released(name)
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
     withheld: dict[str, list[str]] = {}
     left_out: dict[str, str] = {}
