@@ -294,3 +294,8 @@ def one():
     forged = grade(full, handed(full, one=lies))
     assert (forged.stopped, forged.forged) == ([], ["one-check"])
     assert forged.points == 0
+
+
+def test_the_command_line_of_the_grader_names_no_folder(full: Any) -> None:
+    line = seen(full, "open('/proc/1/cmdline').read()")
+    assert line.replace("\0", " ").split()[1:] == ["-I", "-B", "-"]

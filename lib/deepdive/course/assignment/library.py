@@ -23,7 +23,7 @@ def compared(source: Any) -> dict[str, list[str]]:
 
     `source` is the full one, so the imports of hidden tests count too.
     """
-    found = {}
+    found: dict[str, list[str]] = {}
     for part in parts(source)[1:]:
         named = {name for cell in part.checks for name in _imported(_tree(cell.source))}
         shown = [cell for cell in part.shown if cell.cell_type == "code" and not is_check(cell)]

@@ -93,7 +93,7 @@ def _changed(form: list[Any], cells: list[Any], marks: list[dict[str, Any]]) -> 
     ours = {_grader(cell)["grade_id"]: cell for cell in form if _grader(cell)}
     found = set()
     for cell, mark in zip(cells, marks, strict=True):
-        name, given = str(mark.get("grade_id", "")), ours.get(mark.get("grade_id"))  # type: ignore[arg-type]
+        name, given = str(mark.get("grade_id", "")), ours.get(mark.get("grade_id"))
         if given is None:
             found |= {name} if mark.get("grade") else set()
             continue

@@ -168,7 +168,7 @@ def describe(error: BaseException) -> str:
 
 def run(limits: Limits) -> None:
     """Be the worker of one submission."""
-    sys.meta_path.insert(0, Withheld)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, Withheld)
     try:
         Worker(limits).serve()
     except WireError:
