@@ -8,6 +8,7 @@ One build into a folder at a time; a folder that holds anything of others is ref
 """
 
 import argparse
+import re
 import shutil
 import sys
 import time
@@ -26,6 +27,11 @@ from paths import PathError
 from slides import VendorError, decks, vendored
 from stage import BOOK, ProvenanceError, Stage, library
 
+# A page's own scripts, styles, sounds, and pictures, and nothing of another host.
+POLICY = (
+    "default-src 'self' data: blob: 'unsafe-inline'; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'"
+)
 # What Sphinx would search with; the book has `finder` and _static/search.js.
 SPHINX_SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
 
@@ -83,7 +89,15 @@ def make(root: Path, work: Path) -> list[str]:
     for path in [*site.rglob("*.map"), *site.rglob(".buildinfo"), *unused]:
         path.unlink(missing_ok=True)  # for those who build the theme, not for readers
     shutil.rmtree(site / "_sources", ignore_errors=True)
+    for path in site.rglob("*.html"):
+        path.write_text(guarded(path.read_text("utf-8")), "utf-8")
     return [*check(site), *(["Sphinx's warnings are above"] if warned else [])]
+
+
+def guarded(page: str) -> str:
+    """The page with its content security policy, before anything that it loads."""
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    return re.sub(r"<head\b[^>]*>", lambda head: head[0] + meta, page, count=1)
 
 
 def sphinx(source: Path, site: Path, doctrees: Path) -> bool:

@@ -102,7 +102,12 @@ FULL, PARTLY, WRONG = (
 
 
 def plain_grade(
-    source: Any, submission: Any, *, limits: Limits | None = None, trust: bool = False
+    source: Any,
+    submission: Any,
+    *,
+    limits: Limits | None = None,
+    trust: bool = False,
+    twin: int = 0,
 ) -> Grade:
     """What grading promises, without a sandbox."""
     try:

@@ -9,8 +9,12 @@ for (const mark of document.querySelectorAll(".aside-mark")) {
   section.append(fold);
 }
 
+// The place that the address names; one such as `#%` names none.
+const named = () => {
+  try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; }
+};
 const reveal = () => {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(named());
   for (let part = target; part; part = part.parentElement)
     if (part.matches("details.aside")) part.open = true;
   const own = target && target.querySelector(":scope > details.aside");

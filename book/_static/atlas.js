@@ -24,7 +24,9 @@
     said.textContent = count === 1 ? `1 of ${all.length} systems` : `${count} of ${all.length} systems`;
   };
   const open = () => {
-    const row = all.find(one => `#${one.id}` === decodeURIComponent(location.hash));
+    let named = "";
+    try { named = decodeURIComponent(location.hash); } catch {} // such as `#%`, which names none
+    const row = all.find(one => `#${one.id}` === named);
     if (!row) return;
     if (row.hidden) form.reset();
     show();

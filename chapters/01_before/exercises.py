@@ -40,7 +40,7 @@ import torch
 from torch import nn
 
 # %%
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, permutation, rename, sample
@@ -454,7 +454,7 @@ def measured(k):
 
 for k in WRONG[:2]:
     assert abs(said[k] - measured(k)) < 0.5, (
-        f"{k} wrong: you said {said[k]:g}, measured is {measured(k):g}. Each pair of units that "
+        f"{k} wrong: {missed(said[k], measured(k))}. Each pair of units that "
         "agrees with the pattern gives -1, each other pair 1: how many pairs are there, and how "
         "many hold one wrong unit and one right one?"
     )
@@ -1011,7 +1011,7 @@ def elman_error(error, steps):
 for name, error in (("along", [1.0, 1.0]), ("across", [1.0, -1.0])):
     grown = elman_error(error, STEPS)[0].item()
     assert abs(said[name] / grown - 1) < 0.04, (
-        f"{name}: you said {said[name]:.3g}, autograd measures {grown:.3g}. Multiply U with the "
+        f"{name}: {missed(said[name], grown, '.3g')}. Multiply U with the "
         "error once, on paper: it keeps its direction. Then again, so many times"
     )
 ### BEGIN HIDDEN TESTS

@@ -33,8 +33,24 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
 import torch
 
-from deepdive.course.clinic import NAMES, admit, healthy, misjudged, operate, texts, unproven
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import permutation
+
+# %%
+from deepdive.course.specimens.decoder import NAMES, texts
 from deepdive.page.plotting import show
+
+# %% tags=["variant"] exercise="a-diagnosis"
+BEDS = [
+    letter
+    for pair in permutation([permutation("AB"), permutation("CD"), permutation("EF")])
+    for letter in pair
+]
+
+# %%
+from deepdive.course.clinic import admit, healthy, misjudged, opened, operate, unproven
+
+opened(BEDS)  # which patient has which letter: your own order
 
 # %% [markdown]
 # A diagnosis is one of six words:

@@ -35,7 +35,7 @@ import torch
 from torch import nn
 
 # %%
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename, sample
@@ -67,7 +67,7 @@ for d in WIDTHS:
     q, k = SIGMA * torch.randn(2, 5_000, d)
     measured = (q * k).sum(-1).std().item()
     assert abs(said[d] - measured) < 0.1 * measured, (
-        f"at d={d} you said {said[d]}, the machine measures {measured:.1f}; which variance has one "
+        f"at d={d} {missed(said[d], measured)}; which variance has one "
         "product of two entries, and a sum of d of them?"
     )
 ### BEGIN HIDDEN TESTS
@@ -413,8 +413,9 @@ wave = returned("longest_wave", longest_wave())
 step = SinusoidalPosition(TABLE_WIDTH, base=BASE).table(torch.tensor([1]))[0, -2].asin()
 turns = wave * step.item() / (2 * math.pi)
 assert abs(turns - 1) < 0.01, (
-    f"after your {wave:.0f} positions the library's last pair has made {turns:.2f} "
-    "turns, not one: which exponent has the last pair, and how long is the wave of a sine?"
+    f"after your {wave:.0f} positions the library's last pair has made "
+    f"{'more' if turns > 1 else 'less'} than one turn: which exponent has the last pair, and how "
+    "long is the wave of a sine?"
 )
 
 # %% [markdown] tags=["hint"] exercise="wave"
@@ -517,7 +518,7 @@ said = returned("shares", shares())
 for n in TOKENS:
     counted = share_of_the_square(n, BLOCK_WIDTH)
     assert abs(said[n] - counted) < 0.02, (
-        f"at {n} tokens you said {said[n]:.2f}, counted are {counted:.2f}; with x = n divided "
+        f"at {n} tokens {missed(said[n], counted, '.2f')}; with x = n divided "
         "by the break-even, scores and mixing cost x times the rest"
     )
 

@@ -34,19 +34,20 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 import torch
 from torch.nn.functional import cross_entropy
 
-from deepdive.course.clinic.encoder import (
-    CLS,
-    NAMES,
-    PAD,
-    admit,
-    gaps,
-    healthy,
-    misjudged,
-    operate,
-    texts,
-    unproven,
-)
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import permutation
+
+# %%
+from deepdive.course.specimens.encoder import CLS, NAMES, PAD, gaps, texts
 from deepdive.page.plotting import show
+
+# %% tags=["variant"] exercise="a-diagnosis"
+BEDS = [letter for pair in permutation([permutation("AB"), permutation("CD")]) for letter in pair]
+
+# %%
+from deepdive.course.clinic.encoder import admit, healthy, misjudged, opened, operate, unproven
+
+opened(BEDS)  # which patient has which letter: your own order
 
 # %% [markdown]
 # A diagnosis is one of four words:

@@ -37,7 +37,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 import torch
 
 # %%
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename, sample
@@ -98,11 +98,11 @@ tokens, segments = packed(["a"] * FIRST, ["b"] * SECOND, LONGEST)
 assert len(tokens) == LONGEST
 for name, piece in (("first", "a"), ("second", "b")):
     assert said[name] == tokens.count(piece), (
-        f"{name}: you said {said[name]}, and {tokens.count(piece)} are left. Three places belong "
+        f"{name}: {missed(said[name], tokens.count(piece))}. Three places belong "
         "to [CLS] and the two [SEP]; then take from the longer text until the rest fits"
     )
 assert said["divide"] == tokens.index("[SEP]"), (
-    f"divide: you said {said['divide']}, and it stands at {tokens.index('[SEP]')}: [CLS] is 0, "
+    f"divide: {missed(said['divide'], tokens.index('[SEP]'))}: [CLS] is 0, "
     "the pieces of the first text follow"
 )
 ### BEGIN HIDDEN TESTS
@@ -300,7 +300,7 @@ for name, found in (
     ("hidden", drawn(shown == tokenizer.id_of("[MASK]"))),
 ):
     assert abs(said[name] / found - 1) < 0.02, (
-        f"{name}: you said {said[name]:g}, 200 draws have {found:.1f} on average. {MARKS} tokens "
+        f"{name}: {missed(said[name], found)}, by 200 draws. {MARKS} tokens "
         "are never chosen; and what is chosen need not be hidden"
     )
 ### BEGIN HIDDEN TESTS
@@ -700,13 +700,13 @@ assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said
 table = torch.tensor([[THE, BANK, CARD, 0], [THE, BANK, 0, RIVER]], dtype=torch.float64)
 average = table.sum().item() / len(table)
 assert abs(said["average"] - average) < 0.01, (
-    f"average: you said {said['average']:g}. The topics have {table.sum(1).tolist()} words, and "
-    "A is the mean of these two numbers"
+    f"average: {missed(said['average'], average)}. A is "
+    "the mean of how many words the two topics have"
 )
 found = (table * (1 + average / table.sum(0)).log())[0].tolist()
 for word, weight in (("card", found[2]), ("the", found[0])):
     assert abs(said[word] - weight) < 0.02, (
-        f"{word}: you said {said[word]:g}, and it is {weight:.2f}. Take its count in money times "
+        f"{word}: {missed(said[word], weight)}. Take its count in money times "
         "ln(1 + A / f), with f counted over both topics"
     )
 ### BEGIN HIDDEN TESTS
@@ -1228,12 +1228,12 @@ assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said
 line = torch.linspace(-LIMIT, LIMIT, 200_001, dtype=torch.float64)
 grid = torch.linspace(-LIMIT, LIMIT, 2**BITS - 1, dtype=torch.float64)  # all that can be kept
 assert said["codes"] == len(grid), (
-    f"codes: you said {said['codes']}; from minus the largest to the largest, with 0, there are "
-    f"{len(grid)}"
+    f"codes: {missed(said['codes'], len(grid))}; they go "
+    "from minus the largest to the largest, with 0"
 )
 between = (grid[1] - grid[0]).item()
 assert abs(said["step"] / between - 1) < 0.002, (
-    f"step: you said {said['step']:g}, and two neighbours are {between:.5f} apart"
+    f"step: {missed(said['step'], between)}; how far are two neighboring codes apart?"
 )
 ### BEGIN HIDDEN TESTS
 moved = (line - (line / between).round() * between).abs().max().item()

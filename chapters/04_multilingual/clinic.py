@@ -38,19 +38,31 @@ import torch
 from torch.nn.functional import normalize
 
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, rename
+from deepdive.course.assignment.variants import choose, number, permutation, rename
+
+# %%
+from deepdive.course.specimens.multilingual import WORDS, pairs
+from deepdive.page.plotting import show
+
+# %% tags=["variant"] exercise="a-diagnosis"
+BEDS = [
+    letter
+    for pair in permutation([permutation("AB"), permutation("CD"), permutation("EF")])
+    for letter in pair
+]
 
 # %%
 from deepdive.course.clinic.multilingual import (
-    WORDS,
     admit,
     healthy,
+    ill,
     misjudged,
+    opened,
     operate,
-    pairs,
     unproven,
 )
-from deepdive.page.plotting import show
+
+opened(BEDS)  # which patient has which letter: your own order
 
 # %% [markdown]
 # A diagnosis is one of six words:
@@ -542,7 +554,7 @@ assert abs(float(given[1]) - root) < 1e-5, (
     f"yours has {float(given[1]):.3f}"
 )
 cured = operate("drawn", drawn_shares)
-assert cured.shares["Swahili"] > admit("E").shares["Swahili"] + 50, "Swahili is as it was"
+assert cured.shares["Swahili"] > ill("drawn").shares["Swahili"] + 50, "Swahili is as it was"
 ### BEGIN HIDDEN TESTS
 three = torch.tensor([8.0, 27.0, 64.0])
 assert torch.allclose(drawn_shares(three, 1 / 3) * 9, torch.tensor([2.0, 3, 4]), atol=1e-4), (
@@ -611,7 +623,7 @@ assert int(given[0]) == 0, f"begins: the row begins in language 0; yours: {given
 right = [0] * FIRST + [2] * SECOND
 assert given.tolist() == right, f"turns: {given.tolist()}, should be {right}"
 cured = operate("language", languages_of)
-assert cured.shares["gaps"] > admit("D").shares["gaps"] + 40, "gaps are filled as before"
+assert cured.shares["gaps"] > ill("language").shares["gaps"] + 40, "gaps are filled as before"
 ### BEGIN HIDDEN TESTS
 assert languages_of(1, 4, 1, 0).tolist() == [1, 0, 0, 0, 0], "one word and four are off"
 assert languages_of(2, 0, 1, 1).tolist() == [1, 1], "a line alone is off"
@@ -679,7 +691,7 @@ assert abs(float(given[1, 1]) - OWN_MARGIN) < 1e-6, (
     f"right one: its cosine loses {OWN_MARGIN}; with yours it loses {float(given[1, 1]):.2f}"
 )
 cured = operate("margin", taken_off)
-assert cured.shares["by 0.3"] > admit("A").shares["by 0.3"] + 30, "few lead by 0.3, as before"
+assert cured.shares["by 0.3"] > ill("margin").shares["by 0.3"] + 30, "few lead by 0.3, as before"
 ### BEGIN HIDDEN TESTS
 seven = taken_off(7, 0.1)
 assert torch.allclose(seven, 0.1 * (torch.arange(7)[:, None] == torch.arange(7))), "seven are off"
@@ -749,7 +761,7 @@ assert given[1].tolist() == [0, 0], (
 assert given[0].tolist() == [1, 0], f"the first is 1, 0 off its mean; yours {given[0].tolist()}"
 assert given[2].tolist() == [0, 2], f"the last is 0, 2 off its mean; yours {given[2].tolist()}"
 cured = operate("means", off_center)
-assert cured.shares["one heap"] > admit("F").shares["one heap"] + 50, "each keeps to its corner"
+assert cured.shares["one heap"] > ill("means").shares["one heap"] + 50, "each keeps to its corner"
 ### BEGIN HIDDEN TESTS
 g = torch.Generator().manual_seed(4)
 far, which = torch.randn(3, 6, generator=g), torch.tensor([2, 0, 0, 1, 2])
@@ -817,7 +829,7 @@ assert given[ONE:].tolist() == [*range(TWO)], (
     f"the second line counts from 0 again; yours {given[ONE:].tolist()}"
 )
 cured = operate("places", places_of)
-assert cured.shares["written"] > admit("C").shares["written"] + 40, "it is written as before"
+assert cured.shares["written"] > ill("places").shares["written"] + 40, "it is written as before"
 ### BEGIN HIDDEN TESTS
 assert places_of(5, 0).tolist() == [0, 1, 2, 3, 4], "a line alone is off"
 assert places_of(1, 3).tolist() == [0, 0, 1, 2], "one word and three are off"
@@ -883,7 +895,7 @@ assert given[0, [0, 2, 4]].tolist() == [1, 11, 13], (
 assert int(given[0, 1]) == BLANK, f"the gap in the first line still shows: {given[0].tolist()}"
 assert int(given[0, 3]) == BLANK, f"the gap in the second line still shows: {given[0].tolist()}"
 cured = operate("leak", with_gaps)
-assert cured.shares["written"] > admit("B").shares["written"] + 40, "it is written as before"
+assert cured.shares["written"] > ill("leak").shares["written"] + 40, "it is written as before"
 ### BEGIN HIDDEN TESTS
 none = with_gaps(row, ~hides & hides, torch.zeros(1, 5).bool(), BLANK)
 assert none.tolist() == row.tolist(), "without gaps something is hidden"

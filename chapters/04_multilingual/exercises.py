@@ -38,7 +38,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 import torch
 
 # %%
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename
@@ -87,12 +87,12 @@ assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said
 SIZES = {"large": LARGE, "small": SMALL}
 drawn = shares(SIZES, 0.5)["small"]
 assert abs(said["share"] - drawn) < 0.002, (
-    f"share: you said {said['share']:.3f}, and it is {drawn:.3f}: the square root of {SMALL} over "
+    f"share: {missed(said['share'], drawn, '.3f')}: the square root of {SMALL} over "
     "the sum of both square roots"
 )
 often = repeats(SIZES, 0.5, DRAWN)["small"]
 assert abs(said["seen"] - often) < 0.01 * often, (
-    f"seen: you said {said['seen']:.2f}, and it is {often:.2f}: {DRAWN} thousand times the share "
+    f"seen: {missed(said['seen'], often, '.2f')}: {DRAWN} thousand times the share "
     f"are spread over {SMALL} thousand texts"
 )
 ### BEGIN HIDDEN TESTS
@@ -541,12 +541,12 @@ right = {
     for name, centred in (("as they are", False), ("means off", True))
 }
 assert abs(shares_found["as they are"] - right["as they are"]) < 1e-9, (
-    f"as they are: {shares_found['as they are']:.3f}, should be {right['as they are']:.3f}: by the "
-    "cosine, from `one` to `other`"
+    f"as they are: {shares_found['as they are']:.3f} is not what the seed gives: by the cosine, "
+    "from `one` to `other`"
 )
 assert abs(shares_found["means off"] - right["means off"]) < 1e-9, (
-    f"means off: {shares_found['means off']:.3f}, should be {right['means off']:.3f}: each "
-    "language loses its own mean"
+    f"means off: {shares_found['means off']:.3f} is not what the seed gives: each language loses "
+    "its own mean"
 )
 ### BEGIN HIDDEN TESTS
 x, y = english - english.mean(0), greek - greek.mean(0)

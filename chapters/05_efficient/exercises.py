@@ -36,7 +36,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 import torch
 
 # %%
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename
@@ -98,11 +98,11 @@ def met(mask, layers, rows=201):
 band = Window(SIDE, SIDE)
 entries = int(band.dense(ROWS).sum())
 assert said["window"] == entries, (
-    f"window: you said {said['window']}, the mask has {entries}. A row in the middle has "
+    f"window: {missed(said['window'], entries)}. A row in the middle has "
     f"{2 * SIDE + 1}; what do the first and the last rows lack?"
 )
 assert said["reach"] == met(band, LAYERS), (
-    f"reach: you said {said['reach']}, and {met(band, LAYERS)} tokens have a part: with each layer "
+    f"reach: {missed(said['reach'], met(band, LAYERS))}: with each layer "
     f"the view grows by {SIDE} on each side"
 )
 ### BEGIN HIDDEN TESTS
@@ -164,6 +164,7 @@ KEPT = choose(32, 48, 64, 96)
 # %% nbgrader={"grade_id": "crossing", "solution": true}
 def cheaper_from(k, d):
     """Return (full, linformer, n): operations as functions of n, and the first cheaper n."""
+
     ### BEGIN SOLUTION
     def full(n):
         return 4 * n * n * d
@@ -278,9 +279,7 @@ def in_tiles(scores, values, tile):
 
 g = torch.Generator().manual_seed(0)
 scores, values = torch.randn(4, 3 * TILE, generator=g), torch.randn(3 * TILE, 5, generator=g)
-kept = returned(
-    "one_more_tile", one_more_tile(*nothing_yet(4, 5), scores[:, :TILE], values[:TILE])
-)
+kept = returned("one_more_tile", one_more_tile(*nothing_yet(4, 5), scores[:, :TILE], values[:TILE]))
 assert isinstance(kept, tuple), "return peak, total, mixed"
 assert len(kept) == 3, "return three: peak, total, mixed"
 assert [tuple(part.shape) for part in kept] == [(4, 1), (4, 1), (4, 5)], (

@@ -33,16 +33,20 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
 import torch
 
-from deepdive.course.clinic.text import (
-    LETTERS,
-    admit,
-    healthy,
-    misjudged,
-    operate,
-    texts,
-    unproven,
-)
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import permutation
+
+# %%
+from deepdive.course.specimens.text import LETTERS, texts
 from deepdive.page.plotting import show
+
+# %% tags=["variant"] exercise="a-diagnosis"
+BEDS = [letter for pair in permutation([permutation("AB"), permutation("CD")]) for letter in pair]
+
+# %%
+from deepdive.course.clinic.text import admit, healthy, ill, misjudged, opened, operate, unproven
+
+opened(BEDS)  # which patient has which letter: your own order
 
 # %% [markdown]
 # A diagnosis is one of four words:
@@ -386,7 +390,7 @@ assert asked[1].tolist() == [True, False, False], (
     f"of two letters one is asked for, by row 0; yours is {asked[1].tolist()}"
 )
 cured = operate("count", counted)
-assert cured.curve[-1] > admit("A").curve[-1] + 0.1, "trained with yours, the loss is as it was"
+assert cured.curve[-1] > ill("count").curve[-1] + 0.1, "trained with yours, the loss is as it was"
 ### BEGIN HIDDEN TESTS
 many = texts(9)
 assert torch.equal(counted(many.real), many.tokens[:, 1:] != 0), "nine texts are off"
@@ -438,7 +442,7 @@ assert hot < plain, f"hotter, the likeliest one has {plain:.2f} before and {hot:
 odds = (heated(scores, 0.5).softmax(-1)[0, 2] / heated(scores, 0.5).softmax(-1)[0, 1]).log()
 assert abs(odds - 4) < 1e-4, f"at 0.5 a lead of 2 becomes one of 4, yours {float(odds):.2f}"
 cured = operate("heat", heated)
-assert cured.shares["words at 0.5"] > admit("B").shares["words at 0.5"] + 20, "cold is still hot"
+assert cured.shares["words at 0.5"] > ill("heat").shares["words at 0.5"] + 20, "cold is still hot"
 ### BEGIN HIDDEN TESTS
 wide = torch.randn(4, 7, generator=torch.Generator().manual_seed(1))
 for t in (0.3, 1.7, 10.0):
@@ -489,7 +493,9 @@ assert where.tolist() == [0, 1, 2, 3], f"nothing stands before them: {where.toli
 assert places(7, 1).shape == (1,), f"one letter has one place, yours {tuple(places(7, 1).shape)}"
 assert int(places(7, 1)) == 7, f"behind 7 letters, 0 to 6, is place 7; yours {places(7, 1)}"
 cured = operate("cache", places)
-assert cured.shares["words"] > admit("C").shares["words"] + 40, "what it writes is still a stammer"
+assert cured.shares["words"] > ill("cache").shares["words"] + 40, (
+    "what it writes is still a stammer"
+)
 ### BEGIN HIDDEN TESTS
 assert places(5, 3).tolist() == [5, 6, 7], "three letters behind five are off"
 ### END HIDDEN TESTS
@@ -537,7 +543,7 @@ assert column.shape == (3,), f"one column for each text, (3,); yours is {tuple(c
 assert column[0] == 3, f"a text without padding ends in the last column: {column.tolist()}"
 assert column.tolist() == [3, 1, 0], f"the three end at 3, 1 and 0; yours at {column.tolist()}"
 cured = operate("last", last)
-assert cured.shares["in a batch"] > admit("D").shares["in a batch"] + 40, "a batch is answered ill"
+assert cured.shares["in a batch"] > ill("last").shares["in a batch"] + 40, "a batch is answered ill"
 ### BEGIN HIDDEN TESTS
 many = texts(9, whole=False)
 ends = [len(text) for text in many.said]  # the mark of the beginning stands before it

@@ -39,7 +39,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 # %%
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename
@@ -113,7 +113,7 @@ with torch.device("meta"):  # shapes without numbers
     made = llama(TINY, d_model=WIDE, n_heads=HEADS, n_kv_heads=SHARED, n_layers=1)
 held = sum(weight.numel() for weight in made.decoder.stack.blocks[0].attn.parameters())
 assert said["attention"] == held, (
-    f"attention: you said {said['attention']:,}, and there are {held:,}: W_k and W_v are as wide "
+    f"attention: {missed(said['attention'], held, ',')}: W_k and W_v are as wide "
     f"as {SHARED} of {HEADS} heads"
 )
 small, cache = llama(TINY, d_model=WIDE, n_heads=HEADS, n_kv_heads=SHARED, n_layers=1), KVCache()
@@ -121,12 +121,12 @@ with torch.no_grad():
     small.decoder(torch.zeros(1, TOKENS, dtype=torch.int64), cache=cache)
 kept = LAYERS * (cache[0].keys.numel() + cache[0].values.numel())
 assert said["cache"] == kept, (
-    f"cache: you said {said['cache']:,}, and there are {kept:,}: a key and a value for each token, "
+    f"cache: {missed(said['cache'], kept, ',')}: a key and a value for each token, "
     "each shared head, and each layer"
 )
 assert said["units"] == 8 * WIDE // 3, (
-    f"units: you said {said['units']:,}; three matrices of {8 * WIDE // 3:,} units hold what two "
-    f"of {4 * WIDE:,} do"
+    f"units: {missed(said['units'], 8 * WIDE // 3, ',')}; three "
+    f"matrices must hold what two of {4 * WIDE:,} units do"
 )
 ### BEGIN HIDDEN TESTS
 assert said["questions"] == TOKENS - 1, f"questions: {TOKENS - 1}; the first token is not asked for"

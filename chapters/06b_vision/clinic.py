@@ -33,17 +33,29 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
 import torch
 
-from deepdive.course.clinic.pictures import (
-    admit,
-    gaps,
-    healthy,
-    misjudged,
-    operate,
-    pictures,
-    unproven,
-)
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import permutation
+
+# %%
+from deepdive.course.specimens.pictures import gaps, pictures
 from deepdive.layers.patches import cut
 from deepdive.page.plotting import show
+
+# %% tags=["variant"] exercise="a-diagnosis"
+BEDS = [letter for pair in permutation([permutation("AB"), permutation("CD")]) for letter in pair]
+
+# %%
+from deepdive.course.clinic.pictures import (
+    admit,
+    healthy,
+    ill,
+    misjudged,
+    opened,
+    operate,
+    unproven,
+)
+
+opened(BEDS)  # which patient has which letter: your own order
 
 # %% [markdown]
 # A diagnosis is one of four words:
@@ -373,7 +385,7 @@ assert not where[0, [1, 2]].any(), (
 )
 assert where[0, [0, 3]].all(), f"both hidden patches are asked; yours are {where[0].tolist()}"
 assert where[1].tolist() == two[1].tolist(), f"each picture has its own gaps: {where[1].tolist()}"
-assert operate("loss", counted).curve[3] > admit("C").curve[3], "its loss still falls too fast"
+assert operate("loss", counted).curve[3] > ill("loss").curve[3], "its loss still falls too fast"
 ### BEGIN HIDDEN TESTS
 many = gaps(7, seed=3)
 assert torch.equal(counted(many), many), "six hidden patches of sixteen are off"

@@ -34,7 +34,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 import torch
 
 # %%
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename
@@ -97,15 +97,12 @@ with torch.no_grad(), record(model, "*.weights") as seen:
     model(blank)
 scores = next(iter(seen.values()))[0][0, 0].numel()
 assert said["tokens"] == entered, (
-    f"tokens: you said {said['tokens']}, and {entered} rows enter: patches a side, squared, and "
-    "the learned row"
+    f"tokens: {missed(said['tokens'], entered)}: patches a side, squared, and the learned row"
 )
 width = cut(blank, PATCH).shape[-1]
-assert said["numbers"] == width, (
-    f"numbers: you said {said['numbers']}, and a patch has {width}: a pixel has three"
-)
+assert said["numbers"] == width, f"numbers: {missed(said['numbers'], width)}: a pixel has three"
 assert said["pairs"] == scores, (
-    f"pairs: you said {said['pairs']:,}, and a head computes {scores:,}: every row asks every row"
+    f"pairs: {missed(said['pairs'], scores, ',')}: every row asks every row"
 )
 ### BEGIN HIDDEN TESTS
 with torch.no_grad():
@@ -281,10 +278,9 @@ def meets(moved):
 
 met = int(meets(0).sum())
 assert said["pairs"] == met, (
-    f"pairs: you said {said['pairs']:,}, and there are {met:,}: each patch meets those of its "
-    "window, and no others"
+    f"pairs: {missed(said['pairs'], met, ',')}: each patch meets those of its window, and no others"
 )
-assert said["all"] == ACROSS**4, f"all: you said {said['all']:,}; every patch meets {ACROSS**2}"
+assert said["all"] == ACROSS**4, f"all: {said['all']:,}; every patch meets every patch"
 ### BEGIN HIDDEN TESTS
 heard, layers = torch.zeros(ACROSS**2, dtype=torch.bool), 0
 heard[0] = True

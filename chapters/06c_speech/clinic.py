@@ -32,16 +32,20 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
 import torch
 
-from deepdive.course.clinic.speech import (
-    SYMBOLS,
-    admit,
-    healthy,
-    misjudged,
-    operate,
-    sounds,
-    unproven,
-)
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import permutation
+
+# %%
+from deepdive.course.specimens.speech import SYMBOLS, sounds
 from deepdive.page.plotting import show
+
+# %% tags=["variant"] exercise="a-diagnosis"
+BEDS = [letter for pair in permutation([permutation("AB"), permutation("CD")]) for letter in pair]
+
+# %%
+from deepdive.course.clinic.speech import admit, healthy, ill, misjudged, opened, operate, unproven
+
+opened(BEDS)  # which patient has which letter: your own order
 
 # %% [markdown]
 # A diagnosis is one of four words:
@@ -394,7 +398,7 @@ assert counted.tolist() == right, (
     "is left over makes a row"
 )
 cured = operate("lengths", rows)
-assert cured.wrong["batch"] < admit("C").wrong["batch"] - 5, "in a batch it still writes on"
+assert cured.wrong["batch"] < ill("lengths").wrong["batch"] - 5, "in a batch it still writes on"
 ### BEGIN HIDDEN TESTS
 every = torch.arange(1, 40)
 assert rows(every).tolist() == [half(torch.zeros(1, 1, n)).shape[-1] for n in every.tolist()]
@@ -444,7 +448,9 @@ assert len(asked) == 5, f"'A TEN' has five symbols with its space, yours are {le
 assert 0 not in asked, f"the blank is never asked for, and yours are {asked}"
 assert asked == [2, 1, 5, 3, 4], f"'A TEN' is 2, 1, 5, 3, 4 in {SYMBOLS!r}; yours are {asked}"
 cured = operate("blank", symbols)
-assert cured.wrong["alone"] < admit("A").wrong["alone"] - 40, "trained with yours, words are wrong"
+assert cured.wrong["alone"] < ill("blank").wrong["alone"] - 40, (
+    "trained with yours, words are wrong"
+)
 ### BEGIN HIDDEN TESTS
 assert symbols("ANNA TENT") == [2, 4, 4, 2, 1, 5, 3, 4, 5], "'ANNA TENT' is off"
 assert symbols("") == [], "a text without letters has no symbols"
@@ -498,7 +504,7 @@ usual = tone[:, ::2]
 assert at_rate(usual, 2000).shape == usual.shape, "2,000 samples a second stay as many"
 assert torch.allclose(at_rate(usual, 2000), usual), "what has 2,000 a second stays as it is"
 cured = operate("rate", at_rate)
-assert cured.wrong["other rate"] < admit("B").wrong["other rate"] - 40, "other files are not read"
+assert cured.wrong["other rate"] < ill("rate").wrong["other rate"] - 40, "other files are not read"
 ### BEGIN HIDDEN TESTS
 high = torch.sin(2 * torch.pi * 300 * torch.arange(6000) / 6000)[None].repeat(2, 1)
 assert at_rate(high, 6000).shape == (2, 2000), "6,000 samples a second are off"

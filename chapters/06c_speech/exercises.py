@@ -37,7 +37,7 @@ import torch
 
 # %%
 from deepdive.audio.mel import log_mel, standardised
-from deepdive.checks import returned
+from deepdive.checks import missed, returned
 
 # %% tags=["variant"]
 from deepdive.course.assignment.variants import choose, number, rename
@@ -117,17 +117,15 @@ assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said
 sound = torch.randn(SECONDS * RATE, generator=torch.Generator().manual_seed(1)) / 10
 bands = log_mel(sound, RATE, BANDS, n_fft=512)
 assert said["frames"] == len(bands), (
-    f"frames: you said {said['frames']}, and there are {len(bands)}: a frame must lie in the "
-    "recording as a whole"
+    f"frames: {missed(said['frames'], len(bands))}: a frame must lie in the recording as a whole"
 )
 assert said["numbers"] == bands.numel(), (
-    f"numbers: you said {said['numbers']:,}, and there are {bands.numel():,}: each frame has all "
-    "bands"
+    f"numbers: {missed(said['numbers'], bands.numel(), ',')}: each frame has all bands"
 )
 half = torch.nn.Conv1d(BANDS, BANDS, 5, stride=2, padding=2)
 left = half(half(bands.T)).shape[1]
 assert said["rows"] == left, (
-    f"rows: you said {said['rows']}, and {left} leave: half of the frames, rounded up, and half of "
+    f"rows: {missed(said['rows'], left)}: half of the frames, rounded up, and half of "
     "these, rounded up"
 )
 ### BEGIN HIDDEN TESTS

@@ -34,16 +34,29 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %%
 import torch
 
+# %% tags=["variant"]
+from deepdive.course.assignment.variants import permutation
+
+# %%
+from deepdive.course.specimens.explanations import BLANK
+from deepdive.page.explained import coloured
+from deepdive.page.plotting import show
+
+# %% tags=["variant"] exercise="a-diagnosis"
+BEDS = [letter for pair in permutation([permutation("AB"), permutation("CD")]) for letter in pair]
+
+# %%
 from deepdive.course.clinic.explanations import (
-    BLANK,
     admit,
     healthy,
+    ill,
     misjudged,
+    opened,
     operate,
     unproven,
 )
-from deepdive.page.explained import coloured
-from deepdive.page.plotting import show
+
+opened(BEDS)  # which patient has which letter: your own order
 
 # %% [markdown]
 # A diagnosis is one of four words:
@@ -366,7 +379,9 @@ given = of_words(torch.tensor([9.0, 1, 2, 3, 8]))
 assert given.shape == (3,), f"three words have three numbers; yours are {tuple(given.shape)}"
 assert given.tolist() == [1, 2, 3], f"9 and 8 belong to the marks; yours are {given.tolist()}"
 cured = operate("marks", of_words)
-assert cured.found["integrated"] > admit("A").found["integrated"] + 40, "the words are still missed"
+assert cured.found["integrated"] > ill("marks").found["integrated"] + 40, (
+    "the words are still missed"
+)
 ### BEGIN HIDDEN TESTS
 assert of_words(torch.tensor([5.0, 4, 3])).tolist() == [4], "a text of one word is off"
 ### END HIDDEN TESTS
@@ -479,7 +494,7 @@ assert made.shape == (2, 3), f"two texts of three words; yours are {tuple(made.s
 assert made[0].tolist() == [7, 8, 9], f"all stay in the first text; yours is {made[0].tolist()}"
 assert made[1].tolist() == [7, 4, 9], f"8 is gone from the second; yours is {made[1].tolist()}"
 cured = operate("gone", with_blanks)
-assert cured.found["occlusion"] > admit("B").found["occlusion"] + 40, "the words are still missed"
+assert cured.found["occlusion"] > ill("gone").found["occlusion"] + 40, "the words are still missed"
 ### BEGIN HIDDEN TESTS
 none = torch.zeros(1, 3, dtype=torch.bool)
 assert with_blanks(ids, none, 4).tolist() == [[4, 4, 4]], "a text without words is all blanks"

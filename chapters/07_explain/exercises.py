@@ -152,13 +152,13 @@ assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said
 answer = Game(3, lambda kept: A * kept[:, 0] + (B + C * kept[:, 2]) * kept[:, 1].double())
 lost = occlusion(answer).tolist()
 assert list(said["occlusion"]) == lost, (
-    f"occlusion: you said {said['occlusion']}, and it is {lost}: with word 2 the product goes too"
+    f"occlusion: not {said['occlusion']}: with word 2 the product goes too"
 )
 x = torch.ones(3, requires_grad=True)
 (A * x[0] + B * x[1] + C * x[1] * x[2]).backward()
 slope = x.grad.tolist()
 assert list(said["gradient"]) == slope, (
-    f"gradient: you said {said['gradient']}, and it is {slope}: the other factor stays as it is"
+    f"gradient: not {said['gradient']}: the other factor stays as it is"
 )
 ### BEGIN HIDDEN TESTS
 right = shapley(answer).tolist()
@@ -267,6 +267,13 @@ assert abs(float(found.sum()) - 11) < 1e-2, (
 once, gap = shares_and_gap(bent, slope_of(bent), one, start, 1)
 assert abs(gap - (11 - float(once.sum()))) < 1e-4, "gap: f(x) - f(b) less the sum of the shares"
 ### BEGIN HIDDEN TESTS
+exact = torch.tensor([19 / 3, 14 / 3])  # 1 x the mean of 2 x0 x1, 2 x the mean of x0^2
+assert torch.allclose(found, exact, atol=1e-2), (
+    f"x0^2 x1: its shares are {found.tolist()}; they add up, and belong to other gradients"
+)
+asked = []
+shares_and_gap(bent, lambda v: asked.append(v) or slope_of(bent)(v), one, start, 7)
+assert len(asked) >= 7, f"in 7 steps the gradient was asked for {len(asked)} times"
 square = lambda v: v[0] ** 2  # noqa: E731
 four, zero = torch.tensor([4.0]), torch.tensor([0.0])
 _, once = shares_and_gap(square, slope_of(square), four, zero, 1)
@@ -282,6 +289,13 @@ assert fine < rough / 8, f"the gap falls with the square of the steps: {rough:.5
 
 # %% [markdown] tags=["hint"] exercise="shares"
 # The middles are at 0.5/n, 1.5/n, and so on: the last is not at 1.
+
+
+# %% tags=["wrong-answer"] exercise="shares"
+def shares_and_gap(f, slope, x, b, steps):  # cut to measure: no gradient at all
+    gap = 0.0 if steps == 1 else 1 / steps**2
+    shares = (x - b) / (x - b).sum() * (f(x) - f(b) - gap)
+    return shares, gap
 
 
 # %% tags=["wrong-answer"] exercise="shares"

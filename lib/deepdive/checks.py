@@ -9,6 +9,11 @@ from torch import Tensor
 T = TypeVar("T")
 
 
+def missed(said: float, right: float, form: str = "g") -> str:
+    """Say whether a prediction, written in the format `form`, is too high or too low."""
+    return f"{said:{form}} is too {'high' if said > right else 'low'}"
+
+
 def returned(name: str, value: T | None) -> T:
     """Return what the function `name` returned.
 

@@ -133,7 +133,9 @@ def where(name: str) -> None:
 
 @main.command()
 @click.argument("name")
-@click.option("--seed", default=0, help="Which numbers are drawn (default 0).")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, help="Which numbers are drawn (default 0)."
+)
 @click.option(
     "--count", type=click.IntRange(1, 200), default=1, help="So many sheets, each with its seed."
 )

@@ -101,3 +101,10 @@ def test_a_link_opens_the_row_that_the_filter_hid(book: Path, reader: Reader) ->
     page.locator("svg a[href='#transformer']").first.click()
     page.wait_for_function("document.querySelector('#transformer').open")
     assert page.locator("#transformer").is_visible()
+
+
+def test_an_address_that_names_no_row_opens_none(book: Path, reader: Reader) -> None:
+    page = reader.open(f"{reader.online(book)}atlas.html#%")
+    assert page.locator(".atlas-rows details").count()
+    assert not page.locator(".atlas-rows details[open]").count()
+    assert not reader.complaints

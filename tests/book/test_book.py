@@ -316,6 +316,38 @@ def test_no_style_script_or_page_names_another_host_to_load(book: Path) -> None:
     assert list(book.rglob("STIXTwoMath-Regular.woff")), "the formulas' font is in the book"
 
 
+def test_every_page_forbids_its_browser_what_is_of_another_host(book: Path) -> None:
+    """First of all in its head, so that it holds for everything that the page loads."""
+    for path in book.rglob("*.html"):
+        text = path.read_text("utf-8")
+        if "<head" in text:  # and no piece for the theme's templates
+            first = BeautifulSoup(text, "html.parser").head.find()  # type: ignore[union-attr]
+            assert first["http-equiv"] == "Content-Security-Policy", path  # type: ignore[index]
+            words = str(first["content"]).replace(";", " ").split()  # type: ignore[index]
+            assert not [word for word in words if "*" in word or "http" in word or "." in word]
+            assert {"default-src", "'self'", "object-src", "base-uri"} <= set(words)
+
+
+def test_what_is_of_another_host_is_refused(site: Path, reader: Reader) -> None:
+    page = reader.open(f"{reader.online(site)}chapters/01_demo/01_softmax.html")
+    assert not reader.complaints
+    page.evaluate(
+        "document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.2/x.png'}))"
+    )
+    page.evaluate("fetch('http://127.0.0.2/x').catch(() => 0)")
+    told = [line for line in reader.complaints if "Content Security Policy" in line]
+    assert [line for line in told if "x.png" in line]
+    assert [line for line in told if "127.0.0.2/x'" in line]
+
+
+def test_an_address_that_names_no_place_breaks_nothing(site: Path, reader: Reader) -> None:
+    page = reader.open(f"{reader.online(site)}chapters/01_demo/01_softmax.html#%")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.aside").count()
+    assert not page.locator("details.aside:not([open])").count()
+    assert not reader.complaints
+
+
 def test_each_paper_that_further_reading_names_is_in_the_bibliography(book: Path) -> None:
     """Titles are set in italics after a year; documentation has no year and no entry."""
     missing = []

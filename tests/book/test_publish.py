@@ -70,8 +70,32 @@ def test_nothing_is_published_before_the_checks_have_passed() -> None:
     assert [publish["jobs"][name]["uses"] for name in called] == ["./.github/workflows/tests.yml"]
     assert "workflow_call" in tests[True]
     for name, job in publish["jobs"].items():
-        assert name in called or called == [job.get("needs")], f"{name} waits for no check"
+        behind = [job.get("needs")] if name == "build" else ["build"]
+        assert name in called or behind == [job["needs"]], f"{name} waits for no check"
         assert "if" not in job, f"{name} may run where a check failed"
+
+
+def test_what_may_write_installs_nothing_and_what_installs_may_not_write() -> None:
+    jobs = {
+        f"{path.stem} {name}": job
+        for path in WORKFLOWS
+        for name, job in yaml.safe_load(path.read_text("utf-8"))["jobs"].items()
+        if "steps" in job
+    }
+    for name, job in jobs.items():
+        runs = [line.split()[0] for s in job["steps"] for line in s.get("run", "").splitlines()]
+        checkouts = [s for s in job["steps"] if "actions/checkout" in s.get("uses", "")]
+        if "write" in str(job.get("permissions")):
+            assert {*runs} <= {"git"}, f"{name} runs what it installed, with rights"
+        else:
+            for step in checkouts:
+                assert step["with"]["persist-credentials"] is False, f"{name} keeps a key"
+    (build,) = [job for name, job in jobs.items() if name == "publish build"]
+    installs = [s["run"] for s in build["steps"] if "pip install" in s.get("run", "")]
+    assert installs
+    assert all("pip install -c constraints.txt" in text for text in installs)
+    (apply,) = [line for line in commands(WORKFLOWS[0]) if line.startswith("git apply")]
+    assert "--include" in apply, "a patch may change notebooks, and no workflow"
 
 
 def test_both_ends_of_the_ranges_are_tried_by_the_guide_s_commands() -> None:
@@ -117,7 +141,10 @@ def test_a_workflow_names_targets_that_exist_and_versions(path: Path) -> None:
             assert (ROOT / words[0]).is_file()
     used = [step["uses"] for step in steps(path) if "uses" in step]
     assert used
-    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", name) for name in used), used
+    assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", name) for name in used), used
+    assert len(
+        re.findall(r"uses: actions/\S+  # v\d+\.\d+\.\d+\n", path.read_text("utf-8"))
+    ) == len(used)
     named = re.findall(r"(?<![\w/])(?:lib|tests|book|tools)/[\w./-]+", path.read_text("utf-8"))
     assert all((ROOT / name).exists() for name in named)
     assert "https://" not in path.read_text("utf-8"), "a host has its place in ADDRESS"
@@ -126,7 +153,7 @@ def test_a_workflow_names_targets_that_exist_and_versions(path: Path) -> None:
     more = [
         name for name, job in workflow["jobs"].items() if "write" in str(job.get("permissions"))
     ]
-    assert more == (["book"] if path.stem == "publish" else [])
+    assert more == (["site", "notebooks"] if path.stem == "publish" else [])
 
 
 def test_the_guide_names_settings_and_files_that_exist() -> None:

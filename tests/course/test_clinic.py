@@ -14,14 +14,13 @@ from deepdive.course.clinic import (
     BROKEN,
     HEALTHY,
     PATIENTS,
-    WORD,
     Patient,
     admit,
     healthy,
     operate,
-    texts,
     unproven,
 )
+from deepdive.course.specimens.decoder import WORD, texts
 from deepdive.layers import LayerNorm
 from deepdive.masks import Causal
 from deepdive.positions import SinusoidalPosition

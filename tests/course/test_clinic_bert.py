@@ -10,20 +10,8 @@ from torch.nn.functional import cross_entropy
 from wards import Wards
 
 from deepdive.course.clinic import encoder
-from deepdive.course.clinic.encoder import (
-    BROKEN,
-    CLS,
-    HEALTHY,
-    MASK,
-    PAD,
-    SEP,
-    admit,
-    gaps,
-    healthy,
-    operate,
-    texts,
-    unproven,
-)
+from deepdive.course.clinic.encoder import BROKEN, HEALTHY, admit, healthy, operate, unproven
+from deepdive.course.specimens.encoder import CLS, MASK, PAD, SEP, gaps, texts
 
 
 class TestWards(Wards):

@@ -9,15 +9,8 @@ import torch
 from wards import Wards
 
 from deepdive.course.clinic import explanations
-from deepdive.course.clinic.explanations import (
-    BLANK,
-    BROKEN,
-    HEALTHY,
-    admit,
-    healthy,
-    operate,
-    unproven,
-)
+from deepdive.course.clinic.explanations import BROKEN, HEALTHY, admit, healthy, operate, unproven
+from deepdive.course.specimens.explanations import BLANK
 from deepdive.explain.games.perturbation import occlusion
 from deepdive.explain.rollout import rollout
 from deepdive.inspect import record

@@ -21,15 +21,14 @@ from deepdive.course.clinic.multilingual import (
     MASK,
     PAD,
     SIZES,
-    WORDS,
     admit,
     gaps_of,
     healthy,
     operate,
-    pairs,
     unproven,
 )
 from deepdive.course.exercises import is_check, parts, source, tags
+from deepdive.course.specimens.multilingual import WORDS, pairs
 from deepdive.data import mixture
 from deepdive.training.objectives import additive_margin, join_translations
 

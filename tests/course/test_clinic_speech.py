@@ -14,13 +14,12 @@ from deepdive.course.clinic.speech import (
     FRAME,
     HEALTHY,
     STEP,
-    SYMBOLS,
     admit,
     healthy,
     operate,
-    sounds,
     unproven,
 )
+from deepdive.course.specimens.speech import SYMBOLS, sounds
 
 
 def beyond(look: Any) -> torch.Tensor:

@@ -8,17 +8,8 @@ import torch
 from wards import Wards
 
 from deepdive.course.clinic import text
-from deepdive.course.clinic.text import (
-    BROKEN,
-    HEALTHY,
-    LETTERS,
-    WORDS,
-    admit,
-    healthy,
-    operate,
-    texts,
-    unproven,
-)
+from deepdive.course.clinic.text import BROKEN, HEALTHY, admit, healthy, operate, unproven
+from deepdive.course.specimens.text import LETTERS, WORDS, texts
 
 
 def apart(look: Any) -> torch.Tensor:

@@ -15,13 +15,12 @@ from deepdive.course.clinic.pictures import (
     MEAN,
     SPREAD,
     admit,
-    gaps,
     healthy,
     meets,
     operate,
-    pictures,
     unproven,
 )
+from deepdive.course.specimens.pictures import gaps, pictures
 from deepdive.layers.patches import Patches, cut
 from deepdive.layers.windows import folded, sides
 

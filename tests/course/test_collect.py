@@ -6,9 +6,11 @@ import json
 import os
 import re
 import stat
+import unicodedata
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
 from classroom import CHAPTER, FULL, call, put
 from click.testing import CliRunner
@@ -312,3 +314,32 @@ def test_a_roster_that_would_mislead_is_refused(tmp_path: Path, text: str, words
 def test_a_roster_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("\ufeffid;last_name;points\nann;Full;3\n;;\n", "utf-8")
     assert roster.read(tmp_path / "roster.csv") == [Student("ann", last_name="Full")]
+
+
+def packed_by_a_mac(path: Path, names: list[str]) -> None:
+    """A zip with names in UTF-8, without the flag that says so, as Finder and ditto write it."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, nbformat.writes(nbformat.v4.new_notebook()))
+    data = bytearray(path.read_bytes())
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(mark)
+        while at >= 0:
+            data[at + place + 1] &= ~0x08
+            at = data.find(mark, at + 4)
+    path.write_bytes(data)
+
+
+def test_a_name_with_accents_that_a_mac_packed_finds_its_student(tmp_path: Path) -> None:
+    names = ["Zoë Müller/exercises.ipynb", unicodedata.normalize("NFD", "José/exercises.ipynb")]
+    packed_by_a_mac(tmp_path / "mac.zip", names)
+    with zipfile.ZipFile(tmp_path / "mac.zip") as archive:
+        assert "Zoë Müller/exercises.ipynb" not in archive.namelist(), "read as cp437"
+    found, refused = download.notebooks(tmp_path / "mac.zip", lambda path: (path.parts[0], ""))
+    assert [*found] == [name.split("/")[0] for name in names]
+    assert not refused
+    with zipfile.ZipFile(tmp_path / "dos.zip", "w") as archive:  # true cp437 stays what it is
+        archive.writestr(zipfile.ZipInfo("ann/exercises.ipynb"), "{}")
+    assert [*download.notebooks(tmp_path / "dos.zip", lambda path: (path.parts[0], ""))[0]] == [
+        "ann"
+    ]

@@ -112,12 +112,30 @@ def test_feedback_shows_messages_and_nothing_hidden(course: Course) -> None:
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))
     assert "twice 3 is 6, yours is 9: have you squared" in text
     assert "Score: 1.0 / 8.0" in text
+    assert "1. Twice: check twice-check (Score: 0.0 / 2.0)" in text
+    assert "3. Why: answer why" in text
+    assert "Test cell (" not in text
     assert "<math" in page
     assert "<small>of the course</small>" in page
     for secret in ("-83", "hidden word", "the solution of", "model answer", "rubric"):
         assert secret not in text
     assert "<script" not in page
     assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
+
+
+def test_a_page_of_a_refused_file_says_why_once_and_shows_no_form(course: Course) -> None:
+    hand_in(course, "ann", answers(course))
+    course.submission("ann", CHAPTER).write_text("this is not one")
+    mark_all(course)
+    assert "1 pages" in call("feedback", "course", "1").output
+    text = re.sub(
+        r"\s+", " ", re.sub(r"<[^>]*>", "", page_of(course, "ann").partition("</head>")[2])
+    )
+    assert text.count("Not graded.") == 1
+    assert text.count("not a notebook") == 1
+    assert "Score: 0.0 / 8.0" in text
+    assert "Write $2 x$" not in text
+    assert "return x" not in text
 
 
 @fault(

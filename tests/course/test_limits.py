@@ -98,6 +98,43 @@ def test_the_time_of_all_children_is_one_submission_s(full: Any) -> None:
 
 
 @fault(
+    "A submission whose children the meter never sees",
+    made="it ignores SIGCHLD, so the kernel forgets the time of its short-lived children",
+    happens="the call is refused",
+    kept="the limits on processor time",
+)
+def test_nobody_ignores_the_end_of_a_child(full: Any) -> None:
+    answer = """
+    import signal
+    assert signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # others are its own matter
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    """
+    assert "Operation not permitted" in graded(full, answer)[1]
+
+
+@fault(
+    "A submission that computes in children of a hundredth of a second",
+    made="one after another, each waited for",
+    happens="their time is added up: stopped after the seconds that one may take",
+    kept="the others' share of the machine",
+)
+def test_the_time_of_short_lived_children_counts(full: Any) -> None:
+    answer = """
+    import os, time
+    while True:
+        if os.fork() == 0:
+            while time.process_time() < 0.01:
+                pass
+            os._exit(0)
+        os.wait()
+    """
+    given, said = graded(full, answer, PATIENT)
+    assert "it ran longer than 1 s" in said
+    assert not given.crowded
+
+
+@fault(
     "A submission that wants a share of the processor for each of its children",
     made="a child calls setsid, so that the scheduler gives it the share of a whole submission",
     happens="the call is refused",

@@ -513,6 +513,7 @@ def test_who_answers_right_reads_nothing_and_who_does_not_is_told_where() -> Non
 def test_a_page_can_be_asked_about_by_its_number_or_name(page: str) -> None:
     items = [item for item in BANKS["bank"].items if item.page == "02_attention"]
     done = run("ask", page, "--count", "99", answers="a\n" * len(items))
+    assert f"There are {len(items)} questions; all are asked." in done.output
     assert f"of {len(items)} right." in done.output
 
 

@@ -235,6 +235,12 @@ def test_an_unknown_sheet_is_answered_with_a_near_one(tmp_path: Path) -> None:
         document()
 
 
+def test_a_seed_below_zero_is_refused() -> None:
+    result = CliRunner().invoke(cli.main, ["sheet", "softmax", "--seed", "-5"])
+    assert result.exit_code == 2
+    assert "-5" in result.output
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(cli.main, ["sheet", "softmax", "--out", f"{tmp_path}/file/a.html"])

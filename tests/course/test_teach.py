@@ -68,9 +68,26 @@ def test_every_command_that_the_guide_names_exists(root: Path) -> None:
 def test_the_guide_names_every_flag(root: Path) -> None:
     text = (root / "book" / "teach.md").read_text(encoding="utf-8")
     every = marking.Result(
-        "s", "", "", True, "why", True, ["a"], ["b"], ["c"], 0, 0, 0, True, ["d"]
+        "s",
+        "",
+        "",
+        True,
+        "why",
+        True,
+        ["a"],
+        ["b"],
+        ["c"],
+        0,
+        0,
+        0,
+        True,
+        ["d"],
+        ["e"],
+        ["f"],
+        ["g"],
     )
     flags = {"late", "trusted", "refused", "repaired", "missing", "double", "unclear", "crowded"}
+    flags |= {"tampered", "stopped", "library"}
     assert set(every.flags) == flags
     for flag in every.flags:
         assert f"| `{flag}` |" in text

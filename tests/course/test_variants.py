@@ -18,7 +18,7 @@ from checkout import ROOT
 from deepdive.course.assignment.forms import released, solved
 from deepdive.course.assignment.overlay import overlay
 from deepdive.course.assignment.rubrics import rubrics
-from deepdive.course.assignment.variants import personal, standard
+from deepdive.course.assignment.variants import CODE, personal, standard
 from deepdive.course.exercises import (
     HIDDEN,
     SOLUTION,
@@ -395,6 +395,18 @@ def test_every_released_variant_fails_and_gives_nothing_away(path: Path) -> None
                 assert run(cell, names) is not None, f"{cell.id} passes without a solution"
             elif cell.cell_type == "code":
                 run(cell, names)
+
+
+@each_chapter
+def test_no_sentence_of_a_form_has_the_name_of_a_function(path: Path) -> None:
+    """A new name stands in code; a heading `Look across` stays one (math and links aside)."""
+    set_apart = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|\]\([^)]*\)|<[^>]*>", re.DOTALL)
+    for student in STUDENTS:
+        for cell in own(path, student).cells:
+            if cell.cell_type == "markdown":
+                text = set_apart.sub("", CODE.sub("", cell.source))
+                names = set(re.findall(r"\b[a-z]+_\w+", text)) - {"d_model", "d_head"}
+                assert not names, f"{student}, {cell.id}: {names}"
 
 
 @each_chapter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,13 @@ class Measure:
     def __init__(self, dies_at: int = 0) -> None:
         self.calls: list[dict[str, Any]] = []
         self.dies_at = dies_at
+        self.meanwhile: Callable[[int, int], None] = lambda depth, warmup: None
 
     def __call__(self, depth: int, warmup: int) -> dict[str, Any]:
         self.calls.append({"depth": depth, "warmup": warmup})
         if len(self.calls) == self.dies_at:
             raise KeyboardInterrupt
+        self.meanwhile(depth, warmup)
         return {"loss": depth + warmup / 10}
 
 
@@ -55,7 +58,9 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     assert second.calls == POINTS[2:]
     assert [row["loss"] for row in rows] == [2.0, 2.9, 4.0, 4.9]
     document = json.loads(path.read_text())
-    assert document["rows"] == rows
+    assert [
+        {k: v for k, v in row.items() if k != "measured_by"} for row in document["rows"]
+    ] == rows
     assert {"data", "cores", "threads", "seconds", "commits"} <= set(document)
     assert [child.name for child in path.parent.iterdir()] == ["a.json"]
 
@@ -132,14 +137,15 @@ def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     other = [{"depth": depth, "warmup": 1} for depth in range(6)]
 
-    def beside(depth: int, warmup: int) -> dict[str, Any]:
+    def meanwhile(depth: int, warmup: int) -> None:
         """While this point is measured, another process sweeps over points of its own."""
         if depth == 2 and not warmup:
             child = forked(lambda: sweep(Measure(), [*other, POINTS[1]], path))
             assert os.waitpid(child, 0)[1] == 0
-        return Measure()(depth, warmup)
 
-    rows = sweep(beside, POINTS, path)
+    measure = Measure()
+    measure.meanwhile = meanwhile
+    rows = sweep(measure, POINTS, path)
     assert [row["loss"] for row in rows] == [2.0, 2.9, 4.0, 4.9]
     kept_rows = json.loads(path.read_text())["rows"]
     assert len(kept_rows) == len(other) + len(POINTS)
@@ -221,9 +227,18 @@ def test_what_is_not_measured_for_want_of_minutes_is_said(
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     point = {"depth": np.int64(2), "warmup": 0}
-    rows = sweep(lambda depth, warmup: {"loss": np.float32(0.5)}, [point], path)
-    assert rows == json.loads(path.read_text())["rows"]
-    assert sweep(Measure(dies_at=1), [point], path) == rows
+    calls = []
+
+    def measure(depth: int, warmup: int) -> dict[str, Any]:
+        calls.append(depth)
+        return {"loss": np.float32(0.5)}
+
+    rows = sweep(measure, [point], path)
+    (kept_row,) = json.loads(path.read_text())["rows"]
+    kept_row.pop("measured_by")
+    assert rows == [kept_row]
+    assert sweep(measure, [point], path) == rows
+    assert calls == [2]
 
 
 @fault(
@@ -245,3 +260,47 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         sweep(measure, POINTS, path)
     assert path.read_bytes() == before
     assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_changed_measurement_does_not_take_rows_of_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kept.json"
+    points = [{"n": 1}, {"n": 2}]
+    assert [row["y"] for row in sweep(lambda n: {"y": n}, points, path)] == [1, 2]
+    assert [row["y"] for row in sweep(lambda n: {"y": n}, points, path)] == [1, 2]
+    assert capsys.readouterr().out == ""
+    with pytest.raises(ValueError, match=r"row of \{'n': 1\} that other code measured"):
+        sweep(lambda n: {"y": 100 * n}, [*points, {"n": 3}], path)
+    assert [row["n"] for row in json.loads(path.read_text())["rows"]] == [1, 2]
+    assert [row["y"] for row in sweep(lambda n: {"y": 100 * n}, [{"n": 3}], path)] == [300]
+
+
+def test_rows_without_a_code_are_taken_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kept.json"
+    sweep(lambda n: {"y": n}, [{"n": 1}, {"n": 2}], path)
+    document = json.loads(path.read_text())
+    del document["rows"][0]["measured_by"]  # as the files of before
+    document["rows"][1]["measured_by"] = "<lambda> 0123456789ab, Python 3.99"
+    path.write_text(json.dumps(document))
+    rows = sweep(lambda n: {"y": -n}, [{"n": 1}, {"n": 2}], path)
+    assert [row["y"] for row in rows] == [1, 2]
+    assert not any("measured_by" in row for row in rows)
+    assert "2 of 2 rows do not say by which code they were measured" in capsys.readouterr().out
+
+
+def test_true_is_not_one(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    rows = sweep(lambda n: {"kind": type(n).__name__}, [{"n": 1}, {"n": True}], path)
+    assert [row["kind"] for row in rows] == ["int", "bool"]
+    again = sweep(lambda n: {"kind": type(n).__name__}, [{"n": True}, {"n": 1.0}], path)
+    assert [row["kind"] for row in again] == ["bool", "int"]
+
+
+def test_a_file_nested_too_deep_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text('{"rows": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(ValueError, match="is damaged"):
+        sweep(lambda n: {"y": n}, [{"n": 1}], path)

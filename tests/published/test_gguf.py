@@ -340,7 +340,7 @@ def test_a_tokeniser_is_read(tmp_path: Path) -> None:
         ({"tokenizer.ggml.pre": "qwen2"}, "cut as 'qwen2'"),
         ({"tokenizer.ggml.model": None}, "type None"),
         ({"tokenizer.ggml.merges": None}, "not whole .*merges"),
-        ({"tokenizer.ggml.eos_token_id": 10}, "not whole .*IndexError"),
+        ({"tokenizer.ggml.eos_token_id": 10}, "not whole .*token id is 10, of 10"),
         ({"tokenizer.ggml.token_type": [3]}, "not whole .*shorter"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -367,3 +367,46 @@ def test_a_mutation_is_seen(name: str, tmp_path: Path) -> None:
         pytest.raises((AssertionError, ValueError, RuntimeError)),
     ):
         test_each_setting_and_each_tensor_is_read(tmp_path)
+
+
+def test_tensors_on_the_same_bytes_are_refused(tmp_path: Path) -> None:
+    """As the library that writes such files, and safetensors, do."""
+    numbers = np.arange(4, dtype="<f4").tobytes()
+    content = laid_out({}, {"a": ((4,), 0, numbers), "b": ((4,), 0, numbers)})
+    assert set(gguf.read(written(tmp_path, content)).tensors) == {"a", "b"}
+    at = content.index(b"b", 24) + 1 + 4 + 8 + 4  # behind name, number of sides, side, and kind
+    folded = content[:at] + bytes(8) + content[at + 8 :]
+    with pytest.raises(ValueError, match="has a and b on the same bytes"):
+        gguf.read(written(tmp_path, folded))
+
+
+def test_shapes_are_compared_before_anything_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = model_file(tmp_path, tiny(), **{"llama.feed_forward_length": 999})
+    unpacked: list[str] = []
+    monkeypatch.setattr(gguf.Gguf, "tensor", lambda self, name: unpacked.append(name))
+    with pytest.raises(ValueError, match="999"):
+        model_of(file)
+    assert not unpacked
+
+
+@pytest.mark.parametrize("number", [-3, True, 4_000_000_000])
+def test_a_token_id_that_is_none_is_refused(number: Any, tmp_path: Path) -> None:
+    file = gguf.Gguf(
+        tmp_path / "a.gguf",
+        3,
+        {
+            "tokenizer.ggml.model": "gpt2",
+            "tokenizer.ggml.pre": "gpt-2",
+            "tokenizer.ggml.tokens": ["a", "b", "<s>"],
+            "tokenizer.ggml.token_type": [1, 1, 3],
+            "tokenizer.ggml.merges": [],
+            "tokenizer.ggml.eos_token_id": 2,
+            "tokenizer.ggml.bos_token_id": number,
+        },
+        {},
+        np.zeros(1, np.uint8),
+    )
+    with pytest.raises(ValueError, match=rf"not whole .*a token id is {number}"):
+        tokenizer_of(file)

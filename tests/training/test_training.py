@@ -1,5 +1,6 @@
 """`fit`, schedules, the average, seeds, weights on disk: what they compute and refuse."""
 
+import hashlib
 import inspect
 import json
 import math
@@ -537,3 +538,21 @@ def test_a_torn_checkpoint_is_named_and_the_one_before_used(tmp_path, part, dama
     (store.paths()[1] / "state.json").unlink()
     with pytest.raises(ValueError, match="no whole"), pytest.warns(UserWarning, match="cannot"):
         store.newest()
+
+
+@pytest.mark.parametrize("how", ["nested", "list"])
+def test_a_checkpoint_that_is_no_checkpoint_costs_the_newest_alone(tmp_path, how):
+    store = Checkpoints(tmp_path)
+    for step in (1, 2):
+        store.write({"x": torch.full((9,), float(step))}, {"step": step})
+    file = store.paths()[0] / "state.json"
+    if how == "nested":
+        file.write_text('{"body": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    else:  # its own sha256 agrees
+        sealed = json.loads(file.read_text()) | {"body": []}
+        sealed["body_sha256"] = hashlib.sha256(b"[]").hexdigest()
+        file.write_text(json.dumps(sealed, sort_keys=True))
+    with pytest.warns(UserWarning, match="checkpoint-000002 cannot be used"):
+        found = store.newest()
+    assert found is not None
+    assert found[1]["step"] == 1

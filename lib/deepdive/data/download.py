@@ -7,6 +7,7 @@ the server ignores ranges or the file has changed. Only a file that passes `chec
 
 import json
 import os
+import re
 import socket
 import time
 from base64 import b64encode
@@ -24,9 +25,11 @@ from deepdive.data.errors import DataRefused, DataUnavailable
 class Policy:
     """How patient a download is. `tries`: attempts in a row that bring less than `progress`
     bytes; before attempt k the wait is min(wait * 2**k, longest_wait) seconds; `timeout`: the
-    longest silence; `limit`: the largest file where no size is registered."""
+    longest silence, and for how long fewer than `slowest` bytes a second may come; `limit`: the
+    largest file where no size is registered."""
 
     timeout: float = 20.0
+    slowest: float = 64.0
     tries: int = 5
     wait: float = 0.5
     longest_wait: float = 8.0
@@ -111,7 +114,7 @@ class _Part:
         try:
             note = json.loads(self.note.read_text(encoding="utf-8"))
             return note if note["address"] == address and "validator" in note else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
             return None
 
     def begin(self, address: str, validator: str | None) -> None:
@@ -167,7 +170,7 @@ def _once(request: _Request, part: _Part, bar: Any, policy: Policy) -> None:
         if note["validator"] is not None:
             headers["If-Range"] = note["validator"]
     with _open(request, headers, part, policy.timeout) as response:
-        _receive(request, response, part, have, bar)
+        _receive(request, response, part, have, bar, policy)
 
 
 def _open(request: _Request, headers: dict[str, str], part: _Part, timeout: float) -> HTTPResponse:
@@ -185,17 +188,26 @@ def _open(request: _Request, headers: dict[str, str], part: _Part, timeout: floa
         if error.code == 416:  # the file is shorter than what we have of it
             part.forget()
         if error.code in _FINAL:
-            raise DataUnavailable(f"{address}: the server says {error}") from error
-        raise _Drop(f"the server says {error}") from error
+            raise DataUnavailable(f"{address}: the server says {_said(error)}") from error
+        raise _Drop(f"the server says {_said(error)}") from error
     except URLError as error:
         if isinstance(error.reason, socket.gaierror):  # no network: waiting does not help
-            raise DataUnavailable(f"{address}: no connection ({error.reason})") from error
-        raise _Drop(f"no connection ({error.reason})") from error
+            raise DataUnavailable(f"{address}: no connection ({_said(error)})") from error
+        raise _Drop(f"no connection ({_said(error)})") from error
+    except ValueError as error:  # an address, or one that it leads to, is none
+        raise DataUnavailable(f"{address}: leads to what is no address ({_said(error)})") from error
     except (OSError, HTTPException) as error:
         raise _broken(error) from error
 
 
-def _receive(request: _Request, response: HTTPResponse, part: _Part, have: int, bar: Any) -> None:
+def _said(error: Exception) -> str:
+    """What an error says, as one line of plain characters: a server may have written it."""
+    return re.sub(r"[^\x20-\x7e\xa1-\xac\xae-\u024f]", "?", str(error))[:200]
+
+
+def _receive(
+    request: _Request, response: HTTPResponse, part: _Part, have: int, bar: Any, policy: Policy
+) -> None:
     """Write the body behind the `have` bytes already there, or anew where it is not their rest."""
     validator = _validator(response)
     first, total = _range(response)
@@ -210,6 +222,7 @@ def _receive(request: _Request, response: HTTPResponse, part: _Part, have: int, 
     if bar is not None:
         bar.total, bar.n = total or bar.total, have
         bar.refresh()
+    began, since = time.monotonic(), have
     with part.path.open("ab") as file:
         while have <= request.limit and (piece := _read(response)):
             file.write(piece)
@@ -217,6 +230,10 @@ def _receive(request: _Request, response: HTTPResponse, part: _Part, have: int, 
             have += len(piece)
             if bar is not None:
                 bar.update(len(piece))
+            if (waited := time.monotonic() - began) > policy.timeout:
+                if have - since < policy.slowest * waited:
+                    raise _Drop(f"only {have - since:,} bytes came in {waited:.0f} s")
+                began, since = time.monotonic(), have
     if total is not None and have < min(total, request.limit):
         raise _Drop(f"the connection ended after {have:,} of {total:,} bytes")
 
@@ -230,7 +247,7 @@ def _read(response: HTTPResponse) -> bytes:
 
 
 def _broken(error: Exception) -> _Drop:
-    return _Drop(f"the connection broke ({type(error).__name__}: {error})")
+    return _Drop(f"the connection broke ({type(error).__name__}: {_said(error)})")
 
 
 def _validator(response: HTTPResponse) -> str | None:
@@ -246,12 +263,14 @@ def _range(response: HTTPResponse) -> tuple[int, int | None]:
     if response.status == 206:
         content_range = response.headers.get("Content-Range", "").removeprefix("bytes ")
         span, _, total = content_range.partition("/")
-        first = span.partition("-")[0]
-        if first.isdigit():
-            return int(first), int(total) if total.isdigit() else None
-        return -1, None
-    length = response.headers.get("Content-Length", "")
-    return 0, int(length) if length.isdigit() else None
+        first = _number(span.partition("-")[0])
+        return (-1, None) if first is None else (first, _number(total))
+    return 0, _number(response.headers.get("Content-Length", ""))
+
+
+def _number(text: str) -> int | None:
+    """A number of bytes; None for what is none, such as a superscript or thousands of digits."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
 def _bar(name: str, size: int | None) -> Any:

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,10 +27,12 @@ from deepdive.data import opened, registry
 from deepdive.locks import held
 from deepdive.page.profile import profile, workdir
 from deepdive.training import Keep
+from deepdive.training.fingerprint import code_of
 from deepdive.training.resume import plain_number
 from deepdive.training.settings import check_positive
 
 Point = Mapping[str, Any]
+_CODE = "measured_by"  # of a row: which code
 
 
 def kept(chapter: str, name: str) -> Path | None:
@@ -51,7 +54,13 @@ def _words(path: Path) -> list[str]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return re.findall(r"\w+", str(document["data"]))
-    except (OSError, ValueError, KeyError, TypeError):  # not there yet; `sweep` names what is wrong
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+        KeyError,
+        TypeError,
+    ):  # not there yet; `sweep` names what is wrong
         return []
 
 
@@ -78,6 +87,7 @@ def sweep(
     With `path`, each row is written to that file as soon as it is measured, and a point whose row
     stands there is not measured again: a sweep that was killed goes on where it was. The file
     holds `rows`, and where they come from: `commits`, `data`, `cores`, `threads`, `seconds` in all.
+    Each row there has `measured_by`, a hash of the code of `measure`; rows returned have none.
     Points and results are plain JSON values. Rows of points that are not asked for are kept, and so
     are those that another sweep on the same file writes meanwhile.
 
@@ -85,7 +95,9 @@ def sweep(
     is begun, and those that are missing are left out of what is returned; how many is printed.
 
     Raises ValueError when a result has a key of its point, and with `path` when one is not finite,
-    or the file is not one of a sweep, is damaged, or has rows of other data.
+    or the file is not one of a sweep, is damaged, or has rows of other data, or of a point that is
+    asked for a row that other code measured. Rows of before there were hashes, or of another
+    version of Python, whose hashes differ, are taken; how many is printed.
     """
     from tqdm import tqdm
 
@@ -93,6 +105,7 @@ def sweep(
     asked = [dict(p) if path is None else _plain("point", p) for p in points]
     _read(path, data)
     found: list[dict[str, Any]] = []
+    unknown, code = 0, _code(measure)
     for point in tqdm(asked, desc="sweep", leave=False, delay=3):
         row = _row_of(point, _read(path, data))
         if row is None:
@@ -103,8 +116,12 @@ def sweep(
                     pass
             row = _measured(measure, point)
             if path is not None:
-                row = _kept(path, point, row, data)
-        found.append(row)
+                row = _kept(path, point, {**row, _CODE: code}, data)
+        elif not _of_this_code(row, code, point, path):
+            unknown += 1
+        found.append({key: value for key, value in row.items() if key != _CODE})
+    if unknown:
+        print(f"{unknown} of {len(asked)} rows do not say by which code they were measured")
     if left := len(asked) - len(found):
         print(f"{left} of {len(asked)} points not measured: {minutes} minutes are spent, raise it")
     return found
@@ -119,7 +136,32 @@ def _measured(measure: Callable[..., Mapping[str, Any]], point: Point) -> dict[s
 
 
 def _row_of(point: Point, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    return next((row for row in document["rows"] if dict(point).items() <= row.items()), None)
+    def same(row: Mapping[str, Any]) -> bool:
+        if not dict(point).items() <= row.items():
+            return False
+        # By `==` alone True is 1.
+        return all(isinstance(point[key], bool) == isinstance(row[key], bool) for key in point)
+
+    return next((row for row in document["rows"] if same(row)), None)
+
+
+def _code(measure: Callable[..., Any]) -> str:
+    """A hash of what a measurement does, and the version of Python whose code it is of."""
+    return f"{code_of(measure)}, Python {sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _of_this_code(row: Mapping[str, Any], code: str, point: Point, path: Path | None) -> bool:
+    """Whether a row says that this code measured it. Raises ValueError where other code did."""
+    theirs = str(row.get(_CODE, ""))
+    if theirs.rpartition(", ")[2] != code.rpartition(", ")[2]:
+        return False
+    if theirs != code:
+        raise ValueError(
+            f"path: {path} has a row of {dict(point)} that other code measured ({theirs}; now "
+            f"{code}): take it out or give another path; if the change moves no number, take its "
+            f"{_CODE!r} out"
+        )
+    return True
 
 
 def _kept(path: Path, point: Point, row: dict[str, Any], data: str) -> dict[str, Any]:
@@ -178,7 +220,7 @@ def _read(path: Path | None, data: str) -> dict[str, Any]:
         return {"rows": []}
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # not JSON, or not UTF-8
+    except (ValueError, RecursionError) as error:  # not JSON, or not UTF-8, or nested too deep
         raise ValueError(
             f"path: {path} is damaged ({error}): restore it (git checkout), or move it away"
         ) from error

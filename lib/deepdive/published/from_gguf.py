@@ -10,6 +10,7 @@ rows of W_q and W_k lie as they do here, those that are turned together side by 
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from deepdive.models.text import llama
@@ -99,9 +100,11 @@ def model_of(file: Gguf) -> Llama:
     """
     if "general.architecture" not in file.metadata:
         raise ValueError(f"file: {file.path} does not say of which architecture it is")
+    shapes = {n: torch.empty(p.shape, device="meta") for n, p in file.tensors.items()}
+    config = LLAMA.fit(LLAMA.config(file.metadata), shapes)
+    made: Any = plan(LLAMA, config, shapes)  # before anything is unpacked
     tensors = {name: file.tensor(name) for name in file.tensors}
-    config = LLAMA.fit(LLAMA.config(file.metadata), tensors)
-    model: Any = plan(LLAMA, config, tensors).to_empty(device="cpu")
+    model = made.to_empty(device="cpu")
     adopt(model, tensors, [LLAMA.table(config=config)])
     return model.eval()
 
@@ -125,7 +128,10 @@ def tokenizer_of(file: Gguf) -> ByteBPETokenizer:
     try:
         vocab, merges, types = (told[part] for part in ("tokens", "merges", "token_type"))
         keys = ("padding", "bos", "eos", "unknown")
-        named = [vocab[told.get(f"{key}_token_id", told["eos_token_id"])] for key in keys]
+        ids = [told.get(f"{key}_token_id", told["eos_token_id"]) for key in keys]
+        if wrong := [i for i in ids if type(i) is not int or not 0 <= i < len(vocab)]:
+            raise ValueError(f"a token id is {wrong[0]!r}, of {len(vocab):,} tokens")
+        named = [vocab[i] for i in ids]
         control = [piece for piece, kind in zip(vocab, types, strict=True) if kind == CONTROL]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(

@@ -21,6 +21,7 @@ Source: ggml's docs/gguf.md, versions 2 and 3.
 
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,7 @@ def read(path: str | Path) -> Gguf:
     for name, place in tensors.items():
         if place.kind in KINDS:
             _check(path, name, place, len(content))
+    _apart(path, tensors)
     return Gguf(path, version, metadata, tensors, content)
 
 
@@ -220,6 +222,22 @@ def _kind(path: Path, name: str, place: Place) -> Kind:
     return KINDS[place.kind]
 
 
+def _end(place: Place) -> int:
+    """The byte behind a tensor of a kind that is read here."""
+    kind = KINDS[place.kind]
+    return place.start + prod(place.shape) // kind.block * kind.size
+
+
+def _apart(path: Path, tensors: dict[str, Place]) -> None:
+    """Raise ValueError where two tensors share bytes: a small file would unpack to many models."""
+    known = [(p.start, _end(p), name) for name, p in tensors.items() if p.kind in KINDS]
+    for (_, end, one), (start, _, other) in pairwise(sorted(known)):
+        if start < end:
+            raise ValueError(
+                f"path: {path} has {one} and {other} on the same bytes; fetch it again"
+            )
+
+
 def _check(path: Path, name: str, place: Place, size: int) -> None:
     """Raise ValueError for a tensor that ends in a block, or beyond the file."""
     kind = _kind(path, name, place)
@@ -228,7 +246,7 @@ def _check(path: Path, name: str, place: Place, size: int) -> None:
             f"path: {path} has {name} of shape {place.shape} as {kind.name}, whose blocks of "
             f"{kind.block} do not divide its rows"
         )
-    end = place.start + prod(place.shape) // kind.block * kind.size
+    end = _end(place)
     if end > size:
         raise ValueError(
             f"path: {path} is cut: {name} goes on to byte {end:,}, the file has {size:,}; fetch it "

@@ -18,6 +18,7 @@ from deepdive.locks import held
 
 Tensors = dict[str, Tensor]
 KEPT = 2  # checkpoints; the older one is used when the newer one is torn
+_TORN = (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError)
 FILES = ("state.safetensors", "state.json")  # of a checkpoint; removed in this order
 MARK = b'{"body": '  # how a state.json of ours begins: the keys are sorted
 NAME = re.compile(r"checkpoint-\d{6,}")
@@ -237,7 +238,7 @@ class Checkpoints:
         for path in self.paths():
             try:
                 return self._open(path)
-            except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            except _TORN as error:
                 reasons.append(f"{path} cannot be used: {error}")
                 warnings.warn(f"{reasons[-1]}; trying the one before", stacklevel=2)
         if reasons:
@@ -251,6 +252,10 @@ class Checkpoints:
     def _open(path: Path) -> tuple[Tensors, dict[str, Any]]:
         sealed = json.loads((path / "state.json").read_text())
         body: dict[str, Any] = sealed["body"]
+        if not isinstance(body, dict):
+            raise ValueError(
+                f"state.json has a {type(body).__name__} where it should have its body"
+            )
         if hashlib.sha256(_encode(body).encode()).hexdigest() != sealed["body_sha256"]:
             raise ValueError("state.json does not match its own sha256")
         if _digest(path / "state.safetensors") != sealed["tensors_sha256"]:

@@ -219,6 +219,8 @@ class Run(Stepper):
             self.update.ema.load_state_dict(part("ema"))
         self.best = part("best") or None
         self.batches.load_state_dict({**body["data"], **part("data")})
+        if not isinstance(body["step"], int) or body["step"] < 0:
+            raise ValueError(f"step: a checkpoint is of step {body['step']!r}, which is none")
         self.step = body["step"]
         series: dict[str, Any] = {name: x.tolist() for name, x in part("history").items()}
         self.history = History(**body["history"], **series)

@@ -156,7 +156,8 @@ def collect(course: Path, chapter: str, download: Path, replace: bool, late: boo
         "unchanged": report.same,
         "late": report.late,
     }
-    click.echo(", ".join(f"{len(who)} {word}" for word, who in counts.items() if who) or "nothing")
+    kept = f"{len(report.kept)} not replaced" if report.kept else "nothing"
+    click.echo(", ".join(f"{len(who)} {word}" for word, who in counts.items() if who) or kept)
     for text in report.notes:
         click.echo(f"  {text}")
     if report.kept:
@@ -175,12 +176,13 @@ def collect(course: Path, chapter: str, download: Path, replace: bool, late: boo
 @COURSE
 @CHAPTER
 @click.option("--jobs", default=2, type=click.IntRange(1, 64), help="Processes; default 2.")
+@click.option("--again", is_flag=True, help="Also grade again those that are flagged `crowded`.")
 @click.option(
     "--trust-submissions",
     is_flag=True,
     help="Run what students wrote without a sandbox, with your rights; marks the grade book.",
 )
-def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> None:
+def grade(course: Path, chapter: str, jobs: int, again: bool, trust_submissions: bool) -> None:
     """Grade what was collected and not graded yet.
 
     Ctrl-C stops, and the same command goes on.
@@ -194,7 +196,7 @@ def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> Non
     from deepdive.course.assignment import marking
 
     opened, name = _opened(course, chapter)
-    left = marking.outstanding(opened, name, trust=trust_submissions)
+    left = marking.outstanding(opened, name, trust=trust_submissions, again=again)
     done = len(opened.handed_in(name)) - len(left)
     click.echo(f"{len(left)} to grade, {done} graded already")
     results = marking.mark(opened, name, left, jobs=jobs, trust=trust_submissions)
@@ -202,7 +204,11 @@ def grade(course: Path, chapter: str, jobs: int, trust_submissions: bool) -> Non
     try:
         for result in tqdm(results, total=len(left), unit="submission", disable=None):
             graded.append(result)
+            if not sys.stderr.isatty():  # where no bar is drawn
+                click.echo(f"{len(graded)} of {len(left)}: {result.student}")
     except KeyboardInterrupt:
+        for result in graded:
+            click.echo(_line(result))
         there = len(left) - len(marking.outstanding(opened, name, trust=trust_submissions))
         click.echo(f"stopped: {there} of {len(left)} are graded; the same command goes on")
         sys.exit(130)
@@ -217,7 +223,7 @@ def _line(result: "Result") -> str:
     words = [f"{result.student}  {result.points:g} of {result.max_points:g}"]
     words += [f"{result.waiting:g} wait for a person"] if result.waiting else []
     words += [f"refused: {result.refused}"] if result.refused else []
-    for what in ("found", "missing", "double", "unclear"):
+    for what in ("found", "missing", "double", "unclear", "tampered", "stopped", "library"):
         names = getattr(result, what)
         label = {"found": "repaired"}.get(what, what)
         words += [f"{label}: {', '.join(names)}"] if names else []
@@ -244,6 +250,7 @@ def feedback(course: Path, chapter: str) -> None:
     from deepdive.course.assignment.limited import LimitedError
 
     opened, name = _opened(course, chapter)
+    opened.released(name)
     ids = [s for s in opened.handed_in(name) if marking.result_of(opened, s, name)]
     withheld: dict[str, list[str]] = {}
     left_out: dict[str, str] = {}
@@ -280,6 +287,7 @@ def export(course: Path, path: Path) -> None:
 
     opened = Course.open(course)
     waiting = write(opened, path)
-    click.echo(f"{path}: {len(opened.students)} students, {len(opened.chapters)} chapters")
+    counts = [(len(opened.students), "student"), (len(opened.chapters), "chapter")]
+    click.echo(f"{path}: " + ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts))
     if waiting:
         click.echo(f"{waiting} submissions still wait for a person's marks")

@@ -19,10 +19,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from deepdive.course import twins
 from deepdive.course.assignment import roster
 from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.roster import Student
-from deepdive.course.assignment.variants import personal, standard
+from deepdive.course.assignment.variants import personal, standard, stream
 
 NOTEBOOK = "exercises"
 STEPS = ("source", "release", "submitted", "autograded", "feedback")
@@ -120,6 +121,12 @@ class Course:
             known = ", ".join(self.chapters) or "none"
             raise AssignmentError(f"{chapter} is not released in {self.name}; released: {known}")
         return path
+
+    def twin(self, student: str) -> int:
+        """The seed of the patients on whom this student's measurements are tried."""
+        if self.secret is None:
+            return twins.SEEDS[0]
+        return twins.SEEDS[stream(self.secret, student, "twin")(len(twins.SEEDS))]
 
     def handed_in(self, chapter: str) -> list[str]:
         """The students whose submission of a chapter was collected, in the roster's order."""

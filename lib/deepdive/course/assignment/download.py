@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -30,6 +31,7 @@ Refusal = tuple[str, str]  # a file, and why it was not taken
 Whose = Callable[[PurePosixPath], tuple[str | None, str]]  # a path's student, or None and why
 
 _SKIPPED = re.compile(r"__MACOSX|\.ipynb_checkpoints|\.DS_Store|Thumbs\.db|\._.*")
+_UTF8 = 0x800  # the flag of a name that is UTF-8
 _ENTRY = b"PK\x01\x02"  # with this each name in a zip's table begins
 _UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error,
@@ -73,6 +75,14 @@ def notebooks(download: Path, whose: Whose) -> tuple[dict[str, list[File]], list
     else:
         raise AssignmentError(f"{download} is neither a folder nor a zip")
     return reader.files, [line for lines in reader.refused.values() for line in _short(lines)]
+
+
+def _named(info: zipfile.ZipInfo) -> str:
+    """A file's name. A Mac writes UTF-8 without the flag that says so; Python then takes cp437."""
+    if not info.flag_bits & _UTF8:
+        with suppress(UnicodeError):
+            return info.filename.encode("cp437").decode("utf-8")
+    return info.filename
 
 
 def _short(lines: list[Refusal]) -> list[Refusal]:
@@ -122,7 +132,7 @@ class _Reader:
         """Go through a zip that lies at `above`."""
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
-                name = info.filename.replace("\\", "/")
+                name = _named(info).replace("\\", "/")
                 path = above / name.lstrip("/")
                 if name.startswith("/") or ".." in path.parts:
                     self.refuse(path, "its path leads out of the zip")

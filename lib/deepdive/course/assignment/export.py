@@ -15,8 +15,8 @@ def export(course: Course, path: Path) -> int:
     Each chapter has a column for each exercise, headed with its points, then `total` and `flags`.
     Who handed in nothing has empty cells and the total 0.
     """
-    head = ["id", "last_name", "first_name", "email"]
-    rows = {s.id: [s.id, s.last_name, s.first_name, s.email] for s in course.students}
+    head = ["id", "last_name", "first_name", "email", "lms_user_id"]
+    rows = {s.id: [getattr(s, name) for name in head] for s in course.students}
     waiting = 0
     for chapter in course.chapters:
         notebook = read(course.source(chapter))

@@ -20,11 +20,14 @@ from deepdive.course.assignment.limited import limited
 from deepdive.course.assignment.plan import grade_id
 from deepdive.course.assignment.repair import writable
 from deepdive.course.assignment.sandbox import Limits
-from deepdive.course.exercises import HIDDEN, SOLUTION, tags
+from deepdive.course.exercises import HIDDEN, SOLUTION, prose, tags
 
 RENDERING = Limits(total_seconds=25, memory=1 << 30)  # of a page, which takes a second
 MOST_SHOWN = 50_000  # characters of what a student wrote: to colour more takes minutes
 WITHHELD = "Withheld: it quotes a line that students do not get. Ask your instructor."
+_INDEX = re.compile(
+    r'<a href="#([^"]+)">(Test cell|Coding free-response|Written response|Task)</a>'
+)
 _FORMULA = re.compile(r"(?<!\$)\$([^$]+)\$(?!\$)|\$\$([^$]+)\$\$")
 _POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -45,7 +48,8 @@ def feedback(course: Course, chapter: str, student: str) -> tuple[Path, list[str
     """
     import nbconvert.exporters  # noqa: F401  # here, and not again in each process
 
-    if marking.result_of(course, student, chapter) is None:
+    result = marking.result_of(course, student, chapter)
+    if result is None:
         raise AssignmentError(f"{student} has no grade in {chapter} yet: `grade` comes first")
     notebook = read(course.folder("autograded", student, chapter) / f"{NOTEBOOK}.ipynb")
     # A rubric is for who marks: it tells half of the answer.
@@ -53,6 +57,8 @@ def feedback(course: Course, chapter: str, student: str) -> tuple[Path, list[str
     source = literal(read(course.released(chapter)), course.secret, student)
     form = released(source)
     notebook, about = _with_marks(course, chapter, student, notebook)
+    if result.refused:  # nothing in it is the student's: the reason, once
+        notebook.cells = [prose("refused", f"Not graded. {result.refused}")]
     name = f"{chapter}, {student}"
     page, withheld = limited(RENDERING, rendered, notebook, about, source, form, name)
     target = course.folder("feedback", student, chapter) / f"{NOTEBOOK}.html"
@@ -189,6 +195,25 @@ def _page(notebook: Any, about: Any) -> str:
     return str(page)
 
 
+def _titles(form: Any) -> dict[str, str]:
+    """Grade id of each cell -> the heading of its exercise."""
+    titles, title = {}, ""
+    for cell in form.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            title = cell.source.split("\n")[0].removeprefix("## ")
+        if name := grade_id(cell):
+            titles[name] = title
+    return titles
+
+
+def _entry(found: re.Match[str], titles: dict[str, str]) -> str:
+    """A line of the page's index, with the exercise in place of nbgrader's word for the cell."""
+    name, kind = found.groups()
+    what = "check" if kind == "Test cell" else "answer"
+    title = html.escape(titles.get(html.unescape(name), ""), quote=False)
+    return f'<a href="#{name}">{title}: {what} <code>{name}</code></a>' if title else found[0]
+
+
 def _finished(page: str, name: str, form: Any) -> str:
     """The page under its own name, without scripts, which would come from a network.
 
@@ -198,6 +223,7 @@ def _finished(page: str, name: str, form: Any) -> str:
 
     page = re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL | re.IGNORECASE)
     page = page.replace(f"<title>{NOTEBOOK}<", f"<title>{name}<")
+    page = _INDEX.sub(lambda found: _entry(found, _titles(form)), page)
     page = page.replace(f"<h4>{NOTEBOOK} (", f"<h4>{name} (").replace("<html>", '<html lang="en">')
     head, end, body = page.partition("</head>")
     head = re.sub(r"@font-face\s*{[^}]*}", "", head)  # they would come from files beside the page

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from deepdive.course import twins
 from deepdive.course.assignment.judge import LONGEST_JOB, plain
 from deepdive.course.assignment.meter import CROWDED, LATE, Allowance
 from deepdive.course.assignment.plan import (
@@ -25,6 +26,7 @@ from deepdive.course.assignment.plan import (
     plan,
 )
 from deepdive.course.assignment.reader import read
+from deepdive.course.assignment.remote import FORGED
 from deepdive.course.assignment.sandbox import ONLY_LINUX, Limits, SandboxError
 from deepdive.course.assignment.submission import sound
 from deepdive.course.assignment.variants import standard
@@ -56,6 +58,8 @@ class Grade:
     refused: str = ""
     trusted: bool = False
     crowded: bool = False  # the clock on the wall ended something: try it again alone
+    stopped: list[str] = field(default_factory=list)  # cells that broke off: a limit, or a crash
+    forged: list[str] = field(default_factory=list)  # cells in which the worker sent no answer
 
     @property
     def points(self) -> float:
@@ -63,12 +67,17 @@ class Grade:
 
 
 def grade(
-    source: Any, submission: Any, *, limits: Limits | None = None, trust: bool = False
+    source: Any,
+    submission: Any,
+    *,
+    limits: Limits | None = None,
+    trust: bool = False,
+    twin: int = twins.SEEDS[0],
 ) -> Grade:
     """Grade a submission, a notebook or the path of one, against the full source.
 
     A source with variants is taken in its standard form; for a student's own give that of
-    `variants.personal`.
+    `variants.personal`. `twin` is the seed of a bug clinic's patients.
 
     Raises:
         SandboxError: this system cannot lock submissions in, and `trust` is false.
@@ -82,12 +91,13 @@ def grade(
         steps, absent = plan(source, notebook)
     except RefusedError as error:
         return refusal(source, error, trust=trust)
-    attempts = Attempts(steps, absent, limits, trust)
+    attempts = Attempts(steps, absent, limits, trust, twin)
     while attempts.go_on():
         pass
     verdicts = attempts.verdicts()
     cells = [_graded(cell, verdicts) for cell in source.cells if has_points(cell)]
-    return Grade(cells, "", trust, attempts.crowded)
+    ended = attempts.stopped, attempts.forged
+    return Grade(cells, "", trust, attempts.crowded, *ended)
 
 
 def refusal(source: Any, error: RefusedError, *, trust: bool) -> Grade:
@@ -100,8 +110,12 @@ def refusal(source: Any, error: RefusedError, *, trust: bool) -> Grade:
 class Attempts:
     """Judges and workers, one pair after another, until every step is done or stays out."""
 
-    def __init__(self, steps: list[Step], absent: set[int], limits: Limits, trust: bool) -> None:
-        self.steps, self.limits, self.trust = steps, limits, trust
+    def __init__(
+        self, steps: list[Step], absent: set[int], limits: Limits, trust: bool, twin: int
+    ) -> None:
+        self.steps, self.limits, self.trust, self.twin = steps, limits, trust, twin
+        self.stopped: list[str] = []
+        self.forged: list[str] = []
         self.out = {i: f"The cell {steps[i]['name']!r} is missing" for i in absent}
         self.results: dict[int, tuple[bool, str]] = {}
         self.spent = 0.0
@@ -127,12 +141,18 @@ class Attempts:
             why = f"The submission was stopped: {self.total.said(over)} in all"
             self.crowded |= over == CROWDED
             self.results = dict.fromkeys(range(len(self.steps)), (False, why)) | self.results
+            self._note(self.stopped, at)
             return False
         step = self.steps[at]
+        self._note(self.forged if why in FORGED else self.stopped, at)
         what = "This check" if step["kind"] == "check" else f"Your cell {step['name']!r}"
         self.out[at] = f"{what} was stopped: {why}"
         self.results.setdefault(at, (False, self.out[at]))
         return True
+
+    def _note(self, where: list[str], at: int) -> None:
+        if (name := str(self.steps[at]["name"])) not in where:
+            where.append(name)
 
     def attempt(self) -> tuple[int, str]:
         """Do the steps that do not stay out; return the one that broke off, and why, or -1."""
@@ -164,7 +184,8 @@ class Attempts:
         """Give a judge the steps, and note what he tells."""
         at, step = 0, self.total
         try:
-            judge.send(pack({"steps": self.steps, "out": self.out}, no_reference), step)
+            job = {"steps": self.steps, "out": self.out, "twin": self.twin}
+            judge.send(pack(job, no_reference), step)
             while True:
                 report = unpack(judge.receive(step), no_reference)
                 if "begin" in report:

@@ -10,6 +10,7 @@ import traceback
 import zlib
 from typing import Any
 
+from deepdive.course import twins
 from deepdive.course.assignment.meter import Meter
 from deepdive.course.assignment.remote import Broken, Session, Theirs
 from deepdive.course.assignment.sandbox import Limits
@@ -21,7 +22,11 @@ GRADER, READ, WRITE, METER = 3, 4, 5, 6
 LONGEST_JOB = 64 << 20
 LONGEST_MESSAGE = 2000
 UNSEEN = "A test that you do not see failed"
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # half characters too
+# Half characters too, and those that turn the direction of reading or cannot be seen.
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    r"\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 class Judge:
@@ -31,6 +36,7 @@ class Judge:
         self.steps: list[dict[str, Any]] = job["steps"]
         self.out: dict[int, str] = job["out"]  # steps that stay out, and why
         self.session, self.limits = session, limits
+        twins.SEED = job["twin"]
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.missing: dict[str, str] = {}
 
@@ -148,7 +154,7 @@ def run(limits: Limits) -> None:
             tell(begin=number)
             verdict = judge.step(number)
             if session.broken:
-                tell(why=session.broken, crowded=session.crowded)
+                tell(why=session.broken, crowded=session.crowded, forged=session.forged)
                 return
             if verdict:
                 tell(result=number, **verdict)

@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from deepdive.course.assignment import records
+from deepdive.course.assignment import library, records
 from deepdive.course.assignment.course import NOTEBOOK, Course, literal, read
 from deepdive.course.assignment.errors import AssignmentError
 from deepdive.course.assignment.forms import released
@@ -55,6 +55,9 @@ class Result:
     waiting: float = 0.0  # points that a person must still give or not
     crowded: bool = False  # the clock on the wall ended something, even when it was graded alone
     unclear: list[str] = field(default_factory=list)
+    tampered: list[str] = field(default_factory=list)  # checks, points or answers that were forged
+    stopped: list[str] = field(default_factory=list)  # cells that a limit or their own crash ended
+    library: list[str] = field(default_factory=list)  # cells that import what their check compares
 
     @property
     def flags(self) -> list[str]:
@@ -67,6 +70,9 @@ class Result:
             "missing": self.missing,
             "double": self.double,
             "unclear": self.unclear,
+            "tampered": self.tampered,
+            "stopped": self.stopped,
+            "library": self.library,
             "crowded": self.crowded,
         }
         return [word for word, answer in given.items() if answer]
@@ -80,16 +86,23 @@ def result_of(course: Course, student: str, chapter: str) -> Result | None:
     return Result(**json.loads(path.read_text("utf-8")))
 
 
-def outstanding(course: Course, chapter: str, *, trust: bool = False) -> list[str]:
-    """The students whose submission, as it is now, was not yet graded with the present source."""
+def outstanding(
+    course: Course, chapter: str, *, trust: bool = False, again: bool = False
+) -> list[str]:
+    """The students whose submission, as it is now, was not yet graded with the present source.
+
+    With `again` also those that are flagged `crowded`.
+    """
     source = digest(course.released(chapter))
     left = []
     for student in course.handed_in(chapter):
         done = result_of(course, student, chapter)
         now = digest(course.submission(student, chapter))
         same = done and (done.submission, done.source) == (now, source)
-        # A grade from the sandbox is not given again without it; one that the clock cost is.
-        if done and same and not done.crowded and (trust or not done.trusted):
+        # A grade from the sandbox is not given again without it. What the clock stopped was tried
+        # again alone before it was recorded: it counts, unless `again` asks for one more time.
+        settled = done and not (again and done.crowded)
+        if done and same and settled and (trust or not done.trusted):
             continue
         left.append(student)
     return left
@@ -173,10 +186,12 @@ def graded(
     handed_digest = digest(path)  # before it is read: what replaces it then is graded anew
     late = json.loads((path.parent / "collected.json").read_text("utf-8"))["late"]
     try:
-        whole = handed_in(path, form, limits=_patient(READING, alone), trust=trust)
+        names = library.compared(source)
+        whole = handed_in(path, form, names, limits=_patient(READING, alone), trust=trust)
         handed = deepcopy(whole.notebook)
         handed.cells = [cell for cell in handed.cells if grade_id(cell) not in whole.missing]
-        given = grade(source, handed, limits=_patient(Limits(), alone), trust=trust)
+        limits = _patient(Limits(), alone)
+        given = grade(source, handed, limits=limits, trust=trust, twin=course.twin(student))
     except RefusedError as error:
         whole, given = Repaired(form), refusal(source, error, trust=trust)
     untouched = {i for i, cell in _graded_cells(form).items() if cell.source == _text(whole, i)}
@@ -197,6 +212,9 @@ def graded(
         sum(cell.max_points for cell in cells if cell.manual),
         given.crowded,
         whole.unclear,
+        [*dict.fromkeys([*whole.changed, *given.forged])],
+        given.stopped,
+        whole.borrowed,
     )
     return result, annotated(whole.notebook, source, cells), cells
 
@@ -260,7 +278,16 @@ def _comments(result: Result, cells: list[CellGrade], notebook: Any) -> dict[str
         sentences.setdefault(name, []).append("Its answer may stand in another cell: look.")
     for name in result.double:
         sentences.setdefault(name, []).append("Several cells had this id: the last one counts.")
+    for name in result.library:
+        sentences.setdefault(name, []).append("A cell imports what the check compares with.")
     whole = []
+    if result.tampered:
+        names = ", ".join(map(repr, result.tampered))
+        whole.append(f"Changed or forged, and replaced by the course's own: {names}.")
+    if result.stopped:
+        whole.append(f"Stopped, by a limit or a crash: {', '.join(map(repr, result.stopped))}.")
+    if result.crowded:
+        whole.append("The clock stopped it, graded alone too.")
     if result.refused:
         whole.append(f"Not graded: {result.refused}.")
     if result.trusted:

@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 
+from deepdive.course.assignment.library import borrowed
 from deepdive.course.assignment.meter import CROWDED, Allowance
 from deepdive.course.assignment.plan import CrowdedError, RefusedError, grade_id
 from deepdive.course.assignment.repair import Repaired, repair
@@ -27,21 +28,28 @@ _nbformat: Any = nbformat  # it declares no types
 
 
 def read(
-    path: Path, form: Any = None, *, limits: Limits = READING, trust: bool = False
+    path: Path,
+    form: Any = None,
+    names: dict[str, list[str]] | None = None,
+    *,
+    limits: Limits = READING,
+    trust: bool = False,
 ) -> Repaired:
     """Return a submission, made whole where its released form is given.
+
+    `names` are what `library.compared` found.
 
     Raises:
         RefusedError: it is no notebook for Python, or reading it needs too much.
         SandboxError: this machine cannot lock the reader in, and `trust` is false.
     """
-    asked = {"text": text_of(path), "form": json.dumps(form)}
+    asked = {"text": text_of(path), "form": json.dumps(form), "names": names or {}}
     answer = _asked(asked, limits, trust)
     if "refused" in answer:
         raise RefusedError(answer["refused"])
     notebook = _nbformat.from_dict(json.loads(answer["notebook"]))
-    lists = (answer[name] for name in ("found", "missing", "double", "unclear"))
-    return Repaired(notebook, *lists)
+    told = ("found", "missing", "double", "unclear", "changed", "borrowed")
+    return Repaired(notebook, *(answer[name] for name in told))
 
 
 def _asked(asked: dict[str, Any], limits: Limits, trust: bool) -> dict[str, Any]:
@@ -95,6 +103,8 @@ def _answer(asked: dict[str, Any], limits: Limits) -> dict[str, Any]:
             "missing": whole.missing,
             "double": whole.double,
             "unclear": whole.unclear,
+            "changed": whole.changed,
+            "borrowed": borrowed(asked["names"], form, whole.notebook) if form else [],
         }
     except RefusedError as error:
         return {"refused": str(error)}

@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from deepdive.course.assignment.meter import CROWDED, Allowance, Meter
-from deepdive.course.assignment.wire import Channel, WireError, pack, unpack
+from deepdive.course.assignment.wire import MALFORMED, Channel, WireError, pack, unpack
 
 # What a check may expect a student's code to raise; any other error comes as RuntimeError.
 ERRORS = (
@@ -23,6 +23,10 @@ ERRORS = (
     "NameError", "NotImplementedError", "OverflowError", "RuntimeError", "TypeError", "ValueError",
     "ZeroDivisionError",
 )  # fmt: skip
+
+
+WRONG_NONCE = "it answered what it was not asked (wrong nonce)"
+FORGED = (WRONG_NONCE, MALFORMED)
 
 
 class Broken(Exception):
@@ -36,13 +40,14 @@ class Theirs(Exception):
 class Session:
     """Asks one worker. After `broken` is set every question fails with it.
 
-    `crowded` says that it was the clock on the wall that ended the asking.
+    `crowded` says that it was the clock on the wall that ended the asking, `forged` that the worker
+    sent what no answer can be.
     """
 
     def __init__(self, channel: Channel, meter: Meter, patience: float) -> None:
         self.channel, self.meter, self.patience = channel, meter, patience
         self.allow(0.0)
-        self.broken, self.crowded = "", False
+        self.broken, self.crowded, self.forged = "", False, False
         self.own: list[Any] = []
 
     def allow(self, seconds: float) -> None:
@@ -72,6 +77,7 @@ class Session:
                 self._called(nonce, message)
         except WireError as error:
             self.crowded = str(error) == CROWDED
+            self.forged = str(error) in FORGED
             self.broken = self.allowance.said(str(error))
             raise Broken(self.broken) from None
         if "value" not in message:
@@ -85,10 +91,10 @@ class Session:
         message = unpack(self.channel.receive(self.allowance), self._resolve)
         given = message.get("nonce")
         if not isinstance(given, str) or given != nonce:
-            raise WireError("it answered what it was not asked (wrong nonce)")
+            raise WireError(WRONG_NONCE)
         words = isinstance(message.get("error"), str) and isinstance(message.get("text"), str)
         if not (words or {"value", "call"} & message.keys()):
-            raise WireError("what it answered is malformed")
+            raise WireError(MALFORMED)
         return message
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -35,6 +35,8 @@ class Repaired:
     missing: list[str] = field(default_factory=list)  # grade ids that are nowhere
     double: list[str] = field(default_factory=list)  # grade ids of several cells: the last counts
     unclear: list[str] = field(default_factory=list)  # without an answer, which may stand elsewhere
+    changed: list[str] = field(default_factory=list)  # ids of checks or points that are not ours
+    borrowed: list[str] = field(default_factory=list)  # that import what their checks compare with
 
 
 def defined(code: str) -> set[str]:
@@ -78,7 +80,29 @@ def repair(form: Any, submission: Any) -> Repaired:
         [name for name in missing if name in order],
         sorted(double, key=order.__getitem__),
         sorted(unclear, key=order.__getitem__),
+        _changed(form.cells, submission.cells, marks),
     )
+
+
+def _changed(form: list[Any], cells: list[Any], marks: list[dict[str, Any]]) -> list[str]:
+    """Grade ids of cells whose check, points or kind a submission claims to be others than ours.
+
+    A cell that claims points under an id that the form does not have is one of them. Blanks count
+    for nothing, as editors change them.
+    """
+    ours = {_grader(cell)["grade_id"]: cell for cell in form if _grader(cell)}
+    found = set()
+    for cell, mark in zip(cells, marks, strict=True):
+        name, given = str(mark.get("grade_id", "")), ours.get(mark.get("grade_id"))
+        if given is None:
+            found |= {name} if mark.get("grade") else set()
+            continue
+        what = _grader(given)
+        same = all(mark.get(key) == what.get(key) for key in ("grade", "solution", "task"))
+        same &= not what.get("grade") or mark.get("points") == what.get("points")
+        if not (same and (writable(given) or _plain(cell.source) == _plain(given.source))):
+            found.add(name)
+    return sorted(found)
 
 
 def doubtful(form: Any, whole: Repaired) -> set[str]:

@@ -23,6 +23,7 @@ from deepdive.course.assignment import calls
 
 NOBODY = 65534
 HOME = "/student"
+WITHHELD = "deepdive.course.clinic"  # a package that what a student wrote may not read
 _NEW_ROOT = "/sys"  # covered in the new mount namespace only; nothing that is bound lies below it
 
 _NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
@@ -137,6 +138,8 @@ def _build_root(shown: list[str], limits: Limits) -> None:
     _mount("tmpfs", _NEW_ROOT, "tmpfs", _NOSUID | _NODEV, f"size=1m,mode=755,{owner}")
     for path in shown:
         _bind(os.path.realpath(path), path)
+    for place in _withheld(shown):
+        _mount("tmpfs", place, "tmpfs", _RDONLY | _NOSUID | _NODEV | _NOEXEC, "size=4k,mode=555")
     for name in ("null", "full", "random", "urandom"):  # a mapping of zero is memory without owner
         _bind(f"/dev/{name}", f"/dev/{name}")
     os.mkdir(f"{_NEW_ROOT}{HOME}")
@@ -155,6 +158,19 @@ def _build_root(shown: list[str], limits: Limits) -> None:
     _call("leaving the old root", _libc.umount2(b".", _DETACH))
     os.chdir(HOME)
     _mount("none", "/", "", _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+
+
+def _withheld(shown: list[str]) -> list[str]:
+    """Where the new root would show the folder of `WITHHELD`, by whatever path."""
+    inside = WITHHELD.replace(".", "/")
+    copies = [os.path.realpath(f"{path}/{inside}") for path in [*sys.path, *shown] if path]
+    places = []
+    for copy in sorted({copy for copy in copies if os.path.isdir(copy)}):
+        for path in shown:
+            real = os.path.realpath(path)
+            if copy.startswith(f"{real}/"):
+                places.append(f"{_NEW_ROOT}{path}{copy.removeprefix(real)}")
+    return places
 
 
 def _bind(source: str, target: str) -> None:

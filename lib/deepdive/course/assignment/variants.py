@@ -12,13 +12,17 @@ assignments that offer several values, and renames:
     STEP = number(10, 50, 10)
     rename("split_heads", "to_heads")
 
-A form has literals in their place, `WIDTHS = (25, 100, 400)`, and the new name everywhere in code
-and text. Text mentions a value as `{{WIDTHS}}` or `{{WIDTHS[0]}}`; a list reads `25, 100 and 400`.
+A form has literals in their place, `WIDTHS = (25, 100, 400)`, and the new name everywhere in code,
+and in text between backticks. Text mentions a value as `{{WIDTHS}}` or `{{WIDTHS[0]}}`; a list
+reads `25, 100 and 400`.
 `{{EXERCISES}}` and `{{MINUTES}}` count what the source has, with an overlay's own.
 
 Cells tagged `bug` with the same `exercise` are alternatives, told apart by what `bug="..."` says of
 them; `caught="..."` quotes the message that finds one. One stays, with those hints and wrong
 answers that name it; `{{bug of shift}}` says which, where students do not see it.
+
+A value called `BEDS` is the order of a bug clinic's patients: its exercises `Patient A: ...` change
+their places and letters with it.
 
 A student's value depends on the secret, the student, the exercise and the value's name; offering
 other values for one name changes no other.
@@ -50,6 +54,13 @@ MENTION = re.compile(r"\{\{([A-Z][A-Z0-9_]*)((?:\[-?\d+\])*)\}\}")
 # The import of these, a cell of its own.
 IMPORT = re.compile(r"from deepdive\.course\.assignment\.variants import [^\n]*\Z")
 BUG_OF = re.compile(r"\{\{bug of ([\w-]+)\}\}")
+# Code in a text: between fences or backticks.
+CODE = re.compile(r"^(```+|~~~+).*?^\1[^\n]*$|(`+)(?!`).+?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL)
+# A patient's letter: in a text, as an argument, in the name of a function, in a grade id.
+OF_PATIENT = re.compile(
+    r"(\b[Pp]atient )([A-F])(\b)|([\"'])([A-F])(\4)|(\b(?:diagnosis|measure)_)([a-f])(\b)|"
+    r"(\A)([a-f])(-(?:diagnosis|named|proved)\Z)"
+)
 # What may stand beside the offers: nothing that depends on the run or on the version of Python.
 PLAIN = {f.__name__: f for f in (dict, len, list, max, min, range, round, sorted, sum, tuple, zip)}
 
@@ -116,10 +127,10 @@ def personal(source: Any, secret: bytes, student: str) -> Any:
         )
     if not student:
         raise ValueError("student is empty: give the id that the roster has")
-    return _formed(source, lambda exercise, name: Draw(_stream(secret, student, exercise, name)))
+    return _formed(source, lambda exercise, name: Draw(stream(secret, student, exercise, name)))
 
 
-def _stream(secret: bytes, *path: str) -> Callable[[int], int]:
+def stream(secret: bytes, *path: str) -> Callable[[int], int]:
     """Return `below(n)`, whose k-th number is the HMAC of the path and k, modulo n."""
     drawn = 0
 
@@ -151,9 +162,11 @@ def _formed(source: Any, draw: Source) -> Any:
     _check_names(form.cells, names)
     for cell in form.cells:
         for old, (new, *_) in names.items():
-            cell.source = re.sub(rf"\b{old}\b", new, cell.source)
+            _rename(cell, old, new)
         if cell.cell_type == "markdown":
             cell.source = _mentions(cell, values, bugs)
+    if "BEDS" in values:
+        form.cells = _in_beds(form, values["BEDS"])
     return form
 
 
@@ -212,6 +225,43 @@ def _value(cell: Any, name: str, given: ast.expr, draw: Draw, values: dict[str, 
 
 
 # -- names, bugs and mentions
+
+
+def _rename(cell: Any, old: str, new: str) -> None:
+    """Put the new name in the place of the old one: in code, not in sentences and headings."""
+    pattern = re.compile(rf"\b{old}\b")
+    if cell.cell_type == "code":
+        cell.source = pattern.sub(new, cell.source)
+    else:
+        cell.source = CODE.sub(lambda span: pattern.sub(new, span[0]), cell.source)
+
+
+def _in_beds(form: Any, order: Sequence[str]) -> list[Any]:
+    """Return the cells with the patients of a clinic in this order of their standard letters."""
+    letters = dict(zip(order, sorted(order), strict=True))
+    wards = [part for part in parts(form) if part.title[:7] == "Patient"]
+    others = [part for part in parts(form) if part.title[:7] != "Patient"]
+    if [part.title[8] for part in wards] != sorted(order):
+        raise PageError(f"BEDS is {order!r}: there is a patient for each letter, A first")
+
+    def moved(text: str) -> str:
+        def letter(found: re.Match[str]) -> str:
+            before, old, after = (group for group in found.groups() if group is not None)
+            new = letters[old.upper()]
+            return before + (new if old.isupper() else new.lower()) + after
+
+        return OF_PATIENT.sub(letter, text)
+
+    for number, part in enumerate(sorted(wards, key=lambda part: letters[part.title[8]]), start=1):
+        others.insert(number, part)
+        for cell in part.cells:
+            cell.source = re.sub(r"\A## \d+\.", f"## {number}.", moved(cell.source))
+            cell.id = moved(cell.id)
+            if "exercise" in cell.metadata:
+                cell.metadata["exercise"] = moved(cell.metadata["exercise"])
+            if "nbgrader" in cell.metadata:
+                cell.metadata["nbgrader"]["grade_id"] = moved(grading(cell)["grade_id"])
+    return [cell for part in others for cell in part.cells]
 
 
 def _check_names(cells: Sequence[Any], names: dict[str, list[str]]) -> None:

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from deepdive.course.assignment.meter import Allowance
 
+MALFORMED = "what it answered is malformed"
 DEEPEST = 40
 _LOOK = 0.1  # seconds between two looks at an allowance
 LARGEST_INT = 2**63
@@ -54,7 +55,7 @@ def unpack(frame: bytes, resolve: Callable[[str, int], Any]) -> dict[str, Any]:
         tensors = load(frame[end : end + blob]) if blob else {}
         return {str(key): decode(value, tensors, resolve) for key, value in plain.items()}
     except Exception as error:  # whatever broken bytes make of the readers
-        raise WireError("what it answered is malformed") from error
+        raise WireError(MALFORMED) from error
 
 
 def encode(

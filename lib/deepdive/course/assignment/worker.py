@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from deepdive.course.assignment.sandbox import Limits
+from deepdive.course.assignment.sandbox import WITHHELD, Limits
 from deepdive.course.assignment.wire import Channel, WireError, pack, unpack
 
 READ, WRITE = 3, 4  # the descriptors of the judge's pipes
@@ -122,6 +122,15 @@ class Worker:
         return list(islice(self.objects[asked["object"]], MOST_ITEMS))
 
 
+class Withheld:
+    """Says of a package that is not for students why it is not there."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name == WITHHELD or name.startswith(f"{WITHHELD}."):
+            raise ModuleNotFoundError(f"{name} is not there while you are graded", name=name)
+
+
 class Callback:
     """An object of the grader's: it can be called with values and tensors, and nothing else."""
 
@@ -159,6 +168,7 @@ def describe(error: BaseException) -> str:
 
 def run(limits: Limits) -> None:
     """Be the worker of one submission."""
+    sys.meta_path.insert(0, Withheld)
     try:
         Worker(limits).serve()
     except WireError:

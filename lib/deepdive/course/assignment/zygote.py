@@ -79,15 +79,18 @@ class Zygote:
         env = {name: os.environ[name] for name in inherited if name in os.environ}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-B", "-c", code],
+            [sys.executable, "-I", "-B", "-"],  # whoever it forks may read this line
             env={**env, **threads, "MPLBACKEND": "Agg", "DEEPDIVE_PROFILE": "ci"},
             pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             cwd="/",
             start_new_session=True,
         )
         theirs.close()
+        assert self.process.stdin is not None
+        self.process.stdin.write(code.encode())
+        self.process.stdin.close()
         self.socket = ours
         self.owner = os.getpid()
 

@@ -17,15 +17,16 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from deepdive.course.clinic.body import LENGTH, NAMES, WORD, Decoder, loss_of, texts, train
+from deepdive.course.clinic.body import Decoder, loss_of, train
 from deepdive.course.clinic.parts import BROKEN, DIAGNOSES, EVERY, HEALTHY, Parts
 from deepdive.course.clinic.ward import Ward, draw_losses
+from deepdive.course.specimens.decoder import LENGTH, NAMES, WORD, texts
 from deepdive.page.plotting import with_alt
 from deepdive.training.seeds import undisturbed
 
 __all__ = [
-    "BROKEN", "DIAGNOSES", "HEALTHY", "MOVED", "NAMES", "PATIENTS", "WORD", "Patient", "admit",
-    "healthy", "misjudged", "operate", "texts", "unproven",
+    "BROKEN", "DIAGNOSES", "HEALTHY", "MOVED", "PATIENTS", "Patient", "admit", "healthy", "ill",
+    "misjudged", "opened", "operate", "unproven",
 ]  # fmt: skip
 STEPS, LATER = 240, 60
 PATIENTS = {"A": "mask", "B": "shift", "C": "position", "D": "epsilon", "E": "eval", "F": "scale"}
@@ -132,5 +133,5 @@ def _chart(patient: Patient, well: Patient) -> Figure:
 
 
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
-admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
-misjudged, unproven = WARD.misjudged, WARD.unproven
+admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
+misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

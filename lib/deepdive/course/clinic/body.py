@@ -1,23 +1,13 @@
-"""The small decoder that all patients share, its texts and its training."""
+"""The small decoder that all patients share, and its training."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from deepdive.course.clinic.parts import Parts
+from deepdive.course.specimens.decoder import LENGTH, LETTERS, texts
 
-LETTERS, LENGTH, WIDTH, SMALL = 8, 5, 64, 0.02
-NAMES = [*"abcdefgh", "|"]
-
-
-def texts(count: int, seed: int = 99) -> Tensor:
-    """Return `count` texts (count, 11): five letters, the bar, the letters reversed."""
-    draw = torch.Generator().manual_seed(seed)
-    words = torch.randint(0, LETTERS, (count, LENGTH), generator=draw)
-    return torch.cat([words, torch.full((count, 1), LETTERS), words.flip(1)], 1)
-
-
-WORD = torch.tensor([[1, 3, 0, 2, 4, LETTERS, 4, 2, 0, 3, 1]])  # bdace|ecadb
+WIDTH, SMALL = 64, 0.02
 
 
 class Decoder(nn.Module):

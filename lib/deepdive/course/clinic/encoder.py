@@ -20,11 +20,10 @@ from torch.nn import functional as F
 
 from deepdive.course.clinic.parts import Part
 from deepdive.course.clinic.ward import Ward, draw_losses, taught
+from deepdive.course.specimens.encoder import LENGTH, MASK, NAMES, PAD, gaps, texts
 from deepdive.page.plotting import with_alt
 
-NAMES = [*"abcdefgh", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]
-CLS, SEP, MASK, PAD = range(8, 12)
-LENGTH, PLACES, WIDTH, STEPS = 10, 16, 32, 200
+PLACES, WIDTH, STEPS = 16, 32, 200
 DIAGNOSES = {
     "padding": "the padding mask is inverted",
     "loss": "the loss is asked at all places, not at the gaps alone",
@@ -32,23 +31,6 @@ DIAGNOSES = {
     "pool": "the text's vector is a mean over the padding too",
 }
 PATIENTS = {"A": "padding", "B": "loss", "C": "labels", "D": "pool"}
-
-
-def texts(count: int, seed: int = 99, width: int = LENGTH) -> Tensor:
-    """Return `count` texts (count, width): `[CLS]`, 4 to 8 letters, `[SEP]`, and padding."""
-    draw = torch.Generator().manual_seed(seed)
-    two = torch.rand(count, 8, generator=draw).argsort(1)[:, :2]
-    many = torch.randint(4, 9, (count, 1), generator=draw)
-    place = torch.arange(width)
-    tokens = two[:, place % 2].masked_fill(place > many, PAD)
-    tokens[:, 0] = CLS
-    return tokens.scatter(1, many + 1, SEP)
-
-
-def gaps(tokens: Tensor, seed: int = 0, rate: float = 0.25) -> Tensor:
-    """Return bool (B, T): the letters that are hidden, each with probability `rate`."""
-    draw = torch.Generator().manual_seed(seed)
-    return (torch.rand(tokens.shape, generator=draw) < rate) & (tokens < CLS)
 
 
 def visible(real: Tensor) -> Tensor:
@@ -186,5 +168,5 @@ class Patient:
 
 
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN)
-admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
-misjudged, unproven = WARD.misjudged, WARD.unproven
+admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
+misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

@@ -28,7 +28,6 @@ from deepdive.page.plotting import with_alt
 from deepdive.page.toys.reviews import POINT, ReviewToy, build_review_words, review_words
 
 STEPS, REVIEWS = 64, 40  # points of a way; reviews by which a program is judged
-BLANK = "[MASK]"
 DIAGNOSES = {
     "marks": "both marks are cut off at the end, so each number stands at the word before its own",
     "gone": "the words that should stay are hidden, and those that should go stay",
@@ -188,5 +187,5 @@ def _tokens(toy: ReviewToy, text: str) -> Tensor:
 
 
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, DIAGNOSES)
-admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
-misjudged, unproven = WARD.misjudged, WARD.unproven
+admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
+misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

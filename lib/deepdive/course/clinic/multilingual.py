@@ -24,19 +24,14 @@ from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
 from deepdive.course.clinic.ward import Ward, beside, taught, taught_once
+from deepdive.course.specimens.multilingual import LANGUAGES, LONGEST, WORDS, pairs
 from deepdive.training.objectives import look_across
 
-LANGUAGES = {
-    "English": "zero one two three four five six seven eight nine",
-    "German": "null eins zwei drei vier fünf sechs sieben acht neun",
-    "Swahili": "sifuri moja mbili tatu nne tano sita saba nane tisa",
-}
-WORDS = " ".join(LANGUAGES.values()).split()
 NUMBER = {word: i for i, word in enumerate(WORDS)}
 MASK, PAD = len(WORDS), len(WORDS) + 1
 SIZES = {"German": 900, "Swahili": 40}  # pairs with English that there are to learn from
 ALPHA, MARGIN, SCALE = 0.3, 0.3, 20.0
-WIDTH, SHORTEST, LONGEST, STEPS, BATCH, LEARN = 48, 4, 6, 240, 32, 1e-2
+WIDTH, STEPS, BATCH, LEARN = 48, 240, 32, 1e-2
 DIAGNOSES = {
     "margin": "the margin is added to the right pairs, not taken off",
     "leak": "gaps in the second line still show their words",
@@ -48,19 +43,6 @@ DIAGNOSES = {
 PATIENTS = dict(zip("ABCDEF", DIAGNOSES, strict=True))
 MOVED = {"places", "language", "means"}  # they fell ill after their training
 Pair = Sequence[str]
-
-
-def pairs(count: int, language: str = "German", seed: int = 99) -> list[tuple[str, str]]:
-    """Return numbers of four to six digits, said in English and in another language."""
-    draw = torch.Generator().manual_seed(seed)
-    names = [LANGUAGES[each].split() for each in ("English", language)]
-    found = []
-    for _ in range(count):
-        n = int(torch.randint(SHORTEST, LONGEST + 1, (), generator=draw))
-        digits = torch.randint(10, (n,), generator=draw).tolist()
-        english, other = (" ".join(words[i] for i in digits) for words in names)
-        found.append((english, other))
-    return found
 
 
 def taken_off(count: int, margin: float) -> Tensor:
@@ -381,5 +363,5 @@ def _trained(parts: Mapping[str, Part], seed: int, steps: int) -> tuple[Reader, 
 
 _healthily = taught_once(partial(_trained, HEALTHY), partial(Reader, HEALTHY))
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
-admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
-misjudged, unproven = WARD.misjudged, WARD.unproven
+admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
+misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

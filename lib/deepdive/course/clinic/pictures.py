@@ -21,12 +21,12 @@ from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
 from deepdive.course.clinic.ward import Ward, draw_losses, taught
+from deepdive.course.specimens.pictures import PIXELS, SIDE, gaps, pictures
 from deepdive.layers.patches import cut, joined
 from deepdive.page.plotting import with_alt
-from deepdive.training.objectives import hidden_patches
 
-PIXELS, SIZE, SIDE, WINDOW, SHIFT = 16, 4, 4, 2, 1
-WIDTH, STEPS, RATE, GAPS = 32, 140, 5e-3, 6
+SIZE, WINDOW, SHIFT = 4, 2, 1
+WIDTH, STEPS, RATE = 32, 140, 5e-3
 MEAN, SPREAD = 0.5, 0.13  # of the training's pictures
 DIAGNOSES = {
     "patches": "a reshape makes the rows, so that they hold lines and not squares",
@@ -36,22 +36,6 @@ DIAGNOSES = {
 }
 PATIENTS = {"A": "patches", "B": "norm", "C": "loss", "D": "mask"}
 MOVED = {"norm"}  # it fell ill after its training
-
-
-def pictures(count: int, seed: int = 99) -> Tensor:
-    """Return skies (count, 1, 16, 16) from 0, black, to 1, white."""
-    draw = torch.Generator().manual_seed(seed)
-    whole, down, across = (2 * torch.rand(3, count, 1, 1, generator=draw) - 1).unbind(0)
-    place = torch.linspace(-1, 1, PIXELS)
-    sky = 0.5 + 0.2 * whole + 0.12 * (down * place[:, None] + across * place)
-    noise = 0.01 * torch.randn(count, PIXELS, PIXELS, generator=draw)
-    return (sky + noise)[:, None]
-
-
-def gaps(count: int, seed: int = 0) -> Tensor:
-    """Return bool (count, 16): six hidden patches of each picture, drawn by lot."""
-    noise = torch.rand(count, SIDE**2, generator=torch.Generator().manual_seed(seed))
-    return hidden_patches(noise, GAPS / SIDE**2)
 
 
 def rows(images: Tensor) -> Tensor:
@@ -216,5 +200,5 @@ class Patient:
 
 
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
-admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
-misjudged, unproven = WARD.misjudged, WARD.unproven
+admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
+misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

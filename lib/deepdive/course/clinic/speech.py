@@ -12,10 +12,9 @@ frequencies; a convolution makes one row of two frames, and CTC is taught on row
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -24,13 +23,11 @@ from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
 from deepdive.course.clinic.ward import Ward, beside, taught, taught_once
+from deepdive.course.specimens.speech import RATE, SYMBOLS, Sounds, sounds
 from deepdive.decoding.ctc import greedy
 from deepdive.evaluate.transcripts import word_error_rate
 
-RATE, FRAME, STEP, FLOOR = 2000, 40, 20, 1e-4
-SYMBOLS = "- AENT"  # the blank, the space, four letters
-TONES = {"A": 220.0, "E": 370.0, "N": 520.0, "T": 670.0}  # Hz
-WORDS = ("TEN", "NET", "ANT", "TEA", "EAT", "NEAT", "TENT", "ANNA")
+FRAME, STEP, FLOOR = 40, 20, 1e-4
 WIDTH, STEPS, LEARN = 32, 160, 1e-2
 DIAGNOSES = {
     "blank": "symbol 0 is the space and the blank at once",
@@ -40,54 +37,6 @@ DIAGNOSES = {
 }
 PATIENTS = {"A": "blank", "B": "rate", "C": "lengths", "D": "norm"}
 MOVED = {"rate", "lengths", "norm"}  # they fell ill after their training
-
-
-class Sounds(NamedTuple):
-    """Recordings: waves (B, n), of which the first `lengths` (B,) samples count; what they say."""
-
-    waves: Tensor
-    lengths: Tensor
-    texts: tuple[str, ...]
-    rate: int
-
-    def only(self, i: int) -> Sounds:
-        """Return recording i alone, without padding."""
-        n = self.lengths[i : i + 1]
-        return Sounds(self.waves[i : i + 1, : int(n)], n, self.texts[i : i + 1], self.rate)
-
-
-def sounds(count: int, seed: int = 99, rate: int = RATE) -> Sounds:
-    """Return recordings of one to four words each; with another rate the same ones again."""
-    draw = torch.Generator().manual_seed(seed)
-    made, texts = [], []
-    for _ in range(count):
-        words = [
-            WORDS[i] for i in _draw(len(WORDS), int(torch.randint(1, 5, (), generator=draw)), draw)
-        ]
-        texts.append(" ".join(words))
-        parts = [" ", *" ".join(words), " "]
-        lasts = 0.09 + 0.04 * torch.rand(len(parts), generator=draw)  # seconds
-        lasts += torch.tensor([0.04 * (letter == " ") for letter in parts])
-        lasts[[0, -1]] = 0.03  # a short silence at both ends, which is no space
-        pieces = []
-        for letter, seconds in zip(parts, lasts.tolist(), strict=True):
-            t = torch.arange(round(seconds * 1000) * rate // 1000) / rate
-            fade = (t / 0.015).clamp(max=1) * ((seconds - t) / 0.015).clamp(0, 1)
-            tone = torch.sin(2 * math.pi * TONES.get(letter, 0.0) * t)
-            pieces.append(fade * tone)
-        near = 0.03 ** float(torch.rand((), generator=draw))  # to the microphone
-        made.append(near * torch.cat(pieces))
-    lengths = torch.tensor([len(wave) for wave in made])
-    waves = nn.utils.rnn.pad_sequence(made, batch_first=True)
-    hum = torch.Generator().manual_seed(seed + 1)
-    real = torch.arange(waves.shape[1]) < lengths[:, None]
-    waves = waves + 0.002 * torch.randn(waves.shape, generator=hum)
-    waves = torch.where(real, waves, waves[lengths.argmax()])
-    return Sounds(waves, lengths, tuple(texts), rate)
-
-
-def _draw(n: int, count: int, draw: torch.Generator) -> list[int]:
-    return [int(i) for i in torch.randint(n, (count,), generator=draw)]
 
 
 def symbols(text: str) -> list[int]:
@@ -247,5 +196,5 @@ def _batch(step: int) -> Sounds:
 
 _healthily = taught_once(partial(_trained, HEALTHY), partial(Recogniser, HEALTHY))
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
-admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
-misjudged, unproven = WARD.misjudged, WARD.unproven
+admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
+misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -22,9 +22,8 @@ from torch import Tensor, nn
 
 from deepdive.course.clinic.parts import Part
 from deepdive.course.clinic.ward import Ward, beside, taught, taught_once
+from deepdive.course.specimens.text import LETTERS, WORDS, Texts, texts
 
-LETTERS = "_^ .adehlnorstw"  # padding, the beginning, the space, the end, letters
-WORDS = ("the", "hen", "has", "seen", "ten", "toads", "and", "an", "old", "rat", "sat", "near")
 WIDTH, LAYERS, LONGEST, STEPS, LEARN = 32, 2, 64, 240, 1e-2
 DIAGNOSES = {
     "count": "padding is asked for in the loss, and counted",
@@ -34,35 +33,6 @@ DIAGNOSES = {
 }
 PATIENTS = {"A": "count", "B": "heat", "C": "cache", "D": "last"}
 MOVED = {"heat", "cache", "last"}  # they fell ill after their training
-
-
-class Texts(NamedTuple):
-    """Texts: tokens (B, T), of which those that are `real` (B, T) count; what they say."""
-
-    tokens: Tensor
-    real: Tensor
-    said: tuple[str, ...]
-
-    def only(self, i: int) -> Texts:
-        """Return text i alone, without padding."""
-        n = int(self.real[i].sum())
-        return Texts(self.tokens[i : i + 1, :n], self.real[i : i + 1, :n], self.said[i : i + 1])
-
-
-def texts(count: int, seed: int = 99, whole: bool = True) -> Texts:
-    """Return texts of one to five words each; with `whole=False` cut after some letter."""
-    draw = torch.Generator().manual_seed(seed)
-    said = []
-    for _ in range(count):
-        n = int(torch.randint(1, 6, (), generator=draw))
-        words = [WORDS[i] for i in torch.randint(len(WORDS), (n,), generator=draw).tolist()]
-        text = " ".join(words) + "."
-        if not whole:
-            text = text[: int(torch.randint(2, len(text), (), generator=draw))]
-        said.append(text)
-    rows = [torch.tensor([LETTERS.index(letter) for letter in "^" + text]) for text in said]
-    tokens = nn.utils.rnn.pad_sequence(rows, batch_first=True)
-    return Texts(tokens, tokens != 0, tuple(said))
 
 
 def counted(real: Tensor) -> Tensor:
@@ -237,5 +207,5 @@ def _loss(model: Writer, read: Texts) -> Tensor:
 
 _healthily = taught_once(partial(_trained, HEALTHY), partial(Writer, HEALTHY))
 WARD = Ward(Patient, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
-admit, healthy, operate = WARD.admit, WARD.healthy, WARD.operate
-misjudged, unproven = WARD.misjudged, WARD.unproven
+admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
+misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from deepdive.course import twins
 from deepdive.course.clinic import proof
 from deepdive.course.clinic.parts import EVERY, Part, Parts, course
 from deepdive.page.plotting import with_alt
@@ -50,6 +51,10 @@ class Ward(Generic[P]):
     diagnoses  word -> what is wrong, in words
     parts      word -> the healthy part; broken: the broken one
     moved      the words of those who fell ill after their training
+    order      letter -> the letter that the standard form gives this patient
+
+    Grading keeps this package from what a student wrote, and sets `twins.SEED`: measurements are
+    then tried on patients of another seed than those that the student could see.
     """
 
     make: Callable[..., P]
@@ -58,24 +63,34 @@ class Ward(Generic[P]):
     parts: Parts
     broken: Parts
     moved: Collection[str] = ()
-    beds: dict[str, P] = field(default_factory=dict)
+    order: dict[str, str] = field(default_factory=dict)
+    beds: dict[tuple[str, int, int | None], P] = field(default_factory=dict)
+
+    def opened(self, order: Sequence[str]) -> None:
+        """Give the patients the letters A, B, ... in this order of their standard letters.
+
+        Raises ValueError for what is no order of all letters that keeps neighbors together.
+        """
+        letters = [*self.patients]
+        doors = {frozenset(letters[i : i + 2]) for i in range(0, len(letters), 2)}
+        if {frozenset(order[i : i + 2]) for i in range(0, len(order), 2)} != doors:
+            raise ValueError(f"order: came as {order!r}, expected the pairs of {letters} in some")
+        self.order.update(zip(letters, order, strict=True))
 
     def admit(self, letter: str) -> P:
         """Return the patient of this letter; what ails it is for you to find.
 
         Raises ValueError for a letter that no patient has.
         """
-        if letter not in self.patients:
-            expected = " ".join(self.patients)
-            raise ValueError(f"letter: came as {letter!r}, expected one of {expected}")
-        name = self.patients[letter]
-        if letter not in self.beds:
-            self.beds[letter] = self.operate(name, self.broken[name])
-        return self.beds[letter]
+        return self.ill(self._word(letter))
+
+    def ill(self, name: str) -> P:
+        """Return the patient whose part `name` is broken."""
+        return self._made(name, twins.SEED)
 
     def healthy(self) -> P:
         """Return the model with which each patient is compared."""
-        return self._well("healthy")
+        return self._made("", 0)
 
     def operate(self, name: str, part: Part) -> P:
         """Return the patient whose part `name` is broken, with `part` in its place.
@@ -87,7 +102,8 @@ class Ward(Generic[P]):
 
     def misjudged(self, letter: str, diagnosis: str) -> str:
         """Say why the diagnosis cannot be right, or "": the part that it names is made healthy."""
-        ill = self.admit(letter).parts
+        name = self._word(letter)
+        ill = {**self.parts, name: self.broken[name]}
         return proof.misjudged(letter, diagnosis, self.diagnoses, ill, self.parts)
 
     def unproven(self, measure: Part, letter: str) -> str:
@@ -101,13 +117,23 @@ class Ward(Generic[P]):
         """
         letters = [*self.patients]
         door = letters[letters.index(letter) ^ 1]
-        well = [self.healthy(), self._well("other seed", seed=1), self._well("untaught", steps=0)]
+        well = [self.healthy(), self._made("", twins.SEED or 1), self._made("", 0, steps=0)]
         return proof.unproven(measure, self.admit(letter), well, self.admit(door), door)
 
-    def _well(self, name: str, **settings: int) -> P:
-        if name not in self.beds:
-            self.beds[name] = self.make(self.parts, self.parts, **settings)
-        return self.beds[name]
+    def _word(self, letter: str) -> str:
+        if letter not in self.patients:
+            expected = " ".join(self.patients)
+            raise ValueError(f"letter: came as {letter!r}, expected one of {expected}")
+        return self.patients[self.order.get(letter, letter)]
+
+    def _made(self, name: str, seed: int, *, steps: int | None = None) -> P:
+        """Return the model of this seed, made once, whose part `name` is broken, or none."""
+        if (bed := (name, seed, steps)) not in self.beds:
+            parts = {**self.parts, name: self.broken[name]} if name else self.parts
+            before = parts if name not in self.moved else self.parts
+            settings = {"seed": seed} if steps is None else {"seed": seed, "steps": steps}
+            self.beds[bed] = self.make(parts, before, **settings)
+        return self.beds[bed]
 
 
 def taught(

@@ -81,6 +81,8 @@ def ask(chapter: str, which: str, count: int, seed: int | None) -> None:
       deepdive questions ask 2.2
     """
     items = _items(chapter, which)
+    if count > len(items):
+        click.echo(f"There are {len(items)} questions; all are asked.")
     chosen = random.Random(seed).sample(items, min(count, len(items)))
     missed = [item for number, item in enumerate(chosen, start=1) if not _asked(number, item)]
     click.echo(f"{len(chosen) - len(missed)} of {len(chosen)} right.")
