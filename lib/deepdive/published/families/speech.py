@@ -86,19 +86,34 @@ def _whisper_names(config: SpeechConfig) -> Names:
     return Names({**pairs, **convs, **others})
 
 
+# Transformers ignores one, and the other in the convolutions: both are read as they are published.
+GIVEN = ("scale", "activation")
+
+
+def _only_as_given(config: SpeechConfig) -> dict[str, Any]:
+    for name in GIVEN:
+        if getattr(config, name) != getattr(whisper.BASE, name):
+            raise ValueError(
+                f"{name}={getattr(config, name)}: Whisper is published with "
+                f"{getattr(whisper.BASE, name)} alone"
+            )
+    return {}
+
+
 WHISPER = Family(
     model_type="whisper",
     architecture="WhisperForConditionalGeneration",
     build=whisper.whisper,
     base=whisper.BASE,
-    settings=SETTINGS
+    settings={name: key for name, key in SETTINGS.items() if name not in GIVEN}
     | {
         "n_features": "num_mel_bins",
         "window": Setting("max_source_positions", lambda rows: 2 * rows, lambda n: n // 2),
         "max_length": "max_target_positions",
     },
     names=_whisper_names,
-    expected=EXPECTED,
+    expected=EXPECTED | {"scale_embedding": False, "activation_function": "gelu"},
+    derived=_only_as_given,
     check=_check_waves,
     unused=(WAVES,),
 )
