@@ -114,6 +114,20 @@ def real_input(name: str, values: Tensor, shape: str, fix: str) -> None:
         finite(name, values)
 
 
+def flags(name: str, values: Any, shape: Sequence[int], meaning: str) -> None:
+    """Raise TypeError, naming it, unless `values` is a bool tensor; ValueError unless it has this
+    shape. `meaning` says what the axes are, and what True means.
+    """
+    if not isinstance(values, Tensor) or values.dtype != torch.bool:
+        kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
+        raise TypeError(f"{name}: came as {kind}, expected a bool tensor {meaning}")
+    if values.shape != tuple(shape):
+        raise ValueError(
+            f"{name}: came {tuple(values.shape)}, expected a bool tensor {meaning}; here that is "
+            f"{tuple(shape)}"
+        )
+
+
 def texts(name: str, values: Any) -> None:
     """Raise TypeError, naming it, unless `values` is a list (or another sequence) of strings."""
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):

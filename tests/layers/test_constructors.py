@@ -15,6 +15,7 @@ from torch import nn
 
 from deepdive import layers, positions
 from deepdive.layers import Dropout, LayerNorm, RMSNorm
+from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.bert import bert
 from deepdive.models.vision import vit
 from deepdive.positions import RotaryPosition, SinusoidalPosition
@@ -61,11 +62,13 @@ TAKES_EPS = [part for part in modules() if "eps" in inspect.signature(part).para
 @pytest.mark.parametrize("part", TAKES_EPS)
 def test_every_part_with_an_epsilon_checks_it(part: type[nn.Module]) -> None:
     """Its other arguments are small whole numbers, or an activation."""
-    given = {
+    given: dict[str, Any] = {
         name: torch.relu if name == "activation" else 3 if name == "kernel" else 4
         for name, each in inspect.signature(part).parameters.items()
         if each.default is inspect.Parameter.empty and name != "eps"
     }
+    if "embedding" in given:
+        given["embedding"] = TokenEmbedding(4, 4)
     part(**given, eps=1e-6)
     for eps in (-1.0, math.nan):
         with pytest.raises(ValueError, match="eps="):
