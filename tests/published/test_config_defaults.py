@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from config_defaults import defaults
 from huggingface_hub.errors import StrictDataclassError
 from published_sizes import tried
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from deepdive.layers import relu
 from deepdive.models.speech import whisper
 from deepdive.published import save
 from deepdive.published.families import FAMILIES
@@ -101,7 +101,7 @@ def test_the_same_said_twice_is_read() -> None:
 
 
 def test_a_whisper_that_transformers_would_run_otherwise_is_not_published(tmp_path: Path) -> None:
-    for changes in ({"scale": 2.0}, {"activation": torch.relu}):
+    for changes in ({"scale": 2.0}, {"activation": relu}):
         model = whisper.whisper(whisper.TINY, **changes)
         with pytest.raises(ValueError, match="Whisper is published with"):
             save(model, tmp_path / "none")
