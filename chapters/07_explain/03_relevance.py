@@ -113,12 +113,14 @@ till = nn.Linear(2, 1, bias=False)
 till.weight.data = torch.ones(1, 2)
 stall = Rows(lambda x: till(soup_and_cake(x.flatten(1)).relu())[0])
 hours = torch.tensor(STALL.hours).float()[None, :, None]
-for name, way in {"epsilon": lrp, "z+": deep_taylor, "DeepLIFT": deeplift}.items():
-    more = (torch.ones(3, 1),) if name == "DeepLIFT" else ()
-    coins = way(stall, "rows", lambda: stall(hours), *more)[0]
+from_one, gap = deeplift(stall, "rows", lambda: stall(hours), torch.ones(3, 1))
+found = {"epsilon": lrp(stall, "rows", lambda: stall(hours)),
+         "z+": deep_taylor(stall, "rows", lambda: stall(hours)), "DeepLIFT": from_one}  # fmt: skip
+for name, (coins,) in found.items():
     print(f"{name:9}", coins.round().int().tolist(), "sum", int(coins.sum().round()))
     drawn = {"epsilon": 0, "z+": 2, "DeepLIFT": 4}[name]
     assert torch.allclose(coins, torch.tensor(shares(STALL, STALL.hours, drawn, False).inputs))
+print("DeepLIFT's gap, change of the answer minus its sum:", round(gap.item(), 4))
 
 # %% [markdown]
 # ## The equation
@@ -285,8 +287,8 @@ METHODS = {
     "LRP": lambda model, output, _: lrp(model, POINT, output),
     "AttnLRP": lambda model, output, _: attn_lrp(model, POINT, output),
     "deep Taylor (z+)": lambda model, output, _: deep_taylor(model, POINT, output),
-    "DeepLIFT, from zero": lambda model, output, _: deeplift(model, POINT, output),
-    "DeepLIFT, from [MASK]": lambda model, output, b: deeplift(model, POINT, output, b),
+    "DeepLIFT, from zero": lambda model, output, _: deeplift(model, POINT, output)[0],
+    "DeepLIFT, from [MASK]": lambda model, output, b: deeplift(model, POINT, output, b)[0],
     "integrated gradients": lambda model, output, b: integrated_gradients(
         model, POINT, output, b)[0],
 }  # fmt: skip
@@ -742,7 +744,10 @@ print("conserved, paid to:", words[int(everything.argmax())])
 # The answers to the exercises, checked.
 full = Rows(lambda x: 1 - (1 - x.sum((1, 2))).relu())
 pair = torch.ones(1, 2, 1)
-print(*(way(full, "rows", lambda: full(pair))[0].tolist() for way in (gradient_x_input, deeplift)))
+for found in (gradient_x_input(full, "rows", lambda: full(pair)),
+              deeplift(full, "rows", lambda: full(pair))[0]):  # fmt: skip
+    print(found[0].tolist(), end=" ")
+print()
 three = torch.tensor([[[3.0], [5.0]]])
 parts = nn.Linear(4, 1, bias=False)
 parts.weight.data = torch.tensor([[2.0, -1.0, 1.0, -1.0]])  # of a, a, b, b

@@ -1,9 +1,11 @@
 """What many parts and the chapters' exercises check alike."""
 
 from collections.abc import Sequence
+from math import isfinite
 from operator import index
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 T = TypeVar("T")
@@ -68,6 +70,86 @@ def width(name: str, rows: Tensor, expected: int) -> None:
             f"{name} has shape {tuple(rows.shape)}; its last side must be {expected}, as the "
             "weights are"
         )
+
+
+def numbers(least: float = 0.0, most: float | None = None, **values: float) -> None:
+    """Raise ValueError, naming it, for a number that isn't finite, is below `least`, or is above
+    `most`; TypeError for one that is no number.
+    """
+    for name, value in values.items():
+        wanted = f"expected a finite number, {least:g} or more"
+        if most is not None:
+            wanted = f"expected a number from {least:g} to {most:g}"
+        if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
+            raise TypeError(f"{name}={value!r}: {wanted}")
+        if not isfinite(value) or value < least or (most is not None and value > most):
+            raise ValueError(f"{name}={value}: {wanted}")
+
+
+def above_zero(**values: float) -> None:
+    """Raise ValueError, naming it, for a number that isn't finite and above 0."""
+    numbers(**values)
+    for name, value in values.items():
+        if value == 0:
+            raise ValueError(f"{name}={value}: expected a finite number above 0")
+
+
+def finite(name: str, values: Any) -> None:
+    """Raise ValueError, naming it, where a tensor or an array holds NaN or infinity."""
+    found = torch.as_tensor(values)
+    if bad := int((~found.isfinite()).sum()):
+        raise ValueError(
+            f"{name}: {bad} of {found.numel()} numbers are NaN or infinite; find out where they "
+            "come from, or leave them out"
+        )
+
+
+def real_input(name: str, values: Tensor, shape: str, fix: str) -> None:
+    """Raise unless pixels or samples are floating-point numbers, not empty, and finite: TypeError
+    for another type, ValueError for the rest. `shape` says what was expected, `fix` what to do with
+    integers.
+    """
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name}: came as {type(values).__name__}, expected a tensor {shape}")
+    if not values.is_floating_point():
+        raise TypeError(f"{name}: came as {values.dtype}, expected floats {shape}: {fix}")
+    if values.numel() == 0:
+        raise ValueError(f"{name}: came {tuple(values.shape)}, expected {shape} and no side of 0")
+    if not bool(values.isfinite().all()):
+        finite(name, values)
+
+
+def flags(name: str, values: Any, shape: Sequence[int], meaning: str) -> None:
+    """Raise TypeError, naming it, unless `values` is a bool tensor; ValueError unless it has this
+    shape. `meaning` says what the axes are, and what True means.
+    """
+    if not isinstance(values, Tensor) or values.dtype != torch.bool:
+        kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
+        raise TypeError(f"{name}: came as {kind}, expected a bool tensor {meaning}")
+    if values.shape != tuple(shape):
+        raise ValueError(
+            f"{name}: came {tuple(values.shape)}, expected a bool tensor {meaning}; here that is "
+            f"{tuple(shape)}"
+        )
+
+
+def texts(name: str, values: Any) -> None:
+    """Raise TypeError, naming it, unless `values` is a list (or another sequence) of strings."""
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+        raise TypeError(
+            f"{name}: came as {type(values).__name__} ({_short(values)}), expected a list of "
+            f"strings: write [{name}]"
+        )
+    for i, value in enumerate(values):
+        if not isinstance(value, str):
+            raise TypeError(
+                f"{name}[{i}]: came as {type(value).__name__} ({_short(value)}), expected a string"
+            )
+
+
+def _short(value: Any) -> str:
+    said = repr(value)
+    return said if len(said) <= 40 else said[:37] + "..."
 
 
 def _at_least(least: int, sizes: dict[str, int | None]) -> None:

@@ -150,6 +150,34 @@ def test_standardised_columns() -> None:
     assert torch.allclose(found.var(0, correction=0), torch.ones(4), atol=1e-5)
 
 
+def test_epsilon_shrinks_what_is_standardised() -> None:
+    features = torch.tensor([[0.0], [4.0]])  # mean 2, standard deviation 2
+    for epsilon, size in ((0.0, 1.0), (2.0, 0.5)):
+        assert mel.standardised(features, epsilon).flatten().tolist() == [-size, size]
+    for wrong in (-1.0, math.nan):
+        with pytest.raises(ValueError, match="epsilon="):
+            mel.standardised(features, wrong)
+
+
+def test_a_constant_column_and_a_single_frame_become_zero() -> None:
+    """Their variance is 0: neither NaN nor rounding blown up to 1."""
+    features = torch.randn(50, 3)
+    features[:, 1] = 0.1
+    found = mel.standardised(features)
+    assert not found[:, 1].any()
+    assert torch.equal(found[:, [0, 2]], mel.standardised(features[:, [0, 2]]))
+    assert not mel.standardised(features[:1], epsilon=1e-5).any()
+    features[3, 2] = math.nan
+    assert mel.standardised(features)[:, 2].isnan().all()
+
+
+@pytest.mark.parametrize("shape", [(5,), (0, 3), (2, 5, 3)])
+def test_features_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
+    for reads in (mel.deltas, mel.standardised, mel.stacked):
+        with pytest.raises(AudioError, match=r"features: came .*, expected \(T, n\)"):
+            reads(torch.zeros(shape))
+
+
 def test_a_louder_wave_is_the_same_but_for_a_constant() -> None:
     wave = speech(8000)
     one, two = mel.log_mel(wave / 2, 8000), mel.log_mel(wave, 8000)

@@ -159,6 +159,7 @@ def test_single_is_half_and_half() -> None:
 
 
 @pytest.mark.data("tatoeba_eng_fra")
+@pytest.mark.data("tatoeba_eng_fra")
 def test_overlap_does_not_give_paraphrases_away() -> None:
     train, test = found = paraphrases()
     assert len(train) > 3_000

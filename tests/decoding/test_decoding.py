@@ -394,6 +394,14 @@ def test_top_p_keeps_the_smallest_set(logits: Tensor, p: float) -> None:
         assert mass - probabilities[inside].min().item() < p + 1e-6
 
 
+def test_a_nucleus_of_exactly_p_is_enough() -> None:
+    """Halves and quarters, whose sums are exact: "p or more" takes in p itself."""
+    logits = torch.tensor([0.5, 0.25, 0.125, 0.125]).log()
+    assert torch.equal(logits.softmax(-1), logits.exp())
+    for p, size in {0.5: 1, 0.75: 2, 0.875: 3}.items():
+        assert int((filter_top_p(logits, p) > float("-inf")).sum()) == size
+
+
 def test_top_p_in_numbers() -> None:
     logits = torch.tensor([0.25, 0.5, 0.15, 0.1]).log()
     sizes = {0.4: 1, 0.49: 1, 0.51: 2, 0.74: 2, 0.76: 3, 0.89: 3, 0.91: 4, 1.0: 4}

@@ -36,7 +36,7 @@ def library(hours: tuple[int, ...], rule: int, gifts: bool) -> list[float]:
     model, x = Network(gifts), torch.tensor(hours, dtype=torch.float32)[None, :, None]
     _, kind, number = RULES[rule]
     if kind == "deeplift":
-        found = deeplift(model, "rows", lambda: model(x), torch.full((3, 1), float(number)))
+        found = deeplift(model, "rows", lambda: model(x), torch.full((3, 1), float(number)))[0]
     elif kind == "positive":
         found = deep_taylor(model, "rows", lambda: model(x))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,9 +15,11 @@ from transformers import (
     BertConfig,
     BertForSequenceClassification,
     BertModel,
+    DeiTForImageClassification,
     RobertaConfig,
     RobertaForMaskedLM,
     RobertaForSequenceClassification,
+    ViTForImageClassification,
     pipeline,
 )
 
@@ -29,6 +32,14 @@ from deepdive.training.tasks.classification import batches, encode, loss, predic
 
 REVIEWS = generated_reviews(400, classes=3)
 NAMES = REVIEWS.names
+SMALL = {
+    "vocab_size": 30, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 48, "max_position_embeddings": 40,
+}  # fmt: skip
+SMALL_VIT = {
+    "image_size": 12, "patch_size": 4, "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 48,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +102,30 @@ def test_what_transformers_saves_is_read(tmp_path: Path, folder: Path) -> None:
     theirs.save_pretrained(tmp_path)
     ids = torch.tensor([[1, 9, 8, 2]])
     torch.testing.assert_close(load(tmp_path)(ids), theirs(ids).logits, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("build", "sizes"),
+    [
+        (BertForSequenceClassification, SMALL),
+        (RobertaForSequenceClassification, SMALL | {"layer_norm_eps": 1e-5}),
+        (ViTForImageClassification, SMALL_VIT),
+        (DeiTForImageClassification, SMALL_VIT),
+    ],
+)
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_folder_says_only_what_differs_from_the_defaults(
+    build: Any, sizes: dict[str, Any], n: int, tmp_path: Path
+) -> None:
+    """With two classes transformers writes no id2label (transformers #13298)."""
+    theirs = perturb(build(build.config_class(**sizes, num_labels=n)), size=0.1).eval()
+    theirs.save_pretrained(tmp_path)
+    said = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    assert ("id2label" in said) == (n == 3)
+    given = torch.randn(2, 3, 12, 12) if "image_size" in sizes else torch.tensor([[5, 9, 8, 2]])
+    found = load(tmp_path)(given)
+    assert found.shape == (len(given), n)
+    torch.testing.assert_close(found, theirs(given).logits, atol=1e-5, rtol=1e-5)
 
 
 def test_every_tensor_has_its_published_name(folder: Path, model: Classifier) -> None:
@@ -162,7 +197,7 @@ def test_fifty_steps_of_training_are_those_of_transformers(
 def test_what_does_not_fit_is_refused(tmp_path: Path, folder: Path, model: Classifier) -> None:
     with pytest.raises(ValueError, match=r"names: came as \['a', 'b'\] for 3 classes"):
         save(model, tmp_path / "x", like=folder, names=("a", "b"))
-    with pytest.raises(ValueError, match="names no classes"):
+    with pytest.raises(ValueError, match=r"have no classifier\.weight: not fine-tuned yet"):
         load(folder)
     with pytest.raises(ValueError, match="type 't5'; expected bert or roberta"):
         form_of({"model_type": "t5"})

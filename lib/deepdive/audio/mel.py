@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from deepdive.audio.errors import AudioError
-from deepdive.checks import positive
+from deepdive.checks import numbers, positive
 
 Scale = Literal["htk", "slaney"]
 FLOOR = 1e-10
@@ -178,6 +178,7 @@ def deltas(features: Tensor, reach: int = 2) -> Tensor:
     the first and last frame stand for those before and after.
     """
     positive(reach=reach)
+    _check_features(features)
     first, last = features[:1].expand(reach, -1), features[-1:].expand(reach, -1)
     wide, t = torch.cat([first, features, last]), len(features)
     around = range(1, reach + 1)
@@ -186,9 +187,25 @@ def deltas(features: Tensor, reach: int = 2) -> Tensor:
 
 
 def standardised(features: Tensor, epsilon: float = 0.0) -> Tensor:
-    """Each column of features (T, n) with mean 0 and variance 1 over the utterance."""
-    centred = features - features.mean(0)
-    return centred / (features.std(0, correction=0) + epsilon)
+    """Each column of features (T, n) with mean 0 and variance 1 over the utterance:
+
+        (x - mean) / (standard deviation + epsilon)
+
+    A column that is constant has no variance: it becomes 0, as every column of one frame does.
+    """
+    _check_features(features)
+    numbers(epsilon=epsilon)
+    varies = features.amax(0) != features.amin(0)  # NaN stays NaN
+    spread = torch.where(varies, features.std(0, correction=0) + epsilon, 1.0)
+    return torch.where(varies, features - features.mean(0), 0.0) / spread
+
+
+def _check_features(features: Tensor) -> None:
+    if features.ndim != 2 or not features.numel():
+        raise AudioError(
+            f"features: came {tuple(features.shape)}, expected (T, n) with a frame at least, as "
+            "log_mel and mfcc give them"
+        )
 
 
 def whisper(wave: Any, n_mels: int = 80) -> Tensor:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
-from deepdive.checks import positive
+from deepdive.checks import finite, positive
 from deepdive.decoding.ngram import END, UNKNOWN, Context, NGram
 from deepdive.masks import describe
 from deepdive.training.objectives.ctc import collapse
@@ -39,13 +39,23 @@ def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
     """Return the text of each row's most probable path.
 
     logits (B, T, V), or their logarithms or probabilities, of which the first `lengths` (B,) frames
-    count. Raises ValueError for other shapes.
+    count. Raises ValueError for other shapes, NaN, lengths beyond the frames, and a blank that is
+    no symbol.
     """
     if logits.ndim != 3 or lengths.shape != logits.shape[:1]:
         raise ValueError(
             f"logits came as {describe(logits)}, lengths as {describe(lengths)}; expected "
             "(B, T, V) and (B,)"
         )
+    n_frames, n_symbols = logits.shape[1:]
+    if not 0 <= blank < n_symbols:
+        raise ValueError(f"blank={blank}: expected one of the {n_symbols} symbols, from 0")
+    if lengths.is_floating_point() or not bool(((lengths >= 0) & (lengths <= n_frames)).all()):
+        raise ValueError(
+            f"lengths: came as {lengths.tolist()}, expected numbers of frames, 0 to {n_frames}"
+        )
+    if bool(logits.isnan().any()):
+        finite("logits", logits)
     best = logits.argmax(-1).tolist()
     return [collapse(row[:n], blank) for row, n in zip(best, lengths.tolist(), strict=True)]
 
@@ -94,6 +104,12 @@ def prefix_beam(
     if not (log_probs <= 1e-3).all():
         raise ValueError(
             "log_probs: some are above 0 or no numbers; expected log_softmax of logits"
+        )
+    off = log_probs.exp().sum(-1).sub(1).abs().max() if len(log_probs) else 0.0
+    if off > 0.01:  # half precision stays below
+        raise ValueError(
+            f"log_probs: the probabilities of a frame sum to 1 within {float(off):.2g} only; "
+            "expected log_softmax of logits"
         )
     if not 0 <= least < 1:
         raise ValueError(f"least={least}: expected a probability, 0 or more and below 1")

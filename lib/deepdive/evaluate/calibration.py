@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from deepdive.checks import finite
 from deepdive.evaluate.counts import Real, Whole, classes_of
 
 
@@ -59,6 +60,7 @@ def temperature(logits: Any, true: Any, least: float = 0.05, most: float = 20.0)
     """
     scores, are = np.asarray(logits, dtype=np.float64), classes_of("true", true)
     _check_shape("logits", scores, are)
+    finite("logits", scores)
 
     def slope(inverse: float) -> float:  # of the cross-entropy, by 1 / t
         shifted = np.exp(inverse * (scores - scores.max(1, keepdims=True)))
@@ -91,6 +93,8 @@ def contextual(log_probs: Any, of_nothing: Any) -> Real:
             f"log_probs, of_nothing: came with shapes {scores.shape}, {nothing.shape}; expected "
             "(N, n_labels) and (M, n_labels)"
         )
+    finite("log_probs", scores)
+    finite("of_nothing", nothing)
     return _shares(scores - np.log(_shares(nothing).mean(0)))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from deepdive.checks import finite, positive
 from deepdive.evaluate.doubt import Interval
 
 Real = NDArray[np.float64]
@@ -42,7 +43,8 @@ def mark(
 
     From the surest to the least sure, a box takes that thing of its kind, among those not taken,
     with which it shares most, if IoU is at least the threshold. Only the `most` surest of a kind
-    count. Raises ValueError where numbers of scores, kinds and boxes differ.
+    count. Raises ValueError where numbers of scores, kinds and boxes differ, and for NaN,
+    unknown kinds, and negative sides.
     Source: Lin et al. 2014, and `COCOeval.evaluateImg` of pycocotools.
     """
     sure, said = np.asarray(scores, np.float64), np.asarray(kinds, np.int64)
@@ -53,6 +55,20 @@ def mark(
             f"scores, kinds, boxes: {len(sure)}, {len(said)}, {len(mine)}, expected as many; "
             f"true_kinds, true_boxes: {len(theirs)}, {len(true)}, expected as many"
         )
+    positive(n_kinds=n_kinds, most=most)
+    finite("scores", sure)
+    for name, kind in (("kinds", said), ("true_kinds", theirs)):
+        if len(kind) and not 0 <= kind.min() <= kind.max() < n_kinds:
+            raise ValueError(
+                f"{name}: from {kind.min()} to {kind.max()}, expected 0 to {n_kinds - 1}, as "
+                f"n_kinds={n_kinds} says"
+            )
+    for name, four in (("boxes", mine), ("true_boxes", true)):
+        finite(name, four)
+        if (four[:, 2:] < 0).any():
+            raise ValueError(
+                f"{name}: a side is negative; expected (x, y, width, height), the middle and sides"
+            )
     order = np.argsort(-sure, kind="stable")
     place = [int((said[order[:i]] == said[n]).sum()) for i, n in enumerate(order)]
     order = order[np.array(place, np.int64) < most] if len(order) else order
@@ -92,6 +108,7 @@ def precisions(scores: Any, right: Any, things: int) -> Real:
     """Precision at the 101 recalls 0, 0.01 ... 1 for boxes of one kind: for each recall the largest
     precision that is reached at that recall or a larger one, 0 where none is reached.
     """
+    finite("scores", scores)
     order = np.argsort(-np.asarray(scores), kind="stable")
     hits = np.cumsum(np.asarray(right, bool)[order])
     recall = hits / things

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from deepdive.checks import finite, numbers, positive
 from deepdive.evaluate.counts import both_of, classes_of
 
 
@@ -32,12 +33,18 @@ def bootstrap(values: Any, draws: int = 2000, seed: int = 0, level: float = 0.95
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
         raise ValueError(f"values: came with shape {found.shape}, expected 2 finite ones or more")
-    if draws < 1 or not 0 < level < 1:
-        raise ValueError(f"draws, level: came as {draws}, {level}, expected 1 or more, 0 to 1")
+    _check_draws(draws, level)
     generator = np.random.default_rng(seed)
     means = [found[generator.integers(len(found), size=len(found))].mean() for _ in range(draws)]
     low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(found.mean()), float(low), float(high))
+
+
+def _check_draws(draws: int, level: float = 0.95) -> None:
+    positive(draws=draws)
+    numbers(0.0, 1.0, level=level)
+    if level in (0, 1):
+        raise ValueError(f"level={level}: expected a number between 0 and 1, such as 0.95")
 
 
 def clustered(
@@ -50,9 +57,10 @@ def clustered(
 
         mean of a draw = sum over drawn groups of their values / how many those are
 
-    Source: Davison and Hinkley 1997, section 3.8. Raises ValueError for fewer than two groups, or
-    where values and groups are not as many.
+    Source: Davison and Hinkley 1997, section 3.8. Raises ValueError for fewer than two groups,
+    where values and groups are not as many, or for values that are not finite.
     """
+    _check_draws(draws, level)
     found = np.asarray(values, dtype=np.float64)
     names, place = np.unique(np.asarray(groups), return_inverse=True)
     if found.ndim != 1 or place.shape != found.shape or len(names) < 2:
@@ -60,6 +68,7 @@ def clustered(
             f"values, groups: came with shapes {found.shape} and {place.shape} and {len(names)} "
             "groups, expected as many, and two groups or more"
         )
+    finite("values", found)
     sums, sizes = np.bincount(place, found), np.bincount(place)
     drawn = np.random.default_rng(seed).integers(len(names), size=(draws, len(names)))
     means = sums[drawn].sum(1) / sizes[drawn].sum(1)
@@ -79,6 +88,7 @@ def macro_f1_interval(
     It speaks of other texts of this kind; over the trainings it takes the mean of those there are.
     Raises ValueError where the lengths differ or a class is not below `n_classes`.
     """
+    positive(draws=draws, n_classes=n_classes)
     truth = classes_of("true", true)
     generator = np.random.default_rng(seed)
     weights = generator.multinomial(len(truth), np.full(len(truth), 1 / len(truth)), draws)

@@ -3,6 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive.checks import finite
+
 
 def cosines(a: Tensor, b: Tensor) -> Tensor:
     """Return cos(a_i, b_j) for rows of a (N, d) and b (M, d): (N, M). A row of zeros gives 0.
@@ -40,13 +42,15 @@ def spearman(a: Tensor, b: Tensor) -> float:
     """Return the correlation of the ranks of a and b, (N,) each: 1 where the order is the same.
 
     Equal values share the mean of their ranks. Raises ValueError when shapes differ, N is below 2,
-    or all values of one are equal.
+    all values of one are equal, or some are NaN or infinite.
     """
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(
             f"a, b: came with shapes {tuple(a.shape)} and {tuple(b.shape)}, expected one shape "
             "(N,), N at least 2"
         )
+    finite("a", a)
+    finite("b", b)
     x, y = ranks(a), ranks(b)
     x, y = x - x.mean(), y - y.mean()
     if not (x.any() and y.any()):

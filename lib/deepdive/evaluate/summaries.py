@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
+from deepdive.checks import texts
+
 Tokens = Sequence[Hashable]
 
 
@@ -65,7 +67,11 @@ def longest_common(a: Tokens, b: Tokens) -> int:
 
 
 def rouge(summary: str, reference: str) -> dict[str, float]:
-    """Return the F1 of "rouge1", "rouge2" and "rougeL" for two texts, 0 to 1."""
+    """Return the F1 of "rouge1", "rouge2" and "rougeL" for two texts, 0 to 1. Raises TypeError
+    for what is no string.
+    """
+    texts("summary", [summary])
+    texts("reference", [reference])
     mine, theirs = words(summary), words(reference)
     scores = (rouge_n(mine, theirs, 1), rouge_n(mine, theirs, 2), rouge_l(mine, theirs))
     return {name: one.f1 for name, one in zip(("rouge1", "rouge2", "rougeL"), scores, strict=True)}

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deepdive.checks import positive, texts
 from deepdive.evaluate.doubt import Interval
 
 
@@ -120,7 +121,9 @@ def align_all(
 
     Raises ValueError where the two differ in number, or nothing was said in any of them.
     """
-    if len(references) != len(hypotheses) or isinstance(references, str):
+    texts("references", references)
+    texts("hypotheses", hypotheses)
+    if len(references) != len(hypotheses):
         raise ValueError(
             f"references, hypotheses: {len(references)} and {len(hypotheses)}, expected two lists "
             "of as many texts"
@@ -166,6 +169,7 @@ def rate_interval(
     It speaks of other speakers (or utterances) of this kind, not of other seeds in training.
     Raises ValueError for fewer than two groups. Source: Bisani and Ney 2004.
     """
+    positive(draws=draws)
     labels = [*range(len(alignments))] if groups is None else [*groups]
     if len(labels) != len(alignments) or len({*labels}) < 2:
         raise ValueError(

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from deepdive.checks import positive, texts
 from deepdive.evaluate.doubt import Interval
+
+# Scripts without spaces between words, first and last code point: Han; kana; Thai, Lao, Burmese,
+# and Khmer. Korean has spaces.
+HAN, KANA = ((0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)), ((0x3040, 0x30FF),)
+OTHERS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,30 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> floa
     """Return sacreBLEU's corpus BLEU, 0 to 100; the rest as in `score`."""
     from sacrebleu.metrics.bleu import BLEU
 
-    return float(
-        BLEU(force=True).corpus_score(list(hypotheses), _streams(hypotheses, references)).score
+    streams = _streams(hypotheses, references)
+    metric = BLEU(force=True, tokenize=tokenizer_of(references))
+    return float(metric.corpus_score(list(hypotheses), streams).score)
+
+
+def tokenizer_of(references: Sequence[Sequence[str]]) -> str:
+    """Return the name of sacreBLEU's tokenizer for the script of most letters in the references:
+
+        "zh"      Chinese characters: each is a token
+        "char"    Japanese, Thai, Lao, Burmese, Khmer: every character is a token
+        "13a"     scripts with spaces between words
+
+    By words, a text without spaces is one token, and a translation that differs in one character
+    scores 0. Japanese has a tokenizer of words, which needs a program of its own ("ja-mecab").
+    Source: sacreBLEU's recommended tokenizers (Post 2018).
+    """
+    points = [ord(c) for row in references for text in row for c in text if c.isalpha()]
+    han, kana, others = (
+        sum(low <= p <= high for p in points for low, high in ranges)
+        for ranges in (HAN, KANA, OTHERS)
     )
+    if 2 * (han + kana + others) <= len(points):
+        return "13a"
+    return "zh" if han > others and 20 * kana < han else "char"
 
 
 def score(
@@ -43,14 +70,18 @@ def score(
 ) -> Scores:
     """Return sacreBLEU's BLEU and chrF against one or more references for each sentence.
 
-    Raises ValueError when a sentence has no reference, or the two lists differ in length.
+    The tokenizer follows the script (`tokenizer_of`); the signature names it. Raises ValueError
+    when a sentence has no reference, or the two lists differ in length; TypeError for references
+    that are not a list of strings for each sentence.
     Source: Post 2018; Popovic 2015; intervals: Koehn 2004.
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
+    positive(samples=samples)
     streams = _streams(hypotheses, references)
-    metrics = _in_floats(BLEU(force=True)), _in_floats(CHRF())
+    metric = BLEU(force=True, tokenize=tokenizer_of(references))
+    metrics = _in_floats(metric), _in_floats(CHRF())
     found: list[Any] = [m.corpus_score(list(hypotheses), streams, samples) for m in metrics]
     low_high = [(float(f._mean - f._ci), float(f._mean + f._ci)) for f in found]
     signature = str(metrics[0].get_signature())
@@ -84,7 +115,9 @@ def bleu_difference(
     """
     from sacrebleu.metrics.bleu import BLEU
 
-    metric = BLEU(force=True, effective_order=True)
+    positive(samples=samples)
+    _streams(first, references)  # its errors, before the script is asked for
+    metric = BLEU(force=True, effective_order=True, tokenize=tokenizer_of(references))
     counts = []  # matched and written runs of 1 to 4 words, lengths: sums of them give BLEU
     for system in (first, second):
         _streams(system, references)  # its errors
@@ -107,6 +140,19 @@ def _bleu_of(sums: Any) -> float:
 
 def _streams(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Any:
     """Return the k-th reference of every sentence, None where it has none, for each k."""
+    texts("hypotheses", hypotheses)
+    if isinstance(references, str) or not isinstance(references, Sequence):
+        raise TypeError(
+            f"references: came as {type(references).__name__}, expected a list of references for "
+            "each sentence: write [[reference], ...]"
+        )
+    for i, row in enumerate(references):
+        if isinstance(row, str):
+            raise TypeError(
+                f"references[{i}]: came as a string ({row[:30]!r}), expected a list of strings, "
+                "one or more references of the sentence: write [[reference], ...]"
+            )
+        texts(f"references[{i}]", row)
     if len(hypotheses) != len(references) or not hypotheses or not all(references):
         raise ValueError(
             f"references must hold one or more for each of {len(hypotheses)} hypotheses; got "
@@ -120,4 +166,6 @@ def sentence_chrf(hypothesis: str, references: Sequence[str]) -> float:
     """Return chrF of one sentence, 0 to 100: steadier than BLEU on so few words."""
     from sacrebleu.metrics.chrf import CHRF
 
+    texts("hypothesis", [hypothesis])
+    texts("references", references)
     return float(CHRF().sentence_score(hypothesis, list(references)).score)

@@ -31,6 +31,7 @@ from deepdive.checks import positive
 from deepdive.explain.tracing import (
     Output,
     checked,
+    from_baseline,
     gradients_of,
     mean_gradient,
     traced,
@@ -121,7 +122,7 @@ def integrated_gradients(
     if steps < 1:
         raise ValueError(f"steps must be 1 or more; got {steps}: 32 is usually enough")
     x, last, copies = untraced(model, point, output)
-    start = torch.zeros_like(x) if baseline is None else baseline.to(x).expand_as(x)
+    start = from_baseline(baseline, x)
     fractions = (torch.arange(steps, dtype=x.dtype, device=x.device) + 0.5) / steps
     way = (start + a[:, None, None] * (x - start) for a in fractions.split(copies))
     saliency = (mean_gradient(model, point, output, way, copies) * (x - start)[0]).sum(-1)

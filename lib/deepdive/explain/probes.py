@@ -22,7 +22,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from deepdive.checks import whole
+from deepdive.checks import finite, whole
 
 Label = TypeVar("Label", bound=Hashable)
 
@@ -164,8 +164,10 @@ def _gap(sentences: Sequence[Tensor], trees: Sequence[Tensor], b: Tensor) -> Ten
 def spearman(a: Tensor, b: Tensor) -> float:
     """Return the rank correlation of two rows of numbers (N,); equal numbers share their rank.
 
-    0 where one of them does not vary.
+    0 where one of them does not vary. Raises ValueError for NaN and infinity, which have no rank.
     """
+    finite("a", a)
+    finite("b", b)
     x, y = (_ranks(row.double()) for row in (a, b))
     x, y = x - x.mean(), y - y.mean()
     scale = float((x.square().sum() * y.square().sum()).sqrt())

@@ -69,6 +69,22 @@ def checked(numbers: Tensor, copies: int) -> Tensor:
     return numbers
 
 
+def from_baseline(baseline: Tensor | None, rows: Tensor) -> Tensor:
+    """Return the baseline of the rows (1, S, d), which defaults to zero. Raises ValueError for one
+    of another shape than (d,) or (S, d).
+    """
+    if baseline is None:
+        return torch.zeros_like(rows)
+    allowed = rows.shape[-1:], rows.shape[-2:], rows.shape
+    if baseline.shape not in allowed:
+        raise ValueError(
+            f"baseline has shape {tuple(baseline.shape)}; expected {tuple(allowed[0])} or "
+            f"{tuple(allowed[1])}, as the rows at the hook point are: give one embedding, such as "
+            "that of [MASK], or one per row"
+        )
+    return baseline.to(rows).expand_as(rows)
+
+
 def _only(seen: dict[str, list[Tensor]]) -> Tensor:
     """The rows (N, S, d) that passed, N copies of one input."""
     calls = [rows for values in seen.values() for rows in values]

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import numbers
+
 
 class Dropout(nn.Dropout):
     """Zero each element with probability p in training, and scale the others by 1 / (1 - p).
@@ -12,6 +14,10 @@ class Dropout(nn.Dropout):
     call: a block has three dropouts, and decoding meets them all at every token.
     Source: Srivastava et al. 2014, section 4.
     """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        numbers(0.0, 1.0, p=p)
+        super().__init__(p, inplace)
 
     def __call__(self, x: Tensor) -> Tensor:
         return super().__call__(x) if self.training and self.p else x

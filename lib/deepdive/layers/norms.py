@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.checks import numbers, positive, width
 
 
 class LayerNorm(nn.Module):
@@ -17,6 +17,7 @@ class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5, bias: bool = True) -> None:
         super().__init__()
         positive(d_model=d_model)
+        numbers(eps=eps)
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
@@ -25,6 +26,7 @@ class LayerNorm(nn.Module):
         """Return x (..., d_model) with each row brought to mean 0 and variance 1, then scaled and
         shifted.
         """
+        width("x", x, len(self.weight))
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
@@ -38,9 +40,11 @@ class RMSNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-6) -> None:
         super().__init__()
         positive(d_model=d_model)
+        numbers(eps=eps)
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (..., d_model) with each row divided by its root mean square, then scaled."""
+        width("x", x, len(self.weight))
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)

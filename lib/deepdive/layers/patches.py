@@ -3,7 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.checks import positive, real_input
 
 
 def cut(images: Tensor, size: int) -> Tensor:
@@ -19,6 +19,12 @@ def cut(images: Tensor, size: int) -> Tensor:
     b, c, h, w = images.shape
     squares = images.reshape(b, c, h // size, size, w // size, size)
     return squares.permute(0, 2, 4, 1, 3, 5).reshape(b, -1, c * size * size)
+
+
+def check_pixels(images: Tensor, shape: str = "(B, C, H, W)") -> None:
+    """Raise unless what enters a model are finite floats, as `checks.real_input` does."""
+    fix = "divide pixels of 0 to 255 by 255, then normalize them as in training"
+    real_input("images", images, shape, fix)
 
 
 def joined(rows: Tensor, size: int, height: int, width: int) -> Tensor:

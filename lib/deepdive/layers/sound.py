@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import each_at_least
+from deepdive.checks import each_at_least, real_input
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.norms import LayerNorm
 
@@ -81,6 +81,8 @@ class Convolutions(nn.Module):
 
     def forward(self, sound: Tensor) -> Tensor:
         """Return rows (B, T, widths[-1]) of sound (B, n) or (B, n, channels)."""
+        shape = f"(B, n) or (B, n, {self.channels})"
+        real_input("sound", sound, shape, "divide 16-bit samples by 32768")
         x = sound[..., None] if sound.ndim == 2 else sound
         if x.ndim != 3 or x.shape[-1] != self.channels:
             raise ValueError(

@@ -5,6 +5,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from deepdive.checks import above_zero, positive
 from deepdive.positions.base import Position
 
 
@@ -43,6 +44,8 @@ class RotaryPosition(Position):
 
     def __init__(self, d_head: int, base: float = 10_000.0) -> None:
         super().__init__()
+        positive(d_head=d_head)
+        above_zero(base=base)
         if d_head % 2:
             raise ValueError(f"d_head={d_head} is odd: entries are turned in pairs")
         self.d_head, self.base = d_head, base

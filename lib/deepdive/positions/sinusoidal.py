@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from deepdive.checks import above_zero, positive
 from deepdive.positions.base import Position
 
 
@@ -27,6 +28,8 @@ class SinusoidalPosition(Position):
 
     def __init__(self, d_model: int, base: float = 10_000.0) -> None:
         super().__init__()
+        positive(d_model=d_model)
+        above_zero(base=base)
         self.d_model, self.base = d_model, base
 
     def table(self, positions: Tensor) -> Tensor:

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from deepdive.layers.heads import Classifier, ImageClassifier
 from deepdive.models.vision.deit import Distilled
 from deepdive.published.folders import family, from_config
+from deepdive.published.form import completed
 from deepdive.published.names import Names
 from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
@@ -134,13 +136,17 @@ def load(folder: str | Path) -> Any:
     evaluation mode.
     """
     config = read_config(folder)
-    labels = config.get("id2label")
-    if not labels:
-        raise ValueError(f"folder: {folder}/config.json names no classes (id2label): not tuned yet")
-    form_of(config)  # it refuses another family
+    form = form_of(config)  # it refuses another family
     kind, tensors = family(config["model_type"]), read(folder)
     record = kind.config(config)
     plan(kind, record, tensors)
+    (last,) = _table(config).theirs({f"{form.last}.weight": torch.empty(0)})
+    if last not in tensors:
+        raise ValueError(
+            f"folder: the weights in {folder} have no {last}: not fine-tuned yet, so give it to "
+            "`begin` with n_classes"
+        )
+    labels = completed(kind.model_type, config)["id2label"]  # transformers leaves out two
     model = _empty(config, len(labels), record.dropout)
     counted = [f"{prefix}embeddings.position_ids" for prefix in ("", kind.prefix)]
     adopt(model, tensors, [_table(config)], leave_out=counted)

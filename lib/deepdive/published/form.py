@@ -1,8 +1,11 @@
 """How a family is published: its settings, names and heads in one table."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import torch.nn.functional as F
@@ -13,6 +16,7 @@ from deepdive.layers.feed_forward import Activation
 from deepdive.published.names import Names
 from deepdive.published.weights import Rule
 
+DEFAULTS = Path(__file__).with_name("defaults.json")  # tests/config_defaults.py
 ACTIVATIONS: dict[str, Activation] = {
     "gelu": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh, "relu": relu,
     "swish": F.silu, "silu": F.silu,
@@ -36,6 +40,29 @@ def name_of(activation: Activation) -> str:
         if known is activation:
             return name
     raise ValueError(f"activation: {activation!r} has no published name")
+
+
+@cache
+def _defaults() -> dict[str, dict[str, Any]]:
+    return dict(json.loads(DEFAULTS.read_text(encoding="utf-8")))
+
+
+def completed(model_type: str, theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config.json with the values that transformers takes for the keys it lacks. Raises
+    ValueError for a missing key whose value transformers computes in a way not built here.
+    """
+    found = dict(theirs)
+    for key, value in _defaults().get(model_type, {}).items():
+        if key in theirs or (key == "id2label" and "num_labels" in theirs):
+            continue
+        if value == "?":
+            raise ValueError(f"config has no {key}, which transformers computes from other keys")
+        found[key] = value
+    for key, value in found.items():
+        if key not in theirs and isinstance(value, str) and value.startswith("="):
+            found[key] = found[value[1:]]
+    found.setdefault("id2label", {str(i): f"LABEL_{i}" for i in range(theirs.get("num_labels", 2))})
+    return found
 
 
 def same(value: Any) -> Any:
@@ -117,7 +144,10 @@ class Family:
     heads: Mapping[str, Head] = field(default_factory=dict)
 
     def config(self, theirs: Mapping[str, Any]) -> Any:
-        """Return our record of a config.json. Raises ValueError for a setting not built here."""
+        """Return our record of a config.json. A key that it lacks has the value that transformers
+        takes for it. Raises ValueError for a setting not built here.
+        """
+        theirs = completed(self.model_type, theirs)
         for name, value in self.expected.items():
             if theirs.get(name) not in (None, value):
                 raise ValueError(f"config has {name}={theirs[name]}; only {value} is built here")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +20,7 @@ from deepdive.inspect import HookPoint, record
 from deepdive.layers import GatedFeedForward, RMSNorm
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import bert
+from deepdive.models.text import llama
 
 EMBEDDED = "encoder.embeddings.embedded"
 TOKENS = torch.tensor([[1, 9, 8, 22, 5, 2]])
@@ -53,12 +56,13 @@ def test_contributions_sum_to_the_difference_through_a_whole_transformer(model: 
     """Biases, GELU, tanh, softmax and norms: nothing is lost, which no other fast rule can say."""
     mask = torch.tensor([[True, True, True, True, True, False]])
     for baseline in (torch.zeros(32), torch.randn(6, 32)):
-        found = deeplift(model, EMBEDDED, lambda: model(TOKENS, mask)[0], baseline)
+        found, gap = deeplift(model, EMBEDDED, lambda: model(TOKENS, mask)[0], baseline)
+        assert gap.abs().max() < 1e-9
         expected = delta(model, baseline, mask)
         torch.testing.assert_close(found.sum(-1), expected, rtol=1e-9, atol=1e-9)
         assert (found[:, 5] == 0).all()
         with record(model, "*.weights"):
-            steps = deeplift(model, EMBEDDED, lambda: model(TOKENS, mask)[0], baseline)
+            steps, _ = deeplift(model, EMBEDDED, lambda: model(TOKENS, mask)[0], baseline)
         torch.testing.assert_close(steps, found)
 
 
@@ -79,7 +83,7 @@ GATED, RMS = GatedFeedForward(3, 4).double(), perturb(RMSNorm(3).double())
 def test_it_sums_to_the_difference_in_other_forms(inner: Any) -> None:
     x, b = torch.randn(1, 5, 3).double(), torch.randn(5, 3).double()
     model = Of(inner)
-    found = deeplift(model, "rows", lambda: model(x)[0], b)
+    found, _ = deeplift(model, "rows", lambda: model(x)[0], b)
     torch.testing.assert_close(found.sum(-1), (model(x) - model(b[None]))[0])
     assert (found - found.diagonal().diag() == 0).all()  # a row's number reads that row alone
 
@@ -92,7 +96,7 @@ def test_captum_says_the_same(curve: type[nn.Module]) -> None:
     x, b = torch.randn(5, 6).double(), torch.randn(5, 6).double()
     theirs = DeepLift(net).attribute(x, b, target=2)
     model = Of(net)
-    ours = deeplift(model, "rows", lambda: model(x[None])[0, :, 2], b)
+    ours, _ = deeplift(model, "rows", lambda: model(x[None])[0, :, 2], b)
     torch.testing.assert_close(ours.diagonal(), theirs.sum(-1), rtol=1e-8, atol=1e-10)
 
 
@@ -105,7 +109,7 @@ def test_captum_knows_no_gelu_and_does_not_say_so() -> None:
     expected = (net(x) - net(b))[0, 0]
     assert (theirs - expected).abs() > 0.05
     model = Of(net)
-    ours = deeplift(model, "rows", lambda: model(x[None])[0, :, 0], b).sum()
+    ours = deeplift(model, "rows", lambda: model(x[None])[0, :, 0], b)[0].sum()
     torch.testing.assert_close(ours, expected)
 
 
@@ -113,12 +117,12 @@ def test_it_sees_what_saturates_and_the_gradient_does_not() -> None:
     """min(1, x0 + x1) at (1, 1): the paper's first example (figure 1)."""
     model, x = Of(lambda x: 1 - F.relu(1 - x.sum((1, 2)))), torch.ones(1, 2, 1)
     assert gradient_x_input(model, "rows", lambda: model(x))[0].tolist() == [0, 0]
-    assert deeplift(model, "rows", lambda: model(x))[0].tolist() == [0.5, 0.5]
+    assert deeplift(model, "rows", lambda: model(x))[0].tolist() == [[0.5, 0.5]]
 
 
 def test_without_products_it_is_linear_and_a_row_that_is_not_read_gets_nothing() -> None:
     model, x = Of(lambda x: 3 * x[:, 1, 0].tanh() - x[:, 1, 1] + 7), torch.randn(1, 4, 2).double()
-    found = deeplift(model, "rows", lambda: model(x))[0]
+    found = deeplift(model, "rows", lambda: model(x))[0][0]
     assert (found[[0, 2, 3]] == 0).all()
     torch.testing.assert_close(found[1], (3 * x[0, 1, 0].tanh() - x[0, 1, 1]))
 
@@ -161,6 +165,93 @@ def test_a_softmax_s_slopes_are_a_softmax_s() -> None:
     same, _ = softmax((rows, rows.detach()), -1)
     (slope,) = torch.autograd.grad(same[1], rows)
     torch.testing.assert_close(slope, torch.autograd.grad(rows.softmax(-1)[1], rows)[0])
+
+
+def fresh(name: str, n_layers: int, times: float) -> tuple[nn.Module, str]:
+    """A model without a bias that acts, float32: rows of zeros stay constant up to the output."""
+    torch.manual_seed(0)
+    if name == "llama":
+        return llama.llama(llama.TINY, n_layers=n_layers).eval(), "decoder.embedded"
+    model = Classifier(bert.bert(bert.TINY, n_layers=n_layers), 32, 3).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(times)
+    return model, EMBEDDED
+
+
+@pytest.mark.parametrize(
+    ("name", "n_layers", "times"),
+    [("bert", 1, 1.0), ("bert", 2, 1.0), ("bert", 4, 2.0), ("bert", 12, 1.0), ("llama", 4, 1.0)],
+)
+@pytest.mark.parametrize("baseline", [None, torch.full((32,), 0.25)], ids=["zeros", "a constant"])
+def test_a_norm_of_a_constant_row_loses_no_digits(
+    name: str, n_layers: int, times: float, baseline: Tensor | None
+) -> None:
+    """1 / sqrt(eps) is 1e6 in a BERT, and several layers would multiply it."""
+    model, point = fresh(name, n_layers, times)
+    size = 32 if name == "bert" else llama.TINY.d_model
+    start = None if baseline is None else baseline[:1].expand(size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, gap = deeplift(model, point, lambda: model(TOKENS)[0][..., :3].flatten(), start)
+    change = found.sum(-1) + gap
+    torch.testing.assert_close(found.sum(-1), change, rtol=1e-4, atol=1e-5)
+    assert (found.abs() < 100 * change.abs().max()).all()
+
+
+def test_between_constant_rows_and_none_the_multiplier_is_exact() -> None:
+    """Baselines whose variance is 0, far below eps, near it and far above it."""
+    torch.manual_seed(0)
+    x, shape = torch.randn(1, 5, 6).double(), torch.randn(5, 6).double()
+    for size in (0.0, 1e-9, 1e-6, 2e-6, 1e-3, 1.0):
+        for norm in (nn.LayerNorm(6, eps=1e-12).double(), RMSNorm(6, eps=1e-12).double()):
+            model = Of(lambda rows, norm=norm: norm(rows).square().sum(-1))
+            found, gap = deeplift(model, "rows", lambda: model(x)[0], size * shape)  # noqa: B023
+            change = (model(x) - model(size * shape[None]))[0].detach()
+            torch.testing.assert_close(found.sum(-1), change, rtol=1e-5, atol=1e-7)
+            torch.testing.assert_close(gap, change - found.sum(-1))
+
+
+class TakenApart(nn.Module):
+    """A layer norm as separate operations: its parts have rules, the norm has none."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x - x.mean(-1, keepdim=True)
+        return x * (x.square().mean(-1, keepdim=True) + 1e-12).rsqrt()
+
+
+@pytest.mark.parametrize("method", [deeplift, partial(integrated_gradients, steps=400)])
+def test_a_method_that_promises_a_sum_returns_its_gap(method: Any, model: Classifier) -> None:
+    """By its definition, and for a baseline that is right small."""
+    output, b = (lambda: model(TOKENS)[0]), torch.randn(6, 32)
+    found, gap = method(model, EMBEDDED, output, b)
+    change = delta(model, b)
+    assert found.shape == (3, 6)
+    assert gap.shape == (3,)
+    torch.testing.assert_close(found.sum(-1) + gap, change)
+    torch.testing.assert_close(gap, torch.zeros_like(gap), atol=1e-4, rtol=0.0)
+
+
+def test_a_sum_that_rounding_destroyed_is_reported() -> None:
+    """Four norms that receive a constant row, and a NaN: the fix is named, the gap returned."""
+    torch.manual_seed(0)
+    mix = [nn.Linear(6, 6, bias=False) for _ in range(4)]
+    layers = nn.Sequential(*(part for layer in mix for part in (layer, TakenApart())))
+    model, x = Of(lambda rows: layers(rows.sum(1)).square()[..., 0]), torch.randn(1, 5, 6)
+    with pytest.warns(UserWarning, match=r"output 0 sum to .* baseline that is a valid embedding"):
+        found, gap = deeplift(model, "rows", lambda: model(x))
+    assert gap.abs() > 0.01 * (found.sum(-1) + gap).abs()
+    with pytest.warns(UserWarning, match="sum to nan"):
+        assert deeplift(model, "rows", lambda: model(x) * torch.nan)[1].isnan().all()
+
+
+@pytest.mark.parametrize("method", [deeplift, integrated_gradients])
+def test_a_baseline_of_another_shape_is_refused(method: Any, model: Classifier) -> None:
+    for shape in ((31,), (1,), (5, 32), (6, 1), (2, 6, 32)):
+        with pytest.raises(
+            ValueError, match=r"baseline has shape .* expected \(32,\) or \(6, 32\)"
+        ):
+            method(model, EMBEDDED, lambda: model(TOKENS)[0], torch.zeros(shape))
 
 
 def test_what_has_no_line_is_refused(model: Classifier) -> None:

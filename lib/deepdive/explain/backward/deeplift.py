@@ -13,6 +13,7 @@ Source: Shrikumar, Greenside and Kundaje 2017, sections 3.1 to 3.3 and 3.5.2.
 Book: 7.3.1.1
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -23,24 +24,30 @@ from torch import Tensor, nn
 from deepdive.explain.backward.layer_rules import AFFINE, CURVES, masked, unchanged
 from deepdive.explain.backward.rules import Rules, depends, frozen, in_sight, passed
 from deepdive.explain.gradients import gradient
-from deepdive.explain.tracing import Output, traced
+from deepdive.explain.tracing import Output, from_baseline, traced
 from deepdive.inspect import replace
 
 Pair = tuple[Any, Any]  # on the input, with its gradient, and on the baseline
+LOST, ROUNDED = 0.01, 1e-4  # a gap is reported above these shares of the change and the outputs
 FLAT = 1e-7  # nearer than this, a line through two points is lost in rounding: the slope is taken
 
 
 def deeplift(
     model: nn.Module, point: str, output: Output, baseline: Tensor | None = None
-) -> Tensor:
-    """Return what each row's difference from the baseline's b contributed, (T, S).
+) -> tuple[Tensor, Tensor]:
+    """Return the contribution of each row's difference from the baseline's b, and its gap.
 
         C[t, s] = sum over d of (x - b)[s, d] * m[t, s, d]
         m = (f(x) - f(b)) / (x - b)  through a curve f,   W  through x W + c,   chained
 
-    A row sums to output(x)[t] - output(b)[t] ("summation to delta"). `baseline` (d,) or (S, d)
-    defaults to zero; `model` is all that `output` runs. Other arguments as in `gradients`.
-    Raises ValueError for a function that has no rule.
+    `baseline` (d,) or (S, d) defaults to zero; `model` is everything `output` runs. Other arguments
+    as in `gradients`.
+
+    Returns contributions (T, S) and gap (T,): output(x) - output(b) - the row's sum, zero except
+    for rounding ("summation to delta"). Where rounding was amplified (multipliers that nearly
+    cancel, as those of a norm written as separate operations), a UserWarning
+    reports it. Raises ValueError for a function that has no rule, and for a baseline of another
+    shape.
     Source: Shrikumar et al. 2017, equations 1 to 3 (multipliers), section 3.5.2 (rescale rule).
     """
     steps: list[tuple[Any, ...]] = []  # the arguments of every curve and product, on the baseline
@@ -50,16 +57,33 @@ def deeplift(
         return function(*given, **more)
 
     linear = dict.fromkeys((*AFFINE, "addmm"), unchanged)
-    x = traced(model, point, output)[0].detach()
-    start = torch.zeros_like(x) if baseline is None else baseline.to(x).expand_as(x)
+    x, last = (found.detach() for found in traced(model, point, output))
+    start = from_baseline(baseline, x)
     with frozen(model):
         with replace(model, point, start), Rules(linear | dict.fromkeys(LINES, met)):
-            traced(model, point, output)
+            first = traced(model, point, output)[1].detach()
         old = iter(steps)
         lines = {name: partial(_next, old, line) for name, line in LINES.items()}
         with Rules(linear | lines):
             multipliers = gradient(model, point, in_sight(output))
-    return (multipliers * (x - start)[0]).sum(-1)
+    found = (multipliers * (x - start)[0]).sum(-1)
+    gap = (last - first)[0] - found.sum(-1)
+    _check_gap(gap, last[0], first[0])
+    return found, gap
+
+
+def _check_gap(gap: Tensor, last: Tensor, first: Tensor) -> None:
+    """Warn where contributions miss the change of the output by more than rounding does."""
+    allowed = LOST * (last - first).abs() + ROUNDED * (last.abs() + first.abs())
+    if not bool((gap.abs() <= allowed).all()):  # NaN is within nothing
+        t = int((gap.abs() - allowed).nan_to_num(nan=torch.inf).argmax())
+        warnings.warn(
+            f"the contributions to output {t} sum to {last[t] - first[t] - gap[t]:.3g}, but the "
+            f"output changed by {last[t] - first[t]:.3g}: rounding was amplified, usually by a "
+            "norm that receives a constant row. Give a baseline that is a valid embedding, such "
+            "as that of [MASK]",
+            stacklevel=3,
+        )
 
 
 def bent(f: Callable[[Tensor], Tensor], x: Pair) -> Pair:
@@ -97,10 +121,20 @@ def softmax(x: Pair, dim: int) -> Pair:
 
 
 def normed(x: Pair, axes: tuple[int, ...], eps: float) -> Pair:
-    """x / sqrt(mean(x^2) + eps)."""
+    """x / sqrt(mean(x^2) + eps).
+
+    Where the baseline's rows are constant, 1 / sqrt(eps) is no slope of anything, and x alone sets
+    the scale: y - y0 = r (x - x0) + rest, with the rest, which is 0 for x0 = 0, along x - x0.
+    """
     squares = multiplied(torch.mul, x, x)
     means = (squares[0].mean(axes, keepdim=True) + eps, squares[1].mean(axes, keepdim=True) + eps)
-    return multiplied(torch.mul, x, bent(torch.rsqrt, means))
+    y = multiplied(torch.mul, x, bent(torch.rsqrt, means))
+    change, scale = (x[0] - x[1]).detach(), means[0].rsqrt().detach()
+    size = change.square().mean(axes, keepdim=True)
+    constant = (means[1] <= 2 * eps) & (size > 0)
+    rest = (y[0].detach() - y[1] - scale * change) / torch.where(constant, size, 1.0)
+    way = scale * x[0] + rest * (change * x[0]).mean(axes, keepdim=True)
+    return torch.where(constant, passed(y[0].detach(), way), y[0]), y[1]
 
 
 # -- rules: called as rule(what the function was given on the baseline, function, *given)

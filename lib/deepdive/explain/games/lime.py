@@ -98,6 +98,10 @@ def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridg
     r2 is 1 where the game does not vary. For parts that add up and no penalty w is exact.
     Source: Ribeiro et al. 2016, section 3.4 and algorithm 1.
     """
+    if kept.ndim != 2 or not len(kept):
+        raise ValueError(
+            f"kept: came {tuple(kept.shape)}, expected (N, S) and N samples, 1 or more"
+        )
     y, weight = game(kept), nearness(kept, width)
     z = kept.double()
     w, b = fit(z, y, weight)

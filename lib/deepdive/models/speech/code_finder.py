@@ -7,7 +7,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from deepdive.layers.quantiser import Quantiser
-from deepdive.models.speech.wav2vec2 import Wav2Vec2
+from deepdive.models.speech.wav2vec2 import Wav2Vec2, check_mask
 
 
 class Compared(NamedTuple):
@@ -38,6 +38,7 @@ class CodeFinder(nn.Module):
     ) -> Compared:
         """Return both for sound (B, n); hidden: bool (B, T); mask: bool (B, n), True = real."""
         heard = self.encoder.embeddings.heard(sound)
+        check_mask(mask, sound)
         states = self.encoder.read(heard, self.encoder.real(mask), hidden)
         codes, usage = self.quantiser(heard)
         return Compared(self.say(states), self.target(codes), usage)

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import flags
 from deepdive.inspect import HookPoint
 from deepdive.layers import Dropout, LayerNorm
 
@@ -43,9 +44,7 @@ class SoundEmbeddings(nn.Module):
         if hidden is not None:
             if self.mask is None:
                 raise ValueError("hidden: this encoder has no row for a gap; build it masked=True")
-            if hidden.shape != rows.shape[:2]:
-                shape = tuple(rows.shape[:2])
-                raise ValueError(f"hidden: came {tuple(hidden.shape)}, expected (B, T) = {shape}")
+            flags("hidden", hidden, rows.shape[:2], "(B, T), True = replaced by the mask's row")
             rows = torch.where(hidden[..., None], self.mask, rows)
         if real is not None:
             rows = rows * real[..., None]

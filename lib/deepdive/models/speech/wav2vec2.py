@@ -31,6 +31,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
+from deepdive.checks import flags
 from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, gelu
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import Tagger, initialise
@@ -45,6 +46,12 @@ from deepdive.layers.stacks import Stack
 from deepdive.masks import Padding
 from deepdive.models.config import Config
 from deepdive.models.speech.embeddings import SoundEmbeddings
+
+
+def check_mask(mask: Tensor | None, sound: Tensor) -> None:
+    """Raise TypeError unless a mask is bool, ValueError unless it has the sound's steps."""
+    if mask is not None:
+        flags("mask", mask, sound.shape[:2], "(B, n), True = a real step of the sound")
 
 
 class Wav2Vec2(nn.Module):
@@ -71,7 +78,9 @@ class Wav2Vec2(nn.Module):
         """Return the states of sound (B, n) or (B, n, channels); mask: bool (B, n), True = real;
         hidden: bool (B, T), True = the row is replaced by the mask's.
         """
-        return self.read(self.embeddings.heard(sound), self.real(mask), hidden)
+        heard = self.embeddings.heard(sound)
+        check_mask(mask, sound)
+        return self.read(heard, self.real(mask), hidden)
 
 
 def block(config: SoundConfig, layer: int) -> Block:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from deepdive.inspect import HookPoint
 from deepdive.layers import Dropout
-from deepdive.layers.patches import Patches, resized
+from deepdive.layers.patches import Patches, check_pixels, resized
 
 
 class ImageEmbeddings(nn.Module):
@@ -30,6 +30,7 @@ class ImageEmbeddings(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Return what enters the stack for images (B, C, H, W) of any size of whole patches."""
+        check_pixels(images)
         rows, n = self.patches(images), len(self.special)
         height, width = (side // self.patches.size for side in images.shape[2:])
         places = resized(self.positions[n:], self.grid, (height, width))

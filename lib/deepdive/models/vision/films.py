@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.layers.patches import check_pixels
 from deepdive.models.vision.embeddings import ImageEmbeddings
 from deepdive.models.vision.vit import Vit
 
@@ -39,6 +40,7 @@ def framewise(films: Tensor, size: int, grid: tuple[int, int]) -> Tensor:
     """
     if films.ndim != 5:
         raise ValueError(f"films: came {tuple(films.shape)}, expected (B, F, C, H, W)")
+    check_pixels(films, "(B, F, C, H, W)")
     sides = (size * grid[0], size * grid[1])
     if tuple(films.shape[3:]) != sides:
         raise ValueError(f"frames of {tuple(films.shape[3:])} pixels, expected {sides}: resize")

@@ -5,8 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import flags
 from deepdive.layers import Dropout
-from deepdive.layers.patches import Patches
+from deepdive.layers.patches import Patches, check_pixels
 
 
 class Gaps(nn.Module):
@@ -23,6 +24,7 @@ class Gaps(nn.Module):
 
     def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
         """Return what enters the stack; `hidden` is bool (B, N), None: nothing is."""
+        check_pixels(images)
         if images.shape[2:] != (self.side, self.side):
             raise ValueError(
                 f"images of {tuple(images.shape[2:])} pixels: offsets are counted for squares of "
@@ -34,8 +36,6 @@ class Gaps(nn.Module):
                 raise ValueError(
                     "hidden: this encoder has no row for a gap; build it with masked=True"
                 )
-            if hidden.shape != rows.shape[:2]:
-                shape = tuple(rows.shape[:2])
-                raise ValueError(f"hidden: came {tuple(hidden.shape)}, expected (B, N) = {shape}")
+            flags("hidden", hidden, rows.shape[:2], "(B, N), True = replaced by the mask's row")
             rows = torch.where(hidden[..., None], self.mask, rows)
         return self.dropout(torch.cat([self.special.expand(len(rows), -1, -1), rows], 1))

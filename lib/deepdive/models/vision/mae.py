@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.checks import flags
 from deepdive.layers import LayerNorm
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import resized
@@ -86,11 +87,8 @@ class Mae(nn.Module):
         (B, 1 + seen, d_model); `hidden` is bool (B, N), as many in each image.
         """
         rows, special = self.encoder.embeddings(images), self.config.n_special
-        if hidden.shape != (len(rows), rows.shape[1] - special):
-            raise ValueError(
-                f"hidden: came {tuple(hidden.shape)}, expected (B, N) = "
-                f"{(len(rows), rows.shape[1] - special)}"
-            )
+        shape = len(rows), rows.shape[1] - special
+        flags("hidden", hidden, shape, "(B, N), True = hidden")
         if len(set(hidden.sum(1).tolist())) > 1:
             raise ValueError("hidden: as many patches of each image must be hidden")
         patches = rows[:, special:][~hidden].reshape(len(rows), -1, rows.shape[2])

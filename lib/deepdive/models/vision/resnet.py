@@ -11,6 +11,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.layers.patches import check_pixels
 from deepdive.layers.residual_conv import ConvNorm
 from deepdive.models.vision.resnet_config import RESNET_18, RESNET_50, TINY, ResNetConfig
 
@@ -37,6 +38,7 @@ class ResNet(nn.Module):
             raise ValueError(
                 f"images: came {tuple(images.shape)}, expected (B, {self.config.channels}, H, W)"
             )
+        check_pixels(images)
         x = F.max_pool2d(F.relu(self.stem(images)), 3, 2, 1)
         for stage in self.stages:
             x = stage(x)

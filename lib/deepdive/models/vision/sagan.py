@@ -23,7 +23,8 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.checks import positive
+from deepdive.checks import positive, real_input, width
+from deepdive.layers.patches import check_pixels
 
 
 class MapAttention(nn.Module):
@@ -78,7 +79,9 @@ class Generator(nn.Module):
         )
 
     def forward(self, z: Tensor) -> Tensor:
-        """Return images (B, 1, 28, 28)."""
+        """Return images (B, 1, 28, 28) for noise (B, d_noise)."""
+        real_input("z", z, f"(B, {self.d_noise})", "draw it by torch.randn")
+        width("z", z, self.d_noise)
         return self.layers(z)
 
 
@@ -103,6 +106,9 @@ class Discriminator(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Return a score for each image, (B,)."""
+        check_pixels(images, "(B, 1, 28, 28)")
+        if images.shape[1:] != (1, 28, 28):
+            raise ValueError(f"images: came {tuple(images.shape)}, expected (B, 1, 28, 28)")
         return self.layers(images)[:, 0]
 
 

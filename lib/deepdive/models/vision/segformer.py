@@ -33,6 +33,7 @@ from deepdive.checks import divides, each_at_least
 from deepdive.layers import Block, Dropout, LayerNorm, PreNorm, gelu
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
+from deepdive.layers.patches import check_pixels
 from deepdive.layers.reduced import ConvolvedFeedForward, OverlappingPatches, ReducedAttention
 from deepdive.layers.windows import EPS
 from deepdive.models.config import Config
@@ -89,6 +90,7 @@ class Segformer(nn.Module):
 
     def grids(self, images: Tensor) -> list[Tensor]:
         """Return what each stage makes, (B, h, w, d)."""
+        check_pixels(images)
         found: list[Tensor] = []
         for each in self.stages:
             images = images if not found else found[-1].movedim(-1, 1)

@@ -32,7 +32,7 @@ from deepdive.inspect import HookPoint
 from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PreNorm, gelu
 from deepdive.layers.feed_forward import Activation
 from deepdive.layers.heads import initialise
-from deepdive.layers.patches import Patches
+from deepdive.layers.patches import Patches, check_pixels
 from deepdive.layers.windows import EPS, Merging, Windows
 from deepdive.models.config import Config
 from deepdive.positions import GridBias
@@ -59,6 +59,7 @@ class Swin(nn.Module):
 
     def grids(self, images: Tensor) -> list[Tensor]:
         """Return what each stage makes, (B, h, w, d) with h, w halved and d doubled in each."""
+        check_pixels(images)
         rows = self.patch_norm(self.patches(images))
         lines = images.shape[2] // self.config.patch_size
         grid = self.embedded(self.dropout(rows.unflatten(1, (lines, -1))))

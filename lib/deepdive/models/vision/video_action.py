@@ -25,7 +25,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention
-from deepdive.checks import positive, width
+from deepdive.checks import positive, real_input, width
 from deepdive.layers import FeedForward, PostNorm
 from deepdive.layers.heads import initialise
 from deepdive.layers.regions import Located, Region
@@ -65,7 +65,15 @@ class VideoAction(nn.Module):
 
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
         """Return the logits of each box."""
+        shape = f"(B, F, h, w, {self.config.d_features})"
+        real_input("features", features, shape, "give what a network of convolutions returns")
         width("features", features, self.config.d_features)
+        real_input("boxes", boxes, "(B, R, 4)", "middle and sides as parts of the image")
+        if features.ndim != 5 or boxes.ndim != 3 or boxes.shape[-1] != 4:
+            raise ValueError(
+                f"features, boxes: came {tuple(features.shape)}, {tuple(boxes.shape)}; expected "
+                f"{shape} and (B, R, 4)"
+            )
         film = self.located(features)
         queries = self.region(film[:, film.shape[1] // 2], boxes)
         for unit in self.units:

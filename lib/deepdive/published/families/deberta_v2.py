@@ -34,6 +34,15 @@ def _version_2(config: Any, theirs: Mapping[str, Any]) -> Any:
     return config
 
 
+def _buckets(count: Any) -> Any:
+    if type(count) is int and count < 1:
+        raise ValueError(
+            f"config has position_buckets={count}, or lacks it; only distances in buckets are "
+            "built here"
+        )
+    return count
+
+
 def _their_settings(config: Any) -> dict[str, Any]:
     return their_terms(config) | SHARED | ({"conv_act": "gelu"} if config.kernel else {})
 
@@ -47,7 +56,7 @@ DEBERTA_V2 = like(
     prefix="deberta.",
     settings=DEBERTA_SETTINGS
     | {
-        "n_buckets": "position_buckets",
+        "n_buckets": Setting("position_buckets", _buckets),
         "kernel": Setting("conv_kernel_size", lambda n: n or None, lambda n: n or 0),
     },
     expected={"tie_word_embeddings": True},

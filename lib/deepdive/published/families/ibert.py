@@ -23,6 +23,7 @@ IBERT = like(
     "IBert",
     ibert.ibert,
     ibert.BASE,
+    expected={**ROBERTA.expected, "quant_mode": False},
     older=(*ROBERTA.older, _without_made),
     heads=fills_gaps("IBert", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )

@@ -54,8 +54,7 @@ def names(config: SegformerConfig) -> Names:
 
 def finished(config: SegformerConfig, theirs: Mapping[str, Any]) -> SegformerConfig:
     """How many classes there are, by the list of their names."""
-    kinds = theirs.get("id2label", ())
-    return config.but(n_classes=len(kinds) or theirs.get("num_labels", 2))
+    return config.but(n_classes=len(theirs["id2label"]))
 
 
 def labels(config: SegformerConfig) -> Mapping[str, Any]:

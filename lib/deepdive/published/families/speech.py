@@ -6,12 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from deepdive.layers.feed_forward import Activation
 from deepdive.models.speech import speech2text, whisper
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_config import SpeechConfig
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.published.families.translators import SETTINGS as TRANSLATORS
-from deepdive.published.form import Family, Setting
+from deepdive.published.form import Family, Setting, activation_of, name_of
 from deepdive.published.names import Names, Pairs, fairseq_layer
 
 SETTINGS: dict[str, str | Setting] = {**TRANSLATORS, "vocab_size": "vocab_size"}
@@ -86,19 +87,41 @@ def _whisper_names(config: SpeechConfig) -> Names:
     return Names({**pairs, **convs, **others})
 
 
+# Transformers ignores scale_embedding, and reads another activation in the layers, but not in the
+# convolutions: both are read as they are published.
+def _gelu(name: str) -> Activation:
+    if name != "gelu":
+        raise ValueError(f"config has activation_function={name}; only gelu is built here")
+    return activation_of(name)
+
+
+def _name_of_gelu(activation: Activation) -> str:
+    if (name := name_of(activation)) != "gelu":
+        raise ValueError(f"activation={name}: Whisper is published with gelu alone")
+    return name
+
+
+def _unscaled(config: SpeechConfig) -> dict[str, Any]:
+    if config.scale != 1.0:
+        raise ValueError(f"scale={config.scale}: Whisper is published with 1 alone")
+    return {}
+
+
 WHISPER = Family(
     model_type="whisper",
     architecture="WhisperForConditionalGeneration",
     build=whisper.whisper,
     base=whisper.BASE,
-    settings=SETTINGS
+    settings={name: key for name, key in SETTINGS.items() if name != "scale"}
     | {
+        "activation": Setting("activation_function", _gelu, _name_of_gelu),
         "n_features": "num_mel_bins",
         "window": Setting("max_source_positions", lambda rows: 2 * rows, lambda n: n // 2),
         "max_length": "max_target_positions",
     },
     names=_whisper_names,
-    expected=EXPECTED,
+    expected=EXPECTED | {"scale_embedding": False},
+    derived=_unscaled,
     check=_check_waves,
     unused=(WAVES,),
 )

@@ -79,6 +79,19 @@ def check_start(config: T5Config, theirs: Mapping[str, Any]) -> None:
         )
 
 
+def _check_activation(theirs: Mapping[str, Any], proj: str, is_gated: bool) -> None:
+    """Raise ValueError where two other keys, which transformers prefers, contradict
+    feed_forward_proj.
+    """
+    name = "gelu_new" if proj == "gated-gelu" else proj.rpartition("-")[2]
+    for key, value in (("dense_act_fn", name), ("is_gated_act", is_gated)):
+        if theirs.get(key) not in (None, value):
+            raise ValueError(
+                f"config has {key}={theirs[key]!r} and feed_forward_proj={proj.lstrip('-')!r}: "
+                "they contradict each other"
+            )
+
+
 def _t5(config: T5Config, theirs: Mapping[str, Any]) -> T5Config:
     check_start(config, theirs)
     gate, _, name = theirs.get("feed_forward_proj", "relu").rpartition("-")
@@ -86,6 +99,7 @@ def _t5(config: T5Config, theirs: Mapping[str, Any]) -> T5Config:
         raise ValueError(f"config has feed_forward_proj={gate}-{name}; expected gated-{name}")
     # In a gate "gelu" says its approximation, as in the code that trained them.
     activation = gelu_tanh if (gate, name) == ("gated", "gelu") else activation_of(name)
+    _check_activation(theirs, f"{gate}-{name}", bool(gate))
     shared = theirs.get("tie_word_embeddings", True) is not False
     is_scaled = theirs.get("scale_decoder_outputs", shared) and config.family == "t5"
     return config.but(
