@@ -111,7 +111,7 @@ def certain(name: str, page: str, around: str, before: str) -> bool:
     where = senses().get(name, {})
     if where is None:
         return False
-    ends = re.search(rf"(?:{where.get('not_after', '$^')})[\s-]*$", before, re.IGNORECASE)
+    ends = re.search(rf"(?:{where.get('not_after', '(?!)')})[\s-]*$", before, re.IGNORECASE)
     return (
         any(page.startswith(each) for each in where.get("in", [""]))
         and not any(page.startswith(each) for each in where.get("not_in", []))

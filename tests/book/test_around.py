@@ -129,6 +129,7 @@ def test_an_abbreviation_is_not_the_everyday_word(name: str, found: str, meant: 
         ("token", "chapters/06b_vision/01_patches", "an image ", "token", "", False),
         ("embedding", "chapters/03_bert/11_sentences", "a sentence ", "embedding", "", False),
         ("embedding", "chapters/03_bert/01_input", "its ", "embedding", "", True),
+        ("softmax", "chapters/02_transformer/02_attention", "", "Softmax", " sums to 1", True),
         ("attention head", "chapters/06b_vision/06_detr", "an ", "attention head", "", True),
     ],
 )
