@@ -10,7 +10,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -26,7 +25,7 @@ def style() -> None:
     """Set matplotlib's defaults, and show figures in a notebook with their alternative text."""
     mpl.rcParams.update(
         {
-            "axes.prop_cycle": cycler(color=PALETTE),
+            "axes.prop_cycle": mpl.cycler(color=PALETTE),
             "axes.spines.right": False,
             "axes.spines.top": False,
             "axes.titlesize": "medium",
