@@ -49,7 +49,7 @@ browser: ## Install Chromium where apt is there, and axe-core, for the tests in 
 	@$(PYTHON) tools/vendor.py axe-core
 
 figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: generated data; PAGES=...)
-	@$(PY) -m deepdive.house.pages run --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive.house.pages run --all --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; $(PY) book/figures.py --out build/figures && exit $$ran
 
 slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
@@ -61,7 +61,7 @@ first: ## Run the first page, with only what that needs
 	@echo "To read it and all others, and to change them: make lab"
 
 run: setup ## Execute every page in the ci profile into build/ci and build the book; or only PAGES=...
-	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive.house.pages run --all --profile ci --out build/ci $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; [ -z "$(PAGES)" ] || exit $$ran; $(PY) book/build.py --out build/site \
 	&& echo "Open file://$(CURDIR)/build/site/index.html" && exit $$ran
 

@@ -616,7 +616,7 @@ def test_a_page_keeps_no_history_that_another_could_lock(tmp_path: Path) -> None
 def test_an_interrupt_ends_with_the_table_of_what_ran(tmp_path: Path) -> None:
     wait = cells("from pathlib import Path\nPath('here').touch()\nimport time; time.sleep(60)")
     checkout(tmp_path, **{"01_good": cells("1"), "02_waits": wait, "03_never": cells("1")})
-    command = [sys.executable, "-m", "deepdive.house.pages", "run", "--profile", "ci"]
+    command = [sys.executable, "-m", "deepdive.house.pages", "run", "--all", "--profile", "ci"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     mark = tmp_path / "chapters" / "01_demo" / "here"
     while not mark.exists() and process.poll() is None:
