@@ -5,6 +5,7 @@
 #                named in this checkout, at first auto
 #   PROFILE      what `make notebooks` and `make figures` run: laptop (default), gpu, or for figures ci
 #   PAGES        pages to run or build, as parts of their names; empty: all
+#   ONLY         the ways that `make ways-in` tries; empty: all
 #   LAB          options of JupyterLab for `make lab`, such as --no-browser --port 8890 on a server
 
 PYTHON      ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell $(p) -c 'print("$(p)")' 2>/dev/null)) python3)
@@ -12,6 +13,7 @@ TORCH_INDEX ?=
 PROFILE     ?= laptop
 PAGES       ?=
 LAB         ?=
+ONLY        ?=
 
 PY := .venv/bin/python
 
@@ -28,7 +30,7 @@ BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(pro
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help first read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results readme laws atlas constraints setup clean
+.PHONY: help first read book pdf slides figures browser run test faults quick lab ways-in notebooks exercises bench lint fmt doctor results readme laws atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +98,9 @@ fmt: setup ## Format the code and sort its imports
 
 doctor: setup ## Say what this machine has and what it lacks
 	@$(PY) -m deepdive doctor
+
+ways-in: ## Install each documented environment from scratch and run its command (ONLY="read first")
+	@$(PYTHON) tools/ways_in.py $(addprefix --only ,$(ONLY))
 
 results: setup ## Write RESULTS.md from casestudies/results/*.json
 	@$(PY) tools/results_table.py
