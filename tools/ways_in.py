@@ -36,7 +36,7 @@ LOGS = ROOT / "build" / "ways-in"
 TESTS = ("tests/test_core.py", "tests/layers", "tests/positions", "tests/decoding")
 ATTENTION = """
 import torch
-from deepdive.layers import MultiHeadAttention
+from deepdive.attention import MultiHeadAttention
 x = torch.randn(1, 5, 8)
 assert MultiHeadAttention(8, 2)(x).shape == x.shape
 """
