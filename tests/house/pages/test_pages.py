@@ -271,6 +271,18 @@ def test_new_prose_and_tags_keep_the_outputs_and_new_code_is_refused(built: Page
         assert (shown.metadata["tags"], shown.metadata["title"]) == (["slide"], "Three")
         assert shown.outputs
 
+        folded = old_source.replace("# %%\nfrom tqdm", '# %% Three tags=["fold"]\nfrom tqdm')
+        built.source.write_text(folded)
+        source.refresh_prose(built)
+        source.refresh_prose(built)
+        assert source.problems(built) == []
+        shown = source.committed(built).cells[-1]
+        assert shown.source.startswith("# @title Three\nfrom tqdm"), "what a closed cell shows"
+        assert shown.outputs
+        built.source.write_text(folded.replace("Three", "Four"))
+        source.refresh_prose(built)
+        assert source.committed(built).cells[-1].source.startswith("# @title Four\nfrom tqdm")
+
         built.source.write_text(old_source.replace("softmax(0)", "softmax(-1)"))
         with pytest.raises(PageError, match="other code than its notebook"):
             source.refresh_prose(built)
@@ -476,7 +488,8 @@ def test_a_setup_cell_that_cannot_install_says_in_one_sentence_how_to(
     failed = subprocess.run
     command = [sys.executable, "-c", "raise SystemExit(1)"]
     monkeypatch.setattr(subprocess, "run", lambda _, **more: failed(command, **more))
-    with pytest.raises(ModuleNotFoundError, match=r"run `pip wheel --no-deps .`.*`%pip install`"):
+    told = r'run `pip wheel --no-deps .`.*`%pip install "\./NAME\.whl\[casestudies\]"`'
+    with pytest.raises(ModuleNotFoundError, match=told):
         exec(setup_cell(address), {})
 
 
