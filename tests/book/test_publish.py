@@ -81,7 +81,8 @@ def test_both_ends_of_the_ranges_are_tried_by_the_guide_s_commands() -> None:
     assert commands(workflow) == told
     named = [s["with"]["python-version"] for s in steps(workflow) if "setup-python" in str(s)]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert named == [project["requires-python"].removeprefix(">="), "3.x"]
+    lowest = project["requires-python"].removeprefix(">=")
+    assert named == [lowest, lowest, "3.x"], "the ways in, the oldest, the newest"
 
 
 def test_the_oldest_of_each_dependency_is_named_by_its_version(
