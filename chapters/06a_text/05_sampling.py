@@ -25,8 +25,9 @@ if "google.colab" in sys.modules:
         if find_spec(name) is None and what[-1]:
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
 if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
+    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
@@ -193,6 +194,7 @@ import json
 from deepdive.evaluate import bootstrap
 from deepdive.page.experiments import kept, sweep
 from deepdive.page.tables import table
+from deepdive.published.packaged import SMOLLM2
 
 path, data = kept("06a_text", "next_words"), "state_union"
 
@@ -209,7 +211,7 @@ circles = [{"what": "a sentence again", "texts": 12, "times": 8}]
 if profile() == "experiment":
     sweep(each, circles, path, data=data)
 [once] = each_time(1, 4)
-assert once[0] < once[1] < once[3]
+assert once[0] < once[1] < once[3] or not SMOLLM2.here  # a stand-in does not circle
 print(banner("three descriptions of data (generated)" if profile() == "ci" else
              "state_union (real)"))  # fmt: skip
 print("one beginning, read four times, here:", *(f"{p:.2f}" for p in once))

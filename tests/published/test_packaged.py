@@ -8,11 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from checkout import ROOT
 from click.testing import CliRunner
 
 from deepdive import cli
-from deepdive.published import packaged
+from deepdive.published import multilingual_e5 as e5
+from deepdive.published import packaged, smollm2
 
 
 def call(*words: str) -> tuple[int, str]:
@@ -90,3 +92,28 @@ def test_names_and_versions_stand_in_one_place() -> None:
     ).stdout.split()  # fmt: skip
     home = "lib/deepdive/published/packaged.py"
     assert [name for name in files if not name.startswith("tests/")] in ([], [home])
+
+
+def test_in_ci_alone_a_small_model_takes_the_place_of_an_absent_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in (packaged, smollm2):
+        monkeypatch.setattr(module, "folder_of", lambda name: None)
+    monkeypatch.setattr(packaged, "_SAID", set())
+    before = torch.get_rng_state()
+    model, tokenizer = smollm2.smollm2_model(), smollm2.smollm2_tokenizer()
+    ids = smollm2.chat(tokenizer, ("user", "Why is the sky blue?"))
+    assert model(torch.tensor([ids])).shape == (1, len(ids), len(tokenizer.vocab))
+    assert torch.equal(model(torch.tensor([ids])), smollm2.smollm2_model()(torch.tensor([ids])))
+    encoder, pieces = e5.e5_model(), e5.e5_tokenizer()
+    assert encoder(torch.tensor([pieces.encode("Hello, мир")])).shape == (1, 384)
+    assert torch.equal(torch.get_rng_state(), before), "a page's own numbers stay as they are"
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(" is not installed")[0] for line in told] == [
+        "SmolLM2-135M-Instruct",
+        "multilingual-e5-small",
+    ]
+    monkeypatch.setenv("DEEPDIVE_PROFILE", "laptop")
+    assert not packaged.SMOLLM2.replaced()
+    with pytest.raises(ImportError, match="deepdive weights install"):
+        e5.e5.__wrapped__()

