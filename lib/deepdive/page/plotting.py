@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from matplotlib.text import Text
 
 from deepdive.page.figures import Picture, save
@@ -25,7 +26,7 @@ def style() -> None:
     """Set matplotlib's defaults, and show figures in a notebook with their alternative text."""
     mpl.rcParams.update(
         {
-            "axes.prop_cycle": mpl.cycler(color=PALETTE),
+            "axes.prop_cycle": cycler(color=PALETTE),
             "axes.spines.right": False,
             "axes.spines.top": False,
             "axes.titlesize": "medium",
