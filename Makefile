@@ -5,11 +5,15 @@
 #                named in this checkout, at first auto
 #   PROFILE      what `make notebooks` and `make figures` run: laptop (default), gpu, or for figures ci
 #   PAGES        pages to run or build, as parts of their names; empty: all
+#   ONLY         the ways that `make ways-in` tries; empty: all
+#   LAB          options of JupyterLab for `make lab`, such as --no-browser --port 8890 on a server
 
 PYTHON      ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell $(p) -c 'print("$(p)")' 2>/dev/null)) python3)
 TORCH_INDEX ?=
 PROFILE     ?= laptop
 PAGES       ?=
+LAB         ?=
+ONLY        ?=
 
 PY := .venv/bin/python
 
@@ -26,7 +30,7 @@ BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(pro
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help first read book pdf slides figures browser run test faults quick lab notebooks exercises bench lint fmt doctor results readme laws atlas constraints setup clean
+.PHONY: help first read book pdf slides figures browser run test faults quick lab ways-in notebooks exercises bench lint fmt doctor results readme laws atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +51,7 @@ browser: ## Install Chromium where apt is there, and axe-core, for the tests in 
 	@$(PYTHON) tools/vendor.py axe-core
 
 figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: generated data; PAGES=...)
-	@$(PY) -m deepdive.house.pages run --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive.house.pages run --all --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; $(PY) book/figures.py --out build/figures && exit $$ran
 
 slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
@@ -59,7 +63,7 @@ first: ## Run the first page, with only what that needs
 	@echo "To read it and all others, and to change them: make lab"
 
 run: setup ## Execute every page in the ci profile into build/ci and build the book; or only PAGES=...
-	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive.house.pages run --all --profile ci --out build/ci $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; [ -z "$(PAGES)" ] || exit $$ran; $(PY) book/build.py --out build/site \
 	&& echo "Open file://$(CURDIR)/build/site/index.html" && exit $$ran
 
@@ -72,8 +76,9 @@ faults: setup ## Make the faults that take too long for `make test` (tests marke
 quick: setup ## Check style, the house, and the laws and tests of what changed; for the kernel: says `make test`
 	@$(PY) tools/quick.py
 
-lab: setup ## Open JupyterLab on your own copy of the pages, in my-pages
-	@$(PY) tools/lab.py
+lab: ## Open JupyterLab on your own copy of the pages, in my-pages (LAB="--no-browser --port 8890")
+	@$(PYTHON) tools/setup_env.py lab --torch-index "$(TORCH_INDEX)"
+	@$(PY) tools/lab.py $(LAB)
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
 	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)
@@ -93,6 +98,9 @@ fmt: setup ## Format the code and sort its imports
 
 doctor: setup ## Say what this machine has and what it lacks
 	@$(PY) -m deepdive doctor
+
+ways-in: ## Install each documented environment from scratch and run its command (ONLY="read first")
+	@$(PYTHON) tools/ways_in.py $(addprefix --only ,$(ONLY))
 
 results: setup ## Write RESULTS.md from casestudies/results/*.json
 	@$(PY) tools/results_table.py

@@ -26,6 +26,7 @@ from stage import IMAGES, formulas, is_answer, library
 
 mathml = library("page.mathml").mathml
 lettered = library("page.palette").lettered
+title_line = library("house.pages").title_line
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
 NARROW = 1.75  # a picture no wider than this, for its height, has its words beside it
 PLAIN = "chapters/01_"  # before attention: its q and k are other things
@@ -88,6 +89,7 @@ class Frames:
             tagged = "slide" in cell.metadata.get("tags", [])
             title = cell.metadata.get("title", "")
             if cell.cell_type == "code":
+                cell.source = cell.source.removeprefix(title_line(title))
                 if tagged:
                     self._show(self._frame(title, heading), cell)
                 elif self._begun():

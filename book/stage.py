@@ -47,6 +47,7 @@ def library(name: str) -> Any:
 
 SETTING = library("house.pages.setup_cell")
 mathml = library("page.mathml").mathml
+title_line = library("house.pages").title_line
 
 
 class ProvenanceError(ValueError):
@@ -167,6 +168,7 @@ class Stage:
                 cell.metadata["tags"] = [*tags, *(TAGS[tag] for tag in tags if tag in TAGS)]
                 if name := cell.metadata.get("title"):  # what the fold is called
                     cell.metadata["mystnb"] = {f"code_prompt_{way}": name for way in WAYS}
+                    cell.source = cell.source.removeprefix(title_line(name))
                 size, beside = letters(cell.source, code), panels(cell.source, code)
                 cell.outputs = [self._output(out, path, size, beside) for out in cell.outputs]
         notebook.cells = in_one_fold(notebook.cells)

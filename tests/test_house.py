@@ -19,6 +19,7 @@ from typing import Any
 import book_table
 import new_system
 import pytest
+import quick
 import yaml
 from checkout import ROOT
 from packaging.requirements import Requirement
@@ -522,6 +523,32 @@ def test_ci_runs_the_readme_s_commands_and_nothing_else() -> None:
     assert [browser, test] == ["make browser", "make test"]
     assert {browser, test} <= set(blocks("README.md"))
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_the_map_of_the_library_names_its_models_and_tokenizers() -> None:
+    rooms = text("ARCHITECTURE.md").partition("```text\n")[2].partition("```")[0]
+    entries = dict(re.findall(r"^(\w+) +((?:.*\n)(?:  +.*\n)*)", rooms, re.MULTILINE))
+    folders = {path.parent.name for path in LIB.glob("models/*/__init__.py")}
+    assert folders <= set(re.findall(r"\w+", entries["models"]))
+    kinds = {path.stem for path in LIB.glob("tokenizers/*.py")}
+    named = {"word": "words", "character": "characters", "byte": "bytes", "bpe": "BPE"}
+    named |= {"wordpiece": "WordPiece", "unigram": "unigram", "xlmr": "XLM-R"}
+    assert set(named) <= kinds
+    assert all(name in entries["tokenizers"] for name in named.values())
+
+
+def test_the_guides_say_what_there_is() -> None:
+    assert f"more than {quick.WIDE} modules" in " ".join(text("CONTRIBUTING.md").split())
+    for chapter in ROOT.glob("chapters/[0-9]*"):
+        assert (chapter / "exercises.ipynb").is_file(), "book/use.md: every chapter has exercises"
+    listed = section_of(text("book/teach.md"), "So do the case studies ")
+    studies = {path.name.split("_")[0].lstrip("0") for path in ROOT.glob("casestudies/0*.py")}
+    assert set(re.findall(r"\d[ab]?", listed)) == studies
+
+
+def section_of(content: str, begins: str) -> str:
+    """The sentence that begins so."""
+    return content.partition(begins)[2].partition(".")[0]
 
 
 def test_links_between_documents_lead_somewhere() -> None:

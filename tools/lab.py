@@ -3,7 +3,10 @@
 The copy, `my-pages/`, holds the notebooks and nothing else to look at. Whatever Lab saves is saved
 there, so no file of the book changes. A page that the reader has changed or run is never written
 over; one that was only read follows the book. All fresh copies are trusted, for without that Lab
-shows the alternative text in place of a figure. Further words go to JupyterLab (`--no-browser`).
+shows the alternative text in place of a figure.
+
+Options go to JupyterLab: `--no-browser --port 8890` on a server. `--copy-only` makes or renews the
+copy and starts nothing, for VS Code. Run by root, Lab gets `--allow-root`, which it asks for.
 """
 
 from __future__ import annotations
@@ -91,15 +94,25 @@ def settings(copy: Path) -> list[str]:
     ]
 
 
+def options(words: list[str]) -> list[str]:
+    """The options of JupyterLab: the words given, and what it asks for where root starts it."""
+    root = getattr(os, "geteuid", lambda: 1)() == 0
+    return [*words, *(["--allow-root"] if root and "--allow-root" not in words else [])]
+
+
 def main() -> None:
+    words = sys.argv[1:]
     for name in refresh(ROOT, COPY):
         print(f"{COPY.name}/{name} is yours and stays as you left it; the book has a newer one.")
         print("  To see that, rename yours and start Lab again.")
+    if "--copy-only" in words:
+        print(f"{COPY} has your own copy of the notebooks.")
+        return
     configure(COPY)
     print(f"JupyterLab shows {COPY}, your own copy of the notebooks. Ctrl-C ends it.", flush=True)
     from jupyterlab.labapp import LabApp
 
-    LabApp.launch_instance([*settings(COPY), *sys.argv[1:]])
+    LabApp.launch_instance([*settings(COPY), *options(words)])
 
 
 if __name__ == "__main__":

@@ -60,9 +60,11 @@ def new(system: str, parent: str, dry_run: bool, **options: str | None) -> None:
 
     \b
     Examples:
-      deepdive new xlmr --parent roberta --page none \\
-        --oracle "transformers XLMRobertaModel"
-      deepdive new gated_heads --parent talking_heads \\
+      deepdive new example_bert --parent roberta --page none \\
+        --name "Example BERT" --kind model --chapter 3 --tier C \\
+        --oracle "transformers RobertaModel"
+      deepdive new example_heads --parent talking_heads --page none \\
+        --name "Example heads" --kind mechanism --chapter 5 --tier C \\
         --override TalkingHeadsAttention.mix --dry-run
     """
     texts = files(system, parent, **options)
@@ -110,7 +112,12 @@ def parent_of(system: str, parent: str) -> Header:
     """Return the parent's header, where the system can be begun from it."""
     built = headers(ROOT / "lib" / "deepdive", ROOT)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", system) or keyword.iskeyword(system):
-        raise click.UsageError(f"{system!r} cannot name a file: a letter, then letters, digits, _")
+        small = re.sub(r"[^a-z0-9]+", "_", system.lower()).strip("_0123456789")
+        near = f" (did you mean {small}?)" if small and not keyword.iskeyword(small) else ""
+        raise click.UsageError(
+            f"{system!r} cannot name a file: use lowercase letters, digits, and _, with "
+            f"a letter first{near}"
+        )
     if system in built:
         raise click.UsageError(f"{system} is built already: {built[system].module}")
     if parent not in built:

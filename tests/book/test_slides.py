@@ -58,7 +58,7 @@ CELLS = [
     prose("*Four words stand under.* (Not this.)\n\nSaid of the count."),
     code(drawn("on no frame")),
     prose("*Under it.*\n\nSaid later."),
-    code(printed("4"), source=CODE, tags="slide code", title="Twice"),
+    code(printed("4"), source=f"# @title Twice\n{CODE}", tags="slide code", title="Twice"),
     prose("## Five questions\n\nOpen them.\n\n1. Why?\n\n   <details>Because.</details>"),
     prose("## Exercises\n\n1. For readers."),
 ]

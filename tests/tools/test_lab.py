@@ -102,6 +102,26 @@ def test_an_instructors_menus_are_left_out_here_only(
     assert {"@jupyter/nbgrader", "other"} <= set(disabled)
 
 
+def test_root_gets_the_option_that_lab_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab.os, "geteuid", lambda: 0)
+    assert lab.options(["--no-browser"]) == ["--no-browser", "--allow-root"]
+    assert lab.options(["--allow-root"]) == ["--allow-root"]
+    monkeypatch.setattr(lab.os, "geteuid", lambda: 1000)
+    assert lab.options(["--port", "8890"]) == ["--port", "8890"]
+
+
+def test_the_copy_can_be_made_without_a_server(
+    book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lab, "ROOT", book)
+    monkeypatch.setattr(lab, "COPY", book / "mine")
+    monkeypatch.setattr("sys.argv", ["lab.py", "--copy-only"])
+    monkeypatch.setattr(lab, "configure", lambda copy: pytest.fail("no Lab is started"))
+    lab.main()
+    assert (book / "mine" / PAGE).is_file()
+    assert str(book / "mine") in capsys.readouterr().out
+
+
 def test_lab_opens_on_a_page_of_the_copy(tmp_path: Path) -> None:
     assert (ROOT / lab.START).is_file()
     assert any(lab.START in word for word in lab.settings(tmp_path))

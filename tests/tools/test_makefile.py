@@ -74,6 +74,14 @@ def test_no_half_fails_unsaid(checkout: Path, target: str, fails: str, status: i
     assert make(checkout, target, "PYTHON=true").returncode == 0
 
 
+def test_lab_gets_its_options(checkout: Path) -> None:
+    python = checkout / ".venv" / "bin" / "python"
+    python.write_text(PYTHON.format(fails="nothing", status=1))
+    python.chmod(0o755)
+    done = make(checkout, "lab", "PYTHON=true", "LAB=--no-browser --port 8890")
+    assert done.stdout == "ran tools/lab.py --no-browser --port 8890\n"
+
+
 @fault(
     "make clean where checkpoints are kept",
     made="training runs in build/ci and build/laptop, beside built pages, and a file of the reader",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -223,3 +225,37 @@ def test_without_a_checkout_it_says_that_it_needs_one(
     done = CliRunner().invoke(cli.main, ("new", *NUMBERS))
     assert done.exit_code == 2
     assert "only a checkout has it" in " ".join(done.output.split())
+
+
+def printed_examples() -> list[tuple[str, str]]:
+    """Each command that CONTRIBUTING.md and --help print, and the files listed under it."""
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    helped = CliRunner(env={"COLUMNS": "80"}).invoke(new_system.new, ["--help"]).output
+    pattern = r"^ *(deepdive new (?:[^\n]*\\\n)*[^\n]*)\n(?:```\n\n```text\n(.*?)```)?"
+    found = re.findall(pattern, f"{guide}\n{helped}", re.MULTILINE | re.DOTALL)
+    return [(command.replace("\\\n", " "), listed) for command, listed in found]
+
+
+def test_the_printed_examples_are_found() -> None:
+    commands = printed_examples()
+    assert len(commands) == 3
+    assert [bool(listed) for _, listed in commands] == [True, False, False]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_printed_example_runs(root: Path, number: int) -> None:
+    """An example that names a system that was built meanwhile is red here."""
+    command, listed = printed_examples()[number]
+    done = new(*shlex.split(command)[2:])
+    assert done.exit_code == 0, done.output
+    assert listed in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("BERT", "bert"), ("my-bert", "my_bert"), ("2bert", "")]
+)
+def test_a_name_in_other_letters_is_told_how_to_write_it(root: Path, name: str, near: str) -> None:
+    done = new(name, "--parent", "roberta")
+    assert done.exit_code == 2
+    assert "use lowercase letters" in " ".join(done.output.split())
+    assert f"(did you mean {near or 'bert'}?)" in " ".join(done.output.split())

@@ -122,8 +122,8 @@ def test_a_failed_torch_names_the_choices(tmp_path: Path) -> None:
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with the files that an environment is built from, and nothing else."""
-    (tmp_path / "tools").mkdir()
-    for file in ("pyproject.toml", "constraints.txt", "tools/setup_env.py"):
+    for file in (*setup_env.SOURCES, setup_env.WEIGHTS):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("x", encoding="utf-8")
     monkeypatch.setattr(setup_env, "ROOT", tmp_path)
     return tmp_path
@@ -137,8 +137,12 @@ def test_an_environment_is_ready_until_what_it_was_built_from_changes(checkout: 
     environment.finish()
     assert Environment(".venv", "full auto").ready()
     assert not Environment(".venv", "full cpu").ready()
-    (checkout / "pyproject.toml").write_text("y", encoding="utf-8")
-    assert not Environment(".venv", "full auto").ready()
+    for file in ("pyproject.toml", setup_env.WEIGHTS):
+        before = (checkout / file).read_text("utf-8")
+        (checkout / file).write_text("y", encoding="utf-8")
+        assert not Environment(".venv", "full auto").ready()
+        (checkout / file).write_text(before, encoding="utf-8")
+    assert Environment(".venv", "full auto").ready()
 
 
 def test_a_choice_of_torch_is_kept_until_another_is_named(
@@ -146,7 +150,9 @@ def test_a_choice_of_torch_is_kept_until_another_is_named(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(Environment, "begin", lambda self: self.path.mkdir(exist_ok=True))
-    monkeypatch.setattr(Environment, "install", lambda self, *arguments: None)
+    for name in ("install", "weights"):
+        monkeypatch.setattr(Environment, name, lambda self, *arguments: None)
+    monkeypatch.setattr(setup_env, "fetch_reveal", lambda: None)
     monkeypatch.setattr(setup_env, "install_torch", lambda environment, index: asked.append(index))
     for named in ("", "cpu", "", "auto", ""):
         assert setup_env.set_up("full", named) == 0
@@ -159,22 +165,48 @@ def test_the_first_page_needs_little_and_the_whole_is_enough_for_it(
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(Environment, "begin", lambda self: self.python.parent.mkdir(parents=True))
     monkeypatch.setattr(Environment, "install", lambda self, *arguments: asked.append(arguments))
+    monkeypatch.setattr(Environment, "weights", lambda self: asked.append(("weights",)))
     for name in ("install_torch", "fetch_reveal"):
         monkeypatch.setattr(setup_env, name, lambda *_, name=name: asked.append((name,)))
     assert setup_env.set_up("first", "") == 0
     installed = {word for arguments in asked for word in arguments}
     assert {"-e", ".", *setup_env.RUNNER} <= installed
-    assert "fetch_reveal" not in installed
+    assert not {"fetch_reveal", "weights"} & installed
     setup_env.Environment(".venv", "first auto").python.touch()
     asked.clear()
     assert setup_env.set_up("first", "") == 0
     assert not asked, "it is there"
     monkeypatch.setattr(Environment, "begin", lambda self: None)
-    assert setup_env.set_up("full", "") == 0
-    assert any(".[test]" in arguments for arguments in asked)
+    assert setup_env.set_up("lab", "") == 0
+    installed = {word for arguments in asked for word in arguments}
+    assert {".[casestudies,notebooks]", "weights"} <= installed
+    assert not {".[test]", "fetch_reveal"} & installed, "a reader runs no tests"
     asked.clear()
     assert setup_env.set_up("first", "") == 0
-    assert not asked, "the whole has what the first page needs"
+    assert not asked, "what the pages need has what the first page needs"
+    assert setup_env.set_up("full", "") == 0
+    assert {".[test]", "weights"} <= {word for arguments in asked for word in arguments}
+    asked.clear()
+    for name in ("first", "lab"):
+        assert setup_env.set_up(name, "") == 0
+        assert not asked, "the whole has what they need"
+
+
+def test_the_cuda_build_is_said_at_the_end_too(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "constraints.txt").write_text("torch==2.13.0\n", encoding="utf-8")
+    monkeypatch.setattr(setup_env, "has_nvidia_gpu", lambda: False)
+    monkeypatch.setattr(setup_env.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(Environment, "begin", lambda self: self.path.mkdir(exist_ok=True))
+    monkeypatch.setattr(Environment, "pip", lambda self, *arguments: 0)
+    monkeypatch.setattr(Environment, "installed", lambda self, name: None)
+    for offered, last in ((False, setup_env.CUDA_WARNING), (True, "Set-up of .venv took")):
+        monkeypatch.setattr(Environment, "offers", lambda self, wanted, offered=offered: offered)
+        assert setup_env.set_up("first", "registry") == 0
+        assert capsys.readouterr().out.splitlines()[-1].startswith(last)
+        (checkout / ".venv" / setup_env.STAMP).unlink()
+        (checkout / ".venv" / "torch-source").unlink()
 
 
 def test_a_half_installed_package_is_forgotten(checkout: Path) -> None:

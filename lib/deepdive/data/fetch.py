@@ -87,5 +87,7 @@ def _first(asked: list[Store], data: Dataset, entry: DataFile) -> Path:
         f"Two ways out:\n"
         f"  1. {online}set {places.MIRROR} to a folder or address laid out <data set>/<file> "
         f"that has it (or put it at {cache().path(data, entry)})\n"
-        f"  2. choose the ci profile (DEEPDIVE_PROFILE=ci), which works on generated data"
+        f"  2. choose the ci profile, which works on generated data: in a notebook set "
+        'PROFILE = "ci" in its first code cell and run it from the top, in a terminal set '
+        "DEEPDIVE_PROFILE=ci"
     )

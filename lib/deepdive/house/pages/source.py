@@ -10,7 +10,7 @@ from typing import Any
 import jupytext
 import nbformat
 
-from deepdive.house.pages import Page, PageError
+from deepdive.house.pages import Page, PageError, title_line
 from deepdive.house.pages.setup_cell import SETUP
 
 FOLDED = {"answer", "aside"}  # tags of headings under which all is folded until it is opened
@@ -52,13 +52,22 @@ def load(page: Page) -> Any:
 def _fold(cell: Any) -> None:
     """Close what a tag folds: code, or all that follows a heading. Colab reads `id` and `cellView`.
 
-    The rest is read by JupyterLab.
+    The rest is read by JupyterLab. Of folded code it shows the first line, VS Code too, and Colab a
+    title: so the fold's title becomes that line.
     """
     tags = set(cell.metadata.get("tags", []))
     if {"setup", "fold"} & tags:
         cell.metadata.update({"jupyter": {"source_hidden": True}, "cellView": "form"})
+        cell.source = _title(cell) + cell.source
     if FOLDED & tags:
         cell.metadata.update({"jp-MarkdownHeadingCollapsed": True, "id": cell.id})
+
+
+def _title(cell: Any) -> str:
+    """The line of its title that a cell has in a notebook, or the empty string."""
+    title = cell.metadata.get("title") if cell.cell_type == "code" else None
+    folded = cell.metadata.get("jupyter", {}).get("source_hidden")
+    return title_line(title) if title and folded else ""
 
 
 def clean(notebook: Any, root: Path) -> Any:
@@ -184,9 +193,13 @@ def write_setup(page: Page, setup: str = SETUP) -> bool:
 
 
 def _code(notebook: Any) -> list[str]:
-    """What the outputs depend on: the code, but not how the setup cell gets the library."""
+    """What the outputs depend on: the code without titles, and not how the setup cell gets the
+    library.
+    """
     return [
-        "setup" if "setup" in cell.metadata.get("tags", []) else cell.source
+        "setup"
+        if "setup" in cell.metadata.get("tags", [])
+        else cell.source.removeprefix(_title(cell))
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
@@ -202,7 +215,7 @@ def _numbered(notebook: Any, faults: Callable[[Any], list[str]]) -> list[str]:
 
 
 def _cell_faults(cell: Any) -> list[str]:
-    lines = cell.source.count("\n") + 1
+    lines = cell.source.removeprefix(_title(cell)).count("\n") + 1
     if cell.cell_type == "code" and lines > LONGEST_CELL:
         return [f"{lines} lines of code; at most {LONGEST_CELL}"]
     return []
