@@ -24,8 +24,9 @@ if "google.colab" in sys.modules:
         if find_spec(name) is None and what[-1]:
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
 if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install` it"
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}, and run this cell again")
+    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
+    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
+    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
 from deepdive.page.profile import setup
 
 setup(PROFILE, drive=SAVE_TO_DRIVE)
