@@ -1,8 +1,11 @@
 """What many parts and the chapters' exercises check alike."""
 
+import difflib
+import os
 from collections.abc import Sequence
 from math import isfinite
 from operator import index
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -14,6 +17,33 @@ T = TypeVar("T")
 def missed(said: float, right: float, form: str = "g") -> str:
     """Say whether a prediction, written in the format `form`, is too high or too low."""
     return f"{said:{form}} is too {'high' if said > right else 'low'}"
+
+
+def own_path(given: str | os.PathLike[str]) -> Path:
+    """Return a path as people paste it: without quotes and blanks around it, `~` expanded."""
+    text = os.fspath(given).strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return Path(text).expanduser()
+
+
+def own_file(given: str | os.PathLike[str], error: type[Exception] = ValueError) -> Path:
+    """Return the path of a reader's own file, as `own_path` reads it.
+
+    Raises `error` where there is no such file, naming the current folder and files with a name like
+    it, and for a folder.
+    """
+    path = own_path(given)
+    try:
+        if path.is_file():
+            return path
+        beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        what = "is a folder, not a file" if path.is_dir() else "is not a file"
+    except OSError as fault:  # a name that no file system takes
+        raise error(f"path: {str(path)[:80]!r}... cannot be a file ({fault.strerror})") from None
+    near = difflib.get_close_matches(path.name, beside, n=3)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise error(f"path: {path} {what}; the current folder is {Path.cwd()}{meant}")
 
 
 def returned(name: str, value: T | None) -> T:

@@ -125,3 +125,53 @@ def test_without_the_library_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "soundfile", None)
     with pytest.raises(AudioError, match=r"soundfile cannot be used .*pip install"):
         read(b"anything")
+
+
+def recording(samples: object, rate: int = 16000, subtype: str = "FLOAT") -> bytes:
+    file = io.BytesIO()
+    soundfile.write(file, np.asarray(samples), rate, format="WAV", subtype=subtype)
+    return file.getvalue()
+
+
+def test_floats_in_the_range_of_16_bits_are_scaled() -> None:
+    wave = np.sin(np.arange(1600) / 9).astype("float32")
+    assert (read(recording(32768 * wave)) - read(recording(wave))).abs().max() < 1e-6
+    assert float(read(recording(1.5 * wave)).max()) == 1, "a little too loud is cut, as before"
+    with pytest.raises(AudioError, match="samples up to"):
+        read(recording(1e7 * wave))
+
+
+def test_channels_in_opposite_phase_are_not_silence() -> None:
+    wave = 0.5 * np.sin(np.arange(1600) / 9).astype("float32")
+    with pytest.warns(UserWarning, match="opposite phase"):
+        found = read(recording(np.stack([wave, -wave], 1)))
+    assert (found - torch.from_numpy(wave)).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("rate", [300, 999_983, 2**31 - 1])
+def test_a_rate_that_no_recording_has_is_refused(rate: int) -> None:
+    given = bytearray(recording(np.zeros(16), subtype="PCM_16"))
+    given[24:28] = rate.to_bytes(4, "little")
+    with pytest.raises(AudioError, match="its header says"):
+        read(bytes(given))
+
+
+def test_rates_without_a_common_factor_need_no_large_filter() -> None:
+    """47,999 to 16,000: a filter of 20 x 47,999 taps before; a thousandth off is not heard."""
+    at = np.arange(47_999) / 47_999
+    found = resampled(np.sin(2 * np.pi * 440 * at), 47_999, 16_000)
+    assert abs(len(found) - 16_000) <= 16
+    wanted = torch.sin(2 * torch.pi * 440 * torch.arange(len(found)) / 16_000)
+    assert (found - wanted)[200:2000].abs().max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"), [(b"\x00\x00\x00\x20ftypM4A ", "MPEG-4"), (b"\x1aE\xdf\xa3" * 4, "WebM")]
+)
+def test_what_phones_save_comes_with_the_command_that_converts_it(
+    tmp_path: Path, head: bytes, kind: str
+) -> None:
+    path = tmp_path / "voice.m4a"
+    path.write_bytes(head + bytes(200))
+    with pytest.raises(AudioError, match=rf"{kind}.*ffmpeg -i .*voice\.m4a recording\.wav"):
+        read(path)

@@ -198,3 +198,24 @@ def test_the_steps_of_a_sentence_model_are_named(tmp_path: Path, text: str) -> N
     (tmp_path / "modules.json").write_text(text)
     with pytest.raises(ValueError, match=r"modules\.json (is cut|names no two modules)"):
         sentences.load(tmp_path)
+
+
+def test_folders_of_other_tools_say_what_to_open(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "gpt2"}')
+    with pytest.raises(FileNotFoundError, match="a LoRA adapter; merge it into gpt2"):
+        load(tmp_path)
+    run = tmp_path / "run"
+    for step in (500, 1500):
+        (run / f"checkpoint-{step}").mkdir(parents=True)
+        (run / f"checkpoint-{step}" / "config.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=r"a training run; open .*checkpoint-1500"):
+        load(run)
+
+
+@pytest.mark.parametrize("prefix", ["module.", "_orig_mod."])
+def test_a_wrapper_s_prefix_is_taken_off(tmp_path: Path, prefix: str) -> None:
+    save_file({f"{prefix}{name}": torch.ones(2) for name in ("a.weight", "b.weight")},
+              tmp_path / "model.safetensors")  # fmt: skip
+    assert set(read(tmp_path)) == {"a.weight", "b.weight"}
+    save_file({f"{prefix}a": torch.ones(2), "b": torch.ones(2)}, tmp_path / "model.safetensors")
+    assert set(read(tmp_path)) == {f"{prefix}a", "b"}, "only where every name has it"

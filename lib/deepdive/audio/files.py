@@ -7,9 +7,10 @@ and what to do. What is too long for it comes in pieces from `pieces`.
 from __future__ import annotations
 
 import io
+import warnings
 import wave as wav
 from collections.abc import Iterator
-from math import gcd
+from fractions import Fraction
 from os import PathLike
 from types import ModuleType
 from typing import IO, Any
@@ -21,11 +22,12 @@ from torch import Tensor
 
 from deepdive.audio.errors import AudioError
 from deepdive.audio.mel import as_wave
-from deepdive.checks import positive
+from deepdive.checks import own_file, positive
 
 Floats = NDArray[np.float32]
 Source = str | PathLike[str] | IO[bytes] | bytes
 MOST = 120.0  # seconds that `read` takes
+RATES = (1_000, 768_000)  # samples a second that a recording may have
 
 
 def read(source: Source, rate: int = 16000, *, most: float = MOST) -> Tensor:
@@ -34,8 +36,12 @@ def read(source: Source, rate: int = 16000, *, most: float = MOST) -> Tensor:
     source  a path, a file open for bytes, or the bytes: WAV, FLAC, OGG, MP3, SPHERE and what else
             libsndfile reads, of 8, 16, 24 or 32 bits or floats
     most    seconds it may last, so that nobody waits for an hour by mistake
-    Raises AudioError for no sound file, one without samples, longer than `most`, or with samples
-    that are NaN or infinite; FileNotFoundError where there is no file.
+    Floats whose size is that of 16-bit integers are scaled by 1/32768. Two channels that cancel in
+    their mean, as in opposite phase, are read as the first one, with a warning.
+
+    Raises AudioError for no sound file, one without samples, longer than `most`, with a rate that
+    no recording has, or with samples that are NaN, infinite, or of no known scale;
+    FileNotFoundError where there is no file.
     """
     positive(rate=rate)
     with _opened(source) as file:
@@ -67,10 +73,9 @@ def _opened(source: Source) -> Any:
     library = _soundfile()
     given = io.BytesIO(source) if isinstance(source, bytes) else source
     if isinstance(given, str | PathLike):
-        with open(given, "rb"):
-            pass  # the system's own error where it is not there
+        given = own_file(given, FileNotFoundError)
     try:
-        return library.SoundFile(given)
+        file = library.SoundFile(given)
     except library.LibsndfileError as error:
         if _shortened(given):
             raise AudioError(
@@ -79,18 +84,40 @@ def _opened(source: Source) -> Any:
             ) from error
         raise AudioError(
             f"{_name(source)}: not a sound file that can be read ({error.error_string}); "
-            "save it as WAV or FLAC"
+            f"{_way(given)}"
         ) from error
+    if not RATES[0] <= file.samplerate <= RATES[1]:
+        said = f"{file.samplerate:,} samples a second"
+        file.close()
+        raise AudioError(
+            f"{_name(source)}: its header says {said}, expected {RATES[0]:,} to {RATES[1]:,}: "
+            "the header is wrong; write the file again with the right rate"
+        )
+    return file
+
+
+def _way(given: str | PathLike[str] | IO[bytes]) -> str:
+    """How to make a file readable that is none here: phones save MPEG-4 and WebM."""
+    head = _head(given)
+    if head[4:8] == b"ftyp" or head.startswith(b"\x1aE\xdf\xa3"):
+        kind = "MPEG-4 (m4a, mp4)" if head[4:8] == b"ftyp" else "WebM or Matroska"
+        name = given if isinstance(given, str | PathLike) else "OLD"
+        return f"it is {kind}: convert it with `ffmpeg -i {name} recording.wav`"
+    return "save it as WAV or FLAC"
+
+
+def _head(given: str | PathLike[str] | IO[bytes]) -> bytes:
+    """The first bytes of a file."""
+    if isinstance(given, str | PathLike):
+        with open(given, "rb") as file:
+            return file.read(1024)
+    given.seek(0)
+    return given.read(1024)
 
 
 def _shortened(given: str | PathLike[str] | IO[bytes]) -> bool:
     """Whether a file's header is SPHERE's and names shorten."""
-    if isinstance(given, str | PathLike):
-        with open(given, "rb") as file:
-            head = file.read(1024)
-    else:
-        given.seek(0)
-        head = given.read(1024)
+    head = _head(given)
     return head.startswith(b"NIST_1A") and b"shorten" in head
 
 
@@ -118,7 +145,23 @@ def _sound(samples: Any, given: int, rate: int, source: Source) -> Tensor:
             f"{_name(source)}: {bad} samples are NaN or infinite, from {first:.2f} s on: "
             "write the file anew"
         )
-    mono = torch.from_numpy(samples.mean(1))
+    largest = float(np.abs(samples).max())
+    if largest > 8:
+        if largest > 32768:
+            raise AudioError(
+                f"{_name(source)}: samples up to {largest:,.0f}, expected floats from -1 to 1, or "
+                "in the range of 16 bits: scale them and write the file again"
+            )
+        samples = samples / 32768
+    mixed = samples.mean(1)
+    if samples.shape[1] > 1 and np.abs(mixed).max() < 0.01 * np.abs(samples).max():
+        warnings.warn(
+            f"{_name(source)}: its channels cancel in their mean (opposite phase), so only the "
+            "first one is read",
+            stacklevel=3,
+        )
+        mixed = samples[:, 0]
+    mono = torch.from_numpy(np.ascontiguousarray(mixed))
     return (mono.float() if given == rate else resampled(mono, given, rate)).clamp(-1, 1)
 
 
@@ -134,8 +177,11 @@ def resampled(wave: Any, given: int, wanted: int) -> Tensor:
         raise AudioError(
             "scipy is not installed: pip install 'deepdive[casestudies]', or scipy alone"
         ) from error
-    common = gcd(given, wanted)
-    found = resample_poly(as_wave(wave).numpy(), wanted // common, given // common)
+    # The filter grows with both numbers: rates that share no factor are taken to a thousandth.
+    ratio = Fraction(wanted, given)
+    if max(ratio.numerator, ratio.denominator) > 1000:
+        ratio = ratio.limit_denominator(1000)
+    found = resample_poly(as_wave(wave).numpy(), ratio.numerator, ratio.denominator)
     return torch.from_numpy(np.ascontiguousarray(found)).float()
 
 

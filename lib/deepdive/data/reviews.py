@@ -8,6 +8,8 @@ import io
 import itertools
 import json
 import math
+import re
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +17,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from deepdive.checks import own_file
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.text import shuffled, split_by
 
 END = "\x04"  # after the last line: what stands in a cell shows a quotation mark left open
+ESCAPED = re.compile(r"""\\"(?![",;\t\r\n]|$)""")  # inside a cell: at its end it may be a path's
 POLARITY = ("negative", "positive")
 
 
@@ -143,9 +147,7 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
     Raises DataError, with the line where there is one: no such file or column, an empty cell, a row
     of another length, fewer than two classes, or a class for every other text.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(f"path: {path} is not a file; the current folder is {Path.cwd()}")
+    path = own_file(path, DataError)
     rows = _rows(path, text, label)
     names = sorted({name for _, name in rows}, key=_rank)
     if len(names) < 2:
@@ -159,6 +161,16 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
             f"such as {names[0][:40]!r}: classes are expected, each with several texts. Are "
             f"text={text!r} and label={label!r} the right way round?"
         )
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(_plain(name), []).append(name)
+    for group in alike.values():
+        if len(group) > 1:
+            warnings.warn(
+                f"{path}: the labels {' and '.join(map(repr, group))} differ in form only and are "
+                "read as classes of their own; write them alike if they are one",
+                stacklevel=2,
+            )
     number = {name: k for k, name in enumerate(names)}
     return Labelled(
         tuple(cell for cell, _ in rows),
@@ -173,10 +185,11 @@ def read_texts(path: str | Path, text: str = "text", seed: int = 0) -> list[str]
 
     The table is one that `read_labelled` reads, and the same errors are raised of it.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(f"path: {path} is not a file; the current folder is {Path.cwd()}")
-    return _drawn([cell for cell, _ in _rows(path, text, text)], seed)
+    path = own_file(path, DataError)
+    texts = [cell for cell, _ in _rows(path, text, text)]
+    if not texts:
+        raise DataError(f"{path}: a header and no row below it; expected a text in each row")
+    return _drawn(texts, seed)
 
 
 def _rows(path: Path, text: str, label: str) -> list[tuple[str, str]]:
@@ -201,6 +214,12 @@ def _chosen(path: Path, content: str, text: str, label: str) -> list[tuple[str, 
         raise DataError(
             f"{path}: its first line has no column {' and no '.join(map(repr, missing))}; it reads "
             f"{header[:120]!r}. Name the columns: read_labelled(path, text=..., label=...)"
+        )
+    if escaped := ESCAPED.search(content):
+        line = content[: escaped.start()].count("\n") + 1
+        raise DataError(
+            f'{path}, line {line}: a quotation mark is written as \\", which CSV does not know; '
+            'write it twice (""), as a spreadsheet does'
         )
     at = columns.index(text), columns.index(label)
     found = []
@@ -246,6 +265,14 @@ def _table(path: Path, content: str, mark: str) -> Iterator[tuple[int, list[str]
         if n and any(cell.strip() for cell in row):
             yield rows.line_num, row
         begins = rows.line_num + 1
+
+
+def _plain(name: str) -> str:
+    """A label without what its form alone says: `Positive` and `positive`, `1` and `1.0`."""
+    try:
+        return repr(float(name))
+    except ValueError:
+        return " ".join(name.casefold().split())
 
 
 def _rank(name: str) -> tuple[float, str]:

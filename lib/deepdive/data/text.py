@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from deepdive.checks import own_file
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 
@@ -43,13 +44,16 @@ def read_pairs(path: str | Path, seed: int | None = 0) -> list[Pair]:
     of the line, for a line that is not UTF-8, has another number of columns, or an empty cell; and
     for a file without a pair.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(f"path: {path} is not a file")
+    path = own_file(path, DataError)
     found = [_pair(path, number, line) for number, line in _numbered_lines(path)]
     if not found:
         raise DataError(
             f"{path}: holds no pair; expected one a line, its two sentences with a tab between them"
+        )
+    if len(found) > 1 and all(left.isdecimal() for left, _ in found):
+        raise DataError(
+            f"{path}: the first column holds numbers only; its first row is read as "
+            f"{' | '.join(found[0])[:80]!r}. Take that column out: a line is two sentences"
         )
     return found if seed is None else shuffled(found, seed)
 

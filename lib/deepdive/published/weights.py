@@ -25,9 +25,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from deepdive.checks import own_path
 from deepdive.training.checkpoint import unshared
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+WRAPPERS = ("_orig_mod.", "module.")  # what torch.compile and DistributedDataParallel add to names
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -191,10 +193,12 @@ def translate(
 def read(path: str | Path) -> dict[str, Tensor]:
     """Return the tensors of a safetensors file, or of a folder with one, whole or in shards.
 
+    A prefix that torch.compile or DistributedDataParallel put before every name is taken off.
+
     Raises FileNotFoundError where there is none, ValueError for a pickle, which is never opened,
     and for a file that is damaged.
     """
-    path = Path(path)
+    path = own_path(path)
     index = path / "model.safetensors.index.json"
     if path.is_file():
         files = [path]
@@ -220,6 +224,9 @@ def read(path: str | Path) -> dict[str, Tensor]:
             raise ValueError(
                 f"path: {file} is not a whole safetensors file ({error}): fetch it again"
             ) from error
+    for prefix in WRAPPERS:
+        if tensors and all(name.startswith(prefix) for name in tensors):
+            tensors = {name.removeprefix(prefix): value for name, value in tensors.items()}
     return tensors
 
 
@@ -227,13 +234,30 @@ def read_config(folder: str | Path, name: str = "config.json") -> dict[str, Any]
     """Return the JSON file `name` of a checkpoint's folder. Raises FileNotFoundError for none,
     ValueError for one that is cut, too large, or holds no settings.
     """
-    path = Path(folder) / name
+    path = own_path(folder) / name
     if not path.is_file():
-        raise FileNotFoundError(f"folder: {folder} has no {name}: is it a checkpoint's folder?")
+        raise FileNotFoundError(f"folder: {folder} has no {name}: {_instead(path.parent)}")
     config = read_json(path)
     if not isinstance(config, dict):
         raise ValueError(f"{path} holds a {type(config).__name__}, expected settings by name")
     return config
+
+
+def _instead(folder: Path) -> str:
+    """Say what a folder without a config is, and what to open in its place."""
+    if (folder / "adapter_config.json").is_file():
+        base = read_json(folder / "adapter_config.json").get("base_model_name_or_path", "its base")
+        return (
+            f"it holds a LoRA adapter; merge it into {base} with peft's merge_and_unload(), save "
+            "that, and open the new folder"
+        )
+    steps = sorted(
+        (each for each in folder.glob("checkpoint-*") if (each / "config.json").is_file()),
+        key=lambda each: int(re.sub(r"\D", "", each.name) or 0),
+    )
+    if steps:
+        return f"it is a training run; open one of its checkpoints, such as {steps[-1]}"
+    return "is it a checkpoint's folder?"
 
 
 def read_json(path: Path) -> Any:
