@@ -121,6 +121,8 @@ def test_binder_takes_its_list_from_pyproject_and_its_versions_from_constraints(
     assert index.split()[1] in PUBLIC_INDEXES
     assert (ROOT / "binder" / constraints.removeprefix("-c ")).resolve() == ROOT / "constraints.txt"
     assert extras_of(project) <= set(EXTRAS)
+    assert text("binder/postBuild").splitlines()[-1] == "deepdive weights install"
+    assert os.access(ROOT / "binder" / "postBuild", os.X_OK)
     version = text("binder/runtime.txt").strip().removeprefix("python-")
     assert SpecifierSet(PROJECT["requires-python"]).contains(version)
 
