@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from email.message import Message
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from fault import fault
 from lying_server import Answer, LyingServer
 
 from deepdive.data import DataUnavailable
-from deepdive.data.download import Policy, _range, _said, download
+from deepdive.data.download import Policy, _proxy, _range, _said, download
 
 QUICK = Policy(timeout=0.4, tries=2, wait=0.0)
 
@@ -78,3 +79,27 @@ def test_a_drip_ends(server: LyingServer, tmp_path: Path) -> None:
     with pytest.raises(DataUnavailable, match=r"only [\d,]+ bytes came in \d+ s"):
         download(address, tmp_path / "drip", taken, progress=False, policy=slow)
     assert (tmp_path / ".drip.part").stat().st_size >= 4096
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ("http://someone:secret@127.0.0.1:9", r"through the proxy http://127\.0\.0\.1:9, which"),
+        (
+            "socks5://127.0.0.1:9",
+            r"socks5://127\.0\.0\.1:9, a kind that .* use",
+        ),
+    ],
+)
+def test_a_proxy_that_does_not_answer_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, setting: str, named: str
+) -> None:
+    for name in ("https_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", setting)
+    found = _proxy("https://data.example/a.txt")
+    assert re.search(named, found)
+    assert "secret" not in found
+    assert "HTTPS_PROXY" in found
+    monkeypatch.setenv("no_proxy", "data.example")
+    assert _proxy("https://data.example/a.txt") == ""

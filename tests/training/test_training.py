@@ -1,5 +1,6 @@
 """`fit`, schedules, the average, seeds, weights on disk: what they compute and refuse."""
 
+import copy
 import hashlib
 import inspect
 import json
@@ -140,6 +141,29 @@ def test_epochs_and_tokens_of_real_batches():
     assert (history.stopped, history.steps, history.tokens) == ("epochs", 9, 27)
     history = run(model, data, loss, epochs=3, steps=None, update=Update(accumulate=2))
     assert history.steps == 4
+
+
+def test_unequal_batches_can_count_by_their_tokens():
+    """2 and 10 tokens: weighed, an update is that of all 12 in one batch, a mean of means not."""
+    x, y = torch.randn(12, 3), torch.randn(12, 1)
+    small_ones, large_one = [(x[:2], y[:2]), (x[2:], y[2:])], [(x, y)]
+    start = nn.Linear(3, 1, bias=False)
+
+    def after(batches, **more):
+        model = copy.deepcopy(start)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        history = run(model, batches, steps=1, optimizer=optimizer, update=Update(None, **more))
+        return model.weight, history.losses[0]
+
+    (whole, loss), (means, _) = after(large_one), after(small_ones, accumulate=2)
+    weighed, told = after(small_ones, accumulate=2, weigh=lambda batch: len(batch[0]))
+    torch.testing.assert_close(weighed, whole)
+    assert told == pytest.approx(loss)
+    assert not torch.allclose(means, whole, rtol=1e-3)
+    with pytest.raises(
+        ValueError, match=r"weigh: returned \[0.0, 0.0\], expected a number above 0"
+    ):
+        after(small_ones, accumulate=2, weigh=lambda batch: 0)
 
 
 def test_same_seed_same_weights_and_validation_has_no_say():

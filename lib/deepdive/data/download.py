@@ -173,6 +173,24 @@ def _once(request: _Request, part: _Part, bar: Any, policy: Policy) -> None:
         _receive(request, response, part, have, bar, policy)
 
 
+def _proxy(address: str) -> str:
+    """Name the proxy that an address is asked through, without its user and password, or "".
+
+    A setting that was forgotten is a common reason why nothing can be reached.
+    """
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    asked = urlsplit(address)
+    proxy = getproxies().get(asked.scheme)
+    if not proxy or proxy_bypass(asked.hostname or ""):
+        return ""
+    named = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    host = f"{named.scheme}://" * bool(named.scheme) + named.netloc.rpartition("@")[2]
+    cannot = ", a kind that Python's downloads can't use" if "socks" in named.scheme else ""
+    return f" through the proxy {host}{cannot}, which {asked.scheme.upper()}_PROXY sets"
+
+
 def _open(request: _Request, headers: dict[str, str], part: _Part, timeout: float) -> HTTPResponse:
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -191,9 +209,10 @@ def _open(request: _Request, headers: dict[str, str], part: _Part, timeout: floa
             raise DataUnavailable(f"{address}: the server says {_said(error)}") from error
         raise _Drop(f"the server says {_said(error)}") from error
     except URLError as error:
+        way = _proxy(address)
         if isinstance(error.reason, socket.gaierror):  # no network: waiting does not help
-            raise DataUnavailable(f"{address}: no connection ({_said(error)})") from error
-        raise _Drop(f"no connection ({_said(error)})") from error
+            raise DataUnavailable(f"{address}: no connection{way} ({_said(error)})") from error
+        raise _Drop(f"no connection{way} ({_said(error)})") from error
     except ValueError as error:  # an address, or one that it leads to, is none
         raise DataUnavailable(f"{address}: leads to what is no address ({_said(error)})") from error
     except (OSError, HTTPException) as error:

@@ -89,6 +89,7 @@ def _described(update: Update, validation: Validation | None, limit: Limit) -> d
         "clip": update.clip,
         "accumulate": update.accumulate,
         "ema": None if update.ema is None else update.ema.decay,
+        **({} if update.weigh is None else {"weigh": True}),
         "validate_every": None if validation is None else validation.every,
         "patience": None if validation is None else validation.patience,
         "minutes": limit.minutes,
@@ -113,8 +114,9 @@ def fit(
 ) -> History:
     """Train `model` to minimise `loss` over `batches`, and return what happened.
 
-    Step t draws `update.accumulate` batches, and with g the gradient of the mean of
-    loss(model, batch) + auxiliary losses (`deepdive.inspect.collect_losses`) updates
+    Step t draws `update.accumulate` batches, and with g the gradient of the mean (by `update.weigh`
+    a weighted one) of loss(model, batch) + auxiliary losses (`deepdive.inspect.collect_losses`)
+    updates
 
         g = g * min(1, clip / |g|),   lr = schedule(t),   optimizer step
 

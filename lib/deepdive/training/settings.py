@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from deepdive.training.fingerprint import sha256_of
 from deepdive.training.optim import EMA
 
@@ -43,7 +45,10 @@ class Update:
     """How one update is made, beside its optimizer and schedule.
 
     clip         largest norm of the whole gradient; None: no clipping
-    accumulate   batches whose mean gradient makes one update
+    accumulate   batches whose gradients make one update, by the mean of their losses
+    weigh        batch -> over how many terms its loss is a mean, such as its target tokens; with it
+                 unequal batches count by their terms, and the update is that of one large batch.
+                 Without it each batch counts the same
     ema          a `deepdive.training.optim.EMA` of the model, updated after each step; the averaged
                  weights are the ones that are validated
 
@@ -53,6 +58,7 @@ class Update:
     clip: float | None = 1.0
     accumulate: int = 1
     ema: EMA | None = None
+    weigh: Callable[[Any], Tensor | float] | None = None
 
     def __post_init__(self) -> None:
         check_positive(clip=self.clip, accumulate=self.accumulate)

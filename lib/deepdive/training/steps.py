@@ -115,18 +115,33 @@ class Stepper:
                 group["lr"] = lr * (rate / self.rates[0] if self.rates[0] else 1.0)
         return float(groups[0]["lr"])
 
+    def parts(self, taken: list[Any]) -> list[Any]:
+        """By what each batch's loss is divided: their number, or all terms over the batch's."""
+        weigh = self.update.weigh
+        if weigh is None:
+            return [len(taken)] * len(taken)
+        terms = [torch.as_tensor(weigh(batch), dtype=torch.float64) for batch in taken]
+        if any(n.numel() != 1 or not float(n) > 0 for n in terms):
+            told = [n.tolist() for n in terms]
+            raise ValueError(f"weigh: returned {told}, expected a number above 0 for each batch")
+        return [sum(terms).to(torch.float32) / n.to(torch.float32) for n in terms]
+
     def train_step(self) -> None:
         """Make one update."""
         self.step += 1
         lr = self.set_lr()
         taken = [self.draw() for _ in range(self.update.accumulate)]
-        losses = []
-        for batch in taken:
+        losses, parts = [], self.parts(taken)
+        for batch, part in zip(taken, parts, strict=True):
             value = self.compute(batch)
-            (value / self.update.accumulate).backward()
+            (value / part).backward()
             losses.append(value.detach())
         norm = nn.utils.clip_grad_norm_(self.parameters, self.update.clip or math.inf)
         loss = torch.stack(losses).mean()
+        if self.update.weigh is not None:
+            loss = torch.stack(
+                [each / part for each, part in zip(losses, parts, strict=True)]
+            ).sum()
         tokens = torch.stack([count_tokens(batch) for batch in taken]).sum()
         self.window.append(Pending(self.step, taken, lr, loss, norm, tokens))
         if self.lazy:
