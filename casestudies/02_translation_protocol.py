@@ -327,7 +327,9 @@ table(
 #
 # What to read with care: our release is newer, so the 12,435 training pairs are not the original's
 # own, and the validation sentences are other ones as well. A comparison to the second decimal would
-# claim too much. Each run has one seed.
+# claim too much. Each run has one seed. That the Transformer is ahead here is not what [study
+# 2](02_translation.ipynb) finds, where the attention RNN leads in BLEU; the recipes and sizes
+# differ, and neither page settles the order.
 #
 # ## What was the repeated English worth?
 #
@@ -363,7 +365,8 @@ if len(runs) == len(RUNS):
 # ## Does it translate?
 #
 # Cross-entropy says how good the guesses are, not what comes out. The Transformer that saw all
-# pairs, on sentences of the reported half:
+# pairs, on sentences of the reported half (about half of these English sentences are also in
+# training, as counted above):
 
 # %%
 last = runs.get("Transformer, all pairs")

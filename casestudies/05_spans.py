@@ -280,8 +280,10 @@ with_alt(
 #
 # 1. **Looking**: the share of its weight that lies on the right span. Chance is the span's share of
 #    the tokens.
-# 2. **Off** (*ablation*): the head adds nothing. How often is an answer that was right still right?
-#    And does it become the *other* span?
+# 2. **Off** (*zero ablation*): the head adds nothing. How often is an answer that was right still
+#    right? And does it become the *other* span? Zeros take later layers off the inputs that they
+#    know, so a loss may overstate the head's part; replacing its output by its mean, or by that of
+#    another text, is the usual control (Heimersheim and Nanda 2024), and was not run.
 # 3. **Exchange** (*activation patching*): run the same text with the other question, and put this
 #    head's output of *that* run into this one. Does the first word become the other span's?
 #    (Only where both first words were right, and differ.)
@@ -392,9 +394,10 @@ table(lines, caption=f"{len(runs.pairs)} pairs, exchanged at once")
 # %% [markdown]
 # The three bring 38 % [33, 44] together, the other five 56 % [51, 62]. So the lookers are not blind
 # to the choice: each has a small vote, and where all three say otherwise they outvote the rest in
-# 38 % of the exchanges. Switching them off asked something else: without their vote the others
-# still choose rightly. What is *needed* and what is *enough* are two questions, and a picture
-# answers neither.
+# 38 % of the exchanges. (All eight bring 100 % by construction: at the first word the decoder has
+# read nothing but `begin`, so all of the question comes through them.) Switching them off asked
+# something else: without their vote the others still choose rightly. What is *needed* and what is
+# *enough* are two questions, and a picture answers neither.
 
 # %% [markdown]
 # ## Where is the choice made?

@@ -193,8 +193,8 @@ meant
 # %% [markdown] tags=["slide"]
 # ## Three ways to tell
 #
-# At place $t$ the first layer gets a sum of rows of trained tables, as in BERT, whose table of
-# segments is left out:
+# At place $t$ the first layer gets the layer norm of a sum of rows of trained tables, as in BERT,
+# whose table of segments is left out:
 #
 # $$x_t = E[\mathrm{piece}_t] + P[t] \;\; (+ \; L[\mathrm{language}_t])$$
 #

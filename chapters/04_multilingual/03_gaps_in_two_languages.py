@@ -457,8 +457,9 @@ table([["only true ones", *(spread(of("translation", what)) for what in ("bits",
 
 # %% [markdown]
 # The wrong lines in training have a price: beside a true line a gap now costs over half a bit more.
-# Beside a wrong one it costs three and a half bits less, though still more than the model of one
-# line pays.
+# (Training with one wrong line in five also has a fifth fewer true ones; the price is of both
+# together.) Beside a wrong one it costs three and a half bits less, though still more than the
+# model of one line pays.
 
 # %% [markdown]
 # ## Milk and lait

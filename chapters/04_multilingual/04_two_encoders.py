@@ -566,9 +566,11 @@ table([["16 pairs, 15 wrong answers", *found("rank", 16)],
       caption="% found among 1,000 after 400 steps; 95% intervals over sentences")  # fmt: skip
 
 # %% [markdown]
-# In each seed the queue helps: old vectors are wrong answers that cost no reading. But the third
-# row has as many wrong answers as the first, and finds twice as many. A large batch is two things,
-# more wrong answers and more pairs, and here, after 400 steps, the pairs are the larger part.
+# In each seed the queue helps: old vectors are wrong answers that need not be read again. They are
+# not free: the slow copy reads each batch a second time, so a step with the queue has twice the
+# forward work, and the two rows above are not matched in compute. But the third row has as many
+# wrong answers as the first, and finds twice as many. A large batch is two things, more wrong
+# answers and more pairs, and here, after 400 steps, the pairs are the larger part.
 #
 # HICTL makes wrong answers harder instead of more: each is moved towards the sentence, so that it
 # is less easily told from the right one (`harder`).

@@ -243,10 +243,11 @@ terms = {"XNLG": 4, "VECO": 4}
 table([{"objective": name, "terms": terms.get(name, 1), "loss, untrained": loss.item()}
        for name, loss in losses.items()], formats={"loss, untrained": ".2f"})  # fmt: skip
 
-# %% [markdown] XNLG has four terms: each of the two sentences from its damaged copy, and each from
-# the other. VECO has four too: the gaps of both sentences, alone and beside the other. Each term
-# begins near $\ln 19 = 2.94$, an even guess among the 19 tokens, and four of them near four times
-# that. Later the losses cannot be compared, since they ask for different things.
+# %% [markdown]
+# XNLG has four terms: each of the two sentences from its damaged copy, and each from the other.
+# VECO has four too: the gaps of both sentences, alone and beside the other. Each term begins near
+# $\ln 19 = 2.94$, an even guess among the 19 tokens, and four of them near four times that. Later
+# the losses cannot be compared, since they ask for different things.
 #
 # ## Two shelves and a phrase book
 #
@@ -700,15 +701,22 @@ for number in (0, 3):
 #
 # **After 800 steps, copying is worth as much.** With 300 pairs the interval of the difference
 # reaches from 14.3 points less than copying to 7.8 more, with 3,000 from 1.8 less to 2.8 more.
-# **After 2,400 steps, mending is ahead of copying with 3,000 pairs, by 2.4 points** [1.0, 3.7].
-# With 300 pairs nothing can be told. So most of what mBART's lesson brings here, copying brings
-# too, and a part that comes later only mending does. Where to look, at each place at the word that
-# comes next, may be what both teach; these runs do not test it.
+# After 2,400 steps, mending is ahead of copying with 3,000 pairs by 2.4 points [1.0, 3.7]. **That
+# is not settled:** it is one of sixteen intervals in the table, four of them between these two
+# lessons, each from three seeds. By itself it has p = 0.017; corrected for four comparisons
+# p = 0.07, with an interval from -0.4 to 5.2, and for sixteen p = 0.27. With 300 pairs the result
+# is inconclusive. So most of what mBART's lesson brings here, copying brings too. Whether denoising
+# adds something is open. Where to look, at each place at the word that comes next, may be what both
+# teach; these runs do not test it.
 #
 # **MASS helps less.** Its authors hid half a sentence so that a decoder should lean on its encoder,
 # and report gains where pairs are few. Our small one is above no lesson with 300 pairs, but not
 # clearly above one French sentence for all. With 3,000 it is behind no lesson in the runs of 800
-# steps, and in those of 2,400 its three seeds lie too far apart to tell.
+# steps, and in those of 2,400 its three seeds lie too far apart to tell. Steps are equal here, but
+# not compute and not targets: MASS writes half of the tokens per step that mBART and copying write.
+# [Page 6a.4](../06a_text/04_denoising.ipynb) calls that a mistake, so this comparison says little
+# against MASS.
+
 # %% [markdown] tags=["aside"]
 # ### Common mistake: pairs that are split one by one
 #
@@ -750,8 +758,10 @@ table([{"split": name, "% English met": a, "% French met": b}
 # | VECO | gaps, alone and beside another line | the gaps | yes | `plugged_loss`, `writer` |
 #
 # Which of 101 languages mT5 reads next is drawn as in [4.2](02_vocabulary.ipynb), with alpha 0.3.
-# XNLG's encoder has filled gaps before, and rests while the decoder learns. VECO has one stack of
-# layers, which `writer` copies: plugged out it reads, plugged in it writes.
+# XNLG's encoder has filled gaps before, and rests while the decoder learns. mBART has its norms
+# inside the branches, and one more behind each stack; its authors give half-precision training as
+# the reason for that extra norm only (Liu et al. 2020, section 2.2). VECO has one stack of layers,
+# which `writer` copies: plugged out it reads, plugged in it writes.
 
 # %% What the library says of mBART tags=["fold"]
 from deepdive.house.atlas import compare
@@ -877,8 +887,8 @@ print("both answers hold")
 # reaches a chrF of 17 to 19, where one French sentence for all has 12, and hardly one of 500
 # translations is the reference. With 3,000 pairs it reaches 34 to 37 after 800 steps of mending and
 # 51 to 54 after 2,400, where a writer without a lesson has 20 or 21, and 33 to 39. Its lesson was
-# worth that lead. Of it only about two points, and only after the longer lesson, are more than
-# copying undamaged sentences was worth.
+# worth that lead. Copying undamaged sentences was worth nearly as much; whether the two points more
+# after the longer lesson are real is not settled by three seeds.
 #
 # ## Further reading
 #

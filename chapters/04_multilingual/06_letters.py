@@ -713,6 +713,11 @@ table(lines or [["", "", None]], ["reader", "points lost [95%]", "weights"],
 # text pieces are ahead by 2.8 points. On words that were not seen letters are ahead by 7.0. With a
 # letter exchanged letters are ahead by 21.4: they lose 21.4 points (by chance the same number), and
 # pieces 47.7. Why, was not tested. Likely, a piece that is a whole word falls into others.
+#
+# Both models had equal steps and one learning rate, not equal compute. By the sum by hand above,
+# letters do about 1.9 times the work of pieces per text ($690 / 360$), and the model of letters has
+# 12% more weights. So a part of its lead may be paid for by that. [Page
+# 6a.4](../06a_text/04_denoising.ipynb) compares at equal compute.
 
 # %% [markdown] tags=["aside"]
 # ## What differs

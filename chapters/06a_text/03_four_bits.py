@@ -1,9 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # A language model in 98 MB
 #
-# SmolLM2 is a list of 134,515,008 numbers. Written as computers usually write them, in 32 bits
-# each, they fill 538 MB. The file that this page reads has 98 MB, and the model in it speaks. What
-# was thrown away, and how much of that does the model notice?
+# SmolLM2 is a list of 134,515,008 numbers. In 32 bits each they fill 538 MB, and in bfloat16, 16
+# bits each, in which the model was trained and published, 269 MB. The file that this page reads has
+# 98 MB, and the model in it speaks. What was thrown away, and how much of that does the model
+# notice?
 #
 # <small>Book 6.1.3, and the papers under further reading · before this page:
 # [decoding](../02_transformer/14_decoding.ipynb), [what a
@@ -543,6 +544,8 @@ print("their logits: transformers' to less than 0.0002")
 
 # %% [markdown]
 # transformers reads the same file with `gguf_file=`, and makes weights of 32 bits of it, as we do.
+# It needs the package `accelerate` for this, which is not part of this project's environment (`pip
+# install accelerate`).
 #
 # A test of the library holds all 37 places of this question beside it, the five likeliest tokens
 # and the sum over all others. Where the largest logit is 37.6, the two differ by 0.00008 at most in
@@ -615,14 +618,16 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 # ## In practice
 #
 # - Here the weights become 32 bits again when the file is read: the file is small, the memory in
-#   use is not. Programs such as llama.cpp multiply the packed blocks as they are, and read a fifth
-#   or less of the bytes for each token; at one token at a time, reading is what takes the time.
+#   use is not. Programs such as llama.cpp multiply the packed blocks as they are, and read about a
+#   third of the bytes that the published 16-bit weights have for each token; at one token at a
+#   time, reading is what takes the time.
 # - The name says the bits of a mark, not of a weight: Q4_1 takes 5, Q4_0 (no $m$) 4.5, Q8_0 8.5.
 #   Newer kinds round the rulers too: in Q4_K the ends and the steps of eight rulers are kept in six
 #   bits each, and a weight takes 4.5 bits in all.
 # - Rounding to the nearest mark is the plainest way. GPTQ (Frantar et al. 2023) moves the weights
 #   that are still to be rounded so that they make up for those already rounded; LLM.int8()
-#   (Dettmers et al. 2022) keeps the few columns with giants in 16 bits.
+#   (Dettmers et al. 2022) rounds the activations also, and computes the few columns where
+#   *activations* are giants in 16 bits. These are not the giant weights of this page.
 # - The norms are 35,136 numbers here, and keep their 32 bits.
 
 # %% [markdown] tags=["aside"]
@@ -713,10 +718,10 @@ print(f"stay: {(w2 - w).abs().lt(1e-3 * step).float().mean():.0%}")
 # ## In three sentences
 #
 # A block of 32 weights is kept as a ruler, two numbers of 16 bits, and for each weight the nearest
-# of its 16 marks: 5 bits a weight, where 32 were. Rounded once more in this way, SmolLM2 pays 0.23
-# nats a token more on Wikipedia; one bit more takes that down to 0.04, one bit less brings it to
-# 1.71. So what was thrown away is where a weight lies between two marks, and the model does notice
-# it; and still it knows the capital of France.
+# of its 16 marks: 5 bits a weight, where the published file has 16. Rounded once more in this way,
+# SmolLM2 pays 0.23 nats a token more on Wikipedia; one bit more takes that down to 0.04, one bit
+# less brings it to 1.71. So what was thrown away is where a weight lies between two marks, and the
+# model does notice it; and still it knows the capital of France.
 #
 # ## Further reading
 #

@@ -535,6 +535,11 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
 # | largest model | 1.5 thousand million | 16 thousand million | 151 thousand |
 # | best size grows as the budget to | 0.73 | 0.46 to 0.50 | 0.67 to 0.81 |
 #
+# In their third approach Hoffmann et al. (2022) fitted $E = 1.69$, $A = 406.4$, $B = 410.7$,
+# $\alpha = 0.34$ and $\beta = 0.28$. Their rule of equal proportion is often quoted as about 20
+# tokens per parameter: Chinchilla has 70 billion parameters and was trained on 1.4 trillion tokens,
+# Gopher 280 billion on 300 billion.
+#
 # Besiroglu et al. (2024) read the points off a figure of Hoffmann et al. and fitted the third of
 # their approaches, which is this page's, again. They found other numbers and wider intervals: those
 # that were printed would have taken more than 600,000 runs, where there were probably fewer than

@@ -62,6 +62,15 @@ build_prompt(built, "1000", 1)
 # When the text before a question shows the task, and no weight moves, one speaks of **in-context
 # learning** (Brown et al. 2020). A form that is filled in is called a *demonstration* or a *shot*:
 # a prompt with four of them is *few-shot*, one without any is *zero-shot*.
+#
+# **All few-shot numbers of this page are of prompts with unusual tokens.** The page encodes the
+# parts of a prompt one by one and joins their tokens. An empty line between two demonstrations is
+# then one token (1116). In running text SmolLM2's tokenizer makes two tokens of it (198, 198); ours
+# and transformers' agree on that. The answers change with it: with the tokens of the whole text,
+# the prompt in the code below gives 27.3% to "positive", and on this page 14.7%. So read the
+# numbers after demonstrations as measured on such prompts. The film reviews after 4 and 16
+# demonstrations were measured again with natural tokens; the result is given below. A prompt
+# without demonstrations has no such line.
 
 
 # %% Those answers in numbers tags=["fold", "nbval-check-output"]
@@ -174,7 +183,9 @@ table([["each text whole", each], ["forms once, two labels at once", sum(sizes) 
 # %% [markdown] tags=["slide"]
 # ## With the answers turned round
 #
-# The questions are 64 sentences of film reviews (`rt_polarity`) and, for the second task, 48
+# The model is SmolLM2-135M-Instruct with weights of four bits, a model that was tuned on
+# instructions. Wei et al. (2023) report that such tuning makes a model rely more on what words
+# mean. The questions are 64 sentences of film reviews (`rt_polarity`) and, for the second task, 48
 # sentences on one of seven topics (`sib200`). The forms are drawn from other sentences, three
 # times. Their labels are true; or drawn, each word as likely (Min et al. 2022); or turned round: a
 # good review is called negative, a sentence on travel politics. Beside the model, naive Bayes
@@ -302,16 +313,30 @@ table([[name, *(mean_right([right(row, n) for row in of("bag", task=name)]) for 
       formats={"64 texts": ".2f", "500 texts": ".2f"}) if rows else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# Sixteen reviews whose labels are all turned round stand before the question, and 0.77 of the
-# answers are right. With true labels it is 0.81, with no form at all 0.84. Had the model done as
-# the forms do, most would be wrong. After four forms the labels count for more: 0.58 against 0.75,
-# and a coin's half is inside the interval. On average they are not turned round: it seems that the
-# model knew before what "positive" means.
+# After sixteen reviews whose labels are all flipped, 0.77 of the answers are correct on these
+# prompts. With true labels it is 0.81, with no demonstration 0.84. After four demonstrations it is
+# 0.58 against 0.75, and a coin's half is inside the interval.
 #
-# With topics the forms do harm. Without a form 0.73 are right; sixteen forms bring it down to 0.44
-# with true labels, 0.32 with drawn ones and 0.12 with labels that are turned round, no more than a
-# guess among seven. Do the answers then follow the false labels? With sixteen topics 0.25 of them
-# do, where 0.12 are true; but the interval of the difference holds 0. With reviews they do not.
+# **With natural tokens the labels do matter.** In a rerun with the tokens of the whole text, the
+# same 64 questions, and three seeds, 0.745 of the answers are correct after sixteen demonstrations
+# with true labels, 0.646 with random ones, and 0.646 with flipped ones. True labels are then 0.099
+# better than random ones, with an interval from 0.016 to 0.182. The table above has 0.01 [-0.05,
+# 0.06] for this difference, which looks as if random labels did no harm, as in Min et al. (2022).
+# That was an effect of the tokens and is withdrawn. After four demonstrations the rerun has 0.719,
+# 0.521, and 0.562. So the answer to the prediction above, "as with true labels", holds on this
+# page's prompts only: 0.646 is about 41 of 64, fewer than with true labels. What holds in both:
+# after sixteen flipped reviews most answers are still correct. Wei et al. (2023) report the same of
+# small models. Topics, orders, wordings, and chains of thought were not measured again.
+#
+# These intervals resample three draws of the demonstrations, which is too few: they are far too
+# narrow for that part. Calibrated accuracy after sixteen flipped reviews differs between the three
+# draws on this page's prompts, 0.84, 0.86, and 0.52, and is not in the table.
+#
+# With topics the forms do harm on these prompts. Always choosing the commonest topic gives 0.25.
+# Without a form 0.73 are right; sixteen forms bring it down to 0.44 with true labels, 0.32 with
+# drawn ones and 0.12 with labels that are turned round, no more than a guess among seven. Do the
+# answers then follow the false labels? With sixteen topics 0.25 of them do, where 0.12 are true;
+# but the interval of the difference holds 0. With reviews they do not.
 #
 # And yet the model brings a lot. Words that are counted in the same sixteen forms only guess, and
 # from 500 labelled texts they get to 0.64 and 0.42.
@@ -388,11 +413,12 @@ head = ["true labels", "forms", "as said", "draws", "calibrated", "gained", "−
 table(lines, head, formats=dict.fromkeys((head[2], *head[4:]), ".2f")) if rows else NOT_HERE
 
 # %% [markdown]
-# The last form pulls: "positive" is said 31 % of the time where it is bad, and 62 % where it is
-# good. From the worst order to the best the share that is right goes from 0.64 to 0.91. Once the
-# answer about nothing is divided out, the pull is gone, 52 % and 51 %, and no order has less than
-# 0.81. To search for a good order pays less than it seems: chosen by half of the questions, the
-# best has 0.11 more than the worst on the other half, and 0 is inside the interval.
+# All numbers of this section are of the prompts with unusual tokens. The last form pulls:
+# "positive" is said 31 % of the time where it is bad, and 62 % where it is good. From the worst
+# order to the best the share that is right goes from 0.64 to 0.91. Once the answer about nothing is
+# divided out, the pull is gone, 52 % and 51 %, and no order has less than 0.81. To search for a
+# good order pays less than it seems: chosen by half of the questions, the best has 0.11 more than
+# the worst on the other half, and 0 is inside the interval.
 #
 # With other forms it is the same. After one to four of them calibration gains 0.09 to 0.13, with
 # topics 0.17 and 0.18. It mends what forms spoil, and no more: in neither task are forms better
@@ -423,9 +449,10 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
       caption="share of right answers [95 % interval]") if lines else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# With the first wording the model needs no form. With the other two it is no better than a coin
-# without one, and there forms help: four of them lift the third wording from 0.42 to 0.71, sixteen
-# the second from 0.50 to 0.68. They seem to tell what is asked for, as a good wording does; and
+# On these prompts the model needs no form with the first wording. With the other two it is no
+# better than a coin without one, and there forms help: four of them lift the third wording from
+# 0.42 to 0.71, sixteen the second from 0.50 to 0.68. The numbers after forms were not measured
+# again with natural tokens. Forms seem to tell what is asked for, as a good wording does; and
 # nobody knows beforehand which wording is good.
 
 # %% [markdown] tags=["slide"]
@@ -515,7 +542,8 @@ table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
 #
 # Is this copying what makes the last label pull? Without the twelve the pull falls from 25 points
 # to 10. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as much.
-# That copying needs the twelve is shown; that they make the pull is not.
+# That copying needs the twelve is shown; that they make the pull is not. (The pull was measured on
+# the prompts of the first picture, with their unusual tokens.)
 
 # %% [markdown] tags=["slide"]
 # ## Step by step
@@ -578,13 +606,16 @@ table([[name, *values] for name, values in PRINTED.items()],
 
 # %% [markdown]
 # Steps help: with them 0.21 of the answers are right, at once 0.04, with dots 0.04. So it is not
-# the room before the answer that helps, but what is written there. Of the first sums 0.99 are
+# the room before the answer that helps here, but what is written there. Of the first sums 0.99 are
 # right, of the second ones, which take away, 0.30: there the chain breaks.
 #
 # Wei et al. found a gain only in large models, and small ones often lost. UL2, with 20 thousand
 # million weights, gains next to nothing on GSM8K; SmolLM2 has 0.135 thousand million, and gains.
 # Its problems are far easier, and its training came later; which of the two matters, these tables
 # do not tell. "Steps help large models only" is a sentence about those problems and those models.
+#
+# This model was not trained on dots. Models that are trained on them can use them (Pfau et al.
+# 2024). The questions were encoded apart from the demonstrations here too.
 
 # %% [markdown] tags=["aside"]
 # ## What differs
@@ -619,13 +650,14 @@ table([[name, *values] for name, values in PRINTED.items()],
 #
 # ## In practice
 #
-# - **Measure without demonstrations first**, in several wordings. A good one was hard to beat, and
-#   costs the least; with a poor one, demonstrations help.
+# - **Measure without demonstrations first**, in several wordings. A good one was hard to beat on
+#   the prompts of this page, and costs the least; with a poor one, demonstrations help.
 # - **Ask about nothing too**, with the same forms before it, and divide. One more question shows
 #   whether an answer is the text's or the prompt's.
 # - **End the question as the forms end theirs, without a blank.** "Sentiment:" and " positive" are
 #   cut into tokens as in running text; a blank at the end of the question makes another token,
-#   which the model has hardly seen there.
+#   which the model has hardly seen there. The empty lines of this page's prompts are such a
+#   mistake: encode the whole text, not its parts.
 # - **More than one draw.** One draw of four forms in one order is one run: of 24 orders the worst
 #   has 0.64 and the best 0.91.
 # - **Compare words of one length**, or divide the score by the number of tokens: each further token
@@ -669,8 +701,9 @@ table([[name, *values] for name, values in PRINTED.items()],
 #
 #    <details><summary>Answer</summary>
 #
-#    That it is not the room before the answer that helps: dots take nearly as much, and say
-#    nothing.
+#    That it is not the room before the answer that helps this model: dots take nearly as much, and
+#    say nothing. It was not trained on dots; models trained on them can use them (Pfau et al.
+#    2024).
 #
 #    </details>
 #
@@ -723,14 +756,14 @@ print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
 # %% [markdown]
 # ## In three sentences
 #
-# With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a form if the question
-# is put well, 0.81 after sixteen forms with true labels and 0.77 after sixteen whose labels are all
-# turned round; where it is put badly, four forms lift it from 0.42 to 0.71. The label of the last
-# form pulls its answers, and calibration takes that pull away; sums that are written out help it
-# to 0.21, where it had 0.04. So if somebody has filled in the four forms wrongly, it gets fewer
-# reviews right, 0.58 and not 0.75, but on average does not turn round: it takes from the forms what
-# is asked and what an answer looks like, and something of the answers too, with topics more than
-# with reviews.
+# With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a demonstration if the
+# question is put well. The page's prompts with demonstrations have other tokens than the same text
+# has, so its numbers for them show only what happens on such prompts. With natural tokens, correct
+# labels are better than random ones after sixteen demonstrations, so the model does take something
+# from the answers. After sixteen flipped reviews most of its predictions are still correct, in both
+# measurements. Whether demonstrations pull by their last label, how much calibration gains, and
+# what written-out sums gain (0.21 after 0.04 on this page) has to be measured again with natural
+# tokens.
 #
 # ## Further reading
 #
@@ -742,5 +775,7 @@ print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
 # - Lu et al. (2022), *Fantastically Ordered Prompts and Where to Find Them*, and Zhao et al.
 #   (2021), *Calibrate Before Use*.
 # - Wei et al. (2022), *Chain-of-Thought Prompting Elicits Reasoning in Large Language Models*.
+#
+# - Pfau et al. (2024), *Let's Think Dot by Dot*: models that are trained on dots can use them.
 # - Olsson et al. (2022), *In-context Learning and Induction Heads*.
 # - Ben Allal et al. (2025), *SmolLM2*: how the model was trained.

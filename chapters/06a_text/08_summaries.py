@@ -214,7 +214,9 @@ for note in sorted(both, key=len)[:2]:
 #
 # Order costs so much because ROUGE-L reads the note as one text here. `rouge_score` has a second
 # form, `rougeLsum`, which some papers report as ROUGE-L. It compares sentence with sentence, and
-# does not charge for sentences that change places. Nor does it see what is said.
+# does not charge for sentences that change places. But it takes lines for sentences: without
+# newlines in the text it equals ROUGE-L and does charge, unless `split_summaries=True` is set. Nor
+# does it see what is said.
 
 # %% [markdown] tags=["slide"]
 # ## What is a high score?
@@ -736,6 +738,11 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # - Lin (2004), *ROUGE*: sections 2 and 3.
 # - Ben Abacha et al. (2023), *An Empirical Study of Clinical Note Generation*: how such notes are
 #   judged, by scores and by people.
+#
+# - Maynez et al. (2020), *On Faithfulness and Factuality in Abstractive Summarization*, and
+#   Kryscinski et al. (2020), *Evaluating the Factual Consistency of Abstractive Text
+#   Summarization*: ROUGE does not follow faithfulness, and models that judge entailment or answer
+#   questions do better.
 # - Zhang et al. (2020), [*PEGASUS*](https://arxiv.org/abs/1912.08777): section 3.1.
 # - Beltagy et al. (2020), [*Longformer*](https://arxiv.org/abs/2004.05150): section 7 is LED.
 # - Qi et al. (2020), [*ProphetNet*](https://arxiv.org/abs/2001.04063): sections 2.2 and 2.3.
