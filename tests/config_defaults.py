@@ -25,6 +25,7 @@ COMPUTED: dict[str, dict[str, Any]] = {
     "roformer": {"embedding_size": "=hidden_size"},
     "informer": {"context_length": "=prediction_length", "feature_size": "?"},
     "marian": {"decoder_vocab_size": "=vocab_size"},
+    "detr": {"backbone_config": None},
     "gpt_neo": {"attention_layers": None},
     "llama": {"num_key_value_heads": "=num_attention_heads", "head_dim": None},
     "t5": FROM_OTHERS,

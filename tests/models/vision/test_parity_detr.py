@@ -1,11 +1,12 @@
-"""DETR and its ResNet against transformers in float64: from files and back, padded images, and the
-loss. Their `auxiliary_loss` is not compared as a model: it hands the normed rows to the next layer,
+"""DETR and its ResNet against transformers in float64: from files of both published forms and back,
+padded images, and the loss. For timm's form the files of transformers' ResNet are renamed. Their `auxiliary_loss` is not compared as a model: it hands the normed rows to the next layer,
 where the released code hands on the rows themselves; as a loss it is.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,16 @@ import torch
 from parity_bert import double_precision, reference, saved_and_loaded
 from parity_proofs import alike, rows
 from parity_registry import equal, equal_gradients, parity
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
+from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig, ResNetModel
 from transformers.loss.loss_for_object_detection import ForObjectDetectionLoss, HungarianMatcher
 
 from deepdive.layers.placed_attention import PlacedAttention
 from deepdive.layers.residual_conv import FrozenBatchNorm, settle
 from deepdive.models.vision import detr, resnet
 from deepdive.published import family, from_config, load, save
+from deepdive.published.families import detr as form
 from deepdive.training.objectives import sets
 
 SETTINGS: dict[str, Any] = {
@@ -92,6 +95,64 @@ def detr_agrees() -> None:
         alike(
             ours, model, both, torch.cat([expected.logits, expected.pred_boxes], -1), names, **ALIKE
         )
+        said, expected = ours(image, padded()), model(image, pixel_mask=padded())
+        both = torch.cat([said.logits, said.boxes], -1)
+        alike(
+            ours, model, both, torch.cat([expected.logits, expected.pred_boxes], -1), names, **ALIKE
+        )
+
+
+# From the names of transformers' ResNet to timm's, which count from 1.
+TO_TIMM = (
+    (r"embedder\.embedder\.convolution", "conv1"),
+    (r"embedder\.embedder\.normalization", "bn1"),
+    (r"encoder\.stages\.(\d)\.layers\.(\d)\.shortcut\.convolution", "layer{}.*.downsample.0"),
+    (r"encoder\.stages\.(\d)\.layers\.(\d)\.shortcut\.normalization", "layer{}.*.downsample.1"),
+    (r"encoder\.stages\.(\d)\.layers\.(\d)\.layer\.(\d)\.convolution", "layer{}.*.conv{}"),
+    (r"encoder\.stages\.(\d)\.layers\.(\d)\.layer\.(\d)\.normalization", "layer{}.*.bn{}"),
+)
+SMALL = {
+    "resnet18": resnet.ResNetConfig(
+        d_stem=8, widths=(8, 16), depths=(2, 1), layer=form.LAYERS["basic"]),
+    "resnet50": resnet.ResNetConfig(d_stem=8, widths=(8, 16), depths=(2, 1)),
+}  # fmt: skip
+OLDEST: dict[str, Any] = {"use_timm_backbone": True, "backbone_config": None, "num_channels": 3}
+
+
+def timm_name(name: str) -> str:
+    for pattern, new in TO_TIMM:
+        if found := re.search(pattern, name):
+            numbers = [int(number) for number in found.groups()]
+            if len(numbers) > 1:
+                new = new.replace("*", str(numbers.pop(1)))
+            return name.replace(found[0], new.format(*(number + 1 for number in numbers)))
+    return name
+
+
+def as_timm(folder: Path, backbone: str) -> Path:
+    """Rename the tensors of a folder as timm names them, with the counters of batches that
+    facebook/detr-resnet-50 has for its shortcuts.
+    """
+    file = folder / "model.safetensors"
+    tensors = {timm_name(name): tensor for name, tensor in load_file(file).items()}
+    assert any("layer2.0.downsample.1.running_var" in name for name in tensors)
+    for name in list(tensors):
+        if name.endswith("downsample.1.running_var"):
+            counter = name.replace("running_var", "num_batches_tracked")
+            tensors[counter] = torch.tensor(0)
+    save_file(tensors, file)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config |= {**OLDEST, "backbone": backbone}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+def timm_form_agrees() -> None:
+    for layer, backbone in (("basic", "resnet18"), ("bottleneck", "resnet50")):
+        model = theirs(layer)
+        with mock.patch.dict(form.TIMM, SMALL):
+            ours = saved_and_loaded(model, lambda folder: load(as_timm(folder, backbone)))  # noqa: B023
+        image, names = rows(*IMAGE), [*IN_MEMORY, family("detr").table()]
         said, expected = ours(image, padded()), model(image, pixel_mask=padded())
         both = torch.cat([said.logits, said.boxes], -1)
         alike(
@@ -174,18 +235,92 @@ def test_saved_and_read_by_both(tmp_path: Path) -> None:
     assert model.config.num_labels == 4
 
 
+def test_timm_form_saved_and_read(tmp_path: Path) -> None:
+    """It is written under the names of timm, and read again; transformers reads its config."""
+    torch.manual_seed(0)
+    with mock.patch.dict(form.TIMM, SMALL):
+        backbone = SMALL["resnet50"].but(family="timm_backbone")
+        ours = detr.detr(detr.TINY, backbone=backbone).eval()
+        settle(ours.backbone, torch.rand(4, 3, 16, 16))
+        save(ours, tmp_path / "timm")
+        again = load(tmp_path / "timm")
+    assert again.config == ours.config
+    image = torch.rand(2, 3, 24, 24)
+    assert torch.equal(again(image).boxes, ours(image).boxes)
+    ours.config = ours.config.but(backbone=SMALL["resnet50"])
+    save(ours, tmp_path / "no_timm")
+    timm, other = (load_file(tmp_path / name / "model.safetensors") for name in ("timm", "no_timm"))
+    assert {timm_name(name): tensor.tolist() for name, tensor in other.items()} == {
+        name: tensor.tolist() for name, tensor in timm.items()
+    }
+    read = DetrConfig.from_pretrained(tmp_path / "timm")
+    assert read.backbone_config.model_type == "timm_backbone"
+    assert read.backbone_config.backbone == "resnet50"
+    with pytest.raises(ValueError, match=r"timm has no ResNet of .*family='resnet'"):
+        save(again, tmp_path / "unknown")
+
+
+def test_the_backbone_that_a_config_means() -> None:
+    """A missing or empty backbone_config means timm's ResNet-50, as in transformers."""
+    good = json.loads(DetrConfig(backbone_config=body(), **SETTINGS).to_json_string())
+    plain = {k: v for k, v in good.items() if k not in ("backbone_config", "use_timm_backbone")}
+    timm = {"family": "timm_backbone"}
+    newer = {"model_type": "timm_backbone", "backbone": "resnet101.a1_in1k",
+             "out_indices": [1, 2, 3, 4], "num_channels": 1}  # fmt: skip
+    for changes, expected in (
+        ({}, resnet.RESNET_50.but(**timm)),
+        (OLDEST, resnet.RESNET_50.but(**timm)),
+        ({**OLDEST, "backbone": "resnet34"}, resnet.RESNET_34.but(**timm)),
+        (
+            {"backbone": "resnet18", "backbone_kwargs": {"in_chans": 1, "out_indices": [1, 4]}},
+            resnet.RESNET_18.but(channels=1, **timm),
+        ),
+        ({"backbone_config": newer}, resnet.RESNET_101.but(channels=1, **timm)),
+        ({"use_timm_backbone": False}, resnet.RESNET_50),
+    ):
+        read = family("detr").config({**plain, **changes})
+        assert read.backbone == expected, changes
+        assert family("detr").config(family("detr").published(read)) == read
+
+
+def test_parameters_of_the_named_depths() -> None:
+    """Every size that timm names has as many parameters as transformers' ResNet of that depth."""
+    for name, config in form.TIMM.items():
+        theirs = ResNetConfig(
+            hidden_sizes=list(config.widths), depths=list(config.depths),
+            layer_type="basic" if name in ("resnet18", "resnet34") else "bottleneck",
+        )  # fmt: skip
+        layers = 2 + (2 if theirs.layer_type == "basic" else 3) * sum(theirs.depths)
+        assert name == f"resnet{layers}"  # the stem and a classifier are counted
+        with torch.device("meta"):
+            ours, model = resnet.resnet(config), ResNetModel(theirs)
+        assert sum(x.numel() for x in [*ours.parameters(), *ours.buffers()]) == sum(
+            x.numel() for n, x in model.state_dict().items() if "num_batches" not in n
+        )
+
+
 def test_settings_that_are_not_built_are_refused() -> None:
     good = json.loads(DetrConfig(backbone_config=body(), **SETTINGS).to_json_string())
     from_config(good)
-    timm = {"model_type": "timm_backbone"}
-    early = {**good["backbone_config"], "downsample_in_first_stage": True}
+    timm = {"model_type": "timm_backbone", "backbone": "resnet50"}
+    ours = good["backbone_config"]
     for changes, message in (
         ({"decoder_layers": 3}, "encoder_layers=2, decoder_layers=3"),
         ({"position_embedding_type": "learned"}, "position_embedding_type=learned"),
-        ({"backbone_config": timm}, "revision no_timm"),
-        ({"backbone_config": early}, "halves elsewhere"),
+        ({"dilation": True}, "dilation=True"),
+        ({"backbone_config": {"model_type": "swin"}}, "of type 'swin'"),
+        ({"backbone_config": {**timm, "backbone": "resnet50d"}}, "timm backbone 'resnet50d'"),
+        ({"backbone_config": {**timm, "output_stride": 16}}, r"output_stride=16.*DC5"),
+        ({"backbone_config": {**timm, "out_indices": [2, 3]}}, r"out_indices=\[2, 3\]"),
+        ({"backbone_config": {**ours, "out_features": ["stage1"], "out_indices": None}},
+         r"out_features=\['stage1'\]"),
+        ({"backbone_config": {**ours, "downsample_in_first_stage": True}}, "halves elsewhere"),
+        ({"backbone_config": {**ours, "hidden_act": "silu"}}, "hidden_act='silu'"),
+        ({"backbone_config": {**ours, "layer_type": "wide"}}, "layer_type='wide'"),
+        ({"backbone_config": None, "use_timm_backbone": False, "backbone": "resnet34"},
+         "give its backbone_config"),
         ({"activation_function": "swoosh"}, "swoosh"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             from_config({**good, **changes})
 
@@ -218,6 +353,13 @@ def without_values_apart(self: Any, x: Tensor, context: Any = None, **given: Any
 
 KEPT = detr.grid_sines
 GIOU, LOSSES = sets.generalized_iou, sets.set_losses
+CHANGED_OVER = {
+    "timm_backbone": {
+        their: re.sub(r"(bias|mean)$", lambda end: {"bias": "mean", "mean": "bias"}[end[0]], our)
+        for their, our in form.OF_BACKBONE["timm_backbone"].items()
+    },
+    "resnet": form.OF_BACKBONE["resnet"],
+}
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "values know their places": (
         detr_agrees, "deepdive.layers.placed_attention.PlacedAttention.forward",
@@ -233,6 +375,8 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
         lambda self, x: nn.Sequential(*self.convs)(x).relu()),
     "another epsilon in the frozen norms": (
         detr_agrees, "deepdive.layers.residual_conv.EPS", 1e-3),
+    "timm's means and biases changed over": (
+        timm_form_agrees, "deepdive.published.families.detr.OF_BACKBONE", CHANGED_OVER),
     "nothing weighs as much as things": (
         loss_agrees, "deepdive.training.objectives.sets.set_losses",
         lambda logits, boxes, truths, *_: LOSSES(logits, boxes, truths, nothing=1.0)),
@@ -244,7 +388,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("proof", [detr_agrees, loss_agrees, matching_agrees])
+@pytest.mark.parametrize("proof", [detr_agrees, timm_form_agrees, loss_agrees, matching_agrees])
 def test_the_proof_is_green(proof: Callable[[], None]) -> None:
     proof()
 

@@ -13,9 +13,27 @@ from torch import Tensor, nn
 
 from deepdive.layers.patches import check_pixels
 from deepdive.layers.residual_conv import ConvNorm
-from deepdive.models.vision.resnet_config import RESNET_18, RESNET_50, TINY, ResNetConfig
+from deepdive.models.vision.resnet_config import (
+    RESNET_18,
+    RESNET_34,
+    RESNET_50,
+    RESNET_101,
+    RESNET_152,
+    TINY,
+    ResNetConfig,
+)
 
-__all__ = ["RESNET_18", "RESNET_50", "TINY", "ResNet", "ResNetConfig", "resnet"]
+__all__ = [
+    "RESNET_18",
+    "RESNET_34",
+    "RESNET_50",
+    "RESNET_101",
+    "RESNET_152",
+    "TINY",
+    "ResNet",
+    "ResNetConfig",
+    "resnet",
+]
 
 
 class ResNet(nn.Module):

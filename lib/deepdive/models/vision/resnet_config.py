@@ -12,7 +12,8 @@ from deepdive.models.config import Config
 @dataclass(frozen=True)
 class ResNetConfig(Config):
     """The numbers of a ResNet: channels of the image, of the stem and of each stage, layers of each
-    stage, and the kind of layer.
+    stage, and the kind of layer. `family` is its `model_type` in files: "resnet" for the names of
+    transformers, "timm_backbone" for those of timm.
     """
 
     channels: int = 3
@@ -20,6 +21,7 @@ class ResNetConfig(Config):
     widths: tuple[int, ...] = (256, 512, 1024, 2048)
     depths: tuple[int, ...] = (3, 4, 6, 3)
     layer: Callable[[int, int, int], nn.Module] = Bottleneck
+    family: str = "resnet"
 
     def __post_init__(self) -> None:
         """Raise ValueError for stages without width, depth, or layers."""
@@ -32,6 +34,10 @@ class ResNetConfig(Config):
             )
 
 
+# He et al. 2016, table 1.
 RESNET_18 = ResNetConfig(widths=(64, 128, 256, 512), depths=(2, 2, 2, 2), layer=Basic)
+RESNET_34 = RESNET_18.but(depths=(3, 4, 6, 3))
 RESNET_50 = ResNetConfig()
+RESNET_101 = RESNET_50.but(depths=(3, 4, 23, 3))
+RESNET_152 = RESNET_50.but(depths=(3, 8, 36, 3))
 TINY = ResNetConfig(d_stem=8, widths=(8, 16), depths=(1, 1), layer=Basic)  # for tests and toys
