@@ -176,9 +176,9 @@ def kept() -> dict[str, dict[str, Any]]:
 def differences(now: Any, then: Any, where: str = "") -> list[str]:
     """A line for each place where two records differ; numbers may by `TOLERANCE`.
 
-    Numbers in one list are projections of the same tensor, so their rounding errors are of one size,
-    whichever of them happens to be small: the largest is the scale. (Another processor multiplies in
-    another order; measured against itself, a small one differed by more than 1e-6.)
+    Numbers in one list are projections of the same tensor, so their rounding errors are of one
+    size, whichever of them happens to be small: the largest is the scale. (Another processor
+    multiplies in another order; measured against itself, a small one differed by more than 1e-6.)
     """
     if isinstance(now, dict) and isinstance(then, dict):
         lines = [f"{where}/{name}: only in one" for name in sorted(set(now) ^ set(then))]
