@@ -272,9 +272,9 @@ exact = torch.tensor([19 / 3, 14 / 3])  # 1 x the mean of 2 x0 x1, 2 x the mean 
 assert torch.allclose(found, exact, atol=1e-2), (
     f"x0^2 x1: its shares are {found.tolist()}; they add up, and belong to other gradients"
 )
-asked = []
-shares_and_gap(bent, lambda v: asked.append(v) or slope_of(bent)(v), one, start, 7)
-assert len(asked) >= 7, f"in 7 steps the gradient was asked for {len(asked)} times"
+calls = []
+shares_and_gap(bent, lambda v: calls.append(v) or slope_of(bent)(v), one, start, 7)
+assert len(calls) >= 7, f"in 7 steps the gradient was called {len(calls)} times"
 square = lambda v: v[0] ** 2  # noqa: E731
 four, zero = torch.tensor([4.0]), torch.tensor([0.0])
 _, once = shares_and_gap(square, slope_of(square), four, zero, 1)

@@ -247,7 +247,7 @@ def test_what_is_wider_than_the_page_has_a_shade_where_it_goes_on(
     assert page.locator("#short").get_attribute("data-more") is None
     for place, wanted in ((100, "left right"), (9999, "left"), (0, "right")):
         page.evaluate(f"wide.scrollLeft = {place}")
-        page.wait_for_function(f"wide.dataset.more === '{wanted}'")
+        page.wait_for_function(f"() => wide.dataset.more === '{wanted}'")
 
 
 # -- faces

@@ -65,7 +65,7 @@ def test_the_filter_is_used_by_keys(book: Path, reader: Reader, media: dict[str,
     assert not page.locator("#gnmt").is_visible()
     page.focus("button[type=reset]")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#bert').checkVisibility()")
+    page.wait_for_function("() => document.querySelector('#bert').checkVisibility()")
     page.focus("#gnmt summary")
     page.keyboard.press("Enter")
     assert page.locator("#gnmt").evaluate("row => row.open")
@@ -99,7 +99,7 @@ def test_a_link_opens_the_row_that_the_filter_hid(book: Path, reader: Reader) ->
     page.fill("input[name=words]", "no system is called this")
     assert count(page).startswith("0 of")
     page.locator("svg a[href='#transformer']").first.click()
-    page.wait_for_function("document.querySelector('#transformer').open")
+    page.wait_for_function("() => document.querySelector('#transformer').open")
     assert page.locator("#transformer").is_visible()
 
 

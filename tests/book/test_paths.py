@@ -412,7 +412,9 @@ def test_the_model_of_the_first_page_translates_the_reader_s_own_words(
     page = reader.open(book / "index.html")
     field = page.locator(".front-live input[type=text]")
     field.fill("quatre vingt dix")
-    page.wait_for_function("document.querySelector('.front-live .answer').innerText.includes('0')")
+    page.wait_for_function(
+        "() => document.querySelector('.front-live .answer').innerText.includes('0')"
+    )
     assert re.findall(r"\d", page.locator(".front-live .answer").inner_text()) == ["9", "0"]
     assert reader.complaints == []
 

@@ -236,7 +236,7 @@ def visit(page: Page, path: Path, axe: str, shown: Shown) -> dict[str, Any]:
     page.evaluate(SHOW_ALL)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-    page.wait_for_function("document.documentElement.dataset.theme === 'dark'", polling=50)
+    page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'", polling=50)
     page.evaluate("dispatchEvent(new Event('resize'))")  # at once, not with the next frame
     found |= page.evaluate(NARROW)
     shown.dark += page.evaluate(FIRST_OF_EACH, shown.dark)
@@ -477,7 +477,7 @@ def test_the_search_says_first_what_the_glossary_says(book: Path, reader: Reader
 
 def test_a_search_without_an_answer_says_what_to_try(book: Path, reader: Reader) -> None:
     page = reader.open(f"{reader.online(book)}search.html?q=xylophone")
-    page.wait_for_function("document.querySelector('.search-summary').textContent")
+    page.wait_for_function("() => document.querySelector('.search-summary').textContent")
     assert "Try fewer words" in page.locator(".search-summary").inner_text()
 
 
@@ -555,7 +555,7 @@ def test_the_theme_is_chosen_by_keys_and_kept(book: Path, reader: Reader) -> Non
     page.focus(".theme-change-button[data-mode=dark]")
     page.keyboard.press("Enter")
     theme = "document.documentElement.dataset.theme"
-    page.wait_for_function(f"{theme} === 'dark'")
+    page.wait_for_function(f"() => {theme} === 'dark'")
     next_page = reader.open(f"{online}notation.html", color_scheme="light")
     assert next_page.evaluate(theme) == "dark"
 

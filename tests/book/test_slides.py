@@ -204,7 +204,7 @@ AXE = """async () => {
 
 def present(reader: Reader, deck: Path, **media: Any) -> Any:
     page = reader.open(deck, size=HALL, **media)
-    page.wait_for_function("Reveal.isReady()")
+    page.wait_for_function("() => Reveal.isReady()")
     return page
 
 
@@ -238,7 +238,7 @@ def test_keys_go_from_frame_to_frame_and_open_the_notes(deck: Path, reader: Read
     said = frames(deck)[2].select_one("aside.notes p").get_text().split()[:3]
     notes.wait_for_function("words => document.body.innerText.includes(words)", arg=" ".join(said))
     notes.keyboard.press("ArrowRight")
-    page.wait_for_function("Reveal.getIndices().h === 3")
+    page.wait_for_function("() => Reveal.getIndices().h === 3")
     assert reader.complaints == []
 
 

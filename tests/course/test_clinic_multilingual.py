@@ -24,6 +24,7 @@ from deepdive.course.clinic.multilingual import (
     admit,
     gaps_of,
     healthy,
+    ill,
     operate,
     unproven,
 )
@@ -190,7 +191,7 @@ STUDENTS = [f"student-{number:02d}" for number in range(20)]
 def names_to_begin() -> dict[str, Any]:
     """What theatres use; operations are not made, and all heal."""
     return {
-        "torch": torch, "admit": admit, "healthy": healthy,
+        "torch": torch, "admit": admit, "healthy": healthy, "ill": ill,
         "operate": lambda name, part: healthy(),
     }  # fmt: skip
 

@@ -282,7 +282,7 @@ def test_a_browser_runs_and_loads_nothing_of_a_student_s(course: Course, reader:
         assert told in page.inner_text("body")
         assert page.locator("script, img, iframe, [onerror]").count() == 0
         leads = page.eval_on_selector_all("a[href]", "all => all.map(a => a.getAttribute('href'))")
-        assert leads
+        assert leads or student != "ann", "only what is shown has exercises to lead to"
         assert all(address.startswith("#") for address in leads), leads
     assert [address for address in reader.requests if not address.startswith("file:")] == []
     assert reader.complaints == []

@@ -99,11 +99,14 @@ def _drawn(figure: Any, kind: str, metadata: dict[str, Any], tight: bool = True)
     """A copy of the figure as a file: drawing moves what the layout places, if only a little."""
     import matplotlib as mpl
 
+    from deepdive.page.fonts import one_warning
+
     buffer = io.BytesIO()
     box = "tight" if tight else None
     with mpl.rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "deepdive"}):
         twin = copy.deepcopy(figure)
-        twin.savefig(buffer, format=kind, bbox_inches=box, dpi=300, metadata=metadata)
+        with one_warning():
+            twin.savefig(buffer, format=kind, bbox_inches=box, dpi=300, metadata=metadata)
     return buffer.getvalue()
 
 

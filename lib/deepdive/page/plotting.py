@@ -16,6 +16,7 @@ from matplotlib.rcsetup import cycler
 from matplotlib.text import Text
 
 from deepdive.page.figures import Picture, save
+from deepdive.page.fonts import families, one_warning
 from deepdive.page.palette import PALETTE, WORDS
 
 SEQUENTIAL, DIVERGING = "Blues", "RdBu_r"
@@ -33,6 +34,7 @@ def style() -> None:
             "figure.constrained_layout.use": True,
             "figure.dpi": DPI,
             "figure.figsize": (6.0, 3.6),
+            "font.family": families(),
             "font.size": 10,
             "image.cmap": SEQUENTIAL,
             "legend.frameon": False,
@@ -191,7 +193,8 @@ def png(figure: Figure, *, tight: bool = True) -> bytes:
     """Return the figure as PNG, its empty margins trimmed if `tight`; the same at each call."""
     buffer = io.BytesIO()
     box = "tight" if tight else None
-    figure.savefig(buffer, format="png", bbox_inches=box, metadata={"Software": None})
+    with one_warning():
+        figure.savefig(buffer, format="png", bbox_inches=box, metadata={"Software": None})
     return buffer.getvalue()
 
 

@@ -124,7 +124,7 @@ class Stepper:
         if any(n.numel() != 1 or not float(n) > 0 for n in terms):
             told = [n.tolist() for n in terms]
             raise ValueError(f"weigh: returned {told}, expected a number above 0 for each batch")
-        return [sum(terms).to(torch.float32) / n.to(torch.float32) for n in terms]
+        return [(torch.stack(terms).sum() / n).to(torch.float32) for n in terms]
 
     def train_step(self) -> None:
         """Make one update."""

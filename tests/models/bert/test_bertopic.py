@@ -135,3 +135,19 @@ def test_rivals_find_topics_that_share_no_word(method: str) -> None:
         ]
     assert [len(set(labels[start : start + 30])) for start in (0, 30, 60)] == [1, 1, 1]
     assert len(set(labels)) == 3
+
+
+def test_texts_without_a_topic_say_how_many_are_needed() -> None:
+    class Alone:
+        """Finds no cluster, as HDBSCAN does among few texts."""
+
+        def fit_predict(self, points: np.ndarray) -> np.ndarray:
+            return np.full(len(points), -1)
+
+    class Same:
+        def fit_transform(self, vectors: np.ndarray) -> np.ndarray:
+            return vectors
+
+    texts = [f"text number {i}" for i in range(30)]
+    with pytest.raises(ValueError, match=r"no topics were found in 30 texts.* at least 60"):
+        TopicModel(Same(), Alone()).fit(texts, np.eye(30))

@@ -91,6 +91,7 @@ def pair(seed: int, cut: bool = True) -> tuple[IBertModel, Bert, dict[str, tuple
                 rows = p if p.shape[0] not in (28, 14, 1, 12) else p.view(1, -1)
                 rows *= -rows.gather(1, rows.abs().argmax(1, keepdim=True)).sign()
                 rows.copy_(rows.minimum(rows.abs().amax(1, keepdim=True) * 126 / 127))
+    theirs.config.quant_mode = False  # the file has floats; `integer` makes whole numbers of them
     ours = saved_and_loaded(theirs, load)
     assert isinstance(ours, Bert)
     ranges = ibert.calibrated(ours, [PADDED, PADDED.flip(1)])
