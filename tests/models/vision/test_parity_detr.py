@@ -1,5 +1,6 @@
 """DETR and its ResNet against transformers in float64: from files of both published forms and back,
-padded images, and the loss. For timm's form the files of transformers' ResNet are renamed. Their `auxiliary_loss` is not compared as a model: it hands the normed rows to the next layer,
+padded images, and the loss. For timm's form the files of transformers' ResNet are renamed. Their
+`auxiliary_loss` is not compared as a model: it hands the normed rows to the next layer,
 where the released code hands on the rows themselves; as a loss it is.
 """
 
