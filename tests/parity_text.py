@@ -17,12 +17,16 @@ def norm(self: Any, x: Tensor) -> Tensor:
 
 
 @contextmanager
-def in_double(base: float = 100.0) -> Iterator[None]:
-    """Theirs computes norms and angles in float32 whatever its weights are; here in float64."""
+def in_double(base: float = 100.0, scaling: Any = None) -> Iterator[None]:
+    """Theirs computes norms and angles in float32 whatever its weights are; here in float64.
+
+    scaling: what is done to the angles of position 1; a test compares it with theirs by itself.
+    """
 
     def turns(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
         width = self.config.head_dim or self.config.hidden_size // self.config.num_attention_heads
         inverse = base ** -(torch.arange(0, width, 2).double() / width)
+        inverse = inverse if scaling is None else scaling(inverse)
         angles = position_ids.double()[..., None] * inverse
         both = torch.cat((angles, angles), dim=-1)
         return both.cos(), both.sin()

@@ -10,7 +10,7 @@ from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.positions.learned import LearnedPosition
 from deepdive.positions.music import MusicPosition
 from deepdive.positions.relative import RelativePosition, skew
-from deepdive.positions.rotary import RotaryPosition, TailRotaryPosition
+from deepdive.positions.rotary import RopeScaling, RotaryPosition, TailRotaryPosition
 from deepdive.positions.shaw import ShawPosition
 from deepdive.positions.sinusoidal import BlockedSinusoidalPosition, SinusoidalPosition
 from deepdive.positions.structural import StructuralPosition, depths, tree_offsets
@@ -30,6 +30,7 @@ __all__ = [
     "Position",
     "RelativePosition",
     "RelativeRows",
+    "RopeScaling",
     "RotaryPosition",
     "ShawPosition",
     "SinusoidalPosition",

@@ -15,11 +15,12 @@ from parity_registry import equal, parity
 from parity_text import in_double
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from deepdive.decoding import greedy
 from deepdive.layers import RMSNorm, gelu
 from deepdive.models.text import llama
-from deepdive.positions import RotaryPosition
+from deepdive.positions import RopeScaling, RotaryPosition
 from deepdive.published import family, from_config, load, save
 
 SIZES: dict[str, Any] = {
@@ -99,8 +100,10 @@ def test_the_base_of_the_angles_is_read_from_old_settings_and_new() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "'linear'"),
-        ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 5e5}}, "'llama3'"),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "'dynamic'"),
+        ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 5e5}}, "'yarn'"),
+        ({"rope_parameters": {"rope_type": "llama3"}}, "'llama3' without factor"),
+        ({"rope_scaling": {"type": "linear", "factor": -2.0}}, "factor=-2"),
         ({"rope_parameters": {"rope_theta": -1.0}}, r"rope_theta=-1\.0"),
         ({"attention_bias": True}, "attention_bias=True"),
         ({"mlp_bias": True}, "mlp_bias=True"),
@@ -111,6 +114,56 @@ def test_the_base_of_the_angles_is_read_from_old_settings_and_new() -> None:
 def test_what_is_not_built_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         from_config({**SIZES, "model_type": "llama", **given})
+
+
+LLAMA_3 = {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}  # fmt: skip
+SCALED: list[dict[str, Any]] = [LLAMA_3, {"rope_type": "linear", "factor": 4.0}]
+
+
+@pytest.mark.parametrize("scaled", SCALED, ids=["llama3", "linear"])
+def test_scaled_angles_agree(scaled: dict[str, Any], tmp_path: Path) -> None:
+    """With d_head = 8 the four rates are kept, mixed and divided: all three cases of llama3."""
+    angles = {"rope_parameters": {"rope_theta": 50.0, **scaled}, "head_dim": 8}
+    theirs = reference(LlamaForCausalLM, LlamaConfig, **SIZES | angles)
+    ours = saved_and_loaded(theirs, load)
+    inverse, _ = ROPE_INIT_FUNCTIONS[scaled["rope_type"]](theirs.config, torch.device("cpu"))
+    equal(ours.config.scaling(50.0 ** (-torch.arange(4).double() / 4)), inverse.double(), 1e-6)
+    with torch.no_grad():
+        equal(ours(SRC), theirs(SRC).logits, 1e-5)  # their angles in float32
+    with in_double(50.0, ours.config.scaling):
+        names = family("llama").table(config=ours.config)
+        alike(ours, theirs, ours(SRC), theirs(SRC).logits, [names])
+    again = load(save(ours.float(), tmp_path))
+    assert again.config == ours.config
+    assert LlamaConfig.from_pretrained(tmp_path).rope_parameters["rope_type"] == scaled["rope_type"]
+    plain = load(tmp_path, scaling=None)
+    assert not torch.allclose(plain(SRC), again(SRC), atol=1e-3), "the scaling is felt"
+
+
+@pytest.mark.parametrize("scaled", SCALED, ids=["llama3", "linear"])
+def test_scaled_angles_write_as_they_read(scaled: dict[str, Any]) -> None:
+    """Cached in pieces as in one pass."""
+    told = {**SIZES, "model_type": "llama", "rope_parameters": {"rope_theta": 50.0, **scaled}}
+    ours = from_config(told).double().eval()
+    state = ours.begin()
+    with torch.no_grad():
+        pieces = [ours.step(SRC[:, a:b], state) for a, b in ((0, 3), (3, 4), (4, 7))]
+        equal(torch.cat(pieces, 1), ours(SRC))
+
+
+def test_old_files_say_the_scaling_by_rope_scaling() -> None:
+    told = {**SIZES, "model_type": "llama", "rope_theta": 5e5, "rope_scaling": LLAMA_3}
+    del told["rope_parameters"]
+    config = from_config(told).config
+    assert (config.base, config.scaling) == (5e5, RopeScaling(8.0, 1.0, 4.0, 64))
+    rates = 50.0 ** (-torch.arange(4, dtype=torch.float64) / 4)
+    kept = config.scaling(rates) / rates
+    assert kept[0] == 1
+    assert kept[-1] == 1 / 8
+    assert ((kept > 1 / 8) & (kept < 1)).sum() == 2
 
 
 def test_published_sizes() -> None:

@@ -60,7 +60,7 @@ def llama(config: LlamaConfig = BASE, **changes: Any) -> Llama:
     ValueError for heads that cannot be cut, shared or turned in pairs.
     """
     config = LlamaConfig.given(config, changes)
-    turned = RotaryPosition(config.width, config.base)  # one for all layers: nothing is trained
+    turned = RotaryPosition(config.width, config.base, config.scaling)  # one for all layers
     norm = partial(RMSNorm, eps=config.eps)
 
     def block(_layer: int) -> Block:

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from deepdive.checks import divides
 from deepdive.layers.feed_forward import Activation
 from deepdive.models.config import Config
+from deepdive.positions import RopeScaling
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class LlamaConfig(Config):
     d_head      None: d_model / n_heads
     max_length  of the texts that it was trained on; it reads longer ones, if less well
     base        of the rotary angles: position * base ** (-2i / d_head)
+    scaling     of these angles for longer texts, as in Llama 3.1; None: as they are
     dropout     on the weights of attention
     tied        whether the output layer is the embedding's matrix
     family      how its published form is called (`deepdive.published`)
@@ -35,6 +37,7 @@ class LlamaConfig(Config):
     activation: Activation = F.silu
     dropout: float = 0.0
     tied: bool = False
+    scaling: RopeScaling | None = None
     family: str = "llama"
 
     def __post_init__(self) -> None:

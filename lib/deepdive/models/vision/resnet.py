@@ -14,26 +14,13 @@ from torch import Tensor, nn
 from deepdive.layers.patches import check_pixels
 from deepdive.layers.residual_conv import ConvNorm
 from deepdive.models.vision.resnet_config import (
-    RESNET_18,
-    RESNET_34,
-    RESNET_50,
-    RESNET_101,
-    RESNET_152,
-    TINY,
-    ResNetConfig,
-)
+    RESNET_18, RESNET_34, RESNET_50, RESNET_101, RESNET_152, TINY, ResNetConfig,
+)  # fmt: skip
 
 __all__ = [
-    "RESNET_18",
-    "RESNET_34",
-    "RESNET_50",
-    "RESNET_101",
-    "RESNET_152",
-    "TINY",
-    "ResNet",
-    "ResNetConfig",
-    "resnet",
-]
+    "RESNET_18", "RESNET_34", "RESNET_50", "RESNET_101", "RESNET_152", "TINY", "ResNet",
+    "ResNetConfig", "resnet",
+]  # fmt: skip
 
 
 class ResNet(nn.Module):

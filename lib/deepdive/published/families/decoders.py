@@ -10,9 +10,17 @@ from torch import Tensor
 from deepdive.layers.feed_forward import Activation
 from deepdive.models.text import llama
 from deepdive.models.text.llama_config import LlamaConfig
+from deepdive.positions import RopeScaling
 from deepdive.published.form import Family, Setting, activation_of, name_of
 from deepdive.published.names import Layout, Names
 
+SCALINGS = {
+    "linear": {"factor": "factor"},
+    "llama3": {
+        "factor": "factor", "low": "low_freq_factor", "high": "high_freq_factor",
+        "original": "original_max_position_embeddings",
+    },
+}  # fmt: skip
 LAYER, OURS = "model.layers.{}", "decoder.stack.blocks.{}"
 
 
@@ -65,20 +73,37 @@ def _names(config: LlamaConfig) -> Names:
 
 
 def _rotary(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
-    """Read the base of the angles where old files have it, and where new ones do. Raises ValueError
-    for angles that are stretched.
+    """Read the base and the scaling of the angles where old files have them, and where new ones do.
+    Raises ValueError for a scaling that is not built here.
     """
     stretched, new = theirs.get("rope_scaling") or {}, theirs.get("rope_parameters") or {}
+    scaling = None
     for told in (stretched, new):
         kind = told.get("rope_type", told.get("type", "default"))
-        if kind != "default":
+        if kind not in ("default", *SCALINGS):
             raise ValueError(
-                f"config has rotary angles of type {kind!r}; only 'default' is built here"
+                f"config has rotary angles of type {kind!r}; built here: default, "
+                f"{', '.join(SCALINGS)}"
             )
+        if kind != "default":
+            keys = SCALINGS[kind]
+            if missing := [key for key in keys.values() if key not in told]:
+                raise ValueError(f"config has rotary angles of type {kind!r} without {missing[0]}")
+            scaling = RopeScaling(**{ours: told[key] for ours, key in keys.items()})
     base = new.get("rope_theta", theirs.get("rope_theta", 10_000.0))
     if type(base) not in (int, float) or not 0 < base < float("inf"):
         raise ValueError(f"config has rope_theta={base!r}; expected a number above 0")
-    return config.but(base=float(base))
+    return config.but(base=float(base), scaling=scaling)
+
+
+def _angles(config: LlamaConfig) -> dict[str, Any]:
+    """Return the settings of the angles, as new files have them."""
+    told: dict[str, Any] = {"rope_theta": config.base, "rope_type": "default"}
+    if config.scaling is not None:
+        told["rope_type"] = "linear" if config.scaling.low is None else "llama3"
+        keys = SCALINGS[told["rope_type"]]
+        told |= {key: getattr(config.scaling, ours) for ours, key in keys.items()}
+    return told
 
 
 def _activation(ours: Activation) -> str:
@@ -110,7 +135,7 @@ LLAMA = Family(
     finish=_rotary,
     derived=lambda config: {
         "rope_theta": config.base,  # as older files have it
-        "rope_parameters": {"rope_theta": config.base, "rope_type": "default"},
+        "rope_parameters": _angles(config),
     },
     unused=("model.rotary_emb.", "rotary_emb."),  # computed here
 )
