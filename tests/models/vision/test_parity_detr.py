@@ -25,7 +25,7 @@ from transformers.loss.loss_for_object_detection import ForObjectDetectionLoss, 
 
 from deepdive.layers.placed_attention import PlacedAttention
 from deepdive.layers.residual_conv import FrozenBatchNorm, settle
-from deepdive.models.vision import detr, resnet
+from deepdive.models.vision import detr, resnet, resnet_config
 from deepdive.published import family, from_config, load, save
 from deepdive.published.families import detr as form
 from deepdive.training.objectives import sets
@@ -215,7 +215,7 @@ def test_published_sizes() -> None:
     assert number == sum(p.numel() for p in model.parameters())
     assert 41.0e6 < number < 42.0e6
     with torch.device("meta"):
-        eighteen = resnet.resnet(resnet.RESNET_18)
+        eighteen = resnet.resnet(resnet_config.RESNET_18)
     norms = sum(b.numel() for n, b in eighteen.named_buffers() if n.endswith(("weight", "bias")))
     classifier = 512 * 1000 + 1000
     assert sum(p.numel() for p in eighteen.parameters()) + norms + classifier == 11_689_512
@@ -269,15 +269,15 @@ def test_the_backbone_that_a_config_means() -> None:
     newer = {"model_type": "timm_backbone", "backbone": "resnet101.a1_in1k",
              "out_indices": [1, 2, 3, 4], "num_channels": 1}  # fmt: skip
     for changes, expected in (
-        ({}, resnet.RESNET_50.but(**timm)),
-        (OLDEST, resnet.RESNET_50.but(**timm)),
-        ({**OLDEST, "backbone": "resnet34"}, resnet.RESNET_34.but(**timm)),
+        ({}, resnet_config.RESNET_50.but(**timm)),
+        (OLDEST, resnet_config.RESNET_50.but(**timm)),
+        ({**OLDEST, "backbone": "resnet34"}, resnet_config.RESNET_34.but(**timm)),
         (
             {"backbone": "resnet18", "backbone_kwargs": {"in_chans": 1, "out_indices": [1, 4]}},
-            resnet.RESNET_18.but(channels=1, **timm),
+            resnet_config.RESNET_18.but(channels=1, **timm),
         ),
-        ({"backbone_config": newer}, resnet.RESNET_101.but(channels=1, **timm)),
-        ({"use_timm_backbone": False}, resnet.RESNET_50),
+        ({"backbone_config": newer}, resnet_config.RESNET_101.but(channels=1, **timm)),
+        ({"use_timm_backbone": False}, resnet_config.RESNET_50),
     ):
         read = family("detr").config({**plain, **changes})
         assert read.backbone == expected, changes

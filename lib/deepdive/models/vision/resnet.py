@@ -13,14 +13,9 @@ from torch import Tensor, nn
 
 from deepdive.layers.patches import check_pixels
 from deepdive.layers.residual_conv import ConvNorm
-from deepdive.models.vision.resnet_config import (
-    RESNET_18, RESNET_34, RESNET_50, RESNET_101, RESNET_152, TINY, ResNetConfig,
-)  # fmt: skip
+from deepdive.models.vision.resnet_config import RESNET_18, RESNET_50, TINY, ResNetConfig
 
-__all__ = [
-    "RESNET_18", "RESNET_34", "RESNET_50", "RESNET_101", "RESNET_152", "TINY", "ResNet",
-    "ResNetConfig", "resnet",
-]  # fmt: skip
+__all__ = ["RESNET_18", "RESNET_50", "TINY", "ResNet", "ResNetConfig", "resnet"]
 
 
 class ResNet(nn.Module):

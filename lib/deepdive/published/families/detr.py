@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from deepdive.layers.residual_conv import Basic, Bottleneck
-from deepdive.models.vision import detr, resnet
+from deepdive.models.vision import detr, resnet_config
 from deepdive.models.vision.resnet import ResNetConfig
 from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names, Pairs
@@ -27,11 +27,11 @@ SETTINGS: dict[str, str | Setting] = {
 TWICE = ("attention_heads", "layers", "ffn_dim")  # the decoder's are the encoder's
 LAYERS: dict[str, Any] = {"basic": Basic, "bottleneck": Bottleneck}
 TIMM: dict[str, ResNetConfig] = {  # timm's file has names only, no numbers
-    "resnet18": resnet.RESNET_18,
-    "resnet34": resnet.RESNET_34,
-    "resnet50": resnet.RESNET_50,
-    "resnet101": resnet.RESNET_101,
-    "resnet152": resnet.RESNET_152,
+    "resnet18": resnet_config.RESNET_18,
+    "resnet34": resnet_config.RESNET_34,
+    "resnet50": resnet_config.RESNET_50,
+    "resnet101": resnet_config.RESNET_101,
+    "resnet152": resnet_config.RESNET_152,
 }
 BODY = "model.backbone.conv_encoder.model."
 HEAD = "class_labels_classifier"
@@ -85,13 +85,13 @@ def of_transformers(body: Mapping[str, Any]) -> ResNetConfig:
     kind = body.get("layer_type", "bottleneck")
     if kind not in LAYERS:
         raise ValueError(f"config has layer_type={kind!r}; expected one of {', '.join(LAYERS)}")
-    depths = tuple(body.get("depths", resnet.RESNET_50.depths))
+    depths = tuple(body.get("depths", resnet_config.RESNET_50.depths))
     last(body.get("out_features"), f"stage{len(depths)}", "out_features")
     last(body.get("out_indices"), len(depths), "out_indices")
     return ResNetConfig(
         channels=body.get("num_channels", 3),
         d_stem=body.get("embedding_size", 64),
-        widths=tuple(body.get("hidden_sizes", resnet.RESNET_50.widths)),
+        widths=tuple(body.get("hidden_sizes", resnet_config.RESNET_50.widths)),
         depths=depths,
         layer=LAYERS[kind],
     )
