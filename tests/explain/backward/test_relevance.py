@@ -17,7 +17,12 @@ from transformers import BertConfig, BertForSequenceClassification, LlamaConfig
 from transformers import LlamaForSequenceClassification as Llama
 
 from deepdive.explain.backward.deeplift import deeplift
-from deepdive.explain.backward.relevance import attn_lrp, deep_taylor, lrp
+from deepdive.explain.backward.relevance import (
+    attn_lrp,
+    conservation_gap,
+    deep_taylor,
+    lrp,
+)
 from deepdive.explain.backward.rules import Rules, passed, shared
 from deepdive.explain.classifiers.adapt import adapt
 from deepdive.explain.gradients import gradient_x_input
@@ -147,6 +152,11 @@ def test_what_the_biases_take_is_what_is_missing() -> None:
     z = first(x)[0, 0]
     taken = last.bias + (last.weight * z.relu() * first.bias / z).sum(-1)
     torch.testing.assert_close(found, model(x)[0, 0] - taken)
+    gap = conservation_gap(lambda: model(x)[0, 0], lrp(model, "rows", lambda: model(x)[0, 0]))
+    torch.testing.assert_close(gap, taken)
+    assert not gap.requires_grad
+    with pytest.raises(ValueError, match="give the output that was explained"):
+        conservation_gap(lambda: model(x)[0], gap[:, None])
 
 
 def test_deep_taylor_is_conserved_and_keeps_the_sign_where_biases_only_hold_back() -> None:

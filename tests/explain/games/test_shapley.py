@@ -23,6 +23,7 @@ from deepdive.explain.games.game import Game, all_sets
 from deepdive.explain.games.perturbation import occlusion
 from deepdive.explain.games.removal import masked
 from deepdive.explain.games.shapley import (
+    efficiency_gap,
     kernel_shap,
     sampled_shapley,
     set_weight,
@@ -49,6 +50,10 @@ def test_the_four_axioms(method: Callable[[Game], Tensor]) -> None:
     values = method(one)
     # completeness
     torch.testing.assert_close(values.sum(), one.everything() - one.nothing())
+    assert abs(efficiency_gap(one, values).item()) < 1e-12
+    assert efficiency_gap(one, values + 0.25).item() == pytest.approx(-1.25)
+    with pytest.raises(ValueError, match="one a part"):
+        efficiency_gap(one, values[:4])
     # linearity
     torch.testing.assert_close(method(both(one, other)), 2 * values - 3 * method(other))
     # dummy: part 0 adds 0.7 to every set, and nothing else

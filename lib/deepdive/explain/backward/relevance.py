@@ -18,6 +18,7 @@ Source: Bach et al. 2015; Montavon et al. 2017; Ali et al. 2022; Achtibat et al.
 Book: 7.3.1.1
 """
 
+import torch
 from torch import Tensor, nn
 
 from deepdive.explain.backward.layer_rules import (
@@ -41,8 +42,9 @@ def lrp(model: nn.Module, point: str, output: Output, epsilon: float = 1e-9) -> 
         layer norm  as a linear layer: the deviation counts as a constant
         attention   as a linear layer of the values: the weights count as constants
 
-    Where no bias adds anything, a row sums to output[t] but for epsilon. `model` is all that
-    `output` runs. Raises ValueError for a function that has no rule.
+    Where no bias adds anything, a row sums to output[t] but for epsilon; `conservation_gap` says
+    by how much a row misses it. `model` is all that `output` runs. Raises ValueError for a
+    function that has no rule.
     Source: Ali et al. 2022 (LN-rule and AH-rule); Bach et al. 2015, equation 58.
     """
     return _relevance(model, point, output, rules(epsilon, held))
@@ -55,7 +57,7 @@ def attn_lrp(model: nn.Module, point: str, output: Output, epsilon: float = 1e-9
         products    half of what a product got to each factor
 
     The rest as in `lrp`. The softmax has an expansion with a constant, which takes relevance as a
-    bias does, so that a row does not sum to output[t].
+    bias does, so that a row does not sum to output[t] (`conservation_gap`).
     Source: Achtibat et al. 2024, propositions 3.1 (softmax) and 3.3 (matrix multiplication).
     """
     return _relevance(model, point, output, rules(epsilon, unchanged))
@@ -73,6 +75,23 @@ def deep_taylor(model: nn.Module, point: str, output: Output) -> Tensor:
     with alpha = 1 and beta = 0, for inputs of both signs.
     """
     return _relevance(model, point, output, deep_taylor_rules())
+
+
+def conservation_gap(output: Output, relevance: Tensor) -> Tensor:
+    """Return output[t] - the sum of row t of its `relevance`, (T,) for (T, S).
+
+    It is the relevance that was not handed back to the rows: what biases, epsilon, and, in
+    `attn_lrp`, the softmax's constant took. Raises ValueError where `output` gives other than T
+    numbers. Source: Bach et al. 2015, equation 2 (conservation).
+    """
+    with torch.no_grad():
+        numbers = output()
+    if numbers.shape != relevance.shape[:1]:
+        raise ValueError(
+            f"relevance is {tuple(relevance.shape)}, but output gives {tuple(numbers.shape)}: give "
+            "the output that was explained"
+        )
+    return numbers - relevance.sum(-1)
 
 
 def deep_taylor_rules() -> dict[str, Rule]:

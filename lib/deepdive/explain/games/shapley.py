@@ -26,8 +26,9 @@ def shapley(game: Game) -> Tensor:
 
         value[i] = sum over sets K without i of  |K|! (S - |K| - 1)! / S!  (game(K + i) - game(K))
 
-    They add up to game(all) - game(none); parts that add alike have equal values; one that adds
-    nothing has 0; of a sum of games they are the sum. No other values do all four (Shapley 1953).
+    They add up to game(all) - game(none) (`efficiency_gap`); parts that add alike have equal
+    values; one that adds nothing has 0; of a sum of games they are the sum. No other values do all
+    four (Shapley 1953).
     Raises ValueError for more than 16 parts: draw orders instead.
     """
     size = game.size
@@ -62,6 +63,18 @@ def sampled_shapley(game: Game, orders: int = 100, seed: int = 0) -> tuple[Tenso
     numbers = game(rank < torch.arange(game.size + 1)[:, None])  # (M, S + 1)
     gains = numbers.diff(dim=1).gather(1, rank[:, 0])  # (M, S)
     return gains.mean(0), gains.std(0, correction=int(orders > 1)) / orders**0.5
+
+
+def efficiency_gap(game: Game, values: Tensor) -> Tensor:
+    """Return game(all) - game(none) - the sum of the `values` (S,), a number ().
+
+    Of Shapley values, counted, drawn, or fitted, it is zero but for rounding; a model that answers
+    the same input differently (dropout left on) shows in it. Raises ValueError for values that are
+    not one of each part. Source: Shapley 1953 (efficiency).
+    """
+    if values.shape != (game.size,):
+        raise ValueError(f"values are {tuple(values.shape)}, expected ({game.size},): one a part")
+    return game.everything() - game.nothing() - values.sum()
 
 
 def set_weight(size: int, kept: Tensor) -> Tensor:
