@@ -491,7 +491,8 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 # ## In practice
 #
 # - Choose sides that fill windows in each stage: $4 \cdot 2^3 \cdot 7 = 224$ pixels and its
-#   multiples for the published models. Other code pads; ours refuses and says so.
+#   multiples for the published models. Other sizes are padded with zeros at the bottom and on the
+#   right, as in the released code, and these zeros are keys like all others.
 # - Shifted windows are not the only way. Later work reached similar results without shifts, with
 #   convolutions (ConvNeXt, 2022) or with a plain ViT and a few global layers (ViTDet, 2022).
 # - A larger window in fine-tuning needs a larger table of offsets: resize it as an image.

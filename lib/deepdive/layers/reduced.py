@@ -40,7 +40,9 @@ class ReducedAttention(nn.Module):
         few = norm(patches(grid))                                # (B, h/rate * w/rate, d)
         output = attention(grid, context=few)                    # T queries, T / rate^2 keys
 
-    rate 1: every row is a key. Raises ValueError for a grid that no whole squares fill.
+    rate 1: every row is a key. Where `rate` does not divide a side of the grid, its last lines or
+    columns ask, but are in no key, as in the released code (a convolution of that stride). Raises
+    ValueError for a grid that no square fits in.
     Source: Xie et al. 2021, section 3.1, equation 2; Wang et al. 2021 (PVT).
     """
 
@@ -65,8 +67,18 @@ class ReducedAttention(nn.Module):
                 "mask, positions, cache: a grid is whole, and its keys stand at no place of a row; "
                 "MultiHeadAttention takes them"
             )
-        few = self.norm(self.patches(grid.movedim(-1, 1))) if self.rate > 1 else None
+        few = self.norm(self.patches(self._squares(grid))) if self.rate > 1 else None
         return self.attention(grid.flatten(1, 2), few).view_as(grid)
+
+    def _squares(self, grid: Tensor) -> Tensor:
+        """Return what whole squares of the grid hold, (B, d_model, h, w), h and w cut to fit."""
+        height, width = (side - side % self.rate for side in grid.shape[1:3])
+        if not height or not width:
+            raise ValueError(
+                f"a grid of {grid.shape[1]} x {grid.shape[2]} has no square of {self.rate} x "
+                f"{self.rate} to make a key of: use a larger image"
+            )
+        return grid[:, :height, :width].movedim(-1, 1)
 
 
 class ConvolvedFeedForward(FeedForward):

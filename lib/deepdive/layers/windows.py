@@ -1,10 +1,12 @@
 """A grid of patches in windows, each a sequence of its own, and four patches merged into one."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention.by_position.shifted import Sides
 from deepdive.checks import positive
+from deepdive.layers.block import Block
 from deepdive.layers.norms import LayerNorm
 
 EPS = 1e-5  # of the norms that no setting names
@@ -22,6 +24,12 @@ def unfolded(rows: Tensor, side: int, height: int, width: int) -> Tensor:
     return squares.transpose(2, 3).reshape(-1, height, width, rows.shape[-1])
 
 
+def padded(grid: Tensor, multiple: int) -> Tensor:
+    """Return a grid (B, h, w, d) with zeros below and to the right, to multiples of `multiple`."""
+    below, right = (-side % multiple for side in grid.shape[1:3])
+    return F.pad(grid, (0, 0, 0, right, 0, below)) if below or right else grid
+
+
 def sides(height: int, width: int, shift: int, device: torch.device) -> Tensor:
     """Return for each place of a grid that was rolled by `shift` from which side of the edges it
     comes, integers (1, height, width, 1): only what has one number stands side by side.
@@ -31,16 +39,19 @@ def sides(height: int, width: int, shift: int, device: torch.device) -> Tensor:
 
 
 class Windows(nn.Module):
-    """A block inside windows: each window of a grid is a sequence of the batch.
+    """A block whose attention stays inside windows: each is a sequence of the batch.
 
-        rows = folded(roll(grid, -shift))                         # (B * windows, window^2, d)
-        grid = roll(unfolded(block(rows, Sides(sides))), shift)            # (B, h, w, d)
+        rows = folded(roll(padded(norm(grid)), -shift))             # (B * windows, window^2, d)
+        grid = grid + roll(unfolded(attention(rows, Sides(sides))), shift)         # (B, h, w, d)
+        grid = grid + feed_forward(norm(grid))
 
-    A grid whose shorter side is one window is not shifted. Raises ValueError for a grid that no
-    whole windows fill.
+    A grid whose shorter side is one window is not shifted. Where no whole windows fill the grid,
+    zeros are added below and to the right, behind the norm, and cut off again. They are keys like
+    all others, as in the released code: resize images to whole windows where you can.
+    Source: Liu et al. 2021, section 3.2.
     """
 
-    def __init__(self, block: nn.Module, window: int, shift: int = 0) -> None:
+    def __init__(self, block: Block, window: int, shift: int = 0) -> None:
         super().__init__()
         positive(window=window)
         if not 0 <= shift < window:
@@ -49,20 +60,23 @@ class Windows(nn.Module):
 
     def forward(self, grid: Tensor) -> Tensor:
         """Return the grid (B, h, w, d) after the block."""
+        grid = self.block.attn_residual(grid, self._attend)
+        return self.block.stream(self.block.ff_residual(grid, self.block.ff))
+
+    def _attend(self, grid: Tensor) -> Tensor:
+        """Return what attention in windows makes of a grid (B, h, w, d)."""
         height, width = grid.shape[1:3]
-        if wrong := [side for side in (height, width) if side % self.window]:
-            raise ValueError(
-                f"a grid of {height} x {width} patches has no whole windows of {self.window} in "
-                f"{wrong[0]}: resize the image, or choose another window"
-            )
         shift = self.shift if min(height, width) > self.window else 0
-        if not shift:
-            rows = self.block(folded(grid, self.window))
-            return unfolded(rows, self.window, height, width)
-        rows = folded(grid.roll((-shift, -shift), (1, 2)), self.window)
-        apart = folded(sides(height, width, shift, grid.device), self.window)[..., 0]
-        rows = self.block(rows, mask=Sides(apart, len(grid)))
-        return unfolded(rows, self.window, height, width).roll((shift, shift), (1, 2))
+        whole = padded(grid, self.window)
+        size, rolled = whole.shape[1:3], whole.roll((-shift, -shift), (1, 2)) if shift else whole
+        apart = None
+        if shift:
+            ids = folded(sides(*size, shift, grid.device), self.window)[..., 0]
+            apart = Sides(ids, len(grid))
+        rows = self.block.attn(folded(rolled, self.window), mask=apart)
+        rolled = unfolded(rows, self.window, *size)
+        whole = rolled.roll((shift, shift), (1, 2)) if shift else rolled
+        return whole[:, :height, :width]
 
 
 class Merging(nn.Module):
@@ -77,8 +91,8 @@ class Merging(nn.Module):
         self.reduce = nn.Linear(4 * d_model, 2 * d_model, bias=False)
 
     def forward(self, grid: Tensor) -> Tensor:
-        """Return (B, h/2, w/2, 2 d) for a grid (B, h, w, d)."""
-        if grid.shape[1] % 2 or grid.shape[2] % 2:
-            raise ValueError(f"a grid of {tuple(grid.shape[1:3])} patches has no whole fours")
-        four = grid.unflatten(2, (-1, 2)).unflatten(1, (-1, 2))  # (B, h/2, line, w/2, column, d)
+        """Return (B, h/2, w/2, 2 d) for a grid (B, h, w, d); an odd side gets a line of zeros."""
+        four = (
+            padded(grid, 2).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
+        )  # (B, h/2, line, w/2, column, d)
         return self.reduce(self.norm(four.permute(0, 1, 3, 4, 2, 5).flatten(3)))

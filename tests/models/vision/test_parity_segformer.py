@@ -58,7 +58,8 @@ def pair() -> tuple[Any, nn.Module]:
 def segformer_agrees() -> None:
     theirs, ours = pair()
     names = family("segformer").table(config=ours.config)
-    for image in (rows(2, 3, 16, 16), rows(1, 3, 32, 48, seed=1)):
+    # The last: sides that neither the strides nor the rates divide.
+    for image in (rows(2, 3, 16, 16), rows(1, 3, 32, 48, seed=1), rows(1, 3, 38, 27, seed=3)):
         alike(ours, theirs, ours(image), theirs(image).logits, [*IN_MEMORY, names])
     # While it is trained, a batch is normalised by its own mean, and what was seen is kept.
     image = rows(3, 3, 16, 16, seed=2)
@@ -125,6 +126,10 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
         lambda self, grid, **more: self.attention(
             grid.flatten(1, 2),
             self.patches(grid.movedim(-1, 1)) if self.rate > 1 else None).view_as(grid)),
+    "keys of squares that are padded": (
+        segformer_agrees, "deepdive.layers.reduced.ReducedAttention._squares",
+        lambda self, grid: F.pad(grid.movedim(-1, 1), [
+            end for side in grid.shape[2:0:-1] for end in (0, -side % self.rate)])),
     "the wrong epsilon": (
         segformer_agrees, "deepdive.layers.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-3)),

@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 import torch
+import torch.nn.functional as F
 from parity_bert import reference, saved_and_loaded
 from parity_proofs import alike, rows
 from parity_registry import equal, parity
@@ -47,8 +48,9 @@ def swin_agrees() -> None:
     ours = saved_and_loaded(theirs, load)
     names = family("swin").table(config=ours.config)
     # In the second stage of a square image a window is the whole of it, and nothing is shifted; of
-    # a wide one it is not, and each side is rolled.
-    for image in (rows(2, 3, 16, 16), rows(2, 3, 32, 48, seed=1)):
+    # a wide one it is not, and each side is rolled. The last image has no whole patches, windows,
+    # and fours.
+    for image in (rows(2, 3, 16, 16), rows(2, 3, 32, 48, seed=1), rows(1, 3, 27, 45, seed=2)):
         expected = reference(WITHOUT_POOLER, SwinConfig, **SETTINGS)  # a call changes its windows
         alike(ours, expected, ours(image), expected(image).last_hidden_state, [*IN_MEMORY, names])
 
@@ -119,6 +121,12 @@ def alone(self: Any, grid: Tensor) -> Tensor:
         self.shift = kept
 
 
+def repeated(grid: Tensor, multiple: int) -> Tensor:
+    below, right = (-side % multiple for side in grid.shape[1:3])
+    wide = F.pad(grid.movedim(-1, 1), (0, right, 0, below), mode="replicate")
+    return wide.movedim(1, -1)
+
+
 def line_by_line(grid: Tensor) -> Tensor:
     four = grid.unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
     return four.permute(0, 1, 3, 2, 4, 5).flatten(3)
@@ -131,6 +139,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "opposite edges meet": (
         swin_agrees, "deepdive.layers.windows.sides",
         lambda height, width, shift, device: torch.zeros(1, height, width, 1, dtype=torch.int64)),
+    "edges repeated, not zeros": (swin_agrees, "deepdive.layers.windows.padded", repeated),
     "offsets from the key to the query": (
         swin_agrees, "deepdive.positions.grid.GridBias.offsets",
         lambda self, q, k: OFFSETS(self, q, k).transpose(-2, -1)),

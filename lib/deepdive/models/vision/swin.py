@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import MultiHeadAttention, ShiftedAttention
@@ -58,8 +59,13 @@ class Swin(nn.Module):
         return self.norm(self.grids(images)[-1].flatten(1, 2))
 
     def grids(self, images: Tensor) -> list[Tensor]:
-        """Return what each stage makes, (B, h, w, d) with h, w halved and d doubled in each."""
+        """Return what each stage makes, (B, h, w, d) with h, w halved and d doubled in each.
+
+        Zeros below and to the right make whole patches of the image, and fours of a grid.
+        """
         check_pixels(images)
+        below, right = (-side % self.config.patch_size for side in images.shape[2:])
+        images = F.pad(images, (0, right, 0, below))
         rows = self.patch_norm(self.patches(images))
         lines = images.shape[2] // self.config.patch_size
         grid = self.embedded(self.dropout(rows.unflatten(1, (lines, -1))))
@@ -99,7 +105,7 @@ def offsets(heads: int, config: SwinConfig) -> GridBias:
 class SwinConfig(Config):
     """The numbers of a Swin, and the parts that are exchanged.
 
-    image_size  side in pixels of the images that it was made for; others of whole windows will do
+    image_size  side in pixels of the images that it was made for; others will do
     d_model     width of the first stage; each other stage is twice as wide as the one before
     depths      layers of each stage
     heads       heads of each stage

@@ -64,7 +64,7 @@ def _() -> Case:
         },
         refusals={
             "other channels": lambda: make()(images(channels=3)),
-            "a grid that the rate does not divide": lambda: make()(images(size=6)),
+            "a grid that no square fits in": lambda: make()(images(size=2)),
             "rates of another number of stages": lambda: make(rates=(1,)),
             "heads that do not divide": lambda: make(heads=(3, 4)),
         },
@@ -148,6 +148,12 @@ def _() -> Case:
         module, grid = ReducedAttention(16, 4, 4).double(), random_rows(2, 4, 4, 16)
         return module(grid), module(grid)[:, :1, :1].expand(-1, 4, 4, -1)
 
+    def last_column_in_no_key() -> tuple[Tensor, Tensor]:
+        module, grid = ReducedAttention(16, 4, 2).double(), random_rows(2, 4, 5, 16)
+        other = grid.clone()
+        other[:, :, -1] = random_rows(2, 4, 16, seed=1)
+        return module(grid)[:, :, :-1], module(other)[:, :, :-1]
+
     def make(rate: int = 2) -> ReducedAttention:
         return ReducedAttention(16, 4, rate)
 
@@ -156,10 +162,14 @@ def _() -> Case:
         make=make,
         run=lambda module, x, mask, state: module(as_grid(x))[:, 0],
         parity=ORACLE,
-        limits={"rate 1: MultiHeadAttention": every_row, "the whole grid one key": one_key},
+        limits={
+            "rate 1: MultiHeadAttention": every_row,
+            "the whole grid one key": one_key,
+            "a column that fills no square: in no key": last_column_in_no_key,
+        },
         refusals={
             "a mask": lambda: make()(grid, mask=Causal()),
-            "a grid that the rate does not divide": lambda: make(3)(grid),
+            "a grid that no square fits in": lambda: make(5)(grid),
         },
         laws={**TWO_SIDED, "padding": WHOLE, "order": ORDERED},
     )

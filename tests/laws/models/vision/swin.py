@@ -69,8 +69,6 @@ def _() -> Case:
         parity=ORACLE,
         limits=limits,
         refusals={
-            "a side without whole patches": lambda: make()(images(size=15)),
-            "a grid without whole windows": lambda: make()(images(size=12)),
             "a stage without heads": lambda: make(depths=(1, 1, 1)),
             "heads that do not divide": lambda: make(heads=(3, 4)),
             "a shift as far as a window": lambda: make(shift=lambda side: side),
@@ -109,6 +107,18 @@ def _() -> Case:
         module, grid = make(2, 1).double(), random_rows(1, 4, 4, 16)
         return module(grid)[:, 0, 0], module.block(grid[:, 0, :1])[:, 0]
 
+    def a_window_that_is_not_full() -> tuple[Tensor, Tensor]:
+        """The last patch of 4 x 4 in windows of 3 x 3: it meets eight rows of zeros."""
+        module, grid = make(3, 0).double(), random_rows(2, 4, 4, 16)
+        block, last = module.block, grid[:, 3:, 3].contiguous()
+        zeros = torch.zeros(2, 8, 16).double()
+
+        def met(rows: Tensor) -> Tensor:
+            return block.attn(torch.cat([rows, zeros], 1))[:, :1]
+
+        expected = block.ff_residual(block.attn_residual(last, met), block.ff)
+        return module(grid)[:, 3:, 3], expected
+
     def there_and_back() -> tuple[Tensor, Tensor]:
         grid = random_rows(2, 4, 6, 3)
         return unfolded(folded(grid, 2), 2, 4, 6), grid
@@ -125,10 +135,10 @@ def _() -> Case:
             "each window alone": window_by_window,
             "shifted, in the middle: another window": shifted_in_the_middle,
             "shifted, in a corner: alone": shifted_in_a_corner,
+            "a window that is not full: zeros are keys too": a_window_that_is_not_full,
             "folded and unfolded: the grid": there_and_back,
         },
         refusals={
-            "a grid without whole windows": lambda: make(3)(random_rows(1, 4, 4, 16).float()),
             "a shift as far as a window": lambda: make(2, 2),
         },
         laws={**TWO_SIDED, "padding": WHOLE, "order": APART},
@@ -143,6 +153,10 @@ def _() -> Case:
         (a, b), (c, d) = grid[0, :, :2]
         return module(grid)[0, 0, 0], module.reduce(module.norm(torch.cat([a, c, b, d])))
 
+    def a_line_of_zeros() -> tuple[Tensor, Tensor]:
+        module, grid = Merging(3).double(), random_rows(1, 3, 4, 3)
+        return module(grid), module(torch.cat([grid, torch.zeros(1, 1, 4, 3).double()], 1))
+
     def run(module: Merging, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(as_grid(x)).flatten(1, 2)
 
@@ -150,8 +164,11 @@ def _() -> Case:
         make=partial(Merging, 16),
         run=run,
         parity=ORACLE,
-        limits={"four patches, column by column": in_their_order},
-        refusals={"a side of three": lambda: Merging(3)(random_rows(1, 3, 4, 3).float())},
+        limits={
+            "four patches, column by column": in_their_order,
+            "a side of three: a line of zeros": a_line_of_zeros,
+        },
+        refusals={"no width": lambda: Merging(0)},
         laws=dict.fromkeys(
             ("no_leak", "padding", "cache", "order", "hooks"),
             NotApplicable("four patches become one, and no attention is there"),
