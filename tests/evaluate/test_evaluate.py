@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
@@ -17,6 +17,7 @@ from deepdive.evaluate import (
     macro_f1,
     mcnemar,
     reliability,
+    t_interval,
     temperature,
 )
 
@@ -109,6 +110,18 @@ def test_a_bootstrap_interval_holds_the_truth_about_as_often_as_it_says() -> Non
         _, low, high = bootstrap(values, draws=300, seed=seed)
         held += low <= 0.7 <= high
     assert 180 <= held <= 199
+
+
+def test_the_t_interval_is_scipy_s_and_holds_the_mean_of_few_values() -> None:
+    few = np.random.default_rng(0).normal(size=(1000, 5))
+    for values in few[:5]:
+        low, high = ttest_1samp(values, 0).confidence_interval(0.9)
+        assert t_interval(values, 0.9) == pytest.approx((values.mean(), low, high))
+    held = sum(low <= 0 <= high for _, low, high in map(t_interval, few))
+    narrow = sum(low <= 0 <= high for _, low, high in (bootstrap(v, draws=200) for v in few))
+    assert 930 <= held <= 970
+    assert narrow < 880
+    assert t_interval([1.0, 1.0]) == (1.0, 1.0, 1.0)
 
 
 def test_a_paired_interval_is_narrower() -> None:

@@ -37,6 +37,7 @@ def rows_of(numbers: float) -> Game:
 # Each reads an array of numbers, of which one is spoiled.
 READS: dict[str, tuple[Callable[[Any], Any], np.ndarray]] = {
     "bootstrap": (doubt.bootstrap, FOUR),
+    "t_interval": (doubt.t_interval, FOUR),
     "clustered": (lambda x: doubt.clustered(x, [0, 0, 1, 1]), FOUR),
     "temperature": (lambda x: calibration.temperature(x, TRUE), LOGITS),
     "reliability": (lambda x: calibration.reliability(x, TRUE), np.full((4, 2), 0.5)),
@@ -117,7 +118,11 @@ def test_an_interval_takes_one_draw_at_least(draw: Callable[[int], Any]) -> None
 
 def test_an_interval_has_a_level_between_0_and_1() -> None:
     for level in (0.0, 1.0, math.nan, 95):
-        for interval in (doubt.bootstrap, partial(doubt.clustered, groups=[0, 0, 1, 1])):
+        for interval in (
+            doubt.bootstrap,
+            doubt.t_interval,
+            partial(doubt.clustered, groups=[0, 0, 1, 1]),
+        ):
             with pytest.raises(ValueError, match="level="):
                 interval(FOUR, level=level)
 

@@ -1,13 +1,20 @@
 """How good is a classifier, how sure of that are we, and how far can its own sureness be trusted?
 
-Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `clustered`, `macro_f1_interval`,
-`mcnemar`. Trust: `reliability`, `temperature`, `contextual`. Masks: `mean_iou`. Everything takes
+Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `t_interval`, `clustered`,
+`macro_f1_interval`, `mcnemar`. Trust: `reliability`, `temperature`, `contextual`. Masks: `mean_iou`. Everything takes
 arrays, lists or tensors, and gives numbers or numpy arrays.
 """
 
 from deepdive.evaluate.calibration import Reliability, contextual, reliability, temperature
 from deepdive.evaluate.counts import accuracy, confusion, macro_f1
-from deepdive.evaluate.doubt import Interval, bootstrap, clustered, macro_f1_interval, mcnemar
+from deepdive.evaluate.doubt import (
+    Interval,
+    bootstrap,
+    clustered,
+    macro_f1_interval,
+    mcnemar,
+    t_interval,
+)
 from deepdive.evaluate.masks import intersection_over_union, mean_iou
 
 __all__ = [
@@ -24,5 +31,6 @@ __all__ = [
     "mcnemar",
     "mean_iou",
     "reliability",
+    "t_interval",
     "temperature",
 ]

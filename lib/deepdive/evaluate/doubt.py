@@ -1,4 +1,4 @@
-"""How sure a score is: bootstrap intervals, alone and of a difference, and McNemar's test."""
+"""How sure a score is: t and bootstrap intervals, alone and of a difference; McNemar's test."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from deepdive.evaluate.counts import both_of, classes_of
 
 
 class Interval(NamedTuple):
-    """A mean, and the ends between which 95 % of the bootstrap means lie."""
+    """A mean, and the ends of its interval."""
 
     value: float
     low: float
@@ -25,19 +25,46 @@ def bootstrap(values: Any, draws: int = 2000, seed: int = 0, level: float = 0.95
 
     For an accuracy give 1 where the answer is right, 0 where it is wrong; for the difference of two
     models on the same texts give the difference of these numbers: then the interval is a paired
-    one. It speaks of other texts of this kind, not of other seeds in training.
+    one. It speaks of other texts of this kind, not of other seeds in training. For fewer than 20
+    values take `t_interval`.
 
     Source: Efron 1979; the percentile interval of Efron and Tibshirani 1993, section 13.3.
     Raises ValueError for fewer than two values, or values that are not finite.
     """
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
-        raise ValueError(f"values: came with shape {found.shape}, expected 2 finite ones or more")
+    found = _values(values)
     _check_draws(draws, level)
     generator = np.random.default_rng(seed)
     means = [found[generator.integers(len(found), size=len(found))].mean() for _ in range(draws)]
     low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(found.mean()), float(low), float(high))
+
+
+def t_interval(values: Any, level: float = 0.95) -> Interval:
+    """The mean of `values` (N,), with its interval by Student's t on N - 1 degrees of freedom.
+
+        mean -+ t(N - 1) * standard deviation / sqrt(N)
+
+    For few units, such as the seeds of a training: below 20 values the interval of `bootstrap` is
+    too narrow: of 5 normal ones it holds the mean in 84 % of samples, not in 95. Give the
+    differences of the same seeds for a paired interval.
+
+    Source: Student 1908. Raises ValueError for fewer than two values, or values that are not
+    finite.
+    """
+    from scipy.stats import t  # takes half a second to import
+
+    found = _values(values)
+    _check_draws(1, level)
+    half = t.ppf((1 + level) / 2, len(found) - 1) * found.std(ddof=1) / len(found) ** 0.5
+    mean = float(found.mean())
+    return Interval(mean, mean - float(half), mean + float(half))
+
+
+def _values(values: Any) -> np.ndarray:
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
+        raise ValueError(f"values: came with shape {found.shape}, expected 2 finite ones or more")
+    return found
 
 
 def _check_draws(draws: int, level: float = 0.95) -> None:

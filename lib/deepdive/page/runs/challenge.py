@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepdive.evaluate.doubt import Interval
+from deepdive.evaluate.doubt import Interval, t_interval
 from deepdive.page.experiments import sweep
 from deepdive.page.runs.records import PARTS, STEPS, row, shakespeare
 
@@ -33,17 +33,12 @@ def paired(rows: Sequence[Row], part: str, of: str = "test", base: str = BASE) -
 
     Raises ValueError for fewer than two seeds that both have.
     """
-    from scipy.stats import t as student
-
     by = {(r["part"], r["seed"]): float(r[of]) for r in rows}
     both = [seed for name, seed in by if name == part and (base, seed) in by]
     each = [by[part, seed] - by[base, seed] for seed in both]
     if len(each) < 2:
         raise ValueError(f"{part}: {len(each)} seeds that {base} has too, expected two or more")
-    n, mean = len(each), sum(each) / len(each)
-    spread = (sum((x - mean) ** 2 for x in each) / (n - 1)) ** 0.5
-    half = float(student.ppf(0.975, n - 1)) * spread / n**0.5
-    return Interval(mean, mean - half, mean + half)
+    return t_interval(each)
 
 
 def verdict(difference: Interval) -> str:
