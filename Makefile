@@ -36,7 +36,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 read: ## Build the book from the committed outputs (no torch) and say where to open it
-	@$(PYTHON) tools/setup_env.py read
+	@$(PYTHON) tools/setup_env.py read $(if $(HASHED),--hashed)
 	@.venv-read/bin/python book/build.py --out build/site
 	@echo "Open file://$(CURDIR)/build/site/index.html"
 

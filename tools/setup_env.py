@@ -3,7 +3,8 @@
 full   .venv       what `make run` and `make test` need: torch first, versions from constraints.txt
 lab    .venv       of that, what all pages and JupyterLab need, without the tools for tests
 first  .venv       of that, only what runs the first page; `lab` and `full` add the rest
-read   .venv-read  what builds the book from the committed outputs: Sphinx and its kin, no torch
+read   .venv-read  what builds the book from the committed outputs: Sphinx and its kin, no torch;
+                   with --hashed only files with the hashes of tools/read.txt, as published
 
 `full` and `read` fetch reveal.js too, for the slides.
 
@@ -41,6 +42,7 @@ WHAT = {"full": (".[test]",), "lab": (".[casestudies,notebooks]",), "first": (".
 LARGER = {"first": ("lab", "full"), "lab": ("full",), "full": (), "read": ()}
 # What an environment is built from.
 SOURCES = ("pyproject.toml", "constraints.txt", "tools/setup_env.py")
+HASHES = "tools/read.txt"
 WEIGHTS = "lib/deepdive/published/packaged.py"  # the one list of packages with weights
 CUDA_WARNING = (
     "Note: torch's default build is installed, which on Linux brings several GB of CUDA, although "
@@ -142,7 +144,11 @@ class Environment:
         content = [key, platform.python_version(), sys.executable]
         content += [
             (ROOT / file).read_text(encoding="utf-8")
-            for file in (*SOURCES, *([WEIGHTS] if key.startswith(("full", "lab")) else []))
+            for file in (
+                *SOURCES,
+                *([WEIGHTS] if key.startswith(("full", "lab")) else []),
+                *([HASHES] if key == "read hashed" else []),
+            )
         ]
         self.key = hashlib.sha256("\0".join(content).encode()).hexdigest()
 
@@ -241,6 +247,15 @@ class Environment:
                 "(its own words are above). A second call goes on from here."
             )
 
+    def install_hashed(self) -> None:
+        """Install the files of tools/read.txt, and no other: one that was exchanged is refused."""
+        only = ("--require-hashes", "--only-binary", ":all:", "-r", HASHES)
+        if self.pip("install", *only) != 0:
+            raise SetupError(
+                f"pip could not install {HASHES} (its own words are above), which is for Linux "
+                "and Python 3.11. Elsewhere: make read, without HASHED"
+            )
+
     def weights(self) -> None:
         """Install the published weights that some pages use."""
         say("  the weights of published models")
@@ -331,10 +346,17 @@ def main() -> int:
         metavar="auto|cpu|registry|ADDRESS",
         help="empty: what was last named for this checkout, else auto",
     )
+    parser.add_argument(
+        "--hashed",
+        action="store_true",
+        help="read: install nothing but the files of tools/read.txt (Linux, Python 3.11)",
+    )
     options = parser.parse_args()
+    if options.hashed and options.which != "read":
+        parser.error("--hashed goes with read: the other environments have no list of hashes")
     try:
         check_python()
-        return set_up(options.which, options.torch_index)
+        return set_up(options.which, options.torch_index, hashed=options.hashed)
     except SetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 1
@@ -354,10 +376,10 @@ def alone() -> Iterator[None]:
         os.close(lock)
 
 
-def set_up(which: str, torch_index: str) -> int:
+def set_up(which: str, torch_index: str, hashed: bool = False) -> int:
     choice = ROOT / ".venv" / "torch-index"
     if which == "read":
-        environment = Environment(".venv-read", "read")
+        environment = Environment(".venv-read", "read hashed" if hashed else "read")
     else:
         torch_index = torch_index or (choice.read_text().strip() if choice.is_file() else "auto")
         check_choice(torch_index)
@@ -373,7 +395,9 @@ def set_up(which: str, torch_index: str) -> int:
         start = time.monotonic()
         say(f"Setting up {environment.path.name} (once; afterwards this step takes no time)")
         environment.begin()
-        if which == "read":
+        if hashed:
+            environment.install_hashed()
+        elif which == "read":
             environment.install(*read_packages())
         else:
             warning = install_torch(environment, torch_index)

@@ -55,7 +55,7 @@ def test_there_is_a_workflow_to_publish_and_one_to_test() -> None:
     told = [line.partition("#")[0].strip() for line in guide.splitlines()]
     done = [line for line in commands(publish) if line.startswith("python -m deepdive")]
     assert [line.replace(" --branch published", "") for line in done] == told
-    assert commands(publish).index("make read") > commands(publish).index(done[-1])
+    assert commands(publish).index("make read HASHED=1") > commands(publish).index(done[-1])
     assert commands(publish)[-1] == "git push --force origin HEAD:refs/heads/published"
     assert commands(tests) == [".ci/run"]
     uploads = [s for s in steps(publish) if "upload-pages-artifact" in s.get("uses", "")]
@@ -93,9 +93,26 @@ def test_what_may_write_installs_nothing_and_what_installs_may_not_write() -> No
     (build,) = [job for name, job in jobs.items() if name == "publish build"]
     installs = [s["run"] for s in build["steps"] if "pip install" in s.get("run", "")]
     assert installs
-    assert all("pip install -c constraints.txt" in text for text in installs)
+    assert all("pip install --require-hashes" in text for text in installs)
+    assert "make read HASHED=1" in commands(WORKFLOWS[0])
     (apply,) = [line for line in commands(WORKFLOWS[0]) if line.startswith("git apply")]
     assert "--include" in apply, "a patch may change notebooks, and no workflow"
+
+
+def test_what_publishes_is_pinned_by_hash() -> None:
+    """The `book` extra and click, at the versions of constraints.txt, each file by its SHA-256."""
+    listed = (ROOT / "tools/read.txt").read_text("utf-8").splitlines()[2:]
+    form = re.compile(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
+    assert all(form.fullmatch(line) for line in listed)
+    pins = {match[1]: match[2] for line in listed if (match := form.fullmatch(line))}
+    pinned = dict(
+        line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if not line.startswith("#")
+    )  # fmt: skip
+    assert pins.items() <= pinned.items(), "run tools/constraints.py --hashes"
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [re.split("[>=<]", line)[0] for line in extras["optional-dependencies"]["book"]]
+    assert {*names, "click"} <= {*pins}, "run tools/constraints.py --hashes"
 
 
 def test_both_ends_of_the_ranges_are_tried_by_the_guide_s_commands() -> None:
