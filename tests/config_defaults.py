@@ -28,6 +28,9 @@ COMPUTED: dict[str, dict[str, Any]] = {
     "detr": {"backbone_config": None},
     "gpt_neo": {"attention_layers": None},
     "llama": {"num_key_value_heads": "=num_attention_heads", "head_dim": None},
+    "mistral": {"head_dim": None},
+    "qwen2": {"head_dim": None, "layer_types": None, "sliding_window": 4096},
+    "qwen3": {"layer_types": None, "sliding_window": 4096},
     "t5": FROM_OTHERS,
     "mt5": FROM_OTHERS,
 }

@@ -1,38 +1,48 @@
-"""What the proofs of decoders share: transformers' Llama, all of it in float64."""
+"""What the proofs of decoders share: transformers' Llama and its variants, all in float64."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 from unittest import mock
 
 import torch
 from torch import Tensor
-from transformers.models.llama import modeling_llama
 
 
 def norm(self: Any, x: Tensor) -> Tensor:
     return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
 
 
+def gemma_norm(self: Any, x: Tensor) -> Tensor:
+    return (1 + self.weight) * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+
 @contextmanager
-def in_double(base: float = 100.0, scaling: Any = None) -> Iterator[None]:
+def in_double(
+    base: float = 100.0, scaling: Any = None, model_type: str = "llama"
+) -> Iterator[None]:
     """Theirs computes norms and angles in float32 whatever its weights are; here in float64.
 
     scaling: what is done to the angles of position 1; a test compares it with theirs by itself.
     """
 
     def turns(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-        width = self.config.head_dim or self.config.hidden_size // self.config.num_attention_heads
+        settings = self.config
+        width = getattr(settings, "head_dim", None)
+        width = width or settings.hidden_size // settings.num_attention_heads
         inverse = base ** -(torch.arange(0, width, 2).double() / width)
         inverse = inverse if scaling is None else scaling(inverse)
         angles = position_ids.double()[..., None] * inverse
         both = torch.cat((angles, angles), dim=-1)
         return both.cos(), both.sin()
 
+    module = import_module(f"transformers.models.{model_type}.modeling_{model_type}")
+    kind, rows = model_type.capitalize(), gemma_norm if model_type == "gemma" else norm
     with (
-        mock.patch.object(modeling_llama.LlamaRMSNorm, "forward", norm),
-        mock.patch.object(modeling_llama.LlamaRotaryEmbedding, "forward", turns),
+        mock.patch.object(getattr(module, f"{kind}RMSNorm"), "forward", rows),
+        mock.patch.object(getattr(module, f"{kind}RotaryEmbedding"), "forward", turns),
     ):
         yield

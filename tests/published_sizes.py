@@ -16,6 +16,7 @@ DISENTANGLED = {
 }
 BUCKETED = {"position_buckets": 4, "share_att_key": True, "norm_rel_ebd": "layer_norm"}
 ROTARY = {"rope_type": "default", "rope_theta": 500.0}
+DECODER = {"num_key_value_heads": 2, "rope_parameters": ROTARY}
 OTHER: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 8},
     "luke": {"entity_vocab_size": 9, "entity_emb_size": 8, "type_vocab_size": 1},
@@ -29,7 +30,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "deberta-v2": DISENTANGLED | BUCKETED,
     "deberta": {"max_relative_positions": 3, "type_vocab_size": 0} | DISENTANGLED,
     "splinter": {"question_token_id": 5},
-    "llama": {"num_key_value_heads": 2, "rope_parameters": ROTARY},
+    "llama": DECODER,
     "xlm-roberta": {"type_vocab_size": 1, "layer_norm_eps": 1e-5},
     "rembert": {"input_embedding_size": 8, "output_embedding_size": 20},
 }
@@ -239,9 +240,28 @@ GPT_NEO = {
     "vocab_size": 28, "hidden_size": 16, "num_layers": 3, "num_heads": 4, "window_size": 3,
     "attention_types": [[["global", "local"], 1], [["global"], 1]], "max_position_embeddings": 12,
 }  # fmt: skip
+# Only the second layer has the window, by a number or by name; only the first.
+NEAR = {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}
+NEAR_FIRST = {
+    "use_sliding_window": True, "sliding_window": 3,
+    "layer_types": ["sliding_attention", "full_attention"],
+}  # fmt: skip
 # The sizes with which a family is tried, where they are not BERT's.
 TRIED: dict[str, list[dict[str, Any]]] = {
     "distilbert": [DISTIL],
+    "mistral": [
+        SIZES | DECODER | {"sliding_window": 3},
+        SIZES | DECODER | {"sliding_window": None, "head_dim": 6, "tie_word_embeddings": True},
+    ],
+    "qwen2": [SIZES | DECODER, SIZES | DECODER | NEAR, SIZES | DECODER | NEAR_FIRST],
+    "qwen3": [
+        SIZES | DECODER | {"head_dim": 6},
+        SIZES | DECODER | NEAR | {"attention_bias": True, "tie_word_embeddings": True},
+    ],
+    "gemma": [
+        SIZES | DECODER | {"head_dim": 6},
+        SIZES | DECODER | {"attention_bias": True, "tie_word_embeddings": False},
+    ],
     # As many landmarks as tokens: full attention.
     "nystromformer": [{**SIZES, **NYSTROM}, {**SIZES, **NYSTROM, "num_landmarks": 8}],
     "marian": [

@@ -21,6 +21,7 @@ from deepdive.published.families import FAMILIES
 from deepdive.published.form import DEFAULTS
 
 KEPT = json.loads(DEFAULTS.read_text(encoding="utf-8"))
+DECODERS = ("llama", "mistral", "qwen2", "qwen3", "gemma")
 THEIRS = [name for name in FAMILIES if name != "ernie_m"]  # version 5 has that one no longer
 
 
@@ -41,7 +42,7 @@ def meaning(name: str, theirs: dict[str, Any]) -> Any:
     except ValueError:
         return None
     found = {each.name: repr(getattr(record, each.name)) for each in dataclasses.fields(record)}
-    return found | ({"d_head": repr(record.width)} if name == "llama" else {})  # None: computed
+    return found | ({"d_head": repr(record.width)} if name in DECODERS else {})  # None: computed
 
 
 def written(config: Any) -> dict[str, Any]:

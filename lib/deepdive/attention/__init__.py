@@ -28,6 +28,7 @@ from deepdive.attention.heads.channel import ChannelAttention
 from deepdive.attention.heads.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
+from deepdive.attention.heads.qk_norm import QKNormAttention
 from deepdive.attention.heads.talking_heads import TalkingHeadsAttention
 from deepdive.attention.heads.unbiased import KeysWithoutBias
 from deepdive.attention.low_rank.kernel import LinearAttention
@@ -93,6 +94,7 @@ __all__ = [
     "NystromAttention",
     "PerformerAttention",
     "ProbSparseAttention",
+    "QKNormAttention",
     "RandomScores",
     "ReleasedLSHAttention",
     "RoutingAttention",

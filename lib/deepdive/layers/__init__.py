@@ -14,7 +14,7 @@ from deepdive.layers.feed_forward import (
     relu,
 )
 from deepdive.layers.fourier import FourierMixing
-from deepdive.layers.norms import LayerNorm, RMSNorm
+from deepdive.layers.norms import LayerNorm, OffsetRMSNorm, RMSNorm
 from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm, ScaledPreNorm
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "GatedFeedForward",
     "LayerNorm",
     "NoisyTopKRouter",
+    "OffsetRMSNorm",
     "PostNorm",
     "PreNorm",
     "RMSNorm",

@@ -40,6 +40,26 @@ class TokenEmbedding(nn.Module):
         return rows if self.scale == 1.0 else self.scale * rows
 
 
+class ScaledEmbedding(TokenEmbedding):
+    """x = sqrt(d_model) * weight[tokens], with the factor rounded to the dtype of the weights
+    before it multiplies: in bfloat16 that is 45.25 for d_model = 2048, not 45.2548.
+
+    In float64 the factor is that of float32, as transformers has it.
+    Source: the released code of Gemma (Gemma Team 2024), class GemmaForCausalLM.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        super().__init__(vocab_size, d_model)
+        factor = torch.tensor(d_model**0.5, dtype=torch.float32, device="cpu")
+        self.scale = float(factor)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return rows (B, T, d_model) for integer tokens (B, T)."""
+        check_tokens(tokens)
+        rows = look_up(self.weight, tokens, "tokens")
+        return rows * torch.tensor(self.scale, dtype=rows.dtype, device="cpu")
+
+
 def look_up(table: Tensor, ids: Tensor, name: str) -> Tensor:
     """Return the rows table[ids], (..., d), of a table (V, d). Raises ValueError for an id that is
     not in it; `name` is the argument's, for the message.

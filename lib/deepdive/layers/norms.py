@@ -48,3 +48,20 @@ class RMSNorm(nn.Module):
         """Return x (..., d_model) with each row divided by its root mean square, then scaled."""
         width("x", x, len(self.weight))
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+
+
+class OffsetRMSNorm(RMSNorm):
+    """y = (1 + weight) * x / sqrt(mean(x ** 2) + eps): `RMSNorm` whose weight is stored as its
+    difference from 1, so that weight decay pulls the factor toward 1, not 0.
+
+    Source: the released code of Gemma (Gemma Team 2024), class RMSNorm.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+        super().__init__(d_model, eps)
+        nn.init.zeros_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x (..., d_model) with each row divided by its root mean square, then scaled."""
+        width("x", x, len(self.weight))
+        return F.rms_norm(x, self.weight.shape, 1 + self.weight, self.eps)

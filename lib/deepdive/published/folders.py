@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from deepdive.published.families import FAMILIES
+from deepdive.published.families.decoders import NOT_BUILT
 from deepdive.published.form import Family
 from deepdive.published.sizes import plan
 from deepdive.published.weights import adopt, read, read_config
@@ -23,8 +24,10 @@ from deepdive.training.checkpoint import unshared, write_tensors
 def family(model_type: Any) -> Family:
     """Return the family of a config.json's model_type. Raises ValueError for one unknown here."""
     if not isinstance(model_type, str) or model_type not in FAMILIES:
+        built = model_type if isinstance(model_type, str) else ""
+        why = f", which is not built here: {NOT_BUILT[built]}" if built in NOT_BUILT else ""
         raise ValueError(
-            f"config is of a model of type {model_type!r}; known here: {', '.join(FAMILIES)}"
+            f"config is of a model of type {model_type!r}{why}; known here: {', '.join(FAMILIES)}"
         )
     return FAMILIES[model_type]
 

@@ -7,11 +7,13 @@ from deepdive.attention.heads.channel import ChannelAttention
 from deepdive.attention.heads.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
+from deepdive.attention.heads.qk_norm import QKNormAttention
 from deepdive.attention.heads.talking_heads import TalkingHeadsAttention
 from deepdive.attention.heads.unbiased import KeysWithoutBias
 from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.inspect import collect_losses
+from deepdive.layers import RMSNorm
 from deepdive.masks import Causal, Mask, Padding, Window
 from laws import Case, case, random_rows, set_weights
 from laws.attention.softmax import NEAR, gap, heads, mechanism_case, same
@@ -190,4 +192,35 @@ def _() -> Case:
         parity="transformers DebertaModel",
         limits={"a bias of keys that is 0": a_bias_of_zero},
         refusals={"heads that do not divide": lambda: KeysWithoutBias(10, 4)},
+    )
+
+
+@case("QKNormAttention", QKNormAttention)
+def _() -> Case:
+    def make() -> QKNormAttention:
+        return QKNormAttention(16, 4, norm=RMSNorm, n_kv_heads=2)
+
+    def no_norm() -> tuple[Tensor, Tensor]:
+        attention = QKNormAttention(16, 4, norm=lambda _width: torch.nn.Identity()).double()
+        plain = MultiHeadAttention(16, 4).double()
+        plain.load_state_dict(attention.state_dict())
+        rows = random_rows(2, 5, 16)
+        return attention(rows), plain(rows)
+
+    def longer_queries() -> tuple[Tensor, Tensor]:
+        """How long queries and keys are does not matter (eps = 0)."""
+        attention = QKNormAttention(16, 4, norm=lambda width: RMSNorm(width, 0.0)).double()
+        rows = random_rows(2, 5, 16)
+        before = attention(rows)
+        with torch.no_grad():
+            attention.q.weight *= 5.0
+            attention.kv.weight[:16] *= 0.2
+        return attention(rows), before
+
+    return Case(
+        place="layer",
+        make=make,
+        parity="transformers Qwen3ForCausalLM",
+        limits={"no norm: MultiHeadAttention": no_norm, "longer queries": longer_queries},
+        refusals={"heads that do not divide": lambda: QKNormAttention(10, 4, norm=RMSNorm)},
     )

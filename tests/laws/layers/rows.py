@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from deepdive.attention.cache import Slot
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.convolution import Convolution
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers.embeddings import ScaledEmbedding, TiedHead, TokenEmbedding
 from deepdive.layers.feed_forward import FeedForward, GatedFeedForward
 from deepdive.layers.fourier import FourierMixing
 from deepdive.layers.highway import Highway
-from deepdive.layers.norms import LayerNorm, RMSNorm
+from deepdive.layers.norms import LayerNorm, OffsetRMSNorm, RMSNorm
 from deepdive.layers.scalar_mix import ScalarMix
 from deepdive.layers.share_embedding import GradientDisentangled, share_embedding
 from deepdive.masks import Causal, Padding, Window
@@ -48,6 +48,31 @@ def _() -> Case:
             "no batch axis": lambda: TokenEmbedding(5, 4)(torch.tensor([3, 1])),
             "an empty batch": lambda: TokenEmbedding(5, 4)(torch.zeros(0, 2, dtype=torch.long)),
         },
+        laws=ALONE,
+    )
+
+
+@case("ScaledEmbedding", ScaledEmbedding)
+def _() -> Case:
+    tokens = torch.tensor([[3, 1]])
+
+    def a_square() -> tuple[Tensor, Tensor]:
+        ours, plain = ScaledEmbedding(5, 16).double(), TokenEmbedding(5, 16, scale=4.0).double()
+        plain.load_state_dict(ours.state_dict())
+        return ours(tokens), plain(tokens)
+
+    def in_bfloat16() -> tuple[Tensor, Tensor]:
+        """sqrt(2048) is 45.2548, in bfloat16 45.25, which has one product where the weight is 1."""
+        ours = ScaledEmbedding(5, 2048).bfloat16()
+        torch.nn.init.ones_(ours.weight)
+        return ours(tokens).double(), torch.full((1, 2, 2048), 45.25).double()
+
+    return Case(
+        make=lambda: ScaledEmbedding(20, 16),
+        vocab=20,
+        parity="transformers GemmaForCausalLM",
+        limits={"a square: TokenEmbedding with its root": a_square, "bfloat16": in_bfloat16},
+        refusals={"an unknown token": lambda: ScaledEmbedding(5, 4)(torch.tensor([[5]]))},
         laws=ALONE,
     )
 
@@ -89,6 +114,29 @@ def _() -> Case:
         parity="torch.nn.RMSNorm",
         limits={"LayerNorm on rows of mean 0": lambda: (ours(centred), plain(centred))},
         refusals={"another width": lambda: RMSNorm(16)(torch.zeros(2, 3, 15))},
+    )
+
+
+@case("OffsetRMSNorm", OffsetRMSNorm)
+def _() -> Case:
+    def one_more() -> tuple[Tensor, Tensor]:
+        ours, plain = OffsetRMSNorm(16).double(), RMSNorm(16).double()
+        set_weights(ours, weight=random_rows(16))
+        set_weights(plain, weight=1 + random_rows(16))
+        return ours(X), plain(X)
+
+    return Case(
+        place="norm",
+        make=lambda: OffsetRMSNorm(16),
+        parity="transformers GemmaForCausalLM",
+        limits={
+            "RMSNorm with weights larger by 1": one_more,
+            "at the start: RMSNorm": lambda: (
+                OffsetRMSNorm(16).double()(X),
+                RMSNorm(16).double()(X),
+            ),
+        },
+        refusals={"another width": lambda: OffsetRMSNorm(16)(torch.zeros(2, 3, 15))},
     )
 
 

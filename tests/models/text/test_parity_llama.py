@@ -105,7 +105,6 @@ def test_the_base_of_the_angles_is_read_from_old_settings_and_new() -> None:
         ({"rope_parameters": {"rope_type": "llama3"}}, "'llama3' without factor"),
         ({"rope_scaling": {"type": "linear", "factor": -2.0}}, "factor=-2"),
         ({"rope_parameters": {"rope_theta": -1.0}}, r"rope_theta=-1\.0"),
-        ({"attention_bias": True}, "attention_bias=True"),
         ({"mlp_bias": True}, "mlp_bias=True"),
         ({"num_key_value_heads": 3}, "n_kv_heads=3"),
         ({"hidden_act": "relu6"}, "'relu6'"),

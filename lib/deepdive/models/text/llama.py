@@ -5,6 +5,7 @@ Language Models".
 
 Its forward is that of `deepdive.models.transformer.decoder_only.DecoderOnly`. Checkpoints:
 LlamaForCausalLM (`deepdive.published.load`), and GGUF files (`deepdive.published.from_gguf`).
+Mistral, Qwen2, Qwen3, and Gemma differ by fields of the record (`llama_variants`).
 
 System: modern_decoder
 Parent: gpt2
@@ -24,11 +25,11 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, GatedFeedForward, PreNorm, RMSNorm
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.layers import Block, GatedFeedForward, PreNorm
+from deepdive.layers.embeddings import TiedHead
 from deepdive.layers.heads import initialise
 from deepdive.layers.stacks import Stack
+from deepdive.models.text.llama_attention import attention_of
 from deepdive.models.text.llama_config import LlamaConfig
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
@@ -61,17 +62,14 @@ def llama(config: LlamaConfig = BASE, **changes: Any) -> Llama:
     """
     config = LlamaConfig.given(config, changes)
     turned = RotaryPosition(config.width, config.base, config.scaling)  # one for all layers
-    norm = partial(RMSNorm, eps=config.eps)
+    norm = partial(config.norm, eps=config.eps)
 
-    def block(_layer: int) -> Block:
-        attention = MultiHeadAttention(
-            config.d_model, config.n_heads, d_head=config.d_head, n_kv_heads=config.n_kv_heads,
-            bias=False, dropout=config.dropout, position=turned,
-        )  # fmt: skip
+    def block(layer: int) -> Block:
+        attention = attention_of(config, layer, turned)
         ff = GatedFeedForward(config.d_model, config.d_ff, config.activation, bias=False)
         return Block(attention, ff, residual=partial(PreNorm, norm=norm))
 
-    embedding = TokenEmbedding(config.vocab_size, config.d_model)
+    embedding = config.embedding(config.vocab_size, config.d_model)
     stack = Stack(block, config.n_layers, norm(config.d_model))
     head: nn.Module = TiedHead(embedding)
     if not config.tied:

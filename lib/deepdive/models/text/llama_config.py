@@ -1,10 +1,14 @@
 """The record of `deepdive.models.text.llama`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch.nn.functional as F
+from torch import nn
 
 from deepdive.checks import divides
+from deepdive.layers import RMSNorm
+from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.layers.feed_forward import Activation
 from deepdive.models.config import Config
 from deepdive.positions import RopeScaling
@@ -21,7 +25,16 @@ class LlamaConfig(Config):
     scaling     of these angles for longer texts, as in Llama 3.1; None: as they are
     dropout     on the weights of attention
     tied        whether the output layer is the embedding's matrix
+    window      how many keys a query attends to, its own the last; None: all before it
+    full_layers layers, counted from 0, whose queries attend to all keys although there is a window
+    qkv_bias    whether queries, keys, and values have biases
+    out_bias    whether the output projection of attention has a bias
+    qk_norm     whether each head's queries and keys are normalized before they are rotated
+    norm        builds each norm from its width and `eps`
+    embedding   builds the token embedding from vocab_size and d_model
     family      how its published form is called (`deepdive.published`)
+
+    Raises ValueError, naming the field, for sizes that do not fit.
     """
 
     vocab_size: int = 32_000
@@ -38,16 +51,37 @@ class LlamaConfig(Config):
     dropout: float = 0.0
     tied: bool = False
     scaling: RopeScaling | None = None
+    window: int | None = None
+    full_layers: tuple[int, ...] = ()
+    qkv_bias: bool = False
+    out_bias: bool = False
+    qk_norm: bool = False
+    norm: Callable[..., nn.Module] = RMSNorm
+    embedding: Callable[[int, int], TokenEmbedding] = TokenEmbedding
     family: str = "llama"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.full_layers and self.window is None:
+            raise ValueError(
+                f"full_layers={self.full_layers} with window=None: every layer is full; leave "
+                "full_layers out, or give a window"
+            )
+        if wrong := [i for i in self.full_layers if not 0 <= i < self.n_layers]:
+            raise ValueError(
+                f"full_layers has {wrong[0]}; with n_layers={self.n_layers}, expected 0 to "
+                f"{self.n_layers - 1}"
+            )
         if self.d_head is None:
             divides(n_heads=self.n_heads, d_model=self.d_model)
 
     @property
     def kv_heads(self) -> int:
         return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+    def window_of(self, layer: int) -> int | None:
+        """Return the window of a layer, counted from 0; None where it attends to all keys."""
+        return None if layer in self.full_layers else self.window
 
     @property
     def width(self) -> int:

@@ -1,14 +1,17 @@
-"""Llama's family: settings, names of weights, and how its files lay out what is turned."""
+"""Llama's family, and Mistral, Qwen2, Qwen3, and Gemma by their differences: settings, names of
+weights, and how their files lay out what is rotated.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
 
+from deepdive.layers import gelu_tanh
 from deepdive.layers.feed_forward import Activation
-from deepdive.models.text import llama
+from deepdive.models.text import llama, llama_variants
 from deepdive.models.text.llama_config import LlamaConfig
 from deepdive.positions import RopeScaling
 from deepdive.published.form import Family, Setting, activation_of, name_of
@@ -21,6 +24,9 @@ SCALINGS = {
         "original": "original_max_position_embeddings",
     },
 }  # fmt: skip
+# Fields that not every family has; one that a family has no setting for is that of its `base`.
+DIFFERENCES = ("window", "full_layers", "qkv_bias", "out_bias", "qk_norm", "norm", "embedding")
+SLIDING, FULL = "sliding_attention", "full_attention"
 LAYER, OURS = "model.layers.{}", "decoder.stack.blocks.{}"
 
 
@@ -57,6 +63,8 @@ def _names(config: LlamaConfig) -> Names:
             f"{attention}.q_proj": f"{OURS}.attn.q",
             (f"{attention}.k_proj", f"{attention}.v_proj"): f"{OURS}.attn.kv",
             f"{attention}.o_proj": f"{OURS}.attn.out",
+            f"{attention}.q_norm": f"{OURS}.attn.q_norm",
+            f"{attention}.k_norm": f"{OURS}.attn.k_norm",
             f"{ff}.gate_proj": f"{OURS}.ff.gate",
             f"{ff}.up_proj": f"{OURS}.ff.inner",
             f"{ff}.down_proj": f"{OURS}.ff.out",
@@ -68,6 +76,8 @@ def _names(config: LlamaConfig) -> Names:
         {
             f"{OURS}.attn.q": paired(config.n_heads),
             f"{OURS}.attn.kv": paired_keys(config.kv_heads),
+            f"{OURS}.attn.q_norm": paired(1),
+            f"{OURS}.attn.k_norm": paired(1),
         },
     )
 
@@ -111,32 +121,225 @@ def _activation(ours: Activation) -> str:
     return "silu" if ours is F.silu else name_of(ours)
 
 
+def _written(base: LlamaConfig, *told: str) -> Callable[[LlamaConfig], dict[str, Any]]:
+    """Return what writes the settings that are no field's alone. `told` names those of
+    `DIFFERENCES` that the family of `base` has a setting for; a record that differs from `base` in
+    another one raises ValueError.
+    """
+
+    def derived(config: LlamaConfig) -> dict[str, Any]:
+        for name in DIFFERENCES:
+            value, wanted = getattr(config, name), getattr(base, name)
+            if name == "out_bias" and "qkv_bias" in told:
+                wanted = config.qkv_bias  # one setting for both
+            if name not in told and value != wanted:
+                raise ValueError(
+                    f"{name}={value!r}: {base.family} is published with {name}={wanted!r}; change "
+                    "the field, or give the family that differs there (llama_variants has them)"
+                )
+        told_windows = _windows(config) if "full_layers" in told else {}
+        # Older files have the base of the angles under `rope_theta`.
+        return {"rope_theta": config.base, "rope_parameters": _angles(config), **told_windows}
+
+    return derived
+
+
+def _biased(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
+    """One setting gives all four projections biases, or none."""
+    return _rotary(config.but(out_bias=config.qkv_bias), theirs)
+
+
+def _window(keys: Any) -> int | None:
+    """Return how many keys a query attends to. Raises ValueError for what is no number of keys."""
+    if keys is None or (type(keys) is int and keys > 0):
+        return keys
+    raise ValueError(f"config has sliding_window={keys!r}; expected a number above 0, or null")
+
+
+def _mistral(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
+    """Raises ValueError for layers of two kinds: transformers gives all of them the window."""
+    kinds = theirs.get("layer_types")
+    if kinds not in (None, _kinds(config)):
+        raise ValueError(
+            f"config has layer_types={kinds!r}; in this family all are {_kinds(config)[0]!r}, by "
+            f"sliding_window={config.window}: leave layer_types out, or give both alike"
+        )
+    return _rotary(config, theirs)
+
+
+def _kinds(config: LlamaConfig) -> list[str]:
+    """Return what config.json calls each layer."""
+    windows = [config.window_of(layer) for layer in range(config.n_layers)]
+    return [FULL if window is None else SLIDING for window in windows]
+
+
+def _qwen(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
+    """Read the window and which layers have it: by `layer_types`, or all from `max_window_layers`
+    on. Raises ValueError for layers of another kind, or another number of them.
+    """
+    window = _window(theirs.get("sliding_window")) if theirs.get("use_sliding_window") else None
+    kinds = theirs.get("layer_types")
+    if kinds is None:
+        first = config.n_layers if window is None else theirs.get("max_window_layers")
+        if type(first) is not int:
+            raise ValueError(f"config has max_window_layers={first!r}; expected a whole number")
+        kinds = [FULL if i < first else SLIDING for i in range(config.n_layers)]
+    known = (FULL,) if window is None else (FULL, SLIDING)
+    if not isinstance(kinds, list) or any(kind not in known for kind in kinds):
+        raise ValueError(
+            f"config has layer_types={kinds!r}; built here with sliding_window={window}: a list of "
+            f"{' and '.join(map(repr, known))}"
+        )
+    if len(kinds) != config.n_layers:
+        raise ValueError(
+            f"config has {len(kinds)} layer_types, and num_hidden_layers={config.n_layers}: give "
+            "one for each layer"
+        )
+    if SLIDING in kinds:
+        full = tuple(i for i, kind in enumerate(kinds) if kind == FULL)
+        config = config.but(window=window, full_layers=full)
+    return _rotary(config, theirs)
+
+
+def _qwen3(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
+    return _qwen(config.but(out_bias=config.qkv_bias), _with_heads(theirs))
+
+
+def _windows(config: LlamaConfig) -> dict[str, Any]:
+    """The way back of `_qwen`."""
+    kinds = _kinds(config)
+    told = {
+        "use_sliding_window": config.window is not None,
+        "sliding_window": config.window,
+        "layer_types": kinds,
+    }
+    if config.window is not None and sorted(kinds) == kinds:  # full ones first
+        told["max_window_layers"] = kinds.count(FULL)
+    return told
+
+
+def _with_heads(theirs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings. Raises ValueError where the width of a head is null: these families
+    compute none.
+    """
+    if theirs.get("head_dim") is None:
+        raise ValueError("config has head_dim=None; expected the width of a head")
+    return theirs
+
+
+def _gemma(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
+    """Read the activation, which older files call `hidden_activation`. Raises ValueError where both
+    are given and differ, and for attention to later tokens.
+    """
+    if theirs.get("use_bidirectional_attention"):
+        raise ValueError("config has use_bidirectional_attention=True; only False is built here")
+    other = theirs.get("hidden_activation")
+    if other is not None and _tanh(other) is not config.activation:
+        raise ValueError(
+            f"config has hidden_activation={other!r} and hidden_act={theirs['hidden_act']!r}: give "
+            "both alike, or hidden_act alone"
+        )
+    return _biased(config, _with_heads(theirs))
+
+
+def _tanh(name: str) -> Activation:
+    """Return an activation. Gemma's first files say gelu, and mean its tanh approximation."""
+    return activation_of("gelu_pytorch_tanh" if name == "gelu" else name)
+
+
+def _gemma_activation(ours: Activation) -> str:
+    name = "gelu_pytorch_tanh" if ours is gelu_tanh else _activation(ours)
+    if name == "gelu":
+        raise ValueError(
+            "activation=gelu: transformers reads gelu as its tanh approximation in this family; "
+            "use gelu_tanh"
+        )
+    return name
+
+
+SETTINGS: dict[str, str | Setting] = {
+    "vocab_size": "vocab_size",
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_kv_heads": Setting("num_key_value_heads", written="kv_heads"),
+    "d_head": Setting("head_dim", written="width"),
+    "n_layers": "num_hidden_layers",
+    "d_ff": "intermediate_size",
+    "max_length": "max_position_embeddings",
+    "eps": "rms_norm_eps",
+    "activation": Setting("hidden_act", activation_of, _activation),
+    "dropout": "attention_dropout",
+    "tied": "tie_word_embeddings",
+}
+BIASES: dict[str, str | Setting] = {"qkv_bias": Setting("attention_bias", bool)}
+UNUSED = ("model.rotary_emb.", "rotary_emb.")  # computed here
+
+
 LLAMA = Family(
     model_type="llama",
     architecture="LlamaForCausalLM",
     build=llama.llama,
     base=llama.BASE,
-    settings={
-        "vocab_size": "vocab_size",
-        "d_model": "hidden_size",
-        "n_heads": "num_attention_heads",
-        "n_kv_heads": Setting("num_key_value_heads", written="kv_heads"),
-        "d_head": Setting("head_dim", written="width"),
-        "n_layers": "num_hidden_layers",
-        "d_ff": "intermediate_size",
-        "max_length": "max_position_embeddings",
-        "eps": "rms_norm_eps",
-        "activation": Setting("hidden_act", activation_of, _activation),
-        "dropout": "attention_dropout",
-        "tied": "tie_word_embeddings",
-    },
+    settings=SETTINGS | BIASES,
     names=_names,
-    expected={"attention_bias": False, "mlp_bias": False, "pretraining_tp": 1},
-    finish=_rotary,
-    derived=lambda config: {
-        "rope_theta": config.base,  # as older files have it
-        "rope_parameters": _angles(config),
-    },
-    unused=("model.rotary_emb.", "rotary_emb."),  # computed here
+    expected={"mlp_bias": False, "pretraining_tp": 1},
+    finish=_biased,
+    derived=_written(llama.BASE, "qkv_bias"),
+    unused=UNUSED,
 )
-FAMILIES = (LLAMA,)
+MISTRAL = Family(
+    model_type="mistral",
+    architecture="MistralForCausalLM",
+    build=llama.llama,
+    base=llama_variants.MISTRAL,
+    settings=SETTINGS | {"window": Setting("sliding_window", _window)},
+    names=_names,
+    finish=_mistral,
+    derived=_written(llama_variants.MISTRAL, "window"),
+    unused=UNUSED,
+)
+QWEN2 = Family(
+    model_type="qwen2",
+    architecture="Qwen2ForCausalLM",
+    build=llama.llama,
+    base=llama_variants.QWEN2,
+    settings=SETTINGS,
+    names=_names,
+    finish=_qwen,
+    derived=_written(llama_variants.QWEN2, "window", "full_layers"),
+    unused=UNUSED,
+)
+QWEN3 = Family(
+    model_type="qwen3",
+    architecture="Qwen3ForCausalLM",
+    build=llama.llama,
+    base=llama_variants.QWEN3,
+    settings=SETTINGS | BIASES,
+    names=_names,
+    finish=_qwen3,
+    derived=_written(llama_variants.QWEN3, "window", "full_layers", "qkv_bias"),
+    unused=UNUSED,
+)
+GEMMA = Family(
+    model_type="gemma",
+    architecture="GemmaForCausalLM",
+    build=llama.llama,
+    base=llama_variants.GEMMA,
+    settings=SETTINGS | BIASES | {"activation": Setting("hidden_act", _tanh, _gemma_activation)},
+    names=_names,
+    finish=_gemma,
+    derived=_written(llama_variants.GEMMA, "qkv_bias"),
+    unused=UNUSED,
+)
+FAMILIES = (LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA)
+EXPERTS = "its feed-forward layers are mixtures of experts"
+TWO_BASES = "it has norms on both sides of a sublayer, and rotary angles of two bases"
+# Decoders with similar names that differ by more than fields of `LlamaConfig`.
+NOT_BUILT = {
+    "mixtral": EXPERTS,
+    "qwen2_moe": EXPERTS,
+    "qwen3_moe": EXPERTS,
+    "gemma2": "it has norms on both sides of a sublayer, and caps scores and logits",
+    "gemma3": TWO_BASES,
+    "gemma3_text": TWO_BASES,
+}
