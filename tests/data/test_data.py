@@ -361,17 +361,6 @@ def test_a_set_that_was_had_is_noted_and_one_that_was_not_is_not(
     assert opened.noted(note) == ["toy"]
 
 
-def test_a_progress_bar_is_shown_unless_it_is_turned_off(
-    toy: Path, server: LyingServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server.say("body", Answer(BODY, pause=0.02))
-    fetch("toy", "body.bin", policy=QUICK)
-    assert "body" in capsys.readouterr().err
-    toy.unlink()
-    get_toy()
-    assert capsys.readouterr().err == ""
-
-
 # --- processes that are killed, and processes that meet
 
 

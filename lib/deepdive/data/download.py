@@ -9,6 +9,7 @@ import json
 import os
 import re
 import socket
+import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable
@@ -38,6 +39,7 @@ class Policy:
 
 
 POLICY = Policy()
+SHOWN_AFTER = 0.5  # seconds: what fails or ends at once shows no bar
 _FINAL = (400, 401, 403, 404, 405, 410, 451)
 
 
@@ -78,6 +80,10 @@ def download(
                 return
             part.forget()
         raise DataRefused(f"{address}: refused, {reason}")
+    except BaseException:
+        if bar is not None:
+            bar.leave = bar.n > 0  # how far it came, on a line that ends before the error begins
+        raise
     finally:
         if bar is not None:
             bar.close()
@@ -239,8 +245,8 @@ def _receive(
         have = 0
         part.begin(request.address, validator)
     if bar is not None:
-        bar.total, bar.n = total or bar.total, have
-        bar.refresh()
+        bar.total = total or bar.total
+        bar.update(have - bar.n)
     began, since = time.monotonic(), have
     with part.path.open("ab") as file:
         while have <= request.limit and (piece := _read(response)):
@@ -293,6 +299,14 @@ def _number(text: str) -> int | None:
 
 
 def _bar(name: str, size: int | None) -> Any:
+    """A progress bar on stderr, shown after `SHOWN_AFTER` seconds; None in a file or a pipe, where
+    the line that it draws again and again would stay.
+    """
+    in_notebook = type(sys.stderr).__module__.startswith("ipykernel.")
+    if not in_notebook and not sys.stderr.isatty():
+        return None
     from tqdm import tqdm
 
-    return tqdm(total=size, desc=name, unit="B", unit_scale=True, leave=False)
+    return tqdm(
+        total=size, desc=name, unit="B", unit_scale=True, leave=False, delay=SHOWN_AFTER
+    )  # fmt: skip
