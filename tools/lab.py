@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 
 import nbformat
+from ipykernel.ipkernel import IPythonKernel
+from ipykernel.kernelspec import get_kernel_dict
 from nbformat.sign import NotebookNotary
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,16 +64,27 @@ def refresh(root: Path, copy: Path) -> list[str]:
         if have != new:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(source.read_bytes())
-            trust(target)
+            if target.suffix == ".ipynb":
+                sign(target)
         known[name] = new
     record.write_text(json.dumps(known, indent=0), encoding="utf-8")
     return both
 
 
-def trust(path: Path) -> None:
-    """Sign a notebook of the book, so that Lab shows its figures as they are."""
-    if path.suffix == ".ipynb":
-        NotebookNotary().sign(nbformat.read(path, as_version=4))
+def sign(path: Path) -> None:
+    """Sign a notebook of the book, so that Lab shows its figures as they are.
+
+    Before that it gets the kernel's metadata, which Lab would write into it when it is opened: a
+    page that nobody has touched would be marked as changed.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    kernel = get_kernel_dict()
+    notebook.metadata["kernelspec"] = {
+        "display_name": kernel["display_name"], "language": kernel["language"], "name": "python3",
+    }  # fmt: skip
+    notebook.metadata["language_info"] = dict(IPythonKernel.language_info)
+    nbformat.write(notebook, path)
+    NotebookNotary().sign(notebook)
 
 
 def configure(copy: Path) -> None:

@@ -6,10 +6,12 @@ import json
 import os
 from pathlib import Path
 
+import jupyter_client
 import lab
 import nbformat
 import pytest
 from checkout import ROOT
+from jupyter_client.kernelspec import KernelSpecManager
 from jupyterlab_server.config import get_static_page_config
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -54,6 +56,18 @@ def test_figures_of_the_copy_are_shown_at_once(book: Path) -> None:
     assert notary.check_signature(nbformat.read(book / "mine" / PAGE, as_version=4))
     write(book / PAGE, "a page that came from elsewhere")
     assert not notary.check_signature(nbformat.read(book / PAGE, as_version=4))
+
+
+def test_lab_finds_nothing_to_write_into_a_page_that_it_opens(book: Path) -> None:
+    """Lab takes the kernel's metadata into a notebook, and marks as changed one that lacks them."""
+    lab.refresh(book, book / "mine")
+    metadata = nbformat.read(book / "mine" / PAGE, as_version=4).metadata
+    with jupyter_client.run_kernel(kernel_name="python3") as client:
+        told = client.kernel_info(reply=True, timeout=60)["content"]["language_info"]
+    assert metadata["language_info"] == told
+    spec = KernelSpecManager().get_kernel_spec("python3")
+    names = {"display_name": spec.display_name, "language": spec.language, "name": "python3"}
+    assert metadata["kernelspec"] == names
 
 
 def test_a_page_that_was_only_read_follows_the_book(book: Path) -> None:
