@@ -351,7 +351,7 @@ print(", ".join(name for name in said if name != "vocab_size"))
 # | GPT-2 (124M) | layer norm | learned | MHA, 12 | all layers | no | GELU | no | yes |
 # | Llama 2 7B | RMS norm | RoPE, 10,000 | MHA, 32 | none | no | SwiGLU | no | no |
 # | Llama 3.1 8B | RMS norm | RoPE, 500,000, slowed | GQA, 32:8 | none | no | SwiGLU | no | no |
-# | Mistral 7B v0.1 | RMS norm | RoPE, 10,000 | GQA, 32:8, window 4,096 | none | no | SwiGLU | no | no |
+# | Mistral 7B v0.1 | RMS norm | RoPE, 10,000 | GQA, 32:8, window | none | no | SwiGLU | no | no |
 # | Qwen2 0.5B | RMS norm | RoPE, 1,000,000 | GQA, 14:2 | q, k, v | no | SwiGLU | no | yes |
 # | Qwen3 0.6B | RMS norm | RoPE, 1,000,000 | GQA, 16:8 | none | yes | SwiGLU | no | yes |
 # | Gemma 2B | RMS norm, $1 + w$ | RoPE, 10,000 | MQA, 8:1 | none | no | GeGLU | yes | yes |
