@@ -270,8 +270,9 @@ predict(
     ["less: good English is what it was trained for",
      "about the same", "about a tenth more", "more than twice as much"],
     answer=3,
-    explain="People do not say what is likeliest at every word: a listener would learn nothing. "
-    "Good text is not the most probable text, even for a model that was trained on good text.",
+    explain="People do not write the likeliest word each time: a listener would learn nothing. "
+    "Their text is not the most probable text of a model. That this one was tuned on conversations "
+    "and rounded to four bits may add to its cost.",
     key="06a_text/a-person",
 )  # fmt: skip
 

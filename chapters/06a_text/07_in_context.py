@@ -202,8 +202,9 @@ predict(
     ["about 10: it turns round with the labels", "about 32: it no longer knows",
      "about 50: as with true labels"],
     answer=2,
-    explain="A model that knows the task keeps to what the words mean. Wei et al. (2023) "
-    "saw it in their small models: only the largest turn round with the labels.",
+    explain="On the prompts of this page. With the tokens of the whole text fewer are right, about "
+    "41 of 64, and true labels help. Wei et al. (2023) also saw small models keep to what words "
+    "mean: only the largest turn round with the labels.",
     key="06a_text/turned-round",
 )  # fmt: skip
 

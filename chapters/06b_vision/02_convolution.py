@@ -271,8 +271,9 @@ predict(
     ["yes: the CNN leads with few images, the ViT with many", "no: the CNN leads everywhere",
      "no: the ViT leads everywhere"],
     answer=1,
-    explain="The CNN begins with what the ViT must learn, and 60,000 images, each seen about "
-    "once, are not enough to make up for it. The lead shrinks, and does not turn.",
+    explain="The CNN begins with what the ViT must learn. The lead shrinks, and does not turn in "
+    "these 1,000 batches. In them 60,000 images are each seen about once, so the number of images "
+    "and the length of training change together; published crossings are of longer trainings.",
     key="06b_vision/lines-cross",
 )  # fmt: skip
 

@@ -426,9 +426,9 @@ assert told == {True: False, False: True}
 #   saves them (`published.load`), equal to transformers to rounding.
 # - The logits have a quarter of the image's sides. Resize the **logits**, then take the largest:
 #   `Segformer.pixels`.
-# - Any size works. Where a stage's reduction rate doesn't divide its grid, the last rows and columns
-#   are queries but in no key, as in the released code; with multiples of 32 pixels, the published
-#   models lose none.
+# - Any size works. Where a stage's reduction rate doesn't divide its grid, the last rows and
+#   columns are queries but in no key, as in the released code; with multiples of 32 pixels, the
+#   published models lose none.
 # - Say which mIoU: over all pixels together, as here, or a mean of the images'. They differ.
 #
 # ## Five questions

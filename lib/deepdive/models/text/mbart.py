@@ -4,8 +4,8 @@ Neural Machine Translation".
 System: mbart
 Parent: bart
 What differs:
-- the norms stand inside the branches, and once more behind each stack (`residual`, `PreNorm`):
-  the authors' half-precision training needed it
+- the norms stand inside the branches (`residual`, `PreNorm`), and once more behind each stack,
+  which stabilized the authors' half-precision training
 - one vocabulary of 250,000 pieces serves all languages (`BASE`); a text's last token says which,
   and the same token is the first that the decoder reads (`start`)
 - embeddings are multiplied by sqrt(d_model) (`scale`)
