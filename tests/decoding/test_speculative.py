@@ -159,6 +159,11 @@ def test_a_draft_that_never_says_a_token_is_no_limit() -> None:
     assert apart(written(model, draft, ahead=2), expected) < 1e-12
 
 
+# Exact rules are within 1e-12. How far a wrong one is off hangs on the weights, which another
+# version of torch draws otherwise: 0.0085 or more, in torch 2.6 and 2.13.
+SEEN = 1e-6
+
+
 def wrong_judged(kind: str) -> Callable[..., list[int]]:
     def judged(ps: Tensor, qs: list[Tensor], guesses: list[int], generator: Any) -> list[int]:
         for n, (p, q, guess) in enumerate(zip(ps, qs, guesses, strict=False)):
@@ -181,7 +186,7 @@ def test_a_rule_that_is_not_exact_is_seen(kind: str) -> None:
     model, draft = Table(0), Table(1)
     with mock.patch.object(drafts, "_judged", wrong_judged(kind)):
         found = written(model, draft, ahead=1)
-    assert apart(found, alone(model, [0, 1], LENGTH, None)) > 0.01
+    assert apart(found, alone(model, [0, 1], LENGTH, None)) > SEEN
 
 
 def test_a_cache_that_keeps_what_was_refused_is_seen() -> None:
@@ -191,7 +196,7 @@ def test_a_cache_that_keeps_what_was_refused_is_seen() -> None:
     model, draft = small(0), small(1)
     with mock.patch.object(drafts._Reader, "forget", keep):
         found = written(model, draft, ahead=2)
-    assert apart(found, alone(model, [0, 1], LENGTH, None)) > 0.01
+    assert apart(found, alone(model, [0, 1], LENGTH, None)) > SEEN
 
 
 def test_counted_with_real_draws() -> None:
