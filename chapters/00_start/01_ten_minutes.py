@@ -329,7 +329,9 @@ from deepdive.inspect import record
 moo_number, short = sounds.index("moo"), model.sounds.weight.detach().clone()
 who = torch.tensor([[animals.index(name) for name in ("cow", "cow", "cat")]])
 flags = torch.tensor([[COLOURS["red"], COLOURS["blue"], COLOURS["white"]]])
-model.sounds.weight.data[moo_number] *= 10
+longer = short.clone()
+longer[moo_number] *= 10
+model.sounds.weight.data = longer
 with record(model, "attention.weights") as seen, torch.no_grad():
     called = model(who, flags, torch.tensor([moo_number]))[0]
 model.sounds.weight.data = short  # as it was learned

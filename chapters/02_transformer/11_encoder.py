@@ -363,7 +363,6 @@ def look(marks, pattern):
 
 
 example = [1, 2, 4, 3, 1, 4, 4, 4]  # ( [ x { ( x x x
-snapshots = []
 
 
 def keep(model):
@@ -373,7 +372,7 @@ def keep(model):
 
 # %%
 steps = pick(ci=600, laptop=900, gpu=900)
-models = {2: Tagger(2)}
+models, snapshots = {2: Tagger(2)}, []
 keep(models[2])
 history = teach(models[2], steps, validate=Validation(keep, every=50))
 two = accuracy(models[2])

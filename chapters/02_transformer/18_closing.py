@@ -43,17 +43,18 @@ body = [*layer(left, base, encoder), *layer(right, base, decoder)]
 body += [text(x - 146, base - 14, n, 16, bold=True) for x, n in ((left, "2.11"), (right, "2.12"))]
 
 # %% tags=["slide", "fold"]
+drawn = list(body)
 for x, words in ((left, "source, positions 2.8"), (right, "target, positions 2.8")):
-    body += [box(x, base + 40, words), arrow(x, base + 23, x, base)]
+    drawn += [box(x, base + 40, words), arrow(x, base + 23, x, base)]
 peak, across = top(base, encoder), base - 95 - 22 - 17
-body += [arrow(left, peak, left, peak - 22), text(left, peak - 34, "memory", 14)]
+drawn += [arrow(left, peak, left, peak - 22), text(left, peak - 34, "memory", 14)]
 line = f"M {left + 36:g} {peak - 34:g} H 340 V {across:g} H {right - 96:g}"
-body += [f'<path d="{line}" fill="none" stroke="currentColor" stroke-dasharray="5 4"/>']
-body += [arrow(right - 98, across, right - 88, across)]
+drawn += [f'<path d="{line}" fill="none" stroke="currentColor" stroke-dasharray="5 4"/>']
+drawn += [arrow(right - 98, across, right - 88, across)]
 out = top(base, decoder)
-body += [arrow(right, out, right, out - 18), box(right, out - 36, "next word 2.13, 2.14")]
+drawn += [arrow(right, out, right, out - 18), box(right, out - 36, "next word 2.13, 2.14")]
 show(
-    svg(720, 460, body),
+    svg(720, 460, drawn),
     "The Transformer with the page of each part. Left the encoder: positions, self-attention, "
     "feed-forward. Right the decoder: masked self-attention, attention to the source, "
     "feed-forward, next word. Each sublayer is followed by add and norm, page 2.9.",

@@ -79,11 +79,9 @@ LESSONS = [
 ]  # fmt: skip
 
 # %% Who may look at whom tags=["fold"]
-LESSONS.append(
-    Lesson("aligned", pair, lines, ~own, {}, "AMBER: nothing is hidden. Where a word looks in the "
-           "other line, the word there has to look back.", pick=2)
-)  # fmt: skip
-two_lines(LESSONS, first=1)
+aligned = Lesson("aligned", pair, lines, ~own, {}, "AMBER: nothing is hidden. Where a word looks "
+                 "in the other line, the word there has to look back.", pick=2)  # fmt: skip
+two_lines([*LESSONS, aligned], first=1)
 
 # %% [markdown]
 # *Blue is English, green is French. Full boxes are what the framed word may look at; what has to be

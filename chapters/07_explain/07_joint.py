@@ -265,14 +265,15 @@ measured_rows = sweep(measure, points, file if profile() == "experiment" else No
 import json
 from statistics import mean
 
-rows, from_file = measured_rows, False
+measured, from_file = {"selectors": measured_rows}, False
 if profile() != "ci" and file is not None and file.is_file():
-    rows, from_file = json.loads(file.read_text())["rows"], True
+    measured["selectors"], from_file = json.loads(file.read_text())["rows"], True
 
 
 def of(kind, penalty=None, steady=None):
     """The rows of this kind, one a seed."""
-    return [r for r in rows if r["kind"] == kind and penalty in (None, r.get("penalty"))
+    return [r for rows in measured.values() for r in rows if r["kind"] == kind
+            and penalty in (None, r.get("penalty"))
             and steady in (None, r.get("steady"))]  # fmt: skip
 
 
@@ -645,7 +646,7 @@ def others(measure, kinds):
     return sweep(measure, points, file if profile() == "experiment" else None, minutes=15)
 
 
-rows += others(reasoned, [("reason beside", 0.0), ("reason first", 0.0)])
+measured["reasons"] = others(reasoned, [("reason beside", 0.0), ("reason first", 0.0)])
 
 # %% Turn the thumb tags=["slide", "fold"]
 lines = [[name, tag, *(spread(of(kind), f"{what}, {key}")
@@ -774,7 +775,8 @@ def looked_at(kind, steady, seed):
     return judged_alike(alike(seed)) if kind == "prototypes" else judged_sum(sums(steady, seed))
 
 
-rows += others(looked_at, [("sum", 0.0), ("sum", 1.0), ("prototypes", 0.0)])
+kinds_here = [("sum", 0.0), ("sum", 1.0), ("prototypes", 0.0)]
+measured["sums"] = others(looked_at, kinds_here)
 
 # %% Sums and prototypes tags=["fold"]
 lines = [["sum of shares", spread(of("sum", steady=0), "right"), "largest share decides",
