@@ -68,14 +68,16 @@ class Windows(nn.Module):
         height, width = grid.shape[1:3]
         shift = self.shift if min(height, width) > self.window else 0
         whole = padded(grid, self.window)
-        size, rolled = whole.shape[1:3], whole.roll((-shift, -shift), (1, 2)) if shift else whole
+        high, wide = whole.shape[1:3]
         apart = None
         if shift:
-            ids = folded(sides(*size, shift, grid.device), self.window)[..., 0]
+            whole = whole.roll((-shift, -shift), (1, 2))
+            ids = folded(sides(high, wide, shift, grid.device), self.window)[..., 0]
             apart = Sides(ids, len(grid))
-        rows = self.block.attn(folded(rolled, self.window), mask=apart)
-        rolled = unfolded(rows, self.window, *size)
-        whole = rolled.roll((shift, shift), (1, 2)) if shift else rolled
+        rows = self.block.attn(folded(whole, self.window), mask=apart)
+        whole = unfolded(rows, self.window, high, wide)
+        if shift:
+            whole = whole.roll((shift, shift), (1, 2))
         return whole[:, :height, :width]
 
 
