@@ -25,6 +25,7 @@ endif
 
 # What clean removes in build/: what is made again by itself. Training runs lie beside it.
 BUILT := .site.lock book-src exercises figures pdf site site-work test vendor
+BUILT += .site-pdf.lock site-pdf site-pdf-work
 BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(profile)/chapters)
 
 # Another project's modules must not reach this environment.
@@ -43,8 +44,8 @@ read: ## Build the book from the committed outputs (no torch) and say where to o
 book: setup ## Build the book with the development environment into build/site
 	@$(PY) book/build.py --out build/site
 
-pdf: book ## Print each chapter to build/pdf with Chromium (PAGES=... chooses some)
-	@$(PY) book/pdf.py --site build/site --out build/pdf $(PAGES)
+pdf: setup ## Print each chapter to build/pdf with Chromium (PAGES=... builds and prints only those)
+	@$(PY) book/pdf.py --out build/pdf $(PAGES)
 
 browser: ## Install Chromium where apt is there, and axe-core, for the tests in a browser and for `make pdf`
 	@$(PYTHON) tools/chromium.py
@@ -54,8 +55,8 @@ figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: 
 	@$(PY) -m deepdive.house.pages run --all --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; $(PY) book/figures.py --out build/figures && exit $$ran
 
-slides: book ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
-	@$(PY) book/pdf.py --slides --site build/site --out build/pdf $(PAGES)
+slides: setup ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
+	@$(PY) book/pdf.py --slides --out build/pdf $(PAGES)
 
 first: ## Run the first page, with only what that needs
 	@$(PYTHON) tools/setup_env.py first --torch-index "$(TORCH_INDEX)"

@@ -8,10 +8,12 @@ One build into a folder at a time; a folder that holds anything of others is ref
 """
 
 import argparse
+import hashlib
 import re
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -34,25 +36,29 @@ POLICY = (
 )
 # What Sphinx would search with; the book has `finder` and _static/search.js.
 SPHINX_SEARCH = ("searchindex.js", "_static/searchtools.js", "_static/language_data.js")
+BUILT_FROM = ".built-from"  # in a built site: the `state` of the files it was built from
 
 
-def build(root: Path, out: Path) -> list[str]:
+def build(root: Path, out: Path, only: Sequence[str] = ()) -> list[str]:
     """Build the book of a checkout into `out`; its faults, Sphinx's own being told on stderr.
 
-    Built beside `out`, which is replaced at the end. What is at fault stays there to be looked at.
+    With `only`, folders of chapters, their pages alone are built, as `Stage` says. Built beside
+    `out`, which is replaced at the end. What is at fault stays there to be looked at.
     Raises FolderError where either folder holds what we did not write; `Held` where another
     process builds into `out`.
     """
     work = out.with_name(f"{out.name}-work")
+    inputs = state(root, only)  # before anything is read: what changes from now on is newer
     with library("locks").held(out.with_name(f".{out.name}.lock"), f"--out: {out}"):
         check_ours(out)
         check_ours(work)
         remove(work)
         faults: list[str] = []
         try:
-            sign(work, ["src", "doctrees", "html", "before"])
-            faults = make(root, work)
+            sign(work, ["src", "doctrees", "html", "before", "jupyter_execute"])
+            faults = make(root, work, only)
             if not faults:
+                (work / "html" / BUILT_FROM).write_text(inputs, "utf-8")
                 replace(out, work)
         finally:
             if not faults:
@@ -60,11 +66,31 @@ def build(root: Path, out: Path) -> list[str]:
     return faults
 
 
-def make(root: Path, work: Path) -> list[str]:
-    """Build the book of a checkout into `work`/html; its faults."""
+def state(root: Path, only: Sequence[str] = ()) -> str:
+    """A hash of what the book of a checkout is built from: names, sizes, and times of its files."""
+    folders = ("book", "casestudies", "chapters", "lib/deepdive", "tools")
+    paths = [path for folder in folders for path in (root / folder).rglob("*")]
+    for kind in ("*.md", "*.cff", "*.toml", "*.txt"):  # texts, and the lists of packages
+        paths += root.glob(kind)
+    told = [*map(str, sorted(only)), ""]
+    for path in sorted(paths):
+        if path.is_file() and not path.parent.name.startswith((".", "__pycache__")):
+            about = path.stat()
+            told.append(f"{path.relative_to(root)} {about.st_size} {about.st_mtime_ns}")
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def up_to_date(root: Path, out: Path, only: Sequence[str] = ()) -> bool:
+    """Whether `out` holds what `build` would make there, because no file has changed since."""
+    noted = out / BUILT_FROM
+    return noted.is_file() and noted.read_text("utf-8") == state(root, only)
+
+
+def make(root: Path, work: Path, only: Sequence[str] = ()) -> list[str]:
+    """Build the book of a checkout, or some chapters, into `work`/html; its faults."""
     site = work / "html"
     try:
-        stage = Stage(root, work / "src")
+        stage = Stage(root, work / "src", only)
     except PathError as error:
         return [f"book/paths.yaml: {error}"]
     try:
@@ -76,7 +102,8 @@ def make(root: Path, work: Path) -> list[str]:
         return [f"Sphinx stopped: {error}"]
     for path in notebooks:
         shutil.copyfile(path, site / path.relative_to(root))
-    (site / "_static" / "paths_data.js").write_text(stage.paths.script(), "utf-8")
+    paths = "" if stage.paths is None else stage.paths.script()
+    (site / "_static" / "paths_data.js").write_text(paths, "utf-8")
     (site / "_static" / "roles.css").write_text(library("page.palette").css(), "utf-8")
     (site / "_static" / FONT).write_bytes(font_for_web())
     try:

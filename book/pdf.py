@@ -1,6 +1,9 @@
-"""Print chapters of the built book, or their slides, one PDF a chapter, with Chromium.
+"""Print chapters of the book, or their slides, one PDF per chapter, with Chromium.
 
-    python book/pdf.py [--slides] --site build/site --out build/pdf [CHAPTER ...]
+    python book/pdf.py [--slides] [--site build/site] --out build/pdf [CHAPTER ...]
+
+Without `--site` the book is built first, unless build/site is up to date. Where chapters are named
+and it isn't, only their pages are built, into build/site-pdf.
 
 The pages of a chapter are joined into one document without scripts: films are strips, answers are
 open, setup and folded code are left out. Links inside the chapter stay; others become text. Of
@@ -11,6 +14,8 @@ import argparse
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,7 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from chromium import program
-from stage import library
+from folders import FolderError
+from stage import BOOK, LEFT_OUT, library
+
+from build import build, up_to_date
 
 titled = library("house.pages").titled
 
@@ -33,6 +41,8 @@ section.printed { break-before: page; }
 body { max-width: 46rem; margin: 0 auto; }
 nav.printed a { display: block; }
 """
+
+NO_BROWSER = "printing needs Chromium: make browser"
 
 
 class PrintError(Exception):
@@ -76,9 +86,10 @@ def _section(page: Path, names: set[str]) -> Tag:
         gone.decompose()
     for link in article.find_all("a", href=True):
         parts = urlsplit(str(link["href"]))
-        if parts.scheme in ("http", "https"):
+        left_out = str(link["href"]).startswith(LEFT_OUT)
+        if parts.scheme in ("http", "https") and not left_out:
             continue
-        if parts.path in names or not parts.path:
+        if not left_out and (parts.path in names or not parts.path):
             stem = Path(parts.path).stem or page.stem
             link["href"] = f"#{stem}-{parts.fragment}" if parts.fragment else f"#{stem}"
         else:
@@ -110,7 +121,7 @@ def print_pdf(document: str, folder: Path, target: Path) -> None:
     """
     browser = program()
     if browser is None:
-        raise PrintError("printing needs Chromium: make browser")
+        raise PrintError(NO_BROWSER)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as profile:
         page = folder / "_printed.html"
@@ -125,29 +136,92 @@ def print_pdf(document: str, folder: Path, target: Path) -> None:
         raise PrintError(f"Chromium wrote no {target.name}:\n{done.stderr}")
 
 
+def chosen(root: Path, parts: Sequence[str]) -> list[str]:
+    """The folders of a checkout's chapters whose names contain one of `parts`; without any, all.
+
+    Raises:
+        PrintError: a part is in no name.
+    """
+    pages = library("house.pages").discover(root)
+    folders = list(dict.fromkeys(page.source.parent.name for page in pages))
+    for part in parts:
+        if not any(part in folder for folder in folders):
+            raise PrintError(f"no chapter has {part!r} in its name: they are {', '.join(folders)}")
+    return [name for name in folders if not parts or any(part in name for part in parts)]
+
+
+def site_of(root: Path, names: Sequence[str], every: bool) -> Path:
+    """A built site that has these chapters: build/site if it is up to date, else what is built now.
+
+    Raises:
+        PrintError: the book can't be built; its faults.
+    """
+    whole, some = root / "build" / "site", root / "build" / "site-pdf"
+    if up_to_date(root, whole):
+        print("build/site is up to date", flush=True)
+        return whole
+    site, only = (whole, []) if every else (some, list(names))
+    told = "the book" if every else ", ".join(only)
+    if not every and up_to_date(root, site, only):
+        print(f"build/{site.name} is up to date", flush=True)
+        return site
+    print(f"building {told} into build/{site.name} ...", flush=True)
+    start = time.monotonic()
+    try:
+        site.parent.mkdir(exist_ok=True)
+        faults = build(root, site, only)
+    except (FolderError, library("locks").Held) as error:
+        raise PrintError(str(error)) from error
+    if faults:
+        raise PrintError("\n".join(faults))
+    print(f"built in {time.monotonic() - start:.0f} s", flush=True)
+    return site
+
+
+def print_chapters(site: Path, names: Sequence[str], out: Path, *, slides: bool = False) -> None:
+    """Print these chapters of a site, or their slides; say of each which it is and what it took.
+
+    Raises:
+        PrintError: there is no Chromium, or it wrote nothing.
+    """
+    found = chapters(site)
+    decks = {name: site / "slides" / f"{name}.html" for name in names}
+    names = [name for name in names if (decks[name].is_file() if slides else name in found)]
+    for number, name in enumerate(names, start=1):
+        start, pages = time.monotonic(), found[name]
+        target = out.resolve() / f"{name}{'_slides' * slides}.pdf"
+        if slides:
+            print_pdf(on_paper(decks[name]), decks[name].parent, target)
+        else:
+            print_pdf(joined(pages, titled(name)), pages[0].parent, target)
+        what = "slides" if slides else f"{len(pages)} pages"
+        print(
+            f"[{number}/{len(names)}] {name}: {what}, {target.stat().st_size / 1e6:.1f} MB, "
+            f"{time.monotonic() - start:.0f} s, {out / target.name}",
+            flush=True,
+        )
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Print chapters of the built book.")
+    parser = argparse.ArgumentParser(description="Print chapters of the book.")
     parser.add_argument("chapters", nargs="*", help="parts of their names; default: all")
     parser.add_argument("--slides", action="store_true", help="print their slides instead")
-    parser.add_argument("--site", type=Path, default=Path("build/site"))
+    parser.add_argument("--site", type=Path, help="a built book, which is taken as it is")
     parser.add_argument("--out", type=Path, default=Path("build/pdf"))
+    parser.add_argument("--root", type=Path, default=BOOK.parent, help="the checkout to print")
     options = parser.parse_args()
+    root = options.root.resolve()
     try:
-        site = options.site.resolve()
-        for name, pages in chapters(site).items():
-            deck = site / "slides" / f"{name}.html"
-            asked = not options.chapters or any(part in name for part in options.chapters)
-            if not asked or (options.slides and not deck.is_file()):
-                continue
-            target = options.out.resolve() / f"{name}{'_slides' * options.slides}.pdf"
-            if options.slides:
-                print_pdf(on_paper(deck), deck.parent, target)
-            else:
-                print_pdf(joined(pages, titled(name)), pages[0].parent, target)
-            print(f"{options.out / target.name}: {target.stat().st_size / 1e6:.1f} MB")
+        names = chosen(root, options.chapters)
+        if program() is None:
+            raise PrintError(NO_BROWSER)  # before the book is built for nothing
+        site = options.site or site_of(root, names, every=not options.chapters)
+        print_chapters(site.resolve(), names, options.out, slides=options.slides)
     except PrintError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

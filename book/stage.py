@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -33,6 +34,8 @@ ASIDE = '<span class="aside-mark" hidden></span>'
 IMAGES = ("image/svg+xml", "image/png", "image/webp", "image/jpeg")
 AT_THE_END = {"exercises": "Exercises", "clinic": "Bug clinic"}
 # The order in the side bar; texts that are not named here follow.
+# Where a link leads whose page is not staged; nothing is at this address (RFC 2606).
+LEFT_OUT = "https://left-out.invalid/"
 TEXTS = ("contents", "use", "teach", "notation", "concordance", "atlas", "laws", "glossary")
 TEXTS += ("faults", "bibliography", "errata", "changelog")
 FRONT = TEXTS[:6]
@@ -55,10 +58,14 @@ class ProvenanceError(ValueError):
 
 
 class Stage:
-    """One checkout and the folder that its book is staged in."""
+    """One checkout and the folder that its book is staged in.
 
-    def __init__(self, root: Path, out: Path) -> None:
-        self.root, self.out = root, out
+    `only` names the folders of some chapters: their pages alone are staged, without the book's
+    texts and reading paths, and a link to any other page leads to `LEFT_OUT`.
+    """
+
+    def __init__(self, root: Path, out: Path, only: Sequence[str] = ()) -> None:
+        self.root, self.out, self.only = root, out, only
         pages = library("house.pages")
         self.pages = [page for page in pages.discover(root) if page.notebook.is_file()]
         every = root.glob(f"{pages.CHAPTERS}/*.ipynb")
@@ -69,15 +76,32 @@ class Stage:
         self.targets = {text: out / f"{text.stem.lower()}.md" for text in self.texts}
         for path in notebooks:
             self.targets[path] = self.targets[path.with_suffix(".py")] = out / self._name(path)
-        self.paths = Paths(root, self._groups(), pages.find)
+        self.left_out: set[Path] = set()
+        if only:
+            self.left_out = {path for path in self.targets if path.parent.name not in only}
+            self.pages = [page for page in self.pages if page.source.parent.name in only]
+            self.exercises = [path for path in self.exercises if path.parent.name in only]
+            self.texts = []
+        self.paths = None if only else Paths(root, self._groups(), pages.find)
 
     def run(self) -> list[Path]:
         """Write the sources of the book; the notebooks among them, as they are committed."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir(parents=True)
+        self._write(self.out / "contents.md", self._contents())
+        if self.paths is None:
+            self._write(self.out / "index.md", f"# Some chapters\n\n{self._trees()}")
+        else:
+            self._write_texts(self.paths)
+        notebooks = [*(page.notebook for page in self.pages), *self.exercises]
+        for path in notebooks:
+            self._stage_notebook(path)
+        return notebooks
+
+    def _write_texts(self, paths: Paths) -> None:
+        """Write the index and each text of the book."""
         for text in self.texts:
             self._write(self.targets[text], self._prose(text.read_text("utf-8"), text))
-        self._write(self.out / "contents.md", self._contents())
         if (citation := self.root / "CITATION.cff").is_file():
             self._write(self.out / "cite.md", cite(yaml.safe_load(citation.read_text("utf-8"))))
         index = self.out / "index.md"
@@ -85,17 +109,13 @@ class Stage:
         made = {
             "pages": self._trees(),
             "live": live(self.root),
-            "chapters": cards(BOOK, self.paths.groups),
-            "paths": self.paths.cards(),
-            "map": self.paths.map(),
+            "chapters": cards(BOOK, paths.groups),
+            "paths": paths.cards(),
+            "map": paths.map(),
         }
         for name, text in made.items():
             marked = marked.replace(f"<!-- {name} -->", text)
         self._write(index, marked)
-        notebooks = [*(page.notebook for page in self.pages), *self.exercises]
-        for path in notebooks:
-            self._stage_notebook(path)
-        return notebooks
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
@@ -132,7 +152,8 @@ class Stage:
         trees = {"The book": [n for n in known if n in FRONT]}
         for title, entries in self._groups().items():
             trees[title] = [f"{label} <{self._name(path)[:-6]}>" for label, path, _ in entries]
-        trees["Reference"] = [n for n in known if n not in trees["The book"]] + ["genindex"]
+        if not self.only:
+            trees["Reference"] = [n for n in known if n not in trees["The book"]] + ["genindex"]
         tree = "```{{toctree}}\n:hidden:\n:caption: {}\n\n{}\n```\n"
         return "\n".join(tree.format(title, "\n".join(names)) for title, names in trees.items())
 
@@ -240,6 +261,8 @@ class Stage:
         if urlsplit(url).scheme:
             return url
         path = (source.parent / unquote(url)).resolve()
+        if path in self.left_out:
+            return LEFT_OUT + quote(self._name(path))
         if path in self.targets:
             target = self.targets[path]
         elif path.is_file() and path.is_relative_to(self.root):
