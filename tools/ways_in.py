@@ -52,7 +52,7 @@ notebook.cells.insert(0, nbformat.v4.new_code_cell(colab))
 try:
     NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
 except CellExecutionError as error:
-    last = error.evalue.strip().splitlines()[-1]
+    last = [error.ename, *error.evalue.strip().splitlines()][-1]
     if "pip install" not in last:
         sys.exit(f"{error.ename}: {last}")
     print(f"asks for more: {last}")

@@ -399,11 +399,12 @@ lines = [
 ]
 assert round(732 / 166, 1) == 4.4
 assert round(532 / 312, 1) == 1.7
-lines.append(["mean of the seven", *(mean(each) for each in list(zip(*lines, strict=True))[1:])])
-latin = [mean(rows[alpha, turn]["kinds"]["Latin"] for turn in TURNS) for alpha in (1.0, 0.3, 0.0)]
-print(f"Latin stamps, for {len(LATIN)} languages, by alpha:")
-print("  1: {:,.0f}   0.3: {:,.0f}   0: {:,.0f}".format(*latin))
-print(f"  at 0.3 that is {latin[1] / len(LATIN):.0f} a language")
+if rows:
+    lines.append(["mean of the seven", *map(mean, list(zip(*lines, strict=True))[1:])])
+    latin = [mean(rows[a, turn]["kinds"]["Latin"] for turn in TURNS) for a in (1.0, 0.3, 0.0)]
+    print(f"Latin stamps, for {len(LATIN)} languages, by alpha:")
+    print("  1: {:,.0f}   0.3: {:,.0f}   0: {:,.0f}".format(*latin))
+    print(f"  at 0.3 that is {latin[1] / len(LATIN):.0f} a language")
 head = [f"alpha {alpha:g}, {'large' if k == 0 else 'small'}" for alpha, k in ways]
 table(lines, ["stamps", *head], formats=dict.fromkeys(head, ".0f"),
       caption="stamps whose first letter is of its script: mean of two worlds")  # fmt: skip

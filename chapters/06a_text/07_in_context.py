@@ -127,6 +127,7 @@ print(*(f"{positive / negative:g} : 1" for positive, negative in found.round(9))
 import torch
 
 from deepdive.page.runs.in_context import REVIEW, speaker
+from deepdive.published.smollm2 import SMOLLM2
 
 model, tokenizer = who = speaker()  # SmolLM2-135M-Instruct, and its tokeniser
 
@@ -145,7 +146,7 @@ labels = REVIEW.labels(tokenizer)  # the tokens of " negative" and " positive"
 questions = [REVIEW.question(tokenizer, text) for text in built.asked]
 both = torch.tensor([score(four, questions[1], label) for label in labels])
 share = both.softmax(-1)[1].item()
-assert abs(1000 * share - built.shares["1111"][1]) < 1
+assert abs(1000 * share - built.shares["1111"][1]) < 1 or not SMOLLM2.here
 print(tokenizer.decode(four + questions[1]), f"positive: {share:.1%}", sep="\n")
 
 # %% [markdown]

@@ -21,7 +21,7 @@ for module in (packaged, smollm2):
 """
 # 6a.3 opens the file of weights itself; the other two load them in other profiles only.
 ENDS, UNUSED = ("6a.3",), ("4.6", "4.10")
-PAGES = ("4.6", "4.7", "4.8", "4.10", "6a.3", "6a.5", "6a.9", "case 4")
+PAGES = ("4.6", "4.7", "4.8", "4.10", "6a.3", "6a.5", "6a.7", "6a.9", "case 4")
 
 
 @fault(

@@ -54,16 +54,21 @@ def on_colab() -> bool:
     return "google.colab" in sys.modules
 
 
+def checkout() -> Path | None:
+    """The checkout around the current folder; None where a notebook is alone, as on Colab."""
+    here = Path.cwd()
+    folders = (p for p in (here, *here.parents) if (p / "pyproject.toml").is_file())
+    return next((p for p in folders if (p / "chapters").is_dir()), None)  # no other's project
+
+
 def workdir() -> Path:
     """The folder for what a page writes while it runs (checkpoints); made if it is not there.
 
     `DEEPDIVE_OUT` if set (`make run` and the tests set it, so that no committed file changes),
     else `build/<profile>` below the current folder's checkout, else `deepdive-out` here.
     """
-    here = Path.cwd()
-    folders = (p for p in (here, *here.parents) if (p / "pyproject.toml").is_file())
-    checkout = next((p for p in folders if (p / "chapters").is_dir()), None)  # no other's project
-    default = checkout / "build" / profile() if checkout else here / "deepdive-out"
+    around = checkout()
+    default = around / "build" / profile() if around else Path.cwd() / "deepdive-out"
     folder = Path(os.environ.get("DEEPDIVE_OUT") or default)
     folder.mkdir(parents=True, exist_ok=True)
     return folder

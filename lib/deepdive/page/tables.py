@@ -16,11 +16,16 @@ from typing import Any
 
 from deepdive.evaluate import Interval
 from deepdive.page.markup import Html, marked_formulas, unmarked
+from deepdive.page.profile import checkout
 
 Cell = str | bool | int | float | Interval | None
 Format = str | Callable[[Any], str]
 Best = Callable[[list[float]], float]
 
+NOT_HERE = (
+    "No table here: its rows were measured before and are kept in the project's repository, beside "
+    "this page."
+)
 LARGEST, SMALLEST = 3, 2  # significant digits of a column's largest and smallest numbers, at least
 MOST = 7  # digits that the largest may take for the sake of the smallest
 LONG = 8  # rows from which readers of the book can sort
@@ -69,10 +74,17 @@ def table(
              text it has a star, and so has each that looks the same
     caption  what the table shows, in a line above it
 
+    Where a notebook is alone, outside a checkout, a table without rows says where they are: most
+    such rows are kept beside the page.
+
     Raises:
-        ValueError: there are no rows, a row does not fit the head, a cell is of another kind, or
-            `formats`, `units` or `best` name a column that is not there or cannot do its work.
+        ValueError: there are no rows in a checkout, a row does not fit the head, a cell is of
+            another kind, or `formats`, `units` or `best` name a column that is not there or cannot
+            do its work.
     """
+    rows = list(rows)
+    if not rows and checkout() is None:
+        return Html(f"<p>{NOT_HERE}</p>", NOT_HERE)
     names, lines = _lines(rows, head)
     formats, units, best = formats or {}, units or {}, best or {}
     for argument, given in (("formats", formats), ("units", units), ("best", best)):

@@ -85,8 +85,7 @@ def by_form(who: Speaker, form: str, shots: int, seed: int, queries: int) -> dic
     shown = [p for p in problems(shots + queries, seed) if p not in asked][:shots]
     tokens = who.tokenizer.encode("".join(p.question + p.worked(form) for p in shown))
     prompt = Prompted(who.model, tokens)
-    [newline] = who.tokenizer.encode("\n")
-    [two] = who.tokenizer.encode("\n\n")
+    newline, two = (who.tokenizer.encode(end)[-1] for end in ("\n", "\n\n"))
     written = prompt.write(
         [who.tokenizer.encode(p.question) for p in asked],
         max_length=8 if form == "direct" else 32,
