@@ -82,8 +82,7 @@ def table(
             another kind, or `formats`, `units` or `best` name a column that is not there or cannot
             do its work.
     """
-    rows = list(rows)
-    if not rows and checkout() is None:
+    if not len(rows) and checkout() is None:
         return Html(f"<p>{NOT_HERE}</p>", NOT_HERE)
     names, lines = _lines(rows, head)
     formats, units, best = formats or {}, units or {}, best or {}
