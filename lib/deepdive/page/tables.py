@@ -82,9 +82,10 @@ def table(
             another kind, or `formats`, `units` or `best` name a column that is not there or cannot
             do its work.
     """
-    if not len(rows) and checkout() is None:
+    every = list(rows)  # a generator too
+    if not every and checkout() is None:
         return Html(f"<p>{NOT_HERE}</p>", NOT_HERE)
-    names, lines = _lines(rows, head)
+    names, lines = _lines(every, head)
     formats, units, best = formats or {}, units or {}, best or {}
     for argument, given in (("formats", formats), ("units", units), ("best", best)):
         _known(argument, given, names)
