@@ -606,7 +606,7 @@ with_alt(figure, "Left a photograph as the model gets it; right the same under a
 #   shows 1, and this run predicts 2 with 57%. Nor is a high probability evidence that the
 #   photograph is like those of the training: the gray square gets 86% for 0.
 #
-# # ## Your own drawing
+# ## Your own drawing
 #
 # The same model, smaller: three layers, 48 wide, digits of 8 × 8 pixels in 16 patches of 2 × 2. Its
 # weights are in this page, and nothing that you draw leaves it. Draw a digit, and move on over it:

@@ -27,7 +27,7 @@ def broken(markdown: str) -> Iterator[str]:
     for line in text.splitlines():
         if line.lstrip().startswith("%"):
             yield f"a comment to the book: {line}"
-        if re.search(r"\S.*?#{2,6} ", re.sub(r"^\s*#{1,6} ", "", line)):
+        if re.search(r"^#+ |\S.*?#{2,6} ", re.sub(r"^\s*#{1,6} ", "", line)):
             yield f"a heading behind text: {line}"
     lines = markdown.splitlines()
     for token in MarkdownIt().parse(markdown):
@@ -45,6 +45,7 @@ def broken(markdown: str) -> Iterator[str]:
         "It agrees in 100\n% of the texts.",
         "- It agrees in 100\n  % of the texts.",
         "the reader stands still.# ## What is kept, and\nis it what decides?",
+        "# ## Your own drawing",
         "The mean, $(-4 + 6 - 30\n+ 12)/8 = -2$, is exact.",
         "$$a\n  - b$$",
         "Of the importances (3, 2,\n1) and (2, 3, 1) two pairs agree.",
