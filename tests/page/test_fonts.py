@@ -21,12 +21,16 @@ DEJAVU = Path(font_manager.findfont("DejaVu Sans"))
 HINDI, CHINESE, EMOJI = "नम", "你好", "\N{HUGGING FACE}"
 
 
-@pytest.fixture
-def unknown() -> Any:
+@pytest.fixture(params=["matplotlib's style", "the book's style"])
+def unknown(request: pytest.FixtureRequest) -> Any:
     """A fresh list of fonts, as if none but matplotlib's own were there."""
     before = list(font_manager.fontManager.ttflist)
-    fonts.families.cache_clear()
-    yield
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        if request.param == "the book's style":  # it stays where an earlier test has set it
+            style()
+        fonts.families.cache_clear()
+        yield
     font_manager.fontManager.ttflist[:] = before
     fonts.families.cache_clear()
 
@@ -36,7 +40,7 @@ def with_ticks(*names: str) -> Figure:
 
 
 def said_of(figure: Figure) -> list[str]:
-    """The warnings to users; the garbage of other tests may end here, with a ResourceWarning."""
+    """The warnings to users, and no ResourceWarning of what another test left open."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         png(figure)
@@ -79,7 +83,7 @@ def test_many_missing_glyphs_are_one_warning_with_the_packages() -> None:
         (said,) = said_of(with_ticks(HINDI, CHINESE, EMOJI))
         assert all(one in said for one in HINDI + CHINESE + EMOJI)
         assert "fonts-noto-cjk fonts-noto-core fonts-symbola`" in said
-        (said,) = said_of(with_ticks("".join(map(chr, range(0x4E00, 0x4E0B)))))
+        (said,) = said_of(with_ticks(*map(chr, range(0x4E00, 0x4E0B))))
         assert "and 3 more characters" in said
         assert "noto-core" not in said
         with pytest.warns(UserWarning, match="fonts-noto-cjk") as caught:

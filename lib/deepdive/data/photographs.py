@@ -27,7 +27,7 @@ MOST = 150_000_000  # pixels that a picture may have; a telephone's have 12 to 1
 # No format that runs another program (EPS starts Ghostscript).
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "AVIF", "HEIF", "TIFF", "GIF", "BMP", "PPM")
 HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"heif", b"mif1", b"msf1")
-BROKEN = (OSError, SyntaxError, ValueError, TypeError, IndexError, KeyError, EOFError,
+UNREADABLE = (OSError, SyntaxError, ValueError, TypeError, IndexError, KeyError, EOFError,
           OverflowError, struct.error)  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def read_photograph(source: Source, size: int, channels: int = 3) -> NDArray[np.
         with image:
             try:
                 square = _square(image, size)
-            except BROKEN as error:
+            except UNREADABLE as error:
                 raise DataError(
                     f"{name}: the picture is broken or cut short ({_short(error)}): copy it again "
                     "from where it came from"
@@ -89,7 +89,7 @@ def _opened(given: Any, name: str) -> Any:
         image = Image.open(given, formats=known)
     except Image.DecompressionBombError as error:
         raise _too_large(name) from error
-    except BROKEN as error:
+    except UNREADABLE as error:
         raise DataError(f"{name}: {_reason(given)}") from error
     if image.width * image.height > MOST:
         image.close()
@@ -131,7 +131,7 @@ def _square(image: Any, size: int) -> Any:
         # A JPEG is decoded at 1/2, 1/4, or 1/8 of its sides where that is still twice the size.
         image.draft(image.mode, (2 * size, 2 * size))
     image.load()
-    with contextlib.suppress(*BROKEN):  # EXIF data that can't be read: as it is stored
+    with contextlib.suppress(*UNREADABLE):  # EXIF data that can't be read: as it is stored
         ImageOps.exif_transpose(image, in_place=True)
     if image.mode == "F":
         return None
