@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 from unittest import mock
 
 import torch
+from parity_bert import SRC
+from parity_registry import equal
 from torch import Tensor
+
+from deepdive.decoding import greedy
 
 
 def norm(self: Any, x: Tensor) -> Tensor:
@@ -46,3 +50,25 @@ def in_double(
         mock.patch.object(getattr(module, f"{kind}RotaryEmbedding"), "forward", turns),
     ):
         yield
+
+
+def step_by_step(
+    ours: Any, theirs: Any, pieces: Iterable[tuple[int, int]], model_type: str = "llama"
+) -> None:
+    """Compare both models through their caches, in these pieces of SRC, and what both generate."""
+    state, kept = ours.begin(), None
+    with torch.no_grad(), in_double(model_type=model_type):
+        whole = theirs(SRC).logits
+        for a, b in pieces:
+            theirs_now = theirs(SRC[:, a:b], past_key_values=kept, use_cache=True)
+            kept, piece = theirs_now.past_key_values, ours.step(SRC[:, a:b], state)
+            equal(piece, theirs_now.logits)
+            equal(piece, whole[:, a:b])
+        prompt = SRC[:, :2]
+        written = theirs.generate(
+            prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=9, do_sample=False,
+            pad_token_id=2,
+        )  # fmt: skip
+        mine = greedy(ours, prompt=prompt, max_length=9)
+    rows = [row[2:] for row in written.tolist()]
+    assert mine == [row[: row.index(2)] if 2 in row else row for row in rows]

@@ -154,9 +154,9 @@ predict(
         "neither: the same wish has the same price",
     ],
     answer=1,
-    explain="Its place makes its price, not its few numbers. Elsewhere it costs 1.97 nats a "
-    "letter, and tuning all weights of the same matrices 1.90; a LoRA of rank 1 on all linear "
-    "layers costs 1.74, about as much as full tuning, 1.76.",
+    explain="What matters is where this LoRA acts, not how few parameters it has. It raises the "
+    "loss elsewhere to 1.97 nats per letter, full tuning to 1.76. In a rerun, tuning all weights "
+    "of the same matrices gave 1.90, and a LoRA of rank 1 on all linear layers 1.74.",
     key="06a_text/wish",
 )
 

@@ -161,7 +161,7 @@ def test_a_notebook_that_is_alone_says_where_its_rows_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "beside this page" in str(table([], ["a"], units={"b": "s"}))
+    assert "next to this page" in str(table([], ["a"], units={"b": "s"}))
     assert "1" in str(table([(1,)], ["a"]))
 
 

@@ -40,9 +40,9 @@ class ReducedAttention(nn.Module):
         few = norm(patches(grid))                                # (B, h/rate * w/rate, d)
         output = attention(grid, context=few)                    # T queries, T / rate^2 keys
 
-    rate 1: every row is a key. Where `rate` does not divide a side of the grid, its last lines or
-    columns ask, but are in no key, as in the released code (a convolution of that stride). Raises
-    ValueError for a grid that no square fits in.
+    rate 1: every row is a key. Where `rate` does not divide a side of the grid, the last lines or
+    columns are queries but in no key, as in the released code (a convolution of that stride).
+    Raises ValueError for a grid smaller than one square.
     Source: Xie et al. 2021, section 3.1, equation 2; Wang et al. 2021 (PVT).
     """
 

@@ -25,7 +25,7 @@ def unfolded(rows: Tensor, side: int, height: int, width: int) -> Tensor:
 
 
 def padded(grid: Tensor, multiple: int) -> Tensor:
-    """Return a grid (B, h, w, d) with zeros below and to the right, to multiples of `multiple`."""
+    """Return a grid (B, h, w, d) zero-padded at the bottom and right to multiples of `multiple`."""
     below, right = (-side % multiple for side in grid.shape[1:3])
     return F.pad(grid, (0, 0, 0, right, 0, below)) if below or right else grid
 
@@ -46,8 +46,9 @@ class Windows(nn.Module):
         grid = grid + feed_forward(norm(grid))
 
     A grid whose shorter side is one window is not shifted. Where no whole windows fill the grid,
-    zeros are added below and to the right, behind the norm, and cut off again. They are keys like
-    all others, as in the released code: resize images to whole windows where you can.
+    the normalized grid is padded with zeros at the bottom and on the right, and cropped again. The
+    zeros are keys like all others, as in the released code: where you can, resize images so that
+    windows fill them.
     Source: Liu et al. 2021, section 3.2.
     """
 
@@ -94,7 +95,6 @@ class Merging(nn.Module):
 
     def forward(self, grid: Tensor) -> Tensor:
         """Return (B, h/2, w/2, 2 d) for a grid (B, h, w, d); an odd side gets a line of zeros."""
-        four = (
-            padded(grid, 2).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
-        )  # (B, h/2, line, w/2, column, d)
+        grid = padded(grid, 2)
+        four = grid.unflatten(2, (-1, 2)).unflatten(1, (-1, 2))  # (B, h/2, line, w/2, column, d)
         return self.reduce(self.norm(four.permute(0, 1, 3, 4, 2, 5).flatten(3)))

@@ -23,8 +23,8 @@ Format = str | Callable[[Any], str]
 Best = Callable[[list[float]], float]
 
 NOT_HERE = (
-    "No table here: its rows were measured before and are kept in the project's repository, beside "
-    "this page."
+    "No table here: its rows were measured earlier and are saved in the project's repository, next "
+    "to this page."
 )
 LARGEST, SMALLEST = 3, 2  # significant digits of a column's largest and smallest numbers, at least
 MOST = 7  # digits that the largest may take for the sake of the smallest
@@ -74,8 +74,8 @@ def table(
              text it has a star, and so has each that looks the same
     caption  what the table shows, in a line above it
 
-    Where a notebook is alone, outside a checkout, a table without rows says where they are: most
-    such rows are kept beside the page.
+    Outside a checkout (a notebook alone, as on Colab), a table without rows says where they are
+    saved.
 
     Raises:
         ValueError: there are no rows in a checkout, a row does not fit the head, a cell is of

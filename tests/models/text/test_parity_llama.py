@@ -12,17 +12,17 @@ import torch
 from parity_bert import MASK, SRC, reference, saved_and_loaded
 from parity_proofs import alike
 from parity_registry import equal, parity
-from parity_text import in_double
+from parity_text import in_double, step_by_step
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-from deepdive.decoding import greedy
 from deepdive.layers import RMSNorm, gelu
 from deepdive.models.text import llama
 from deepdive.positions import RopeScaling, RotaryPosition
 from deepdive.published import family, from_config, load, save
 
+PIECES = ((0, 3), (3, 4), (4, 7))
 SIZES: dict[str, Any] = {
     "vocab_size": 28,
     "hidden_size": 16,
@@ -50,27 +50,7 @@ def llama_agrees() -> None:
                 expected = theirs(SRC, attention_mask=mask.long()).logits
                 names = family("llama").table(config=ours.config)
                 alike(ours, theirs, output[mask], expected[mask], [names])
-        step_by_step(ours, theirs)
-
-
-def step_by_step(ours: Any, theirs: Any) -> None:
-    """Both through their caches, in pieces; and what both write."""
-    state, kept = ours.begin(), None
-    with torch.no_grad(), in_double():
-        whole = theirs(SRC).logits
-        for a, b in ((0, 3), (3, 4), (4, 7)):
-            theirs_now = theirs(SRC[:, a:b], past_key_values=kept, use_cache=True)
-            kept, piece = theirs_now.past_key_values, ours.step(SRC[:, a:b], state)
-            equal(piece, theirs_now.logits)
-            equal(piece, whole[:, a:b])
-        prompt = SRC[:, :2]
-        written = theirs.generate(
-            prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=9, do_sample=False,
-            pad_token_id=2,
-        )  # fmt: skip
-        mine = greedy(ours, prompt=prompt, max_length=9)
-    rows = [row[2:] for row in written.tolist()]
-    assert mine == [row[: row.index(2)] if 2 in row else row for row in rows]
+        step_by_step(ours, theirs, PIECES)
 
 
 def test_llama_agrees() -> None:
@@ -149,7 +129,7 @@ def test_scaled_angles_write_as_they_read(scaled: dict[str, Any]) -> None:
     ours = from_config(told).double().eval()
     state = ours.begin()
     with torch.no_grad():
-        pieces = [ours.step(SRC[:, a:b], state) for a, b in ((0, 3), (3, 4), (4, 7))]
+        pieces = [ours.step(SRC[:, a:b], state) for a, b in PIECES]
         equal(torch.cat(pieces, 1), ours(SRC))
 
 
@@ -237,9 +217,9 @@ def test_a_cache_that_forgets_places_is_seen() -> None:
     wrong: Callable[..., Tensor] = lambda self, given, T, device: torch.arange(T)  # noqa: E731
     theirs = reference(LlamaForCausalLM, LlamaConfig, **SIZES)
     ours = saved_and_loaded(theirs, load)
-    step_by_step(ours, theirs)
+    step_by_step(ours, theirs, PIECES)
     with (
         mock.patch("deepdive.attention.cache.Places.after", wrong),
         pytest.raises(AssertionError),
     ):
-        step_by_step(ours, theirs)
+        step_by_step(ours, theirs, PIECES)

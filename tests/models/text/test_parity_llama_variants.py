@@ -15,13 +15,12 @@ import transformers
 from parity_bert import MASK, SRC, reference, saved_and_loaded
 from parity_proofs import alike
 from parity_registry import equal, parity, perturb
-from parity_text import in_double
+from parity_text import in_double, step_by_step
 from torch import Tensor
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.gemma.modeling_gemma import GemmaTextScaledWordEmbedding
 
 from deepdive.attention import MultiHeadAttention, QKNormAttention, WindowAttention
-from deepdive.decoding import greedy
 from deepdive.layers import OffsetRMSNorm, RMSNorm, gelu, gelu_tanh
 from deepdive.layers.embeddings import ScaledEmbedding
 from deepdive.models.text import llama_variants
@@ -80,29 +79,8 @@ def agrees(model_type: str) -> None:
                 alike(ours, theirs, output[mask], expected[mask], [names])
         with torch.no_grad():
             equal(ours(SRC), theirs(SRC).logits, 1e-5)  # theirs rounds norms and angles to float32
-        step_by_step(model_type, ours, theirs)
-
-
-def step_by_step(model_type: str, ours: Any, theirs: Any) -> None:
-    """Both through their caches, in pieces; and what both write. The prompt is shorter than the
-    window, the text longer.
-    """
-    state, kept = ours.begin(), None
-    with torch.no_grad(), in_double(model_type=model_type):
-        whole = theirs(SRC).logits
-        for a, b in ((0, 2), (2, 3), (3, 6), (6, 7)):
-            theirs_now = theirs(SRC[:, a:b], past_key_values=kept, use_cache=True)
-            kept, piece = theirs_now.past_key_values, ours.step(SRC[:, a:b], state)
-            equal(piece, theirs_now.logits)
-            equal(piece, whole[:, a:b])
-        prompt = SRC[:, :2]
-        written = theirs.generate(
-            prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=9, do_sample=False,
-            pad_token_id=2,
-        )  # fmt: skip
-        mine = greedy(ours, prompt=prompt, max_length=9)
-    rows = [row[2:] for row in written.tolist()]
-    assert mine == [row[: row.index(2)] if 2 in row else row for row in rows]
+        # The prompt is shorter than the window, the text longer.
+        step_by_step(ours, theirs, ((0, 2), (2, 3), (3, 6), (6, 7)), model_type)
 
 
 @parity(QKNormAttention)

@@ -61,7 +61,7 @@ class Swin(nn.Module):
     def grids(self, images: Tensor) -> list[Tensor]:
         """Return what each stage makes, (B, h, w, d) with h, w halved and d doubled in each.
 
-        Zeros below and to the right make whole patches of the image, and fours of a grid.
+        An image is zero-padded at the bottom and right to whole patches, a grid to even sides.
         """
         check_pixels(images)
         below, right = (-side % self.config.patch_size for side in images.shape[2:])
