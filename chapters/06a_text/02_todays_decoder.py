@@ -350,14 +350,14 @@ print(", ".join(name for name in said if name != "vocab_size"))
 # |---|---|---|---|---|---|---|---|---|
 # | GPT-2 (124M) | layer norm | learned | MHA, 12 | all layers | no | GELU | no | yes |
 # | Llama 2 7B | RMS norm | RoPE, 10,000 | MHA, 32 | none | no | SwiGLU | no | no |
-# | Llama 3.1 8B | RMS norm | RoPE, 500,000, low frequencies scaled | GQA, 32:8 | none | no | SwiGLU | no | no |
+# | Llama 3.1 8B | RMS norm | RoPE, 500,000, scaled | GQA, 32:8 | none | no | SwiGLU | no | no |
 # | Mistral 7B v0.1 | RMS norm | RoPE, 10,000 | GQA, 32:8, window | none | no | SwiGLU | no | no |
 # | Qwen2 0.5B | RMS norm | RoPE, 1,000,000 | GQA, 14:2 | q, k, v | no | SwiGLU | no | yes |
 # | Qwen3 0.6B | RMS norm | RoPE, 1,000,000 | GQA, 16:8 | none | yes | SwiGLU | no | yes |
 # | Gemma 2B | RMS norm, $1 + w$ | RoPE, 10,000 | MQA, 8:1 | none | no | GeGLU | yes | yes |
 #
-# - **position**: RoPE with the base of its frequencies. Llama 3.1 also lowers the low frequencies,
-#   for longer contexts.
+# - **position**: RoPE with the base of its frequencies. Llama 3.1 also scales the low frequencies
+#   down, for longer contexts.
 # - **attention**: the number of query heads, and of key/value heads where they are fewer. In
 #   multi-head attention (MHA) each query head has its own keys and values, in GQA a group shares
 #   them, and in multi-query attention (MQA) all heads do. With a **sliding window** a query attends
@@ -375,8 +375,8 @@ print(", ".join(name for name in said if name != "vocab_size"))
 # Sources: Radford et al. (2019), section 2.3; Touvron et al. (2023b, Llama 2), section 2.2;
 # Grattafiori et al. (2024, Llama 3), section 3.2; Jiang et al. (2023, Mistral), section 2; Yang et
 # al. (2024, Qwen2), section 2.2.1; Yang et al. (2025, Qwen3), section 2; Gemma Team (2024), section
-# 2. The factor $1 + w$ and the scaling are in Gemma's released code, the scaled frequencies in that of
-# Llama 3.1; tied matrices, bases, and head counts are in each model's config.json.
+# 2. The factor $1 + w$ and the scaling are in Gemma's released code, the scaled frequencies in that
+# of Llama 3.1; tied matrices, bases, and head counts are in each model's config.json.
 
 # %% What sharing keys saves tags=["fold", "nbval-check-output"]
 from deepdive.models.text.llama import SMOLLM2
